@@ -4,7 +4,10 @@ import type { CallState } from "./call-state.ts";
 /** Kind of thing that a call waits for or checks on. */
 export type Wait = "agent" | "shell" | "command";
 
-/** Built-in tools that change nothing outside the agent. TodoWrite is one of them: the list is the agent's own. */
+/**
+ * Built-in tools that change nothing outside the agent. TodoWrite is included, because the to-do list belongs to the
+ * agent.
+ */
 const readers = new Set([
   "Read",
   "Grep",
@@ -17,14 +20,15 @@ const readers = new Set([
   "TaskOutput",
   "BashOutput",
 ]);
-/** Built-in tools that report every file they change. */
+/** Built-in tools that report every file that they change. */
 const editors = new Set(["Edit", "Write", "NotebookEdit"]);
-/** Built-in tools that did nothing if they report an error. */
+/** Built-in tools that have done nothing if they report an error. */
 const allOrNothing = new Set(["Task", "TaskStop", "SendMessage", "KillShell", "EnterPlanMode", "ExitPlanMode"]);
 
 /**
- * Returns whether something outside the agent may be different after the call. Takes the call as it was before it ended:
- * a refused call was never started, and had no effect. A call that ran may have had one, unless it is known to only read.
+ * Returns whether the call may have changed something outside the agent. `state` is the call before it ended: if it was
+ * refused, it never started and had no effect. A call that ran may have had an effect unless it is known to be
+ * read-only.
  */
 export function mayHaveChanged(state: CallState, result: ToolResult): boolean {
   const { filesChanged = [], launched, agent } = result.facts ?? {};
@@ -32,13 +36,13 @@ export function mayHaveChanged(state: CallState, result: ToolResult): boolean {
   const { outcome } = result;
   if (state.status !== "started" || outcome === "denied") return false;
   const name = canonicalToolName(state.call.name);
-  // A cycle with a wait in it never ends a run, so it does no harm if the command does more than wait.
+  // A cycle that contains a wait never ends a run, so no harm is done if the command does more than wait.
   if (state.readsOnly || readers.has(name) || waitOf(state.call) !== undefined) return false;
   if (editors.has(name)) return outcome !== "ok" && outcome !== "error";
   return !allOrNothing.has(name) || outcome !== "error";
 }
 
-/** Returns what the call waits for; undefined if it is not a wait. */
+/** Returns what the call waits for. Undefined if the call is not a wait. */
 export function waitOf(call: ToolCall): Wait | undefined {
   const name = canonicalToolName(call.name);
   if (name === "TaskOutput") return "agent";
@@ -50,7 +54,7 @@ export function waitOf(call: ToolCall): Wait | undefined {
 
 const sleeps = /(^|[\s;&|(])sleep\s+["']?[\d.$]/;
 
-/** Returns the input as the model wrote it; empty if it is not a JSON object. */
+/** Returns the input as the model wrote it. Empty if the input is not a JSON object. */
 export function inputOf({ inputJson }: ToolCall): JsonObject {
   try {
     const input: unknown = JSON.parse(inputJson);

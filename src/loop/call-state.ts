@@ -2,17 +2,17 @@ import type { AgentId, CallId, RunId, ToolCall, ToolResult, ToolResultBlock, Use
 
 export interface CallState {
   readonly call: ToolCall;
-  /** `asked`: decided, and perhaps waiting for approval. `started`: it may have had its effect. */
+  /** `asked`: decided on, and perhaps waiting for approval. `started`: the call may have had its effect. */
   readonly status: "new" | "asked" | "started" | "ended";
-  /** Agent that works on the call. Its result is not lost with the process that waited for it. */
+  /** Agent that works on the call. The agent's result survives the process that waited for it. */
   readonly agentId?: AgentId | undefined;
-  /** Set if the call resumed that agent: the run that it started. */
+  /** Run that the call started, if the call resumed an existing agent. */
   readonly resumes?: RunId | undefined;
-  /** After a crash the call is performed again, and continues what it began. */
+  /** Set if the call is performed again after a crash and continues what it began. */
   readonly resumable?: true | undefined;
-  /** The call was proven to change nothing. */
+  /** Set if the call is proven to be read-only. */
   readonly readsOnly?: true | undefined;
-  /** A user or a hook approved the call. */
+  /** Set if a user or a hook approved the call. */
   readonly granted?: true | undefined;
   /** Replies to the questions that the call asks. */
   readonly replies?: readonly UserReply[] | undefined;
@@ -24,13 +24,16 @@ export function findCall({ calls }: { readonly calls: readonly CallState[] }, ca
   return calls[indexOfCall(callId, calls)];
 }
 
-/** The id of a call ends with its index. Looking there first matters for answers with a thousand calls. */
+/**
+ * Returns the index of a call. The id of a call ends with its index, which is tried first: this matters for answers
+ * with a thousand calls.
+ */
 export function indexOfCall(callId: CallId, calls: readonly CallState[]): number {
   const index = Number(callId.slice(callId.lastIndexOf("_") + 1));
   return calls[index]?.call.callId === callId ? index : calls.findIndex(({ call }) => call.callId === callId);
 }
 
-/** Returns the results of calls for a user turn, in the order of the calls. */
+/** Returns the results of calls for a user turn, in call order. */
 export function resultBlocks(calls: readonly CallState[]): readonly ToolResultBlock[] {
   return forkedBlocks.get(calls) ?? calls.map(resultBlock);
 }
@@ -44,14 +47,20 @@ function resultBlock({ call, result }: CallState): ToolResultBlock {
   };
 }
 
-/** Result that a fork sees for every call of its origin. It is always the same, so that siblings share its bytes. */
+/**
+ * Result that a fork sees for every call of its origin. The text is always the same, so that sibling forks share its
+ * bytes.
+ */
 const forkedResult: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[forked]" }] };
 
-/** Siblings share the list of call ids, and with it these calls and blocks: a hundred forks of a hundred calls have them once. */
+/**
+ * Forked calls by their list of call ids. Siblings share the list, and therefore the calls and blocks: a hundred forks
+ * with a hundred calls each store them once.
+ */
 const forkedByIds = new WeakMap<readonly CallId[], readonly CallState[]>();
 const forkedBlocks = new WeakMap<readonly CallState[], readonly ToolResultBlock[]>();
 
-/** Returns the calls of a fork's origin as the fork sees them: ended, whatever becomes of them there. */
+/** Returns the calls of a fork's origin as the fork sees them: ended, whatever their actual results are. */
 export function forkedCalls(ids: readonly CallId[]): readonly CallState[] {
   const known = forkedByIds.get(ids);
   if (known !== undefined) return known;

@@ -1,32 +1,35 @@
 import { createCalibration, estimateTokens } from "../lib/index.ts";
 import type { AssistantBlock, EventOf, Message, UserBlock } from "../protocol/index.ts";
 
-/** How much of the context window a conversation fills, according to the journal. */
+/** Size of a conversation in the context window, according to the journal. */
 export interface ContextState {
-  /** Tokens of everything up to the newest answer. */
+  /** Number of tokens up to and including the newest answer. */
   readonly tokens: number;
-  /** `count`: the provider's own number. `estimate`: a count plus estimates. `none`: nothing was counted yet, and the head is not included. */
+  /**
+   * `count`: the provider's own number. `estimate`: the provider's number plus estimates. `none`: the provider has not
+   * counted anything yet, and the head is not included.
+   */
   readonly basis: "none" | "estimate" | "count";
-  /** Messages that requests have added since. Their size is computed on demand. */
+  /** Messages that requests have added since the newest answer. Their size is computed on demand. */
   readonly added: readonly Message[];
-  /** The request under way adds to a counted number. */
+  /** Whether the request in progress adds to a number that the provider counted. */
   readonly counted: boolean;
-  /** Added messages with the tokens that the provider counted for them, newest last. */
+  /** Added messages with the number of tokens that the provider counted for them, newest last. */
   readonly seen: readonly { readonly turn: Message | undefined; readonly tokens: number }[];
-  /** Tokens left by the last compaction. Another one can only remove what was added since. */
+  /** Number of tokens after the last compaction. Another compaction can only remove what was added since. */
   readonly floor: number;
-  /** Nothing was requested since the last compaction. */
+  /** Whether no request was made since the last compaction. */
   readonly fresh: boolean;
-  /** The provider's message that the request did not fit, until a compaction. */
+  /** The provider's message that a request was too long. Kept until the next compaction. */
   readonly overflow: string | undefined;
-  /** An overflow already led to a compaction, and the model has not answered since. */
+  /** Whether an overflow has already led to a compaction and the model has not answered since. */
   readonly overflowed: boolean;
 }
 
 export interface ContextLimits {
-  /** Tokens at which the conversation is compacted. */
+  /** Number of tokens at which the conversation is compacted. */
   readonly compactAt: number;
-  /** Tokens of the request's head. */
+  /** Number of tokens of the request's head. */
   readonly headTokens: number;
 }
 
@@ -42,13 +45,13 @@ export const emptyContext: ContextState = {
   overflowed: false,
 };
 
-/** Number of provider counts to calibrate with. Older ones weigh almost nothing. */
+/** Number of provider counts used for calibration. Older counts would have almost no weight. */
 const REMEMBERED = 8;
-/** A compaction that frees less than this share costs more than it saves. */
+/** Smallest share of the tokens that a compaction must free to be worth its cost. */
 const LEAST_GAIN = 0.1;
-/** Providers scale images down to about this many tokens. */
+/** Tokens of an image. Providers scale images down to about this size. */
 const IMAGE_TOKENS = 1_600;
-/** Most tokens that a calibration makes of one estimated token. */
+/** Maximum number of tokens to which calibration converts one estimated token. */
 const MOST_PER_UNIT = 2;
 
 /** Returns whether the request that adds this turn would be too long. */
@@ -60,8 +63,8 @@ export function isFull(context: ContextState, limits: ContextLimits, turn: Messa
 }
 
 /**
- * Returns an upper bound of the next request's tokens under any calibration. It is cheap, and it usually shows that there
- * is room, so that not every character has to be weighed at every turn.
+ * Returns an upper bound of the next request's tokens under any calibration. The bound is cheap to compute and usually
+ * shows that there is room, so that the exact estimate is rarely needed.
  */
 function mostTokens({ tokens, basis, added }: ContextState, turn: Message | undefined): number {
   if (basis === "none") return Number.POSITIVE_INFINITY;
@@ -70,12 +73,15 @@ function mostTokens({ tokens, basis, added }: ContextState, turn: Message | unde
   return most;
 }
 
-/** No character weighs more than one token, and a text is rounded up to a whole token. */
+/**
+ * Returns an upper bound of a text's tokens. No character is more than one token, and a text is rounded up to a whole
+ * token.
+ */
 function mostOf(text: string): number {
   return text.length + 1;
 }
 
-/** Returns about how many tokens the next request has. */
+/** Estimates the number of tokens of the next request. */
 export function expectedTokens(
   context: ContextState,
   limits: Pick<ContextLimits, "headTokens">,
@@ -86,8 +92,8 @@ export function expectedTokens(
 }
 
 /**
- * Returns at least as many tokens as the next request has. Text that the provider has not counted weighs almost twice as
- * much as usual, because tokenizers differ and some texts are dense.
+ * Returns an upper estimate of the next request's tokens. Text that the provider has not counted is weighted almost
+ * twice as much as usual, because tokenizers differ and some texts are dense.
  */
 export function mostExpectedTokens(
   context: ContextState,
@@ -101,14 +107,14 @@ export function mostExpectedTokens(
 
 const UNCOUNTED_MARGIN = 1.8;
 
-/** Converts a size to tokens, calibrated with what the provider counted recently. */
+/** Converts a size to tokens, calibrated with recent counts of the provider. */
 export function estimated({ seen }: ContextState, size: number): number {
   const calibration = createCalibration({ bytesPerToken: 1 });
   for (const { turn, tokens } of seen) calibration.observe(rememberedSize(turn), tokens);
   return calibration.estimate(size);
 }
 
-/** Returns the size of a message: its tokens by kinds of characters alone, without calibration. */
+/** Returns the size of a message: a token estimate based only on kinds of characters, without calibration. */
 export function sizeOf(message: Message | undefined): number {
   return weighed(message, estimateTokens);
 }
@@ -119,7 +125,7 @@ function weighed(message: Message | undefined, weigh: Weigh): number {
 
 type Weigh = (text: string) => number;
 
-/** Forgets overflows of the last run, because the next run may use another model. */
+/** Clears overflows of the last run, because the next run may use another model. */
 export function restarted(context: ContextState): ContextState {
   return { ...context, overflow: undefined, overflowed: false };
 }
@@ -137,7 +143,7 @@ export function requested(context: ContextState, turn: Message | undefined): Con
 export function answered(context: ContextState, { usage, message }: EventOf<"model.ended">): ContextState {
   const settled = { ...context, added: [], counted: false, overflow: undefined, overflowed: false };
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  // Some servers count nothing.
+  // Some servers do not report token counts.
   if (input === 0) return { ...settled, tokens: tokensOf(context) + estimated(context, sizeOf(message)) };
   const gained = context.counted ? input - context.tokens : 0;
   const seen =
@@ -177,7 +183,7 @@ function tokensOf(context: ContextState): number {
 
 const sizes = new WeakMap<Message, number>();
 
-/** Caches sizes: the remembered messages are measured again before each request. */
+/** Returns the cached size of a message. The remembered messages are needed again before each request. */
 function rememberedSize(message: Message | undefined): number {
   if (message === undefined) return 0;
   const size = sizes.get(message) ?? sizeOf(message);

@@ -22,10 +22,10 @@ import { countTurn, newCount } from "./repetition.ts";
 import { type ActiveRun, type LoopState, newRun } from "./state.ts";
 import { foldUnderWay, sumCosts } from "./under-way.ts";
 
-/** Two cut answers in a row can be an accident. Three mean that the task does not fit. */
+/** Number of consecutive cut answers that ends a run. Two can be an accident; three mean that the task does not fit. */
 const CUT_OFF_LIMIT = 3;
 
-/** Returns the state after an event. Events without a meaning for the loop leave the state as it is. */
+/** Returns the state after an event. Events that the loop does not use leave the state unchanged. */
 export function fold(state: LoopState, event: DurableEvent): LoopState {
   const folded = foldEvent(state, event);
   const underWay = foldUnderWay(state.underWay, event);
@@ -86,7 +86,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
   }
 }
 
-/** Returns the user turn of the next request; undefined if nothing was added since the last request. */
+/** Returns the user turn of the next request. Undefined if nothing was added since the last request. */
 export function userTurn(state: LoopState): UserMessage | undefined {
   const content = [...resultBlocks(state.calls), ...state.said];
   return content.length === 0 ? undefined : { role: "user", content };
@@ -110,7 +110,7 @@ function promptReceived(state: LoopState, { content }: EventOf<"prompt.received"
   };
 }
 
-/** Causes of messages that contain nothing new about the agent's work. */
+/** Causes of messages that tell the agent nothing new about its work. */
 const ownCauses = new Set<ContextCause>(["loop", "cut_off", "budget", "reminder", "turns"]);
 
 function contextAdded(state: LoopState, { text, cause, environment }: EventOf<"context.added">): LoopState {
@@ -124,12 +124,17 @@ function contextAdded(state: LoopState, { text, cause, environment }: EventOf<"c
   };
 }
 
-/** Called when repeating a call may give something new: the world may have changed, or the agent knows more. */
+/**
+ * Restarts the detection of repeated turns. Called when repeating a call may give a new result, because something may
+ * have changed or the agent has learned something.
+ */
 function restartCount(state: LoopState): LoopState {
   return { ...state, repetition: newCount(state.turn) };
 }
 
-/** A hook may change or approve a call. That also holds for a process that resumes the run. */
+/**
+ * Applies the results of hooks, which may change or approve a call. These also apply in a process that resumes the run.
+ */
 function hooksRan(state: LoopState, { callId, decision, inputJson, context }: EventOf<"hooks.ran">): LoopState {
   const next: LoopState =
     context === undefined ? state : { ...state, said: [...state.said, { type: "text", text: context }] };
@@ -142,7 +147,7 @@ function hooksRan(state: LoopState, { callId, decision, inputJson, context }: Ev
   });
 }
 
-/** An approver may change the call. */
+/** Applies the answer of an approver, who may have changed the call. */
 function approvalAnswered(state: LoopState, event: EventOf<"approval.answered">): LoopState {
   const { callId, answer, inputJson, replies } = event;
   const call = findCall(state, callId)?.call;
@@ -180,7 +185,7 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
     ({ callId, name, inputJson }): CallState => ({ call: { callId, name, inputJson }, status: "new" }),
   );
   const text = textOf(event.message.content);
-  // A damaged transcript may have lost the request. Its number is part of call ids and must not be used again.
+  // The request may be missing from a damaged transcript. Its number is part of call ids and must not be reused.
   const turn = Math.max(state.turn, event.turn);
   const context = answered(state.context, event);
   const before = calls.length === 0 ? restartCount(state) : state;
@@ -210,7 +215,7 @@ function modelFailed(state: LoopState, event: EventOf<"model.failed">): LoopStat
     modelMilliseconds: run.modelMilliseconds + event.milliseconds,
     text: partial.trim() === "" ? run.text : partial,
   }));
-  // Compacting the conversation may help and was not tried yet.
+  // Compacting the conversation may help and has not been tried yet.
   if (context.overflow !== undefined) return spent;
   return ending(spent, reasonOf(event.error), event.error.message);
 }
@@ -238,7 +243,7 @@ function isCut({ outcome }: EndedNotice): boolean {
   return outcome === "incomplete";
 }
 
-/** Adds background runs whose ends have to be reported to this agent. */
+/** Adds background runs whose ends must be reported to this agent. */
 function withBackground(state: LoopState, more: readonly RunRef[]): LoopState {
   const added = more.filter(({ runId }) => !state.background.some((known) => known.runId === runId));
   return added.length === 0 ? state : { ...state, background: [...state.background, ...added] };
@@ -259,7 +264,10 @@ function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
   return left.calls.every(({ status }) => status === "ended") ? turnEnded(left) : left;
 }
 
-/** The journal has no line for the end of a background shell, so one that was started may still run. */
+/**
+ * Returns what may be running in the background. The journal does not record the end of a background shell, so any
+ * shell that was started may still be running.
+ */
 function backgroundOf({ background, run }: LoopState): "agent" | "shell" | undefined {
   if (background.length > 0) return "agent";
   return run?.facts.commands.some(({ exitCode }) => exitCode === null) ? "shell" : undefined;

@@ -5,18 +5,21 @@ import { fold, userTurn } from "./fold.ts";
 import { factsOf, type LoopState, type PendingMessage } from "./state.ts";
 import { chargeOf } from "./under-way.ts";
 
-/** Operation that the host has to perform now. It yields events, and folding them leads to the next operation. */
+/** Operation that the host must perform next. It produces events; folding them leads to the next operation. */
 export type Operation =
   | { readonly kind: "request"; readonly turn: number }
   | { readonly kind: "act"; readonly calls: readonly ToolCall[] }
-  /** Add a message of the runtime to the conversation. */
+  /** Adds a message from the runtime to the conversation. */
   | { readonly kind: "notify"; readonly message: PendingMessage }
-  /** The next request would not fit, or the provider rejected the last one as too long. */
+  /**
+   * Compacts the conversation, because the next request would not fit or the provider rejected the last one as too
+   * long.
+   */
   | { readonly kind: "compact"; readonly cause: "full" | "overflow" }
-  /** Only background agents are still working. */
+  /** Waits, because only background agents are still working. */
   | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly reason: EndReason; readonly message?: string }
-  /** No run is under way. */
+  /** Does nothing, because no run is in progress. */
   | { readonly kind: "rest" };
 
 /** Decides what comes next. Without limits, the conversation is never compacted. */
@@ -36,23 +39,26 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
       ? { kind: "compact", cause: "overflow" }
       : { kind: "end", reason: "context_overflow", message: overflow };
   }
-  // Before the first request there is nothing to compact.
+  // Before the first request, there is nothing to compact.
   if (limits && state.turn > 0 && isFull(state.context, limits, userTurn(state)))
     return { kind: "compact", cause: "full" };
   return { kind: "request", turn: state.turn + 1 };
 }
 
-/** Returns whether the call is still to be performed: it was not started, or it can be resumed. */
+/** Returns whether the call must still be performed, because it was not started or can be resumed. */
 function isOpen(call: CallState): boolean {
   return call.status === "new" || call.status === "asked" || (call.status === "started" && isResumable(call));
 }
 
-/** A call that started an agent is resumable because the agent has the result, or continues to work for it. */
+/**
+ * Returns whether a started call can be resumed. A call that started an agent can, because the agent has the result or
+ * is still working on it.
+ */
 function isResumable({ agentId, resumable }: CallState): boolean {
   return agentId !== undefined || resumable === true;
 }
 
-/** Returns the events that end a run whose process was lost, and the calls that it had started. */
+/** Returns the events that end a run whose process was lost, together with the calls that the run had started. */
 export function recovery(state: LoopState): readonly DurableEvent[] {
   const unknown = unknownResults(state);
   const charged = lostRequests(state);
@@ -85,12 +91,15 @@ function lostMessage(isCharged: boolean): string {
   return `The process ended before the run did.${charged} Everything that was recorded is kept. Resume the session to continue.`;
 }
 
-/** Requests without a recorded answer may have been answered and billed, so they are charged as they were reserved. */
+/**
+ * Returns the charge for requests without a recorded answer. They may have been answered and billed, so their reserved
+ * amounts are charged.
+ */
 function lostRequests({ underWay }: LoopState): readonly DurableEvent[] {
   return underWay.length === 0 ? [] : [{ type: "spend.recorded", ...chargeOf(underWay), estimated: true }];
 }
 
-/** Ends every call that was started and whose result was lost. */
+/** Returns events that end every call that was started and whose result was lost. */
 export function unknownResults(state: LoopState): readonly EventOf<"tool.ended">[] {
   const started = state.calls.filter((call) => call.status === "started" && !isResumable(call));
   return started.map(({ call }) => ({

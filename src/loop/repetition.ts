@@ -3,26 +3,26 @@ import { canonicalToolName } from "../protocol/index.ts";
 import { inputOf, type Wait, waitOf } from "./call-effects.ts";
 import type { CallState } from "./call-state.ts";
 
-/** A remembered turn. Its size is bounded: results are kept as hashes. */
+/** A remembered turn. Results are stored as hashes, so that its size is limited. */
 export interface PastTurn {
   /** Hash of the distinct calls of the turn and their results. */
   readonly hash: string;
-  /** Names the calls for messages: `Read src/a.ts, Grep TODO`. */
+  /** Names of the calls for messages, such as `Read src/a.ts, Grep TODO`. */
   readonly calls: string;
-  /** Present if a call of the turn waits for something, or checks on it. */
+  /** Set if a call of the turn waits for something or checks on it. */
   readonly wait?: Wait | undefined;
 }
 
 export interface Repetition {
-  /** Turns since the world may have changed, oldest first. */
+  /** Turns since something outside the agent may last have changed, oldest first. */
   readonly turns: readonly PastTurn[];
-  /** The model was warned about the cycle at the end of `turns`. */
+  /** Whether the model was warned about the cycle at the end of `turns`. */
   readonly warned: boolean;
-  /** The newest turn during or after which the world may have changed. It is not counted. */
+  /** Newest turn during or after which something outside the agent may have changed. This turn is not counted. */
   readonly changedIn: number;
 }
 
-/** A loop: the newest turns are the same `turns` over and over. */
+/** A sequence of turns that the newest turns repeat over and over. */
 interface Cycle {
   readonly turns: readonly PastTurn[];
   readonly repetitions: number;
@@ -31,7 +31,7 @@ interface Cycle {
 export interface EndedTurn {
   readonly turn: number;
   readonly calls: readonly CallState[];
-  /** Set if something works in the background: repeated checks then wait for it. */
+  /** Set if something is running in the background. Repeated checks are then considered waiting for it. */
   readonly background: Wait | undefined;
 }
 
@@ -45,12 +45,15 @@ const REMEMBERED = END_AT * LONGEST_PERIOD;
 const MOST_CALLS_NAMED = 4;
 const LONGEST_NAME = 80;
 
-/** Returns the state before the first turn is counted. `turn` itself is not: the world may have changed in it. */
+/**
+ * Returns the state before the first turn is counted. `turn` itself is not counted, because something may have changed
+ * during it.
+ */
 export function newCount(turn: number): Repetition {
   return { turns: [], warned: false, changedIn: turn };
 }
 
-/** Counts a turn whose calls have all ended. A run never ends without a warning before. */
+/** Counts a turn whose calls have all ended. The model is always warned before a run is ended. */
 export function countTurn(
   past: Repetition,
   ended: EndedTurn,
@@ -66,7 +69,7 @@ export function countTurn(
   return { repetition, verdict: { kind: "end", text: endText(cycle) } };
 }
 
-/** Returns the shortest cycle that the turns end with, if it repeats often enough to be worth a warning. */
+/** Returns the shortest cycle at the end of the turns, if it repeats often enough for a warning. */
 function findCycle(turns: readonly PastTurn[]): Cycle | undefined {
   for (let period = 1; period <= LONGEST_PERIOD; period += 1) {
     let same = 0;
@@ -77,7 +80,10 @@ function findCycle(turns: readonly PastTurn[]): Cycle | undefined {
   return undefined;
 }
 
-/** Identical calls with identical results count once, and the order of calls does not matter. */
+/**
+ * Returns a turn in the form in which it is remembered. Identical calls with identical results are counted once, and
+ * the order of calls does not matter.
+ */
 function pastTurn({ calls, background }: EndedTurn): PastTurn {
   const distinct = new Map(calls.map((state) => [hashCall(state), state]));
   const hash = hashTexts([...distinct.keys()].sort());
@@ -90,12 +96,12 @@ function pastTurn({ calls, background }: EndedTurn): PastTurn {
 function hashCall({ call, result }: CallState): string {
   const { callId, name, inputJson } = call;
   const content = result?.content ?? [];
-  // A result that was cut ends with an address or a path that has the id of its call.
+  // A truncated result ends with an address or path that contains the call id, which differs from call to call.
   const texts = content.map((block) => (block.type === "text" ? block.text.replaceAll(`/${callId}`, "/") : block.data));
   return hashTexts([canonicalToolName(name), inputJson, result?.outcome ?? "", ...texts]);
 }
 
-/** Names a call by its tool and its first text: `Read src/a.ts`, `Bash npm test`. */
+/** Names a call by its tool and the first text of its input: `Read src/a.ts`, `Bash npm test`. */
 function nameOf({ call }: CallState): string {
   const input = inputOf(call);
   const text = [input["command"], ...Object.values(input)].find((value) => typeof value === "string") ?? "";
@@ -104,7 +110,7 @@ function nameOf({ call }: CallState): string {
     .trim();
   const name = `${call.name.slice(0, LONGEST_NAME)} ${line}`.trim();
   const short = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
-  // Cutting may have left half a character.
+  // Cutting the text may have split a surrogate pair.
   return short.replace(/\p{Cs}/gu, "");
 }
 

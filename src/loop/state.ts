@@ -5,55 +5,58 @@ import { type ContextState, emptyContext } from "./context.ts";
 import { newCount, type Repetition } from "./repetition.ts";
 import type { UnderWay } from "./under-way.ts";
 
-/** Everything the loop knows. It is a fold of the journal, so resuming is folding. Checkpoints store it. */
+/**
+ * Complete state of the loop, computed by folding the journal. To resume a run, the journal is folded again.
+ * Checkpoints store this state.
+ */
 export interface LoopState {
   readonly run: ActiveRun | undefined;
-  /** Requests made in the whole life of the agent; part of every call's id. */
+  /** Number of requests made since the agent was created. The number is part of every call id. */
   readonly turn: number;
-  /** The newest request has no answer yet. */
+  /** Whether the newest request has no answer yet. */
   readonly unanswered: boolean;
-  /** Requests whose cost is set aside until their answers are recorded. */
+  /** Requests whose cost is reserved until their answers are recorded. */
   readonly underWay: readonly UnderWay[];
-  /** Calls of the newest answer, in its order, until their results are sent. */
+  /** Calls of the newest answer, in order, until their results are sent. */
   readonly calls: readonly CallState[];
-  /** Blocks that follow the results in the next user turn. */
+  /** Blocks that follow the tool results in the next user turn. */
   readonly said: readonly UserBlock[];
-  /** Message that has to be recorded before the next request. */
+  /** Message that must be recorded before the next request. */
   readonly toTell: PendingMessage | undefined;
-  /** Recent turns, to recognise a loop. */
+  /** Recent turns, used to detect loops. */
   readonly repetition: Repetition;
-  /** Background runs whose end was not reported to this agent yet. */
+  /** Background runs whose end has not been reported to this agent yet. */
   readonly background: readonly RunRef[];
-  /** Last change of plan mode; undefined if there was none. */
+  /** Last change of plan mode. Undefined if there was none. */
   readonly plan: "entered" | "left" | undefined;
   /** Number of consecutive answers that were cut at the output limit. */
   readonly cutOff: number;
-  /** First and latest prompt. Compaction never loses them. */
+  /** First and latest prompt. Compaction always keeps them. */
   readonly asked: { readonly first: string; readonly latest: string } | undefined;
-  /** What the conversation says about the environment; undefined if it doesn't, as after a compaction. */
+  /** Environment as the conversation describes it. Undefined if the conversation does not, as after a compaction. */
   readonly environment: ToldEnvironment | undefined;
   readonly context: ContextState;
 }
 
-/** Returns the facts of the run under way as they would be recorded if it ended now. */
+/** Returns the facts of the run in progress as they would be recorded if it ended now. */
 export function factsOf({ run, background }: LoopState): RunFacts {
   const facts = run?.facts ?? noFacts;
   return background.length === 0 ? facts : { ...facts, unreturned: background };
 }
 
-/** Counters of the run under way. */
+/** Counters of the run in progress. */
 export interface ActiveRun {
   readonly runId: RunId;
   readonly maxTurns: number;
-  /** The run does not end before its background agents. */
+  /** Whether the run waits for its background agents before it ends. */
   readonly waits: boolean;
   readonly turns: number;
   readonly usage: Usage;
-  /** Undefined once a request had no known price. */
+  /** Undefined as soon as the price of one request is unknown. */
   readonly costUsd: number | undefined;
   readonly modelMilliseconds: number;
   readonly facts: RunFacts;
-  /** Newest text of the model. */
+  /** Newest text from the model. */
   readonly text: string;
   readonly ending: Ending | undefined;
 }
@@ -63,7 +66,7 @@ export interface Ending {
   readonly message?: string;
 }
 
-/** A message of the runtime to the model. */
+/** A message from the runtime to the model. */
 export interface PendingMessage {
   readonly cause: "loop" | "cut_off" | "budget";
   readonly text: string;

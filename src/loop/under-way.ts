@@ -1,16 +1,19 @@
 import type { DurableEvent, ReservedSpend, Usage } from "../protocol/index.ts";
 import { addUsage, noUsage } from "../protocol/index.ts";
 
-/** A request whose cost is reserved and whose answer is not recorded yet. */
+/** A request whose cost is reserved and whose answer has not been recorded yet. */
 export interface UnderWay {
-  /** Id of the tool call that makes the request, or its kind: `turn` or `compaction`. An agent has at most one of each. */
+  /**
+   * Id of the tool call that makes the request, or its kind: `turn` or `compaction`. An agent has at most one request
+   * for each.
+   */
   readonly request: string;
   readonly reserved: ReservedSpend;
-  /** Cost of attempts whose answers broke off. */
+  /** Cost of earlier attempts whose answers broke off. */
   readonly lost?: { readonly usage: Usage; readonly costUsd: number | undefined } | undefined;
 }
 
-/** Returns the requests that are under way after an event. */
+/** Returns the requests that are in progress after an event. */
 export function foldUnderWay(before: readonly UnderWay[], event: DurableEvent): readonly UnderWay[] {
   switch (event.type) {
     case "model.requested":
@@ -60,7 +63,7 @@ function withLost(before: readonly UnderWay[], usage: Usage, costUsd: number | u
   });
 }
 
-/** An unknown cost makes the sum unknown. */
+/** Adds two costs. If one is unknown, the sum is unknown. */
 export function sumCosts(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined || right === undefined ? undefined : left + right;
 }
