@@ -4,14 +4,16 @@ import { type ChainView, Chunk, type Mark, messagesFingerprint } from "./chunk.t
 import { requestBody } from "./request-body.ts";
 import { SegmentBuffer, type SharedPrefix } from "./segment-buffer.ts";
 
-/** A prompt with the bytes it is made of. */
+/** A prompt and the bytes of which it consists. */
 export interface WrittenPrompt extends Prompt {
   readonly view: ChainView;
-  /** Returns the fingerprint of its messages. Call it after the bytes are sent and before the next request is made. */
+  /**
+   * Returns the fingerprint of the messages. Call it after the bytes are sent and before the next request is created.
+   */
   fingerprint(): string;
 }
 
-/** A chain with its bytes, to be stored for another process. */
+/** A chain and its bytes, in a form that can be stored for another process. */
 export interface PackedChain {
   /** Plain JSON. */
   readonly facts: {
@@ -22,13 +24,13 @@ export interface PackedChain {
     /** The newest request. */
     readonly prompt?: Pick<ChainView, "segments" | "marks"> | undefined;
   };
-  /** The segments, then the messages as JSON. */
+  /** The segments, followed by the messages as JSON. */
   readonly bytes: readonly Uint8Array[];
 }
 
 /**
- * A conversation: a head and messages that are only ever appended. Bytes are made once for the head's model. Another head
- * with the same provider and model keeps them, any other starts anew.
+ * A conversation: a head, and messages that are only ever appended. Messages are serialised once, for the model of the
+ * head. A new head with the same provider and model keeps the bytes; any other head starts over.
  */
 export class Chain {
   readonly head: Head;
@@ -36,7 +38,10 @@ export class Chain {
   private open: Chunk;
   private lastMark: Mark | undefined;
   private forkMark: Mark | undefined;
-  /** Number of messages that are worth the price of a long cache lifetime. A fork ends soon, so its own are not. */
+  /**
+   * Number of messages that are worth the price of a long cache lifetime. A fork ends soon, so its own messages are
+   * not.
+   */
   private longLived: number | undefined;
 
   constructor(head: Head, sealed: readonly Chunk[] = []) {
@@ -57,7 +62,10 @@ export class Chain {
     this.open.messages.push(message);
   }
 
-  /** Returns the prompt of the next request. Its newest message is marked, so that the request after it finds the cache. */
+  /**
+   * Returns the prompt of the next request. The newest message is marked, so that the following request can read
+   * everything up to it from the cache.
+   */
   request(): WrittenPrompt {
     const segments = this.length;
     const newest: Mark | undefined = segments === 0 ? undefined : { segment: segments - 1, place: "end" };
@@ -75,8 +83,9 @@ export class Chain {
   }
 
   /**
-   * Returns the mark for a fork's first request that replaces the last one: after the answer it was created by, so that its
-   * parent can continue from there. The provider finds the parent's requests from it, unless the answer has too many blocks.
+   * Returns the cache mark that replaces the previous one in a fork's first request. It is placed after the answer that
+   * created the fork, so that the parent can continue from there. From this mark the provider finds the parent's cached
+   * requests, unless the answer has too many blocks.
    */
   private answerMark(): Mark | undefined {
     if (this.forkMark === undefined || this.forkMark.segment === 0) return undefined;
@@ -92,7 +101,7 @@ export class Chain {
    */
   fork(prefix?: SharedPrefix): Chain {
     if (this.open.count > 0) {
-      // Written now, while there is one owner, so that no branch writes them again.
+      // Messages are written now, while the chunk has one owner, so that no branch writes them again.
       this.open.write(this.head);
       this.sealed.push(this.open);
       this.open = Chunk.empty(this.open);
@@ -110,8 +119,8 @@ export class Chain {
   }
 
   /**
-   * Returns a chain of only the newest turns with the bytes they had. A turn is an answer and the user turn after it;
-   * `placeholder` stands for all earlier ones. Undefined if there are none to leave out.
+   * Returns a chain of only the newest turns, with their existing bytes. A turn is an answer and the user turn after
+   * it. `placeholder` replaces all earlier turns. Returns undefined if there are no earlier turns.
    */
   newestTurns(turns: number, placeholder: string): Chain | undefined {
     const messages = this.messages();
@@ -123,12 +132,18 @@ export class Chain {
     return chain;
   }
 
-  /** Marks the end of what siblings share: the newest message up to its results, environment and text for every fork. */
+  /**
+   * Marks the end of the part that sibling forks share: the newest message up to its results, environment and the text
+   * for every fork.
+   */
   markSiblings(): void {
     this.forkMark = { segment: this.length - 1, place: "results" };
   }
 
-  /** Returns a chain of the same messages with another head. Their bytes are kept if the model is the same. */
+  /**
+   * Returns a chain of the same messages with another head. The bytes of the messages are kept if the model is the
+   * same.
+   */
   withHead(head: Head): Chain {
     const same =
       head.dialect === this.head.dialect && head.provider === this.head.provider && head.model === this.head.model;
@@ -139,8 +154,8 @@ export class Chain {
   }
 
   /**
-   * Returns a new chain of the summary and the newest messages with the bytes they had. It is cut between turns, so at most
-   * `keep` messages are kept; `kept` is their number.
+   * Returns a new chain of the summary and the newest messages, with their existing bytes. The messages are cut between
+   * turns, so at most `keep` of them are kept; `kept` is the actual number.
    */
   compact(summary: string, keep: number): { chain: Chain; kept: number } {
     const chain = new Chain(this.head);
@@ -151,7 +166,7 @@ export class Chain {
     return { chain, kept: this.copyInto(chain, { from, to: this.length }) };
   }
 
-  /** Returns a chain of the first messages, with the bytes they have. */
+  /** Returns a chain of the first `count` messages, with their existing bytes. */
   until(count: number): Chain {
     const chain = new Chain(this.head);
     chain.longLived = this.longLived;
@@ -159,7 +174,10 @@ export class Chain {
     return chain;
   }
 
-  /** Returns undefined if the chain is empty, the prompt is of another chain, or a fork point is set, which is not packed. */
+  /**
+   * Packs the chain for storage. Returns undefined if the chain is empty, the prompt belongs to another chain, or a
+   * fork mark is set, which can't be packed.
+   */
   pack(newest: WrittenPrompt | undefined): PackedChain | undefined {
     const chunks = this.chunks();
     const isOurs = newest?.head === this.head && newest.view.chunks.every((chunk, index) => chunk === chunks[index]);
@@ -219,7 +237,7 @@ function messageAt(chunks: readonly Chunk[], index: number): Message | undefined
   return undefined;
 }
 
-/** Number of blocks up to a mark in which providers look for an earlier cache entry. */
+/** Number of blocks before a mark in which providers look for an earlier cache entry. */
 const LOOK_BACK = 20;
 
 function promptOf(view: ChainView): WrittenPrompt {
@@ -248,8 +266,8 @@ function cutBetweenTurns(messages: readonly Message[], keep: number): number {
 }
 
 /**
- * Returns whether the messages from this one on can follow a summary, which is a user turn. It must be an answer and not its
- * continuation after a pause, so that roles alternate and every result has its call.
+ * Returns whether the messages from this index on can follow a summary, which is a user turn. The first of them must be
+ * an answer, and not the continuation of a paused answer, so that roles alternate and every result has its call.
  */
 export function canFollowSummary(messages: readonly Message[], index: number): boolean {
   return messages[index]?.role === "assistant" && messages[index - 1]?.role === "user";

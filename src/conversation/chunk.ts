@@ -10,17 +10,20 @@ export interface Mark {
   readonly place: MarkPlace;
 }
 
-/** State of a chain at one moment, from which a request is made. */
+/** State of a chain at one moment, from which a request is created. */
 export interface ChainView {
   readonly head: Head;
   readonly chunks: readonly Chunk[];
   readonly segments: number;
   readonly marks: readonly Mark[];
-  /** Number of messages that are cached as long as the head says, all later ones for five minutes; absent: all. */
+  /**
+   * Number of messages that are cached for the lifetime set in the head. All later messages are cached for five
+   * minutes. If absent, the head's lifetime applies to all messages.
+   */
   readonly longLived?: number | undefined;
 }
 
-/** A place in a chunk up to which another request may have the same bytes. */
+/** A position in a chunk up to which another request may have the same bytes. */
 interface HashedEnd {
   readonly end: number;
   /** Hash of all messages up to `end`. */
@@ -28,8 +31,8 @@ interface HashedEnd {
 }
 
 /**
- * Consecutive messages with their bytes. A sealed chunk takes no more messages and is shared by every chain that contains
- * it. A chunk always follows the same chunks, so that its hashes are valid in all of these chains.
+ * Consecutive messages and their bytes. A sealed chunk accepts no more messages and is shared by every chain that
+ * contains it. A chunk is always preceded by the same chunks, so its hashes are valid in all of these chains.
  */
 export class Chunk {
   readonly buffer: SegmentBuffer;
@@ -38,7 +41,7 @@ export class Chunk {
   private loaded: Message[] | undefined;
   private hashed: { readonly hash: Hash; upTo: number } | undefined;
   private readonly ends: HashedEnd[] = [];
-  /** Length of `ends` with each segment. */
+  /** For each segment, the length of `ends` after that segment was added. */
   private readonly endCounts: number[] = [];
 
   private constructor(buffer: SegmentBuffer, load: () => Message[], before?: Chunk) {
@@ -51,7 +54,7 @@ export class Chunk {
     return new Chunk(new SegmentBuffer(prefix), () => [], before);
   }
 
-  /** Returns a sealed first chunk with known bytes. Its messages are loaded when they are needed. */
+  /** Returns a sealed first chunk whose bytes are already known. Its messages are loaded when they are needed. */
   static restored(buffer: SegmentBuffer, load: () => Message[]): Chunk {
     return new Chunk(buffer, load);
   }
@@ -65,7 +68,7 @@ export class Chunk {
     return this.loaded?.length ?? this.buffer.segments;
   }
 
-  /** Writes the bytes of the first messages, unless they are written already. */
+  /** Writes the bytes of the first `count` messages, unless they are already written. */
   write(head: Head, count = this.count): void {
     if (this.buffer.segments >= count) return;
     const serializer = serializerFor(head.dialect);
@@ -73,12 +76,18 @@ export class Chunk {
     this.buffer.write(fresh.map((message) => serializer.segment(message, head)));
   }
 
-  /** Returns the fingerprint of all messages up to a byte of this chunk. Bytes that were hashed before are not hashed again. */
+  /**
+   * Returns the fingerprint of all messages up to a byte of this chunk. Bytes that were hashed before are not hashed
+   * again.
+   */
   fingerprintUpTo(end: number): string {
     return fingerprintOf(this.hashUpTo(end));
   }
 
-  /** Returns the ends of the tool results and of each of the first messages, in order. Their bytes must be written. */
+  /**
+   * Returns the ends of the first `count` messages and of their tool results, in order. The bytes of these messages
+   * must be written.
+   */
   hashedEnds(count: number): readonly HashedEnd[] {
     const add = (end: number): void => void this.ends.push({ end, hash: this.fingerprintUpTo(end) });
     for (let segment = this.endCounts.length; segment < count; segment += 1) {
@@ -102,10 +111,10 @@ export class Chunk {
   }
 }
 
-/** Chunk of a view, with the part of it that belongs to the view. */
+/** A chunk of a view, and the part of it that belongs to the view. */
 export interface ViewedChunk {
   readonly chunk: Chunk;
-  /** Index of its first segment in the whole chain. */
+  /** Index of the chunk's first segment in the whole chain. */
   readonly first: number;
   readonly count: number;
 }

@@ -5,28 +5,31 @@ import { type ChainView, writtenChunks } from "./chunk.ts";
 import { fingerprintOf, headBytes } from "./head-bytes.ts";
 import { serializerFor } from "./serialize/dialects.ts";
 
-/** A place up to which another request may have the same bytes. It has them exactly if it has a point with this key. */
+/**
+ * A position up to which another request may have the same bytes. It does if and only if it has a point with the same
+ * key.
+ */
 export interface PrefixPoint {
   readonly key: string;
-  /** Length of the request up to here, without cache marks. */
+  /** Length of the request up to this point, without cache marks. */
   readonly bytes: number;
 }
 
 export interface PrefixPoints {
-  /** Ends of shared tools and of the dimensions before the messages. */
+  /** Ends of the shared tools and of the dimensions that precede the messages. */
   readonly head: readonly PrefixPoint[];
-  /** In order; the last is the end of the request. */
+  /** Points in order. The last one is the end of the request. */
   readonly points: readonly PrefixPoint[];
-  /** Whether the request contains the given point. If so, `points` are only those after it. */
+  /** Whether the messages of the request contain the given point. If so, `points` contains only the points after it. */
   readonly continues: boolean;
 }
 
-/** Returns the ends of shared tools, of each dimension of the head, of the tool results and of each message. */
+/** Returns the ends of the shared tools, of each dimension of the head, of the tool results and of each message. */
 export function prefixPoints(view: ChainView, after?: PrefixPoint): PrefixPoints {
   const { bytes, toolMarks, dimensions, fingerprints, holdsMessage } = headBytes(view.head);
   let key = `${view.head.provider} ${view.head.dialect}`;
   const head = toolMarks.map((mark): PrefixPoint => {
-    // A mark is inserted before the closing brace of its tool.
+    // The cache mark of a tool is inserted before its closing brace.
     const shared = bytes.subarray(0, mark + 1);
     return { key: `${key} ${fingerprintOf(createHash("sha256").update(shared))}`, bytes: shared.length };
   });
@@ -37,7 +40,7 @@ export function prefixPoints(view: ChainView, after?: PrefixPoint): PrefixPoints
   const known = after?.key.startsWith(`${key} `) ? after.key.slice(key.length + 1) : undefined;
   const points = [...head];
   let continues = false;
-  // Every segment begins with a comma; the first of the list is sent without it.
+  // Every segment begins with a comma, except that the first one in the list is sent without it.
   let before = bytes.length - (holdsMessage ? 0 : 1);
   for (const { chunk, count } of writtenChunks(view)) {
     const ends = chunk.hashedEnds(count);
@@ -58,13 +61,14 @@ export interface CacheDifference {
   readonly firstDifference: number;
 }
 
-/** Returns why the later request can't read all of the earlier one from a cache, or undefined if it can. */
+/** Returns the reason why the later request can't read all of the earlier one from a cache. Undefined if it can. */
 export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference | undefined {
   const before = withoutMarks(earlier);
   const after = withoutMarks(later);
   const firstDifference = firstDifferingByte(before, after);
   if (firstDifference === undefined) return undefined;
-  // If one request lacks a dimension, only the text of the other shows it: the earlier of the two is the cause.
+  // If one request lacks a dimension, only the other request shows it at this offset, so the first dimension in order
+  // is the cause.
   const candidates = [earlier.head, later.head].map((head) => dimensionAt(head, firstDifference));
   const dimension = order.find((name) => candidates.includes(name)) ?? "messages";
   return { dimension, firstDifference };
@@ -73,7 +77,7 @@ export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference
 /** Returns the text around a byte of the request, without cache marks. */
 export function excerptAt(prompt: Prompt, byte: number): string {
   const bytes = withoutMarks(prompt).subarray(Math.max(0, byte - 20), byte + 40);
-  // Drops characters that were cut in two at either end.
+  // Removes characters that were cut in half at either end.
   return bytes.toString("utf8").replace(/^\uFFFD+|\uFFFD+$/g, "");
 }
 
@@ -89,7 +93,7 @@ function dimensionAt(head: Head, offset: number): CacheDimension {
   return headBytes(head).dimensions.find(({ end }) => offset < end)?.name ?? "messages";
 }
 
-/** Returns the part of a request that a longer one continues: without cache marks and closing bytes. */
+/** Returns the part of a request that a longer request can continue: without cache marks and closing bytes. */
 function withoutMarks({ head, body }: Prompt): Buffer {
   const { dialect } = head;
   const marks = Object.values(serializerFor(dialect).marks).map((mark) => Buffer.from(mark));

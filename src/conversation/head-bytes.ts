@@ -13,13 +13,16 @@ export interface HeadBytes {
   readonly fingerprints: HeadFingerprints;
 }
 
-/** Fingerprints of the dimensions of the cache key before the messages, each of its own bytes. */
+/**
+ * Fingerprints of the dimensions of the cache key that precede the messages. Each covers only the bytes of its
+ * dimension.
+ */
 export type HeadFingerprints = Readonly<Record<Exclude<CacheDimension, "messages">, string>>;
 
-/** Heads are plain data, shared by the agents that have the same one: see `createHeadCache` in runs. */
+/** Bytes of heads, cached per object. Agents with identical heads share one object: see `createHeadCache` in runs. */
 const bytesOfHeads = new WeakMap<Head, HeadBytes>();
 
-/** Returns the bytes of a head, which are made once for each object. */
+/** Returns the bytes of a head, which are created once per object. */
 export function headBytes(head: Head): HeadBytes {
   const known = bytesOfHeads.get(head);
   if (known) return known;
@@ -28,7 +31,7 @@ export function headBytes(head: Head): HeadBytes {
   return made;
 }
 
-/** Returns the number of bytes of a request before its messages. */
+/** Returns the number of bytes that precede the messages of a request. */
 export function headLength(head: Head): number {
   return headBytes(head).bytes.length;
 }
@@ -56,7 +59,7 @@ function encodeHead({ text, markAt, toolMarks, holdsMessage, dimensions }: HeadT
   };
 }
 
-/** Hexadecimal digits: 64 bits distinguish the requests of any session. */
+/** Number of hexadecimal digits. 64 bits are enough to distinguish the requests of any session. */
 const FINGERPRINT_LENGTH = 16;
 
 export function fingerprintOf(hash: Hash): string {

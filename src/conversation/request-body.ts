@@ -12,7 +12,7 @@ export function requestBody(view: ChainView, maxTokens: number): readonly Uint8A
   const ofHead = marks[view.head.cacheLifetime ?? "5m"];
   const pieces = headPieces(head, { mark: ofHead, others: view.marks.length });
   for (const { chunk, first, count } of writtenChunks(view)) {
-    // Every segment begins with a comma; the first of the list must not.
+    // Every segment begins with a comma, which must be omitted for the first one in the list.
     const start = first === 0 && !head.holdsMessage ? 1 : 0;
     pushChunk(pieces, chunk, { start, count, marks: marksIn(view, { first, count, bytes: marks }) });
   }
@@ -22,7 +22,10 @@ export function requestBody(view: ChainView, maxTokens: number): readonly Uint8A
 
 type MarkBytes = Readonly<Record<CacheLifetime, Uint8Array>>;
 
-/** Returns how long the provider is asked to cache the request up to this message; never longer than the part before it. */
+/**
+ * Returns the cache lifetime requested for the request up to this message. It is never longer than that of the part
+ * before it.
+ */
 export function lifetimeAt({ head, longLived = Number.POSITIVE_INFINITY }: ChainView, segment: number): CacheLifetime {
   return (segment < longLived && head.cacheLifetime) || "5m";
 }
@@ -30,8 +33,9 @@ export function lifetimeAt({ head, longLived = Number.POSITIVE_INFINITY }: Chain
 const MOST_MARKS = 4;
 
 /**
- * If there are not enough marks, those in messages come first, then the one after the system text, then those after tools,
- * the last first. A mark below the model's minimum is ignored and costs nothing, so no tokens are estimated here.
+ * Returns the pieces of the head with its cache marks. The number of marks is limited: marks in messages take
+ * precedence, then the mark after the system text, then the marks after tools, last tool first. Providers ignore marks
+ * below the model's minimum at no cost, so no tokens are estimated here.
  */
 function headPieces(
   { bytes, markAt, toolMarks }: HeadBytes,

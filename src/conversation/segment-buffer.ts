@@ -4,20 +4,20 @@ import { withoutLoneSurrogates } from "./serialize/wire-text.ts";
 /** Place of a cache mark in a segment: after the last block, or after the last tool result. */
 export type MarkPlace = "end" | "results";
 
-/** Bytes that the first segments of sibling forks begin with. Set by the first sibling that is written. */
+/** Bytes with which the first segments of sibling forks begin. Set by the first sibling that is written. */
 export interface SharedPrefix {
   bytes?: Uint8Array;
 }
 
 const LEAST_SHARED_BYTES = 512;
 
-/** The bytes of consecutive segments, written once. They are only appended to, so that views stay valid. */
+/** The bytes of consecutive segments, each written once. Bytes are only appended, so that existing views stay valid. */
 export class SegmentBuffer {
   private readonly prefix: SharedPrefix | undefined;
-  /** Bytes of a sibling that precede `buffer`. */
+  /** Bytes shared with a sibling. They precede `buffer`. */
   private shared: Uint8Array = new Uint8Array(0);
   private buffer: Buffer = Buffer.allocUnsafeSlow(0);
-  /** Used bytes of `buffer`. */
+  /** Number of used bytes of `buffer`. */
   private used = 0;
   private ends: number[] = [];
   private lastBlockMarks: number[] = [];
@@ -52,7 +52,7 @@ export class SegmentBuffer {
     if (isFirst && this.prefix) this.share(this.prefix);
   }
 
-  /** Appends a segment of another buffer, with its marks. */
+  /** Appends a segment of another buffer, including its marks. */
   copy(source: SegmentBuffer, index: number): void {
     const from = source.startOf(index);
     const to = source.endOf(index);
@@ -67,7 +67,7 @@ export class SegmentBuffer {
     this.resultMarks.push(shifted(source.resultMarks[index], shift));
   }
 
-  /** Returns three numbers for each segment, from which `restored` can recreate the buffer together with its bytes. */
+  /** Returns three numbers for each segment. Together with the bytes, `restored` can recreate the buffer from them. */
   offsets(): readonly number[] {
     return [...this.ends, ...this.lastBlockMarks, ...this.resultMarks];
   }
@@ -91,7 +91,7 @@ export class SegmentBuffer {
     return this.ends[index] ?? this.length;
   }
 
-  /** Returns the offset where a cache mark can be inserted, or -1. */
+  /** Returns the offset at which a cache mark can be inserted, or -1 if there is none. */
   markOffset(index: number, place: MarkPlace): number {
     return (place === "end" ? this.lastBlockMarks[index] : this.resultMarks[index]) ?? -1;
   }
@@ -103,7 +103,7 @@ export class SegmentBuffer {
     return to <= length ? [before] : [before, this.buffer.subarray(0, to - length)];
   }
 
-  /** Shares the bytes that a sibling has already written instead of writing them again. */
+  /** Shares bytes that a sibling has already written, instead of keeping a copy. */
   private share(prefix: SharedPrefix): void {
     const first = this.buffer.subarray(0, this.endOf(0));
     prefix.bytes ??= first;
@@ -118,7 +118,7 @@ export class SegmentBuffer {
 
   private pushOffsets({ text, markAt, resultsMarkAt }: SegmentText, end: number): void {
     this.ends.push(end);
-    // The last block is followed only by brackets of one byte each.
+    // The last block is followed only by brackets, which are one byte each.
     const mark = markAt < 0 ? -1 : end - (text.length - markAt);
     this.lastBlockMarks.push(mark);
     if (resultsMarkAt < 0) this.resultMarks.push(-1);

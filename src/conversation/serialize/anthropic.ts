@@ -50,8 +50,8 @@ function anthropicHead(head: Head): HeadText {
 }
 
 /**
- * Returns how many tools at the beginning of the list agents of other kinds begin with too: those before Edit, which
- * read-only agents have, and those before Task, which all other subagents have (see `createTools`).
+ * Returns how many tools at the beginning of the list are shared with other agents: those before Edit, with which
+ * read-only agents begin, and those before Task, with which all other subagents begin (see `createTools`).
  */
 function sharedCounts(tools: readonly ToolDeclaration[]): readonly number[] {
   const before = (tool: string): number => tools.findIndex(({ name }) => name === tool);
@@ -86,7 +86,7 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
       if (blockJson !== undefined) add(blockJson, block.type === "text" || block.type === "tool_call");
     }
   }
-  // The API rejects empty messages, and an answer may consist of blocks that only its own model may see.
+  // The API rejects empty messages, and an answer may consist only of blocks that no other model may see.
   if (count === 0) add('{"type":"text","text":"(no text)"}', true);
   return { text: `${text}]}`, markAt, resultsMarkAt };
 }
@@ -125,12 +125,12 @@ function assistantBlockText(block: AssistantBlock, head: Head): string | undefin
   return `{"type":"thinking","thinking":${JSON.stringify(block.text)},"signature":${JSON.stringify(block.signature)}}`;
 }
 
-/** The API rejects text blocks without a visible character. */
+/** Returns a text block. Undefined for blank text, because the API rejects text blocks without a visible character. */
 function blankless(text: string): string | undefined {
   return text.trim() === "" ? undefined : `{"type":"text","text":${JSON.stringify(text)}}`;
 }
 
-/** Thinking and opaque blocks are sent only to the model that wrote them. */
+/** Returns whether a thinking or opaque block may be sent, which is true only for the model that wrote it. */
 function isShownTo({ origin }: ThinkingBlock | OpaqueBlock, head: Head): boolean {
   return origin.provider === head.provider && origin.model === head.model;
 }

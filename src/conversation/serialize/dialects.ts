@@ -3,7 +3,10 @@ import { anthropicSerializer } from "./anthropic.ts";
 import { openaiSerializer } from "./openai.ts";
 import type { Serializer } from "./serializer.ts";
 
-/** Recorded in every transcript. Conversations of an older version may get different bytes. */
+/**
+ * Version of the serialisers, recorded in every transcript. Conversations from an older version may get different
+ * bytes.
+ */
 export const SERIALIZER_VERSION = 2;
 
 const serializers: Record<Dialect, Serializer> = { anthropic: anthropicSerializer, openai: openaiSerializer };

@@ -28,7 +28,7 @@ function openaiHead(head: Head): HeadText {
   let opened = false;
   for (const { name, text: part } of systemTexts(head)) {
     if (part.trim() !== "") {
-      // One system message in several escaped pieces: many local servers accept only one, with a string.
+      // All parts go into one system message as a single string, because many local servers accept nothing else.
       text += opened ? "\\n\\n" : '{"role":"system","content":"';
       text += JSON.stringify(part).slice(1, -1);
       opened = true;
@@ -52,7 +52,10 @@ function openaiSegment(message: Message): SegmentText {
   return { text: messages.map((json) => `,${json}`).join(""), markAt: -1, resultsMarkAt: -1 };
 }
 
-/** Returns a message for each tool result, then one with text and images; images of results can only be user content. */
+/**
+ * Returns one message for each tool result, then one with text and images. Images of tool results are sent as user
+ * content, because tool messages can't contain them.
+ */
 function userTurn(message: UserMessage): string[] {
   const messages: string[] = [];
   const rest: UserBlock[] = [];
@@ -98,8 +101,9 @@ function assistantText(message: AssistantMessage): string {
 }
 
 /**
- * Models that accept tools over Chat Completions only with reasoning switched off. They reason by default and then reject
- * requests with tools. Models that can't switch it off (gpt-6-astra, gpt-6.1-sol) don't accept tools there at all.
+ * Models that accept tools over Chat Completions only if reasoning is switched off. They reason by default and then
+ * reject requests with tools. Models that can't switch reasoning off (gpt-6-astra, gpt-6.1-sol) don't accept tools
+ * there at all.
  */
 const toolsOnlyWithoutReasoning: ReadonlySet<string> = new Set([
   "gpt-6-sol",

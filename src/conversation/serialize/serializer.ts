@@ -1,23 +1,25 @@
 import type { CacheLifetime, Head, Message } from "../../protocol/index.ts";
 
-/** Turns neutral messages into the text of one dialect. Pure: the same input always gives the same text. */
+/** Converts neutral messages to the text of one dialect. Pure: the same input always gives the same text. */
 export interface Serializer {
   head(head: Head): HeadText;
-  /** Returns text that begins with a comma. */
+  /** Returns the text of a message. It begins with a comma. */
   segment(message: Message, head: Head): SegmentText;
-  /** Closes the request. Contains the output limit, because it may differ from request to request. */
+  /**
+   * Returns the text that closes the request. It contains the output limit, which may differ from request to request.
+   */
   end(head: Head, maxTokens: number): string;
-  /** Text to insert at a cache mark, by lifetime; empty for dialects without marks. */
+  /** Text to insert at a cache mark, by lifetime. Empty for dialects without marks. */
   readonly marks: Readonly<Record<CacheLifetime, string>>;
 }
 
 export interface HeadText {
   readonly text: string;
-  /** Offset of the mark that covers tools and system text, or -1. */
+  /** Offset of the mark that covers tools and system text, or -1 if there is none. */
   readonly markAt: number;
-  /** Offsets of the marks after the tools that agents of different kinds share, in order. */
+  /** Offsets of the marks after the tools that agents of different types share, in order. */
   readonly toolMarks: readonly number[];
-  /** Whether the list that segments continue already contains a message (the system message). */
+  /** Whether the list to which segments are appended already contains a message (the system message). */
   readonly holdsMessage: boolean;
   /** End of each dimension of the cache key in `text`, in order of appearance. */
   readonly dimensions: readonly HeadDimension[];
@@ -28,16 +30,19 @@ export interface HeadDimension {
   readonly end: number;
 }
 
-/** A message as wire text. Marks are offsets where `cache_control` can be inserted, or -1. */
+/** A message as wire text. Marks are offsets at which `cache_control` can be inserted, or -1. */
 export interface SegmentText {
   readonly text: string;
-  /** After the last block. */
+  /** Offset after the last block. */
   readonly markAt: number;
-  /** After the last tool result, the environment and the text for every fork: from here on siblings differ. */
+  /**
+   * Offset after the last tool result, the environment and the text for every fork. Sibling forks differ after this
+   * point.
+   */
   readonly resultsMarkAt: number;
 }
 
-/** Returns the parts of the system text in order. Each is a dimension of the cache key. */
+/** Returns the parts of the system text in order. Each part is a dimension of the cache key. */
 export function systemTexts(head: Head): readonly { readonly name: HeadDimension["name"]; readonly text: string }[] {
   return [
     { name: "system", text: head.system },

@@ -1,8 +1,8 @@
 import type { CallId } from "../../protocol/index.ts";
 
 /**
- * Shortens a call id for the wire. Within one conversation the number of the request identifies a call, so the agent's id
- * is cut to a letter: it would be sent twice with every later request.
+ * Shortens a call id for the wire. The number of the request is enough to identify a call within one conversation, so
+ * the agent's id is cut to one letter. Otherwise the full id would be sent twice with every later request.
  */
 export function wireCallId(callId: CallId): string {
   return callId.replace(own, (_, agent: string, call: string) => agent.slice(0, 1) + call);
@@ -11,8 +11,8 @@ export function wireCallId(callId: CallId): string {
 const own = /^(main|a[0-9a-z]{12})_(\d+_\d+)$/;
 
 /**
- * Replaces the escapes of lone surrogates in JSON text by U+FFFD: providers reject them, so that one would make every
- * later request fail. The length stays the same, so offsets into the text stay valid.
+ * Replaces the escapes of lone surrogates in JSON text with U+FFFD. Providers reject lone surrogates, so a single one
+ * would make every later request fail. The length stays the same, so offsets into the text stay valid.
  */
 export function withoutLoneSurrogates(json: string): string {
   if (!surrogateEscape.test(json)) return json;
@@ -21,5 +21,8 @@ export function withoutLoneSurrogates(json: string): string {
 
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 const loneSurrogate = /^\\u[dD][89a-fA-F]..$/;
-/** Matches pairs first, then any other escape, so that the second of two backslashes does not begin one. */
+/**
+ * Matches surrogate pairs first, then any other escape, so that the second of two backslashes is not taken for the
+ * start of an escape.
+ */
 const escapes = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\./g;
