@@ -47,7 +47,7 @@ export const emptyContext: ContextState = {
 
 /** Number of provider counts used for calibration. Older counts would have almost no weight. */
 const REMEMBERED = 8;
-/** Smallest share of the tokens that a compaction must free to be worth its cost. */
+/** Share of `compactAt` that a compaction must be able to free to be worth its cost. */
 const LEAST_GAIN = 0.1;
 /** Tokens of an image. Providers scale images down to about this size. */
 const IMAGE_TOKENS = 1_600;
