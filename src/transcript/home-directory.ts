@@ -4,10 +4,10 @@ import { errorCode } from "../lib/index.ts";
 
 export type HomeCheck =
   | { readonly ok: true; readonly created: boolean }
-  /** `message` also says what to do. */
+  /** `message` also tells the user what to do. */
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** Checks whether sessions can be stored in the state directory; creates it if it is missing. */
+/** Checks whether sessions can be stored in the state directory. Creates the directory if it is missing. */
 export function checkHome(home: string): HomeCheck {
   try {
     const created = makeDirectories(home).length > 0;
@@ -44,8 +44,9 @@ const messages: Readonly<Record<string, (path: string) => string>> = {
 };
 
 /**
- * Creates a directory and its missing parents, accessible to the owner only. Returns the directories that got new entries.
- * Node's recursive mkdir never returns where the system reports ENOENT below an existing directory (/proc).
+ * Creates a directory and its missing parents, accessible only to the owner. Returns the directories that got new
+ * entries. Does not use Node's recursive mkdir, which never returns if the system reports ENOENT below an existing
+ * directory, as in /proc.
  */
 export function makeDirectories(path: string): string[] {
   const parent = dirname(path);
@@ -60,7 +61,7 @@ export function makeDirectories(path: string): string[] {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process created it first.
+    // Another process created the directory first.
     if (errorCode(error) !== "EEXIST") throw error;
   }
   return [parent, ...changed];

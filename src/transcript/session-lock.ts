@@ -2,7 +2,9 @@ import { hostname } from "node:os";
 import { type FileLock, type ProcessIdentity, tryLock, UserError } from "../lib/index.ts";
 import type { SessionId } from "../protocol/index.ts";
 
-/** Takes the lock of a session at `path`, or throws a `UserError` that names the process that uses the session. */
+/**
+ * Locks a session with the lock file at `path`. Throws a `UserError` that names the process if the session is in use.
+ */
 export function lockSession(path: string, sessionId: SessionId): FileLock {
   const attempt = tryLock(path);
   if ("release" in attempt) return attempt;

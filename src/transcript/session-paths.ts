@@ -20,7 +20,10 @@ export interface SessionPaths {
   readonly checkpoint: string;
   readonly wal: string;
   readonly lock: string;
-  /** Path to which deleting a session first moves the transcript; after that, the session no longer exists. */
+  /**
+   * Path to which the transcript is moved first when the session is deleted. From then on, the session no longer
+   * exists.
+   */
   readonly deleted: string;
 }
 
@@ -52,7 +55,7 @@ export function projectsDirectory(home: string): string {
   return join(home, "projects");
 }
 
-/** Returns a readable name that is unique even among directories with the same base name. */
+/** Returns a readable project name that is unique even among directories with the same base name. */
 export function projectName(cwd: string): string {
   const path = realPath(cwd);
   const name = basename(path)
@@ -94,7 +97,10 @@ export function isSessionId(text: string): boolean {
   return /^[a-zA-Z0-9_-]{1,64}$/.test(text);
 }
 
-/** Returns true also if a power cut removed the main transcript, because the rest can be read. */
+/**
+ * Returns whether a session exists. If a power cut removed only the main transcript, the session still exists, because
+ * the rest can be read.
+ */
 export function hasSession(paths: SessionPaths): boolean {
   if (existsSync(paths.transcript)) return true;
   return (existsSync(paths.wal) || existsSync(paths.subagents)) && !existsSync(paths.deleted);

@@ -13,16 +13,16 @@ export interface CleanUp {
   readonly removed: readonly string[];
   /** Old sessions that were kept, with the reason. */
   readonly kept: readonly { readonly id: string; readonly reason: string }[];
-  /** False if there was not enough time for all sessions. */
+  /** False if time ran out before all sessions were checked. */
   readonly finished: boolean;
 }
 
 export interface CleanUpOptions {
   readonly home: string;
-  /** Sessions untouched for this many days are deleted; 0 disables the clean-up. */
+  /** Number of days after which untouched sessions are deleted. 0 disables the clean-up. */
   readonly days: number;
   readonly now: number;
-  /** Called before each session; false ends the clean-up. */
+  /** Called before each session. If it returns false, the clean-up ends. */
   readonly hasTime?: () => boolean;
 }
 
@@ -56,30 +56,30 @@ export function cleanUp({ home, days, now, hasTime = () => true }: CleanUpOption
 
 export interface DailyCleanUp {
   readonly home: string;
-  /** Sessions untouched for this many days are deleted; 0 disables the clean-up. */
+  /** Number of days after which untouched sessions are deleted. 0 disables the clean-up. */
   readonly days: number;
   readonly clock: Clock;
 }
 
-/** The end of a command waits for the clean-up, so it must be short. */
+/** Time limit of the clean-up. It must be short, because a command waits for the clean-up before it ends. */
 const LIMIT_MS = 500;
 
 /**
- * Runs `cleanUp` at most once a day and for a short time; the next run continues with the rest. Returns undefined if it is
- * not due. Never rejects.
+ * Runs `cleanUp` at most once a day, and only for a short time; the next run handles the remaining sessions. Returns
+ * undefined if the clean-up is not due. Never rejects.
  */
 export async function cleanUpDaily({ home, days, clock }: DailyCleanUp): Promise<CleanUp | undefined> {
   const stamp = join(home, "cleaned-up");
   if (!(days > 0) || isToday(stamp, clock.now())) return undefined;
   try {
-    // Written first, so that a run that dies midway is not repeated by every command.
+    // The time is written first, so that a clean-up that dies midway is not repeated by every command.
     writeFileSync(stamp, `${clock.now()}\n`, { mode: 0o600 });
     const startedAt = clock.monotonic();
     const result = cleanUp({ home, days, now: clock.now(), hasTime: () => clock.monotonic() - startedAt < LIMIT_MS });
     if (!result.finished) rmSync(stamp, { force: true });
     return result;
   } catch {
-    // Keeping old files for another day does no harm.
+    // An error is ignored: keeping old files for another day does no harm.
     return undefined;
   }
 }
@@ -114,7 +114,7 @@ function touchedAt(paths: SessionPaths): number {
   return Math.max(...times);
 }
 
-/** Lists background agents whose result was never delivered to an agent of the session. */
+/** Lists background agents whose results were never delivered to any agent of the session. */
 function undeliveredResults(paths: SessionPaths, agents: readonly AgentId[]): readonly AgentId[] {
   const launched = new Map<RunId, AgentId>();
   const delivered = new Set<RunId>();

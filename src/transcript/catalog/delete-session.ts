@@ -6,8 +6,8 @@ import { isSessionId, listNames, projectsDirectory, type SessionPaths, sessionPa
 import type { SessionPlace } from "./list-sessions.ts";
 
 /**
- * Deletes a session permanently; throws a UserError if it is in use. Starts with two renames: if the process dies midway,
- * the session is either complete, or invisible and removed by the next clean-up.
+ * Deletes a session permanently. Throws a UserError if the session is in use. Starts with two renames, so that if the
+ * process dies midway, the session is either complete, or invisible and removed by the next clean-up.
  */
 export function deleteSession(place: SessionPlace): void {
   const paths = sessionPaths(place);
@@ -25,7 +25,7 @@ export function deleteSession(place: SessionPlace): void {
   }
 }
 
-/** Removes what processes left in a project when they died while deleting a session. */
+/** Removes the remains of sessions whose deletion was interrupted because the process died. */
 export function sweepDeleted(place: Omit<SessionPlace, "sessionId">): void {
   const directory = join(projectsDirectory(place.home), place.project);
   for (const name of listNames(directory)) {
@@ -35,7 +35,7 @@ export function sweepDeleted(place: Omit<SessionPlace, "sessionId">): void {
   }
 }
 
-/** Not a valid start of a session id. */
+/** Prefix of deleted sessions. No session id can start with it. */
 const PREFIX = ".deleted-";
 
 function remove({ transcript, directory, deleted, projectDirectory }: SessionPaths): void {
@@ -50,7 +50,10 @@ function remove({ transcript, directory, deleted, projectDirectory }: SessionPat
   rmSync(gone, { recursive: true, force: true });
 }
 
-/** Returns undefined on a full disk, where no lock can be written: that is when people delete sessions. */
+/**
+ * Locks a session. Returns undefined if the disk is full and no lock can be written, because a full disk is a common
+ * reason to delete sessions.
+ */
 function lockIfPossible(path: string, { sessionId }: SessionPlace): FileLock | undefined {
   try {
     return lockSession(path, sessionId);

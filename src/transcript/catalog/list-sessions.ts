@@ -5,7 +5,7 @@ import type { SessionId } from "../../protocol/index.ts";
 import { hasSession, isSessionId, listNames, projectName, projectsDirectory, sessionPaths } from "../session-paths.ts";
 import { type SessionSummary, summarizeSession } from "./summarize-session.ts";
 
-/** Restricts a search to the project of `cwd`; all projects if it is absent. */
+/** Restricts a search to the project of `cwd`. If `cwd` is absent, all projects are searched. */
 export interface SessionSearch {
   readonly home: string;
   readonly cwd?: string;
@@ -29,7 +29,7 @@ export type FoundSession =
   | { readonly kind: "none" }
   | { readonly kind: "many"; readonly ids: readonly SessionId[] };
 
-/** Finds a session by its id or a part of it (`matchId`). */
+/** Finds a session by its id or a part of its id (see `matchId`). */
 export function findSession({ id, ...search }: SessionSearch & { readonly id: string }): FoundSession {
   const places = sessionPlaces(search);
   const match = matchId(
@@ -44,7 +44,10 @@ export function findSession({ id, ...search }: SessionSearch & { readonly id: st
   return { kind: "one", session: summarizeSession(place) };
 }
 
-/** Returns the most recently written session. Reads only the start of the files, because the start of a run waits for it. */
+/**
+ * Returns the most recently written session. Reads only the start of each file, because a run can't start before the
+ * session is found.
+ */
 export function latestSessionId(search: SessionSearch): SessionId | undefined {
   const byTime = sessionPlaces(search)
     .map((place) => ({ place, time: modifiedAt(sessionPaths(place).transcript) }))

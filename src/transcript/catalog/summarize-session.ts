@@ -7,23 +7,23 @@ export interface SessionSummary {
   readonly id: SessionId;
   readonly project: string;
   readonly path: string;
-  /** Directory in which it was started; undefined if that can't be read. */
+  /** Directory in which the session was started. Undefined if that can't be determined. */
   readonly cwd: string | undefined;
   readonly createdAt: number | undefined;
   readonly updatedAt: number;
   /** Start of the first prompt, on one line. */
   readonly firstPrompt: string | undefined;
-  /** Undefined while it runs, and after a crash. */
+  /** Outcome of the last run. Undefined while the session is running, and after a crash. */
   readonly lastOutcome: Outcome | undefined;
-  /** Number of turns in its last run. */
+  /** Number of turns in the last run. */
   readonly turns: number;
   readonly model: string | undefined;
   readonly inUse: boolean;
-  /** Says what is wrong with a session that can't be read properly. */
+  /** Describes the damage if the session can't be read properly. Undefined otherwise. */
   readonly damaged: string | undefined;
 }
 
-/** Reads only the start and the end of the file, so that listing long sessions is fast. */
+/** Summarises a session. Reads only the start and the end of the file, so that listing long sessions is fast. */
 export function summarizeSession(place: { home: string; project: string; sessionId: SessionId }): SessionSummary {
   const paths = sessionPaths(place);
   const ends = readEnds(paths.transcript);
@@ -53,7 +53,7 @@ export function isInUse(paths: SessionPaths): boolean {
   try {
     return lockOwner(paths.lock) !== undefined;
   } catch {
-    // An unreadable lock does not prove that the session is free.
+    // If the lock can't be read, the session may be in use.
     return true;
   }
 }
@@ -104,7 +104,9 @@ function readEnds(path: string): Ends {
   }
 }
 
-/** Reads larger and larger parts of the file, up to a limit, until they contain enough: lines can be long. */
+/**
+ * Reads larger and larger parts of the file, up to a limit, until they contain enough lines. A single line can be long.
+ */
 function widen(size: number, read: (bytes: number) => Line[], enough: (lines: Line[]) => boolean): Line[] {
   let lines: Line[] = [];
   for (let bytes = 4 * 1024; bytes <= 2 * 1024 * 1024; bytes *= 8) {
@@ -125,7 +127,9 @@ function readPart(descriptor: number, from: number, length: number): Uint8Array 
   return bytes.subarray(0, done);
 }
 
-/** Skips the incomplete lines at the start and the end of a part, which do not parse. */
+/**
+ * Returns the complete lines of a part of the file. Incomplete lines at its start and end do not parse and are skipped.
+ */
 function linesOf(bytes: Uint8Array): Line[] {
   const lines: Line[] = [];
   for (const { value } of parseJsonLines(bytes).records) {

@@ -8,17 +8,17 @@ import { createDiskRetry, type DiskRetryOptions } from "../journal/disk-retry.ts
 import { sessionPaths } from "../session-paths.ts";
 
 export interface InboxOptions extends Pick<DiskRetryOptions, "onTrouble" | "stopWaiting"> {
-  /** Path of the inbox; undefined to keep it in memory only. */
+  /** Path of the inbox file. Undefined to keep the inbox only in memory. */
   readonly path: string | undefined;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Interval for checking whether another process has added an answer. */
+/** Interval at which the inbox checks whether another process has added an answer. */
 const LOOK_EVERY_MS = 100;
 
 type NewLine = InboxLine extends infer Line ? (Line extends InboxLine ? Omit<Line, "v" | "at"> : never) : never;
 
-/** Opens the inbox of a session. Any number of processes may have it open. */
+/** Opens the inbox of a session. Any number of processes may have it open at the same time. */
 export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions): Inbox {
   const retry = createDiskRetry({ onTrouble, stopWaiting });
   const watchers = new Set<() => void>();
@@ -40,11 +40,14 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
     try {
       look();
     } catch {
-      // The next check may be able to read it.
+      // The file can't be read now, but may be readable at the next check.
     }
   }
 
-  /** Resolves when the line survives a power cut. Writes are sequential, so that `lineFor` sees all previous lines. */
+  /**
+   * Writes a line. Resolves when the line is safe from a power cut. Writes are sequential, so that `lineFor` sees all
+   * previous lines.
+   */
   function write(lineFor: () => NewLine | undefined, { retryWrite = true } = {}): Promise<void> {
     const written = writing.then(async () => {
       const line = lineFor();
@@ -82,7 +85,7 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
       });
       return counted(state, requestId, answerId);
     },
-    // Stopping a run does not wait for space on the disk: a request that remains open does no harm.
+    // Stopping a run does not wait for disk space: a request that stays open does no harm.
     withdraw: (requestId, reason) =>
       write(() => (isOpen(requestId) ? { type: "approval.withdrawn", requestId, reason } : undefined), {
         retryWrite: false,
@@ -114,7 +117,10 @@ function counted({ requests }: InboxState, requestId: string, answerId: string):
   return given && { answer: given.answer, isOwn: given.answerId === answerId };
 }
 
-/** Opens the file for each line: an inbox is rarely written, and another process may have left a torn line. */
+/**
+ * Appends a line. Opens the file each time, because an inbox is rarely written and another process may have left a torn
+ * line.
+ */
 async function append(path: string, text: string): Promise<void> {
   const file = openAppendFile(path, { createDirectory: true });
   try {
@@ -131,12 +137,12 @@ export interface ListedRequest {
   readonly status: "waiting" | "answered" | "withdrawn";
   readonly answer?: ApprovalAnswer | undefined;
   readonly inboxPath: string;
-  /** If false, an answer is stored until the session is resumed. */
+  /** Whether the session is running. If not, an answer is stored until the session is resumed. */
   readonly isRunning: boolean;
 }
 
 export interface RequestSearch extends SessionSearch {
-  /** Restricts the search to one session, by its complete id. */
+  /** Restricts the search to one session. The id must be complete. */
   readonly sessionId?: SessionId;
 }
 
@@ -179,13 +185,13 @@ interface InboxState {
   readonly lines: readonly InboxLine[];
   /** Requests by id, oldest first. */
   readonly requests: ReadonlyMap<string, InboxEntry>;
-  /** Rules from "always" answers; the same array as before if none was added. */
+  /** Rules from "always" answers. The same array is kept as long as no rule is added. */
   readonly rules: readonly Rule[];
 }
 
 interface InboxEntry {
   readonly question: ApprovalQuestion;
-  /** Milliseconds since 1970. */
+  /** Time of the request, in milliseconds since 1970. */
   readonly askedAt: number;
   readonly answer?: { readonly answerId: string; readonly answer: ApprovalAnswer };
   readonly isWithdrawn: boolean;
@@ -194,8 +200,8 @@ interface InboxEntry {
 export const emptyInbox: InboxState = { lines: [], requests: new Map(), rules: [] };
 
 /**
- * Computes the state of an inbox from its lines. An answer counts if it is the first one after its request, has the same
- * input hash, and the request is not withdrawn. Unknown lines are ignored.
+ * Computes the state of an inbox from its lines. An answer is valid if it is the first one after its request, has the
+ * same input hash, and the request has not been withdrawn. Unknown lines are ignored.
  */
 export function foldInbox(lines: readonly unknown[], before: InboxState): InboxState {
   const read = lines.filter(isInboxLine);
@@ -227,7 +233,10 @@ function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly R
   return [...texts].map((text) => ({ text, effect: "allow", scope: "session" }));
 }
 
-/** Validates everything that is acted on, because any program with access to the file may have written it. */
+/**
+ * Returns whether a value is a valid line of an inbox. Checks every field that is used, because any program with access
+ * to the file may have written it.
+ */
 function isInboxLine(value: unknown): value is InboxLine {
   if (!isRecord(value) || value["v"] !== 1 || typeof value["at"] !== "number") return false;
   if (!isText(value["requestId"])) return false;

@@ -14,30 +14,32 @@ export interface AgentLog {
   readonly path: string;
   /** Id of the last line. */
   count: number;
-  /** Size of the file up to the end of the last acknowledged line; undefined until it is opened for writing. */
+  /** Size of the file up to the end of the last acknowledged line. Undefined until the file is opened for writing. */
   end: number | undefined;
   /** Text of the lines that are not in the write-ahead log yet. */
   pending: string[];
   pendingBytes: number;
-  /** The next sync must sync the file itself, because some lines are not in the write-ahead log. */
+  /** Whether the next sync must sync the file itself, because some lines are not in the write-ahead log. */
   syncInPlace: boolean;
-  /** Every line up to this id survives a power cut. */
+  /** Id of the last line that is safe from a power cut, together with all lines before it. */
   covered: number;
-  /** The file has bytes that were not synced. */
+  /** Whether the file has bytes that have not been synced. */
   dirty: boolean;
-  /** A failed append may have left complete lines, so they must be counted again before the next append. */
+  /**
+   * Whether lines must be counted again before the next append, because a failed append may have left complete lines.
+   */
   uncounted: boolean;
-  /** The file was created by this process. */
+  /** Whether this process created the file. */
   isNew: boolean;
-  /** Settles when the last waiting append is done; later appends queue behind it. */
+  /** Settles when the last waiting append is done. Later appends wait for it. */
   tail: Promise<void> | undefined;
-  /** Lines parsed while loading, until they are taken or outdated. */
+  /** Lines parsed while loading. Kept until they are taken or become outdated. */
   loaded: readonly Line[] | undefined;
-  /** Checkpoint and the lines after it, if one made parsing the others unnecessary. */
+  /** Checkpoint and the lines after it. Set if the checkpoint made it unnecessary to parse the earlier lines. */
   kept: { readonly checkpoint: Checkpoint; readonly lines: readonly Line[] } | undefined;
   /** Number of lines that the newest checkpoint covers. */
   keptLines: number;
-  /** Reading found no problems. */
+  /** Whether the file was read without problems. */
   isIntact: boolean;
 }
 
@@ -62,7 +64,7 @@ export function newAgentLog(agentId: AgentId, path: string): AgentLog {
   };
 }
 
-/** Reads the file, and moves a torn last line to another file so that the next line starts cleanly. */
+/** Reads the file of an agent. Moves a torn last line to another file, so that the next line starts cleanly. */
 export function loadAgentLog(
   agentId: AgentId,
   path: string,
@@ -93,7 +95,7 @@ export function loadAgentLog(
 function asFound(log: AgentLog, count: number): AgentLog {
   log.isNew = false;
   log.count = count;
-  // It is unknown how much of it an earlier process has synced.
+  // An earlier process may have synced only a part of the file.
   log.syncInPlace = count > 0;
   log.dirty = count > 0;
   return log;
@@ -105,7 +107,9 @@ interface AppendOptions {
   readonly clock: Clock;
 }
 
-/** Writes synchronously. If the disk is full, waits, and later appends of this agent queue behind. */
+/**
+ * Appends events, synchronously if possible. If the disk is full, waits; later appends of the same agent are queued.
+ */
 export function appendLines(
   log: AgentLog,
   events: readonly DurableEvent[],
@@ -142,7 +146,7 @@ function inTurn<T>(log: AgentLog, action: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Never throws: without a checkpoint, the next process reads all lines. */
+/** Saves a checkpoint. Never throws: without a checkpoint, the next process reads all lines. */
 export function keepCheckpoint(log: AgentLog, path: string, make: () => NewCheckpoint | undefined): void {
   if (!log.isIntact || log.uncounted || log.tail !== undefined) return;
   try {
@@ -151,7 +155,7 @@ export function keepCheckpoint(log: AgentLog, path: string, make: () => NewCheck
     writeCheckpoint(path, checkpoint, { transcript: readFileSync(log.path), lines: log.count });
     log.keptLines = log.count;
   } catch {
-    // The disk may be full.
+    // The checkpoint is optional, so errors such as a full disk are ignored.
   }
 }
 
@@ -165,7 +169,7 @@ interface Batch {
   readonly texts: readonly string[];
 }
 
-/** Numbers the events without reserving the numbers. */
+/** Assigns numbers to the events without reserving the numbers. */
 function prepareBatch(log: AgentLog, events: readonly DurableEvent[], at: number): Batch {
   if (log.uncounted) {
     log.count = Math.max(log.count, lastId(readLines(log.path)));
@@ -183,7 +187,7 @@ function prepareBatch(log: AgentLog, events: readonly DurableEvent[], at: number
   return { lines, texts };
 }
 
-/** Writes all lines or none; throws the error of the disk. */
+/** Writes all lines or none. Throws the error of the file system. */
 function writeBatch(log: AgentLog, batch: Batch, files: OpenFiles): void {
   appendTexts(log, batch.texts, files);
   log.count += batch.lines.length;
@@ -210,7 +214,7 @@ export function appendTexts(log: AgentLog, texts: readonly string[], files: Open
   }
 }
 
-/** Limits the memory for pending lines; beyond it, the file itself is synced. */
+/** Maximum number of bytes of pending lines in memory. Beyond this, the file itself is synced. */
 const mostPending = 1024 * 1024;
 
 function syncFileNext(log: AgentLog): void {
@@ -219,14 +223,14 @@ function syncFileNext(log: AgentLog): void {
   log.syncInPlace = true;
 }
 
-/** Truncates the remains of a failed append, which were never acknowledged. */
+/** Removes the remains of a failed append, which were never acknowledged. */
 function takeBack(log: AgentLog, files: OpenFiles): void {
   files.drop(log);
   if (log.end === undefined) return;
   try {
     truncateSync(log.path, log.end);
   } catch {
-    // The remains become a separate line, which reading skips or drops as a duplicate.
+    // The remains become a separate line, which is skipped or dropped as a duplicate when the file is read.
     log.uncounted = true;
     syncFileNext(log);
   }
@@ -242,7 +246,7 @@ function setAside(path: string, bytes: Uint8Array, from: number): string | undef
     truncateSync(path, from);
     return copy;
   } catch {
-    // It stays in the file; the next append starts with a newline.
+    // The torn line stays in the file; the next append starts with a newline.
     return undefined;
   }
 }

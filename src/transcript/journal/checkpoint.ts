@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Checkpoint, NewCheckpoint } from "../../ports/index.ts";
 
-/** First line of a checkpoint file. The second line contains the facts; the bytes follow. */
+/** First line of a checkpoint file. The second line contains the facts, and the bytes follow. */
 interface Header {
   readonly v: 1;
-  /** Number of transcript lines that the checkpoint covers; `size` and `hash` are those of their bytes. */
+  /** Number of transcript lines that the checkpoint covers. `size` and `hash` refer to the bytes of these lines. */
   readonly lines: number;
   readonly size: number;
   readonly hash: string;
-  /** Hash of everything after the first line: checkpoints are not synced, so a power cut may damage them. */
+  /** Hash of everything after the first line. Checkpoints are not synced, so a power cut may damage them. */
   readonly ownHash: string;
 }
 
@@ -17,7 +17,7 @@ export interface KeptCheckpoint extends Pick<Header, "lines" | "size"> {
   readonly checkpoint: Checkpoint;
 }
 
-/** Replaces the previous checkpoint. `transcript` contains the current bytes of the transcript. */
+/** Writes a checkpoint that replaces the previous one. `transcript` contains the current bytes of the transcript. */
 export function writeCheckpoint(
   path: string,
   { facts, bytes }: NewCheckpoint,
@@ -35,7 +35,7 @@ export function writeCheckpoint(
   }
 }
 
-/** Returns undefined if there is no checkpoint, or if it does not match the start of this transcript. */
+/** Reads a checkpoint. Returns undefined if there is none or it does not match the start of this transcript. */
 export function readCheckpoint(path: string, transcript: Uint8Array): KeptCheckpoint | undefined {
   try {
     const file = readFileSync(path);
@@ -48,7 +48,7 @@ export function readCheckpoint(path: string, transcript: Uint8Array): KeptCheckp
     const facts: unknown = JSON.parse(body.toString("utf8", 0, second));
     return { lines, size, checkpoint: { facts, bytes: body.subarray(second + 1) } };
   } catch {
-    // It is missing or unreadable; the transcript has the same content.
+    // The checkpoint is missing or unreadable. Nothing is lost, because the transcript contains the same information.
     return undefined;
   }
 }

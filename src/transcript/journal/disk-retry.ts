@@ -3,23 +3,26 @@ import { AppendError, describeError, errorCode, UserError } from "../../lib/inde
 
 export interface Trouble {
   readonly code: string;
-  /** Says what is wrong and what to do about it. */
+  /** Tells the user what is wrong and what to do about it. */
   readonly message: string;
 }
 
-/** Retries writes while the disk is full. Each session has one, so that it reports a problem once, not once per agent. */
+/**
+ * Retries writes while the disk is full. A session has only one instance, so that a problem is reported once and not
+ * once per agent.
+ */
 export interface DiskRetry {
-  /** Runs the action until it succeeds; rejects with a UserError if the error does not pass by waiting. */
+  /** Runs the action until it succeeds. Rejects with a UserError if waiting can't resolve the error. */
   run<T>(action: () => T | Promise<T>): Promise<T>;
   isTransient(error: unknown): boolean;
-  /** Makes all waiting actions reject. */
+  /** Rejects all waiting actions. */
   stop(): void;
 }
 
 export interface DiskRetryOptions {
   readonly onTrouble?: ((trouble: Trouble) => void) | undefined;
   readonly firstWaitMs?: number | undefined;
-  /** Ends waiting for space on the disk: from then on, writes to a full disk reject at once. */
+  /** Ends the wait for disk space. From then on, writes to a full disk reject immediately. */
   readonly stopWaiting?: AbortSignal | undefined;
 }
 
@@ -67,7 +70,7 @@ function isFull(error: unknown): boolean {
   return fullCodes.includes(errorCode(error));
 }
 
-/** Turns an error of the system into one that the user can act on. Any other error is a bug and stays as it is. */
+/** Converts a system error to an error that the user can act on. Any other error is a bug and is returned unchanged. */
 export function asUserError(error: unknown): unknown {
   if (error instanceof UserError || errorCode(error) === undefined) return error;
   return new UserError(`The transcript can't be written: ${describeError(causeOf(error))}.`, {
@@ -77,7 +80,10 @@ export function asUserError(error: unknown): unknown {
   });
 }
 
-/** Prefers the system's own error, which is shorter, with the path that a failed append adds. */
+/**
+ * Returns the original system error if there is one, because its message is shorter, with the path that a failed append
+ * adds.
+ */
 function causeOf(error: unknown): unknown {
   const inner = error instanceof Error ? error.cause : undefined;
   const code = errorCode(inner);

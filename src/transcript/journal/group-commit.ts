@@ -5,15 +5,20 @@ import { asUserError, type DiskRetry } from "./disk-retry.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { type WriteAheadLog, walEntry } from "./write-ahead-log.ts";
 
-/** Makes lines survive a power cut. One sync runs at a time; all callers that arrive meanwhile share the next one. */
+/**
+ * Makes lines safe from a power cut. Only one sync runs at a time; all callers that arrive during it share the next
+ * one.
+ */
 export interface GroupCommit {
-  /** Resolves when all current lines of the agent survive a power cut. */
+  /** Resolves when all current lines of the agent are safe from a power cut. */
   cover(log: AgentLog): Promise<void>;
-  /** Syncs a moment later, so that files which are being created now need not wait for the disk. */
+  /** Syncs after a short delay, so that files that are being created do not have to wait for the disk. */
   coverSoon(log: AgentLog): void;
   /** Adds a file or directory to the next commit, because lines may refer to it. */
   alsoSync(path: string): void;
-  /** Makes everything survive a power cut. With few agents, syncs their files and empties the write-ahead log. */
+  /**
+   * Makes everything safe from a power cut. If there are few agents, syncs their files and empties the write-ahead log.
+   */
   finish(): Promise<void>;
 }
 
@@ -34,7 +39,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   let failure: unknown;
 
   function cover(log: AgentLog): Promise<void> {
-    // After a failed sync, the system may have dropped the bytes and report success for the next sync.
+    // After a failed sync, the system may have dropped the bytes and still report success for the next sync.
     if (failure !== undefined) return Promise.reject(failure);
     if (log.covered >= log.count && !log.syncInPlace) return Promise.resolve();
     const batch = join(log);
@@ -45,7 +50,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   function coverSoon(log: AgentLog): void {
     if (failure !== undefined || (log.covered >= log.count && !log.syncInPlace)) return;
-    // The next caller that waits gets the failure.
+    // No one waits for this sync. A failure is reported to the next caller that does wait.
     join(log).done.promise.catch(() => {});
     if (running === undefined) startSoon();
   }
@@ -68,7 +73,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   async function commitAll(): Promise<void> {
-    // Requests from the same tick belong to the same commit.
+    // Waits a moment, so that requests from the same tick join the same commit.
     await Promise.resolve();
     let isFirst = true;
     for (let batch = next; batch !== undefined && (batch.urgent || isFirst); batch = next) {
@@ -109,7 +114,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     for (const { log, count } of taken) log.covered = Math.max(log.covered, count);
   }
 
-  /** Retried as a whole, because bytes that a failed sync has dropped must be written again. */
+  /**
+   * Appends entries to the write-ahead log and syncs it. Both steps are retried together, because bytes that a failed
+   * sync has dropped must be written again.
+   */
   async function appendAndSync(entries: string): Promise<void> {
     wal.append(entries);
     await wal.sync();
@@ -125,7 +133,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     const { count } = log;
     log.dirty = false;
     try {
-      // Opens and syncs in one step, because a failing append in between would close the file.
+      // The file is opened and synced in one step, because a failing append in between would close it.
       const begun = await retry.run(() => ({ sync: files.open(log).sync() }));
       await begun.sync;
     } catch (error) {
@@ -149,7 +157,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     await running;
     if (failure !== undefined) throw failure;
     const dirty = [...logs()].filter((log) => log.dirty);
-    // Syncing the files of many agents is slow. The write-ahead log has their lines, and the next open reads it.
+    // Syncing the files of many agents is slow. Their lines are in the write-ahead log, which is read when the session
+    // is opened again.
     if (dirty.length > fewFiles) return commit(dirty);
     await Promise.all([...otherPaths].map(syncPath));
     otherPaths.clear();
@@ -172,7 +181,7 @@ async function syncPath(path: string): Promise<void> {
       await file.close();
     }
   } catch (error) {
-    // It was deleted meanwhile (ENOENT), or this system does not sync directories (the others).
+    // The path was deleted in the meantime (ENOENT), or this system does not sync directories (the other codes).
     if (!["ENOENT", "EINVAL", "EISDIR", "EPERM"].includes(errorCode(error) ?? "")) throw error;
   }
 }

@@ -16,7 +16,7 @@ export interface HeadsOptions {
   readonly alsoSync: (path: string) => void;
 }
 
-/** Stores heads under the hash of their JSON, with keys in their given order. */
+/** Stores heads under the hash of their JSON. Keys stay in their given order. */
 export function createHeads({ directory, retry, alsoSync }: HeadsOptions): Heads {
   const saved = new Map<string, Promise<void>>();
 
@@ -26,7 +26,8 @@ export function createHeads({ directory, retry, alsoSync }: HeadsOptions): Heads
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const temporary = `${path}.${process.pid}.${randomUUID().slice(0, 8)}`;
     try {
-      // Not synced here, because the first request must not wait for the disk. The next commit syncs it with the lines that refer to it.
+      // The file is not synced here, because the first request must not wait for the disk. The next commit syncs it
+      // together with the lines that refer to it.
       writeFileSync(temporary, json, { mode: 0o600 });
       renameSync(temporary, path);
     } catch (error) {

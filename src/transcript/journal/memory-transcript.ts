@@ -39,7 +39,7 @@ export function createMemoryTranscript({
       const lines = agents.get(agentId) ?? [];
       const before = lines.length;
       const at = clock.now();
-      // Copied through JSON, so that later changes to the event do not change the record.
+      // Events are copied through JSON, so that later changes to an event do not change the record.
       const added = events.map((event, index): Line => {
         const last = before + index;
         const line = { v: 1, id: String(last + 1), parentId: last === 0 ? null : String(last), at, ...event };

@@ -5,29 +5,29 @@ export type OpenAppendFile = typeof openAppendFile;
 
 export interface FileOwner {
   readonly path: string;
-  /** The file was created by this process. */
+  /** Whether this process created the file. */
   readonly isNew: boolean;
 }
 
-/** Transcripts that are open for writing: a limited number, however many agents there are. */
+/** Transcripts that are open for writing. Their number is limited, regardless of the number of agents. */
 export interface OpenFiles {
   open(log: FileOwner): AppendFile;
-  /** Closes a file whose state is uncertain; the next `open` opens it again. */
+  /** Closes a file whose state is uncertain. The next `open` opens it again. */
   drop(log: FileOwner): void;
-  /** Returns directories with new entries that were not synced before their files were closed. */
+  /** Returns directories whose new entries were not synced before the files were closed. */
   takeUnsyncedDirectories(): string[];
   closeAll(): Promise<void>;
 }
 
 const fewAgents = 32;
 
-/** Uses an eighth of the available descriptors, because sockets and tools need some, too. */
+/** Returns an eighth of the available file descriptors, because sockets and tools need some too. */
 function filesByDescriptorLimit(): number {
   return Math.min(2_048, Math.floor((descriptorLimit() - 64) / 8));
 }
 
 export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?: number): OpenFiles {
-  // Ordered by use: the first entry is the least recently used.
+  // Files ordered by use. The first entry is the least recently used.
   const files = new Map<FileOwner, AppendFile>();
   const unsyncedDirectories = new Set<string>();
   const closing = new Set<Promise<void>>();
@@ -41,7 +41,7 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
       files.set(log, known);
       return known;
     }
-    // Raises the limit only when there are many agents, because opening a file for every line would be slow.
+    // With many agents, the limit is raised, because reopening a file for every line would be slow.
     if (files.size >= capacity && !isCapacityKnown) {
       isCapacityKnown = true;
       capacity = Math.max(fewAgents, filesByDescriptorLimit());
@@ -61,7 +61,7 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
     files.delete(log);
     const directory = dirname(log.path);
     if (log.isNew) unsyncedDirectories.add(directory).add(dirname(directory));
-    // Nothing is buffered, so a failing close loses nothing.
+    // Nothing is buffered, so nothing is lost if closing fails.
     const closed = file.close().catch(() => {});
     closing.add(closed);
     void closed.then(() => closing.delete(closed));

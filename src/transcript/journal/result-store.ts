@@ -29,7 +29,7 @@ export function createResultStore({ directory, retry, alsoSync }: ResultStoreOpt
       const name = nameIn(address);
       if (name === undefined) return undefined;
       try {
-        // A planted symlink would bypass the rules for reading files.
+        // Links are not followed, because a planted symlink would bypass the rules for reading files.
         const flag = constants.O_RDONLY | constants.O_NOFOLLOW;
         return await readFile(join(directory, `${name}.txt`), { encoding: "utf8", flag });
       } catch (error) {
@@ -42,14 +42,14 @@ export function createResultStore({ directory, retry, alsoSync }: ResultStoreOpt
 
 const scheme = "retinue://result/";
 
-/** Returns undefined for anything but the address of a result. */
+/** Returns the name in the address of a result. Undefined for any other text. */
 export function nameIn(address: string): string | undefined {
   if (!address.startsWith(scheme)) return undefined;
   const name = address.slice(scheme.length);
   return /^[a-zA-Z0-9_-]{1,80}$/.test(name) ? name : undefined;
 }
 
-/** Turns an id into a file name; different ids get different names. */
+/** Converts an id to a file name. Different ids get different names. */
 export function resultName(id: string): string {
   if (/^[a-zA-Z0-9_-]{1,80}$/.test(id)) return id;
   const hash = createHash("sha256").update(id).digest("hex").slice(0, 12);

@@ -16,15 +16,15 @@ import { openWriteAheadLog, recover } from "./write-ahead-log.ts";
 
 export interface Transcript extends Journal {
   readonly results: ResultStore;
-  /** Path of the main agent's transcript; undefined for a session in memory. */
+  /** Path of the main agent's transcript. Undefined for a session in memory. */
   readonly path: string | undefined;
-  /** Path of the approval inbox; undefined for a session in memory. */
+  /** Path of the approval inbox. Undefined for a session in memory. */
   readonly inboxPath: string | undefined;
   /** Damage that was found, skipped or repaired while reading. */
   readonly problems: readonly Problem[];
-  /** True if the previous process did not close the session: processes that it started may still be running. */
+  /** Whether the previous process did not close the session. Processes that it started may then still be running. */
   readonly leftOpen: boolean;
-  /** Returns a directory for temporary files of the session, created on first use. */
+  /** Returns the directory for temporary files of the session, which is created on first use. */
   scratchDirectory(): string;
 }
 
@@ -33,9 +33,9 @@ export interface TranscriptOptions {
   readonly cwd: string;
   readonly sessionId: SessionId;
   readonly clock: Clock;
-  /** Called once for a problem that may pass by waiting, such as a full disk. */
+  /** Called once for a problem that waiting may resolve, such as a full disk. */
   readonly onTrouble?: (trouble: Trouble) => void;
-  /** Ends waiting for space on a full disk; writes then reject. */
+  /** Ends the wait for disk space. Writes to a full disk then reject. */
   readonly stopWaiting?: AbortSignal | undefined;
   /** Opens files for appending; for tests. */
   readonly openFile?: OpenAppendFile;
@@ -68,7 +68,7 @@ export async function openTranscript(options: TranscriptOptions): Promise<Transc
   try {
     const changedDirectories = makeDirectories(paths.directory);
     lock = lockSession(paths.lock, options.sessionId);
-    // Another process may have deleted it before we got the lock.
+    // Another process may have deleted the session before this one got the lock.
     if (!hasSession(paths)) throw notThere(options.sessionId);
     const { session, load } = start(options, { paths, lock, changedDirectories });
     await load();
@@ -164,7 +164,7 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
     checkpoints: {
       keep(agentId, make) {
         const log = logOf(agentId);
-        // A checkpoint of a long transcript takes longer, so it needs more new lines.
+        // A checkpoint of a long transcript takes longer to write, so it requires more new lines.
         const isWorthIt = log.count - log.keptLines >= Math.max(worthKeeping, log.count / 10);
         if (agentId === MAIN_AGENT && isWorthIt) keepCheckpoint(log, paths.checkpoint, make);
       },
@@ -203,13 +203,13 @@ function pathsOf({ home, cwd, sessionId }: TranscriptOptions): SessionPaths {
   return sessionPaths({ home, project: projectName(cwd), sessionId });
 }
 
-/** Removes the directory of a session without any lines. */
+/** Removes the directory of a session that has no lines. */
 function removeIfUnused(paths: SessionPaths): void {
   if (existsSync(paths.transcript)) return;
   try {
     rmdirSync(paths.directory);
   } catch {
-    // It is not empty.
+    // The directory is not empty, so it stays.
   }
 }
 
@@ -227,7 +227,10 @@ function notThere(sessionId: SessionId): UserError {
   });
 }
 
-/** Returns the file for readable output beside an agent's transcript. Write errors are ignored: nothing depends on it. */
+/**
+ * Returns the file for readable output beside an agent's transcript. Write errors are ignored, because nothing depends
+ * on the file.
+ */
 function outputFile(paths: SessionPaths, agentId: string): OutputFile {
   const path = agentPath(paths, agentId).replace(/\.jsonl$/, ".output");
   return {
@@ -237,7 +240,7 @@ function outputFile(paths: SessionPaths, agentId: string): OutputFile {
       try {
         appendFileSync(path, text, { mode: 0o600 });
       } catch {
-        // The transcript contains everything.
+        // The transcript contains the same information.
       }
     },
   };

@@ -7,20 +7,23 @@ import { type AgentLog, appendTexts, loadAgentLog, readIfExists } from "./agent-
 import type { DiskRetry } from "./disk-retry.ts";
 import type { OpenAppendFile, OpenFiles } from "./open-files.ts";
 
-/** Copies of the lines of all agents of a session in one file, so that one sync makes all of them survive a power cut. */
+/**
+ * Copies of the lines of all agents of a session in one file, so that a single sync makes all of them safe from a power
+ * cut.
+ */
 export interface WriteAheadLog {
   readonly size: number;
-  /** Throws the error of the disk; all entries may be appended again. */
+  /** Appends entries. Throws the error of the file system; all entries may then be appended again. */
   append(entries: string): void;
   sync(): Promise<void>;
-  /** Empties the log. Call it only after every line in it was synced in its agent's file. */
+  /** Empties the log. Call it only after every line in the log was synced to the file of its agent. */
   cut(): Promise<void>;
   close(): Promise<void>;
 }
 
 export function openWriteAheadLog(path: string, openFile: OpenAppendFile): WriteAheadLog {
   let file: AppendFile | undefined;
-  // Includes the log that an earlier process left, so that closing empties it.
+  // The size includes entries that an earlier process left, so that closing removes them.
   let size = sizeOf(path);
 
   async function close(): Promise<void> {
@@ -64,7 +67,7 @@ interface WalLine {
   readonly text: string;
 }
 
-/** Reads the entries that an earlier process left. Incomplete entries were never acknowledged. */
+/** Reads the entries that an earlier process left. Skips incomplete entries, which were never acknowledged. */
 function readWriteAheadLog(path: string): Map<AgentId, WalLine[]> {
   const agents = new Map<AgentId, WalLine[]>();
   const bytes = readIfExists(path);
@@ -93,7 +96,7 @@ function sizeOf(path: string): number {
 }
 
 interface Recovered {
-  /** All agents in the write-ahead log: it may be emptied only after their files are synced. */
+  /** All agents with lines in the write-ahead log. The log may be emptied only after their files are synced. */
   readonly logs: readonly AgentLog[];
   readonly problems: readonly Problem[];
 }

@@ -3,7 +3,7 @@ import type { DurableEvent, EventOf, Line } from "../../protocol/index.ts";
 
 export interface Problem {
   readonly file: string;
-  /** Line number, starting at 1; 0 for the file as a whole. */
+  /** Line number, starting at 1. 0 if the problem concerns the whole file. */
   readonly line: number;
   readonly message: string;
 }
@@ -12,13 +12,13 @@ export interface ParsedTranscript {
   /** Lines in the order of their ids, without duplicates. Unknown types and fields are kept. */
   readonly lines: readonly Line[];
   readonly problems: readonly Problem[];
-  /** Position of an incomplete last line; undefined if there is none. */
+  /** Offset of an incomplete last line. Undefined if there is none. */
   readonly tornAt: number | undefined;
 }
 
 /**
- * Parses a transcript and reports damage instead of throwing. `before`: number of the lines that precede `bytes`, if these
- * are only the end of the file.
+ * Parses a transcript and reports damage instead of throwing. `before` is the number of lines that precede `bytes`, if
+ * `bytes` contains only the end of the file.
  */
 export function parseTranscript(
   bytes: Uint8Array,
@@ -81,7 +81,7 @@ function isLine(value: unknown): value is Line {
   return (value as Line).v !== 1 || hasRequiredFields(value as Line);
 }
 
-/** Drops duplicate lines, which a retried append or the write-ahead log may cause. */
+/** Drops duplicate lines, which can result from a retried append or from the write-ahead log. */
 function dropRepeated(candidates: Candidate[], { file, problems }: { file: string; problems: Problem[] }): Candidate[] {
   const byId = new Map<number, Candidate>();
   for (const candidate of candidates) {
@@ -119,8 +119,8 @@ function reportGaps(
 }
 
 /**
- * Returns whether a line has the fields that its type requires: a flipped byte may change the name of a field and leave
- * valid JSON. Ignores unknown types and fields.
+ * Returns whether a line has the fields that its type requires. A flipped bit may change the name of a field and still
+ * leave valid JSON. Ignores unknown types and fields.
  */
 function hasRequiredFields(line: Line): boolean {
   const fields: Readonly<Record<string, Kind>> = Object.hasOwn(requiredFields, line.type)
@@ -163,7 +163,7 @@ const texts: Readonly<Record<string, readonly string[]>> = {
   tool_call: ["callId", "name", "inputJson"],
 };
 
-/** Fields that readers depend on. */
+/** Required fields by type of event. */
 const requiredFields: { readonly [T in DurableEvent["type"]]?: { readonly [F in keyof EventOf<T>]?: Kind } } = {
   "agent.created": { agentId: "text", agentType: "text", description: "text", parent: "object", depth: "number" },
   "agent.spawned": { callId: "text", agentId: "text" },

@@ -14,7 +14,7 @@ export interface ReadSession {
   loadHead(hash: string): Promise<Head | undefined>;
 }
 
-/** Takes the path of the main agent's transcript. */
+/** Reads a session by the path of the main agent's transcript. */
 export function readSession(transcriptPath: string): ReadSession {
   const sessionId = basename(transcriptPath, ".jsonl");
   const paths = sessionPathsIn(dirname(transcriptPath), sessionId);
@@ -34,7 +34,7 @@ export interface ReadTranscript {
   readonly problems: readonly Problem[];
 }
 
-/** Reads a transcript without taking a lock or repairing anything, so that a session may continue writing it. */
+/** Reads a transcript without taking a lock or repairing anything, so that another process can continue writing it. */
 export function readTranscript(path: string): ReadTranscript {
   let bytes: Uint8Array;
   try {
