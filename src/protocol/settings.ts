@@ -10,16 +10,16 @@ export type ModelTier = "small" | "medium" | "large";
 export interface ProviderSettings {
   readonly dialect?: Dialect;
   readonly baseUrl?: string;
-  /** Environment variable that contains the key; local servers need none. */
+  /** Name of the environment variable that contains the API key. Local servers need none. */
   readonly apiKeyEnv?: string;
   readonly models?: Partial<Readonly<Record<ModelTier, string>>>;
-  /** Context window in tokens, for unknown models. */
+  /** Context window in tokens, used for models that Retinue does not know. */
   readonly window?: number;
   readonly maxOutputTokens?: number;
   /** Prices by model id. */
   readonly prices?: Readonly<Record<string, Prices>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Name of the output limit on an OpenAI-compatible server. */
+  /** Name of the field for the output limit on an OpenAI-compatible server. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
 }
 
@@ -34,27 +34,27 @@ export interface PermissionSettings {
 }
 
 export interface SubagentSettings {
-  /** When subagents have MCP tools. */
+  /** Which subagents have MCP tools. */
   readonly mcpTools?: "always" | "foreground" | "never";
-  /** Tools that subagents from files, plugins and settings never have. Lists of several scopes are combined. */
+  /** Tools that subagents from files, plugins and settings can't have. The lists of all scopes are combined. */
   readonly blockedTools?: readonly string[];
   /** `foreground`: foreground subagents may ask the user. */
   readonly allowQuestions?: "never" | "foreground";
-  /** False: no agent runs in the background. */
+  /** If false, no agent runs in the background. */
   readonly background?: boolean;
-  /** False: the agent that explains Retinue is not offered. */
+  /** If false, the agent that explains Retinue is not offered. */
   readonly guide?: boolean;
-  /** Default model of subagents; absent: the parent's model. */
+  /** Default model of subagents. If absent, the parent's model is used. */
   readonly model?: string;
-  /** Maximum depth of delegation. 1: only the main agent can delegate. */
+  /** Maximum depth of delegation. If 1, only the main agent can delegate. */
   readonly maxDepth?: number;
-  /** False: the model is not told that it can start several agents at once. */
+  /** If false, the model is not told that it can start several agents at once. */
   readonly parallel?: boolean;
   /** Number of agents that one user prompt may start without approval. */
   readonly maxSpawns?: number;
-  /** Limit for the active time of a foreground subagent; 0: no limit. */
+  /** Limit of the active time of a foreground subagent. 0 means no limit. */
   readonly timeoutSeconds?: number;
-  /** Maximum time without output during a request to the model. */
+  /** Maximum time without output from the model during a request. */
   readonly idleSeconds?: number;
 }
 
@@ -63,9 +63,9 @@ export type SandboxMode = "auto" | "require" | "off";
 
 export interface SandboxSettings {
   readonly mode?: SandboxMode;
-  /** Hosts that commands can reach by HTTP; none if absent. `*.example.com` matches every subdomain. */
+  /** Hosts that commands can reach by HTTP. If absent, none. `*.example.com` matches every subdomain. */
   readonly network?: { readonly allowedDomains?: readonly string[] };
-  /** Directories outside the workspace that commands can write to; `~/` is the home directory. */
+  /** Directories outside the workspace to which commands can write. `~/` stands for the home directory. */
   readonly filesystem?: { readonly allowWrite?: readonly string[] };
 }
 
@@ -78,9 +78,14 @@ export interface SearchSettings {
 export interface BackgroundSettings {
   /** `deny`: calls of background agents that need approval are denied, even if an approver is available. */
   readonly approvals?: "inbox" | "deny";
-  /** True: a background agent asks for approval of everything that its definition lists once, before it starts. */
+  /**
+   * If true, the user is asked once, before a background agent starts, to approve everything that the agent's
+   * definition lists.
+   */
   readonly preapprove?: boolean;
-  /** How long an otherwise finished run waits for background agents before they are stopped; absent: no limit. */
+  /**
+   * How long an otherwise finished run waits for background agents before it stops them. If absent, there is no limit.
+   */
   readonly waitSeconds?: number;
 }
 
@@ -93,9 +98,9 @@ export interface ToolTimeouts {
 
 export interface StatusLineSettings {
   readonly type?: "command";
-  /** Run with sh in the workspace. The first line of its output is shown. */
+  /** Command that is run with sh in the workspace. The first line of its output is shown. */
   readonly command: string;
-  /** Spaces before the line. */
+  /** Number of spaces before the line. */
   readonly padding?: number;
 }
 
@@ -106,39 +111,42 @@ export interface Settings {
   readonly providers?: Readonly<Record<string, ProviderSettings>>;
   readonly permissions?: PermissionSettings;
   readonly search?: SearchSettings;
-  /** Sandbox for commands of the model. Project settings cannot change it. */
+  /** Sandbox for commands of the model. Project settings can't change it. */
   readonly sandbox?: SandboxMode | SandboxSettings;
   /** Command that prints the status line of the terminal interface. */
   readonly statusLine?: StatusLineSettings;
   readonly maxTurns?: number;
   readonly timeouts?: ToolTimeouts;
-  /** Whether an agent that changed files is advised to have its work verified, or that is done automatically. */
+  /**
+   * Whether work that changed files is verified. `suggest`: the agent is advised to have it verified. `auto`: it is
+   * verified automatically.
+   */
   readonly verify?: "off" | "suggest" | "auto";
-  /** Budget of the session with all its agents. Project settings can only lower it. */
+  /** Budget of the session and all its agents. Project settings can only lower it. */
   readonly budget?: AgentBudget;
   readonly cleanupPeriodDays?: number;
   /** Environment variables for the session and the processes it starts. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Maps events to entries, as written. */
+  /** Hook entries by event, as written. */
   readonly hooks?: JsonObject;
-  /** True: no hooks from files are run. */
+  /** If true, hooks from files are not run. */
   readonly disableAllHooks?: boolean;
-  /** Maps names to definitions, as written. */
+  /** Agent definitions by name, as written. */
   readonly agents?: JsonObject;
   /** `compact`: two built-in agents for short tasks, and tight limits for all others. */
   readonly profile?: "standard" | "compact";
   readonly subagents?: SubagentSettings;
   readonly background?: BackgroundSettings;
-  /** Whether agents can fork, i.e. start a copy of themselves that continues their conversation. */
+  /** Whether agents can fork, that is, start a copy of themselves that continues their conversation. */
   readonly fork?: ForkChoice;
-  /** Maps names to configurations, as in `.mcp.json`. */
+  /** Server configurations by name, as in `.mcp.json`. */
   readonly mcpServers?: Readonly<Record<string, JsonObject>>;
   readonly cache?: {
     /** How long the provider is asked to cache the main agent's conversation, if it supports that. */
     readonly lifetime?: CacheLifetime;
   };
   readonly compaction?: {
-    /** Percentage of the context window at which a conversation is compacted, 1 to 100. */
+    /** Percentage of the context window at which a conversation is compacted, from 1 to 100. */
     readonly percent?: number;
   };
 }
@@ -146,11 +154,11 @@ export interface Settings {
 /** Default of `subagents.maxSpawns`. */
 export const DEFAULT_MAX_SPAWNS = 100;
 
-/** From lowest to highest precedence. */
+/** Scopes of settings, from lowest to highest precedence. */
 export const settingsScopes = ["user", "project", "local", "environment", "flag", "managed"] as const;
 export type SettingsScope = (typeof settingsScopes)[number];
 
-/** Origin of one value. */
+/** Origin of one value in the settings. */
 export interface SettingsOrigin {
   /** Path of the value, such as `permissions.deny[0]`. */
   readonly path: string;

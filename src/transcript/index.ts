@@ -1,4 +1,5 @@
-// Owns: transcripts on disk: append, write-ahead log, repair, reading, locks, heads, results, approvals, sessions, clean-up.
+// Owns: transcripts on disk: append, write-ahead log, repair, reading, locks, heads, results, inbox, sessions,
+// clean-up.
 // Does not own: what events mean (loop), which session to open (cli, app), who approves calls (runs).
 // Called by: app, cache-report.
 export { type CleanUp, cleanUpDaily } from "./catalog/clean-up.ts";

@@ -3,14 +3,17 @@ import type { JsonObject } from "../json.ts";
 import type { Effort } from "../model/head.ts";
 import type { Effect, PermissionMode } from "../permissions/permission.ts";
 
-/** From lowest to highest precedence: of two definitions with one name, the higher source wins. */
+/**
+ * Sources of definitions, from lowest to highest precedence. If two definitions have the same name, the one with the
+ * higher source is used.
+ */
 export const definitionSources = ["built-in", "plugin", "user", "project", "flag", "policy"] as const;
 export type DefinitionSource = (typeof definitionSources)[number];
 
 /** A line of the compact `permission` form. The order of lines matters. */
 export interface CompactRule {
   readonly tool: string;
-  /** Absent: the line is about the whole tool. */
+  /** If absent, the line applies to the whole tool. */
   readonly pattern?: string | undefined;
   readonly effect: Effect;
 }
@@ -24,30 +27,30 @@ export interface AgentBudget {
   readonly concurrent?: number;
 }
 
-/** An MCP server that an agent uses: a configured one by name, or its own if `config` is set. */
+/** An MCP server that an agent uses: a configured server by name, or the agent's own server if `config` is set. */
 export interface McpServerUse {
   readonly name: string;
   readonly config?: JsonObject | undefined;
 }
 
-/** An agent file without its body: small enough to keep for every agent of a large catalog. */
+/** An agent file without its body, so that every agent of a large catalog can be kept in memory. */
 export interface AgentDefinition {
   readonly name: string;
   readonly description: string;
   readonly source: DefinitionSource;
-  /** Absolute path; absent if the definition is not in a file. */
+  /** Absolute path of the file. Absent if the definition is not in a file. */
   readonly file?: string | undefined;
   readonly plugin?: string | undefined;
-  /** As written, including specifiers. Absent: inherit all tools. Empty: none. */
+  /** Tools as written, including specifiers. If absent, the agent inherits all tools. If empty, it has none. */
   readonly tools?: readonly string[] | undefined;
   readonly disallowedTools?: readonly string[] | undefined;
   readonly requiredTools?: readonly string[] | undefined;
-  /** As written: an alias, an id or `inherit`. */
+  /** Model as written: an alias, an id or `inherit`. */
   readonly model?: string | undefined;
   readonly effort?: Effort | undefined;
   readonly permissionMode?: PermissionMode | undefined;
   readonly permission?: readonly CompactRule[] | undefined;
-  /** Rules of a built-in agent that need no approval, such as sites it may fetch. Files can't set this. */
+  /** Permissions of a built-in agent that need no approval, such as sites that it may fetch. Files can't set this. */
   readonly grants?: readonly string[] | undefined;
   readonly maxTurns?: number | undefined;
   readonly timeoutMs?: number | undefined;
@@ -66,9 +69,9 @@ export interface AgentDefinition {
   readonly forkContext?: boolean | undefined;
   readonly criticalReminder?: string | undefined;
   readonly initialPrompt?: string | undefined;
-  /** Not offered for delegation, but can be used by name. */
+  /** If true, the agent is not offered for delegation, but can be used by name. */
   readonly hidden?: boolean | undefined;
-  /** Unknown fields, unchanged. */
+  /** Unknown fields, kept as written. */
   readonly extra?: JsonObject | undefined;
 }
 
@@ -80,16 +83,16 @@ export interface SkillDefinition {
   readonly file: string;
   readonly plugin?: string | undefined;
   readonly allowedTools?: readonly string[] | undefined;
-  /** False: only the user or a definition can invoke it. */
+  /** If false, only the user or a definition can invoke the skill. */
   readonly modelInvocable: boolean;
-  /** Set if the skill runs as a subagent instead of giving its text to the agent that calls it. */
+  /** Set if the skill runs as a subagent. Otherwise its text is given to the agent that calls it. */
   readonly fork?: SkillFork | undefined;
   readonly extra?: JsonObject | undefined;
 }
 
-/** The subagent that a skill runs as. */
+/** The subagent as which a skill runs. */
 export interface SkillFork {
-  /** Agent type. */
+  /** Type of the subagent. */
   readonly agent: string;
   readonly model?: string | undefined;
 }
@@ -101,10 +104,10 @@ export const agentAliases: Readonly<Record<string, string>> = {
   "claude-code-guide": "retinue-guide",
 };
 
-/** Built-in agent that verifies the work of others. */
+/** Name of the built-in agent that verifies the work of others. */
 export const VERIFIER = "Verification";
 
-/** Returns whether two names mean the same agent: resolves aliases and ignores case. */
+/** Returns whether two names refer to the same agent. Resolves aliases and ignores case. */
 export function isSameAgent(left: string, right: string): boolean {
   return folded(left) === folded(right);
 }
@@ -119,13 +122,16 @@ export interface Diagnostic {
   /** `error`: the file was not loaded. `warning`: it was loaded, but may not do what its author expects. */
   readonly severity: "error" | "warning" | "notice";
   readonly file: string;
-  /** Starts at 1. */
+  /** Line number, starting at 1. */
   readonly line: number;
   /** Stable identifier for programs, such as `unknown_tool`. */
   readonly code: string;
   readonly message: string;
   /** Suggested change. */
   readonly fix?: string | undefined;
-  /** Agent that it is about, if the file can define several; absent: whatever the file defines. */
+  /**
+   * Name of the agent that has the problem, if the file can define several agents. If absent, the problem concerns the
+   * whole file.
+   */
   readonly agent?: string | undefined;
 }

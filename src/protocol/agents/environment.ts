@@ -1,9 +1,9 @@
 import type { PermissionMode } from "../permissions/permission.ts";
 
-/** Beginning of the text that describes an agent's environment. Siblings are told the same. */
+/** Beginning of the text that describes an agent's environment. Sibling forks share the text. */
 export const ENVIRONMENT_OPENING = "[Your environment:";
 
-/** The part of an agent's environment that can change while it works, as it was told last. */
+/** The part of the environment that can change while an agent works, as the agent was last told about it. */
 export interface ToldEnvironment {
   /** Local date, such as 2026-11-17. */
   readonly date: string;
@@ -11,6 +11,6 @@ export interface ToldEnvironment {
   /** Provider and model, such as `anthropic/claude-sonnet-4-5`. */
   readonly model: string;
   readonly mode: PermissionMode;
-  /** Someone can approve calls of this agent. */
+  /** Whether someone can approve calls of this agent. */
   readonly approvable: boolean;
 }

@@ -11,7 +11,7 @@ import type { UserReply } from "../permissions/user-question.ts";
 import type { ToolReport, ToolResult } from "../tools/tool.ts";
 import type { AcceptanceResult, EndedNotice, RunEnd } from "./outcome.ts";
 
-/** An event of a transcript: journaled, numbered and replayable. */
+/** An event in a transcript: journaled, numbered and replayable. */
 export type DurableEvent =
   | {
       readonly type: "session.created";
@@ -29,22 +29,28 @@ export type DurableEvent =
       readonly version: string;
       readonly serializer: number;
     } & SpawnSpec)
-  /** In the parent's transcript, before the child exists: after a crash the call continues from the child's state. */
+  /**
+   * Written to the parent's transcript before the child exists. After a crash, the call continues from the child's
+   * state.
+   */
   | {
       readonly type: "agent.spawned";
       readonly callId: CallId;
       readonly agentId: AgentId;
       readonly agentType: string;
       readonly description: string;
-      /** Set if it continues this conversation, or was given it as context. */
+      /** Set if the child continues this conversation or was given it as context. */
       readonly status?: "sub_agent_entered" | undefined;
     }
-  /** In the caller's transcript, before it resumes an existing agent: after a crash the call continues too. */
+  /**
+   * Written to the caller's transcript before it resumes an existing agent. After a crash, the call continues from that
+   * agent's state.
+   */
   | {
       readonly type: "agent.resumed";
       readonly callId: CallId;
       readonly agentId: AgentId;
-      /** Run that is about to start. */
+      /** Id of the run that is about to start. */
       readonly runId: RunId;
     }
   | {
@@ -60,22 +66,22 @@ export type DurableEvent =
       readonly modelReason: string;
       readonly permissionMode: PermissionMode;
       readonly maxTurns: number;
-      /** Prices of the model at that time; absent if unknown. */
+      /** Prices of the model when the run started. Absent if unknown. */
       readonly prices?: Prices | undefined;
-      /** Number of tokens below which the provider cached nothing at that time; absent if unknown. */
+      /** Number of tokens below which the provider cached nothing when the run started. Absent if unknown. */
       readonly cacheMinimumTokens?: number | undefined;
-      /** No call waits for the run; its parent gets a notice when it ends. */
+      /** Set if no call waits for the run. The parent gets a notice when the run ends. */
       readonly background?: true | undefined;
-      /** The run does not end before its background agents do. */
+      /** Set if the run waits for its background agents before it ends. */
       readonly waits?: true | undefined;
-      /** Tools that a subagent's definition requested, and those it got. */
+      /** Tools that the definition of a subagent requested, and the tools that the subagent got. */
       readonly tools?: ToolReport | undefined;
-      /** Policy of a subagent. It is not allowed more when it is resumed. */
+      /** Policy of a subagent. When the subagent is resumed, it gets no more permissions than these. */
       readonly policy?: RecordedPolicy | undefined;
     }
-  /** The run moved to the background: no call waits for it any longer. */
+  /** The run was moved to the background, so that no call waits for it any longer. */
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
-  /** This agent and all below it are read-only until plan mode is left. */
+  /** The agent and all agents below it are read-only until plan mode is left. */
   | { readonly type: "plan.entered"; readonly by: PlanChange }
   | { readonly type: "plan.left"; readonly by: PlanChange }
   | {
@@ -91,16 +97,19 @@ export type DurableEvent =
       readonly type: "context.added";
       readonly text: string;
       readonly cause: ContextCause;
-      /** What the agent knows about its environment from here on. */
+      /** The environment as the agent knows it from this line on. */
       readonly environment?: ToldEnvironment | undefined;
     }
-  /** Notices of ended background runs. These lines make sure that each is delivered exactly once. */
+  /** Notices of background runs that have ended. Recording them ensures that each is delivered exactly once. */
   | { readonly type: "notices.delivered"; readonly notices: readonly EndedNotice[]; readonly text: string }
   /** Seals the user turn: every line before this one is part of the request. */
   | { readonly type: "model.requested"; readonly turn: number; readonly reserved?: ReservedSpend | undefined }
   /** Precedes a request that has no `model.requested`: a compaction, or a tool call that uses a model. */
   | { readonly type: "spend.reserved"; readonly request: CallId | "compaction"; readonly reserved: ReservedSpend }
-  /** Cost of requests without a line of their own: an interrupted compaction, or requests in flight when the process was lost. */
+  /**
+   * Cost of requests that have no line of their own: an interrupted compaction, or requests in progress when the
+   * process was lost.
+   */
   | {
       readonly type: "spend.recorded";
       readonly usage: Usage;
@@ -111,7 +120,7 @@ export type DurableEvent =
       readonly type: "model.retried";
       readonly turn: number;
       readonly retry: ModelRetry;
-      /** Usage of the attempt that failed; absent: none. */
+      /** Usage of the attempt that failed. Absent if it used nothing. */
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
     }
@@ -120,21 +129,23 @@ export type DurableEvent =
       readonly turn: number;
       readonly message: AssistantMessage;
       readonly stopReason: StopReason;
-      /** Number of calls that the model began and did not finish. They are in no message and never run. */
+      /**
+       * Number of calls that the model began but did not finish. They are not part of any message and are never run.
+       */
       readonly incompleteCalls: number;
       readonly usage: Usage;
       /** Usage of attempts that failed midway. Included in `costUsd`. */
       readonly lostUsage?: Usage | undefined;
       readonly costUsd?: number | undefined;
       readonly milliseconds: number;
-      /** Fingerprint of the messages as they were sent, the fifth dimension of the cache key. */
+      /** Fingerprint of the messages as they were sent. The messages are the fifth dimension of the cache key. */
       readonly fingerprint?: string | undefined;
     }
   | {
       readonly type: "model.failed";
       readonly turn: number;
       readonly error: ModelError;
-      /** Blocks that were received completely; never a tool call. */
+      /** Blocks that were received completely. Never contains a tool call. */
       readonly partial: readonly AssistantBlock[];
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
@@ -146,7 +157,7 @@ export type DurableEvent =
       readonly callId: CallId;
       readonly name: string;
       readonly decision?: RecordedDecision | undefined;
-      /** The call is proven to be read-only. */
+      /** Set if the call is proven to be read-only. */
       readonly readsOnly?: true | undefined;
     }
   | {
@@ -156,7 +167,7 @@ export type DurableEvent =
       readonly name: string;
       readonly inputJson: string;
       readonly reason: string;
-      /** Rules that an "always" answer can add; absent: the call can only be allowed once. */
+      /** Rules that an "always" answer can add. If absent, the call can only be allowed once. */
       readonly always?: readonly string[] | undefined;
     }
   | {
@@ -172,11 +183,11 @@ export type DurableEvent =
       /** Replies to the questions that the call asks. */
       readonly replies?: readonly UserReply[] | undefined;
     }
-  /** Intent to run the call: from here on it may have had its effect. */
+  /** Intent to run the call. From this line on, the call may have had its effect. */
   | {
       readonly type: "tool.started";
       readonly callId: CallId;
-      /** The call is performed again after a crash: it continues what it began. */
+      /** Set if the call is performed again after a crash and continues what it began. */
       readonly resumable?: true | undefined;
     }
   | {
@@ -186,7 +197,7 @@ export type DurableEvent =
       readonly result: ToolResult;
       readonly milliseconds: number;
     }
-  /** Starts a new chain: the summary, then the last `kept` messages unchanged. */
+  /** Starts a new chain, which consists of the summary and the last `kept` messages unchanged. */
   | {
       readonly type: "conversation.compacted";
       readonly summary: string;
@@ -196,7 +207,7 @@ export type DurableEvent =
       readonly before?: number | undefined;
       /** Estimated tokens of the next request after compaction. */
       readonly after?: number | undefined;
-      /** Usage of the request for the summary; absent if the model was not asked. */
+      /** Usage of the request for the summary. Absent if no summary was requested from the model. */
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
       readonly milliseconds?: number | undefined;
@@ -208,14 +219,17 @@ export type DurableEvent =
       readonly turn: number;
     }
   | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
-  /** Intent to run the hooks for the end of a run: from here on they may have had their effect, and are not run again. */
+  /**
+   * Intent to run the hooks for the end of a run. From this line on, the hooks may have had their effect and are not
+   * run again.
+   */
   | { readonly type: "hooks.started"; readonly event: HookEvent; readonly runId: RunId }
-  /** Combined result of hooks. Its context is added to the next user turn. */
+  /** Combined result of the hooks for one event. Their context is added to the next user turn. */
   | ({ readonly type: "hooks.ran" } & HookRecord)
   | ({ readonly type: "run.ended" } & RunEnd)
-  /** Result of an acceptance check. If it failed, the agent may continue. */
+  /** Result of an acceptance check. If the check failed, the agent may continue. */
   | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
-  /** Follows the end of a run once its resources are released, except for a worktree with changes. */
+  /** Written after the end of a run, once its resources are released. A worktree with changes is kept. */
   | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree?: KeptWorktree | undefined };
 
 /** Identity of a subagent and its parent. */
@@ -224,26 +238,26 @@ export interface SpawnSpec {
   readonly agentType: string;
   /** Summary of the task in three to five words. */
   readonly description: string;
-  /** Name that its parent gave it, for messages. */
+  /** Name that the parent gave the subagent. Messages can be addressed to it. */
   readonly name?: string | undefined;
-  /** Call that started it. */
+  /** Call that started the subagent. */
   readonly parent: ParentCall;
-  /** 0 for the main agent. */
+  /** Depth in the tree of agents. The main agent has depth 0. */
   readonly depth: number;
-  /** Its call requested a working copy of its own. */
+  /** Set if the call requested a separate working copy. */
   readonly isolation?: "worktree" | undefined;
-  /** Conversation that it continues. */
+  /** Conversation that the subagent continues. */
   readonly fork?: ForkOrigin | undefined;
 }
 
-/** The reason is left out for allowed calls: the rule says enough. */
+/** A decision as recorded. The reason is omitted for allowed calls, because the rule is enough. */
 export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string | undefined };
 
 /** A worktree that is kept because it has changes. */
 export interface KeptWorktree {
   readonly path: string;
   readonly branch: string;
-  /** Summary for display: `3 files changed, 1 commit`. */
+  /** Summary for display, such as `3 files changed, 1 commit`. */
   readonly changes: string;
 }
 
@@ -266,7 +280,7 @@ export type ContextCause =
   | "turns"
   | "verification"
   | "hook";
-/** Originator of a plan mode change: a tool of the agent, or the user who opened the session in another mode. */
+/** Who changed plan mode: the agent with a tool, or the user by opening the session in another mode. */
 export type PlanChange = "agent" | "person";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 

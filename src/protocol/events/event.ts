@@ -4,7 +4,9 @@ import type { DurableEvent } from "./durable-event.ts";
 export type RunEvent = DurableEvent | LiveEvent;
 export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
 
-/** Sent while it happens, never replayed. Everything that matters is in a durable event later. */
+/**
+ * An event that is sent as it happens and never replayed. Everything important is recorded in a durable event later.
+ */
 export type LiveEvent =
   | { readonly type: "text.delta"; readonly turn: number; readonly text: string }
   | { readonly type: "thinking.delta"; readonly turn: number; readonly text: string }
@@ -31,14 +33,14 @@ export interface SubagentEvent {
 /** An update of a run as clients see it: recorded lines in order, with live events between them. */
 export type RunUpdate = Line | LiveEvent;
 
-/** A line of a transcript. `id` is its sequence number, `parentId` that of the line before it. */
+/** A line of a transcript. `id` is its sequence number, and `parentId` is that of the line before it. */
 export type Line = LineEnvelope & DurableEvent;
 
 export interface LineEnvelope {
   readonly v: 1;
   readonly id: LineId;
   readonly parentId: LineId | null;
-  /** Milliseconds since 1970, for display; lines are ordered by id. */
+  /** Time in milliseconds since 1970, for display. Lines are ordered by id. */
   readonly at: number;
 }
 

@@ -49,17 +49,17 @@ export interface RunFacts {
   readonly filesChanged: readonly string[];
   readonly commands: readonly CommandFact[];
   readonly denied: readonly DeniedFact[];
-  /** Calls whose effect is unknown: the process died between intent and result. */
+  /** Calls whose effect is unknown, because the process died between the intent and the result. */
   readonly unknown: readonly string[];
-  /** Number of its subagents that ended before their work was done. */
+  /** Number of subagents of the run that ended before their work was done. */
   readonly agentsCut: number;
-  /** Background runs that ended after it did, so that their notices go to its parent instead. */
+  /** Background runs that ended after this run. Their notices go to the agent's parent instead. */
   readonly unreturned?: readonly { readonly agentId: AgentId; readonly runId: RunId }[] | undefined;
 }
 
 export interface CommandFact {
   readonly command: string;
-  /** null if a signal ended it or it is still running. */
+  /** null if the command was ended by a signal or is still running. */
   readonly exitCode: number | null;
 }
 
@@ -83,7 +83,7 @@ export interface RunEnd {
   readonly runId: RunId;
   readonly outcome: Outcome;
   readonly reason: EndReason;
-  /** Explains the reason to the user, with what to do; absent if the run succeeded. */
+  /** Explains to the user why the run ended and what to do. Absent if the run succeeded. */
   readonly message?: string | undefined;
   /** Text of the agent's last message. */
   readonly text: string;
@@ -98,7 +98,7 @@ export interface RunEnd {
   readonly acceptance?: AcceptanceResult | undefined;
 }
 
-/** Result of a check of the agent's work. The runtime makes the check, not the agent. */
+/** Result of a check of the agent's work. The runtime performs the check, not the agent. */
 export interface AcceptanceResult {
   /** Command that was run, or the name of the agent that verified the work. */
   readonly command: string;
@@ -107,11 +107,11 @@ export interface AcceptanceResult {
   readonly exitCode: number | null;
   /** Last lines of the output, or the reason why the check was not run. */
   readonly output: string;
-  /** Verdict of the agent; absent for a command. */
+  /** Verdict of the agent that verified the work. Absent for a command. */
   readonly verdict?: Verdict | undefined;
 }
 
-/** Verdict of an agent that verified the work of another. */
+/** Verdict of an agent that verified the work of another agent. */
 export type Verdict = "pass" | "fail" | "inconclusive";
 
 export interface RunResult extends RunEnd {
@@ -129,6 +129,9 @@ export interface RunRef {
 /** Tells a parent that a background run has ended. */
 export interface EndedNotice extends RunRef {
   readonly outcome: Outcome;
-  /** Background runs that the ended agent started and whose notices it never received. The parent gets them with this notice. */
+  /**
+   * Background runs that the ended agent started and whose notices it never received. The parent gets those notices
+   * together with this one.
+   */
   readonly unreturned?: readonly RunRef[] | undefined;
 }

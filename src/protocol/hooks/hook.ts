@@ -18,24 +18,27 @@ export const hookEvents = [
 ] as const;
 export type HookEvent = (typeof hookEvents)[number];
 
-/** Events that a definition can have hooks for. They run for its agent only. */
+/** Events for which a definition can have hooks. These hooks run only for the agent of that definition. */
 export const definitionHookEvents: readonly HookEvent[] = ["PreToolUse", "PostToolUse", "Stop", "SubagentStop"];
 
 /** One command for one event, in normalised form. */
 export interface HookEntry {
   readonly event: HookEvent;
-  /** Pattern for the tool, agent type or other subject of the event; absent: all. */
+  /** Pattern for the tool, agent type or other subject of the event. If absent, the hook matches all. */
   readonly matcher?: string | undefined;
   readonly command: string;
-  /** Arguments of the program `command`; absent: `command` is a shell command line. */
+  /** Arguments of the program `command`. If absent, `command` is a shell command line. */
   readonly args?: readonly string[] | undefined;
   readonly timeoutSeconds?: number | undefined;
 }
 
-/** Origin of a hook. `user` includes the embedding program and managed settings; others are files written by third parties. */
+/**
+ * Origin of a hook. `user` includes the embedding program and managed settings. `project` and `plugin` hooks come from
+ * files that others may have written.
+ */
 export type HookSource = "user" | "project" | "plugin";
 
-/** Input fields that every hook gets. */
+/** Input fields that every hook receives. */
 export interface HookCommon {
   readonly hook_event_name: HookEvent;
   /** Id of the root session, shared by all its agents. */
@@ -44,7 +47,7 @@ export interface HookCommon {
   readonly agent_type: string;
   /** null for the main agent. */
   readonly parent_agent_id: AgentId | null;
-  /** 0 for the main agent. */
+  /** Depth in the tree of agents. The main agent has depth 0. */
   readonly depth: number;
   /** null if no transcript is kept. */
   readonly transcript_path: string | null;
@@ -67,7 +70,7 @@ export interface HookFacts {
     /** Whether a hook has already kept the agent from stopping in this run. */
     readonly stop_hook_active: boolean;
     readonly outcome: Outcome;
-    /** Reason of the end. Only a run that ends by itself (`done`) can be continued. */
+    /** Reason for the end. Only a run that ends by itself (`done`) can be continued. */
     readonly reason: string;
     readonly last_assistant_message: string;
   };
@@ -75,7 +78,7 @@ export interface HookFacts {
   readonly SubagentStop: {
     readonly run_id: RunId;
     readonly outcome: Outcome;
-    /** Reason of the end: `done`, `max_turns`, `process_lost`… */
+    /** Reason for the end: `done`, `max_turns`, `process_lost`… */
     readonly reason: string;
     readonly last_assistant_message: string;
   };
@@ -93,9 +96,9 @@ export interface HookAnswer {
    * prompt. Ignored for other events.
    */
   readonly decision?: Effect | undefined;
-  /** Shown to the model if the decision concerns it. */
+  /** Reason for the decision. Shown to the model if the decision affects the model. */
   readonly reason?: string | undefined;
-  /** Replaces the whole input of a call, which is then decided on anew. */
+  /** Replaces the whole input of a call. The call is then decided on again. */
   readonly input?: JsonObject | undefined;
   /** Text for the model. */
   readonly context?: string | undefined;
@@ -108,15 +111,15 @@ export interface HookRecord {
   readonly event: HookEvent;
   /** Number of hooks that ran. */
   readonly ran: number;
-  /** Call that the event was about. */
+  /** Call that the event concerns. */
   readonly callId?: CallId | undefined;
-  /** Run whose start or end the event was. */
+  /** Run whose start or end triggered the event. */
   readonly runId?: RunId | undefined;
   readonly decision?: Effect | undefined;
   readonly reason?: string | undefined;
   /** New input of the call. */
   readonly inputJson?: string | undefined;
-  /** Context as shown to the model. */
+  /** Context as it is shown to the model. */
   readonly context?: string | undefined;
 }
 
@@ -125,16 +128,16 @@ export interface HookEntries {
   readonly problems: readonly HookProblem[];
 }
 
-/** An entry that is not run. */
+/** A problem with a hook entry that is therefore not run. */
 export interface HookProblem {
-  /** Key of the entry; absent if the whole value is invalid. */
+  /** Name of the event under which the entry is listed. Absent if the whole value is invalid. */
   readonly event?: string | undefined;
   readonly message: string;
 }
 
 /**
- * Reads `{Event: [...]}` with entries `{matcher, hooks: [{type, command}]}`, `{matcher, command}` or `{type, command}`. An
- * entry of another shape is reported and never run, because its intent is unclear.
+ * Reads `{Event: [...]}` with entries `{matcher, hooks: [{type, command}]}`, `{matcher, command}` or `{type, command}`.
+ * An entry of any other form is reported and never run, because its intent is unclear.
  */
 export function readHookEntries(value: unknown, known: readonly HookEvent[] = hookEvents): HookEntries {
   const hooks: HookEntry[] = [];

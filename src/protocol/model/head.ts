@@ -6,7 +6,10 @@ export interface ToolDeclaration {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
-  /** Input properties that only make sense with another tool, and the name of that tool. Never part of a head. */
+  /**
+   * Input properties that are only useful together with another tool, mapped to the name of that tool. Never part of a
+   * head.
+   */
   readonly propertyNeeds?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -16,20 +19,23 @@ export type CacheLifetime = "5m" | "1h";
 export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof efforts)[number];
 
-/** Everything before the messages of a request. Stored once per session, under the hash of its JSON. */
+/** Everything that precedes the messages of a request. Stored once per session, under the hash of its JSON. */
 export interface Head {
   readonly provider: string;
   readonly model: string;
   readonly dialect: Dialect;
-  /** Name of the output limit on this server; absent: the dialect's usual name. The limit itself is set per request. */
+  /**
+   * Name of the field for the output limit on this server. If absent, the usual name of the dialect is used. The limit
+   * itself is set per request.
+   */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
   readonly thinking?: { readonly budgetTokens: number };
   readonly effort?: Effort | undefined;
-  /** Lifetime of its cache entries; absent: five minutes. Not part of the cache key. */
+  /** Lifetime of cache entries. If absent, five minutes. Not part of the cache key. */
   readonly cacheLifetime?: CacheLifetime | undefined;
   readonly tools: readonly ToolDeclaration[];
   readonly system: string;
-  /** Facts about the environment (operating system, directory); never a date or an id. */
+  /** Facts about the environment, such as the operating system and the directory. Never contains a date or an id. */
   readonly systemContext: string;
   /** Instructions of the project (AGENTS.md and similar files). */
   readonly userContext: string;

@@ -1,6 +1,6 @@
 import type { CallId } from "../ids.ts";
 
-/** A message in neutral form. Serialisers turn it into the bytes of a dialect once. */
+/** A message in neutral form. A serialiser converts it to the bytes of a dialect once. */
 export type Message = UserMessage | AssistantMessage;
 
 export interface UserMessage {
@@ -26,7 +26,7 @@ export interface TextBlock {
 export interface ImageBlock {
   readonly type: "image";
   readonly mediaType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-  /** base64 */
+  /** Image data, encoded as base64. */
   readonly data: string;
 }
 
@@ -37,7 +37,7 @@ export interface ToolResultBlock {
   readonly isError: boolean;
 }
 
-/** Provider and model that wrote a block that may be sent only to them. */
+/** Provider and model that wrote a block. The block may be sent only to them. */
 export interface Origin {
   readonly provider: string;
   readonly model: string;
@@ -50,7 +50,7 @@ export interface ThinkingBlock {
   readonly origin: Origin;
 }
 
-/** A provider-specific block that is sent back unchanged, as the JSON text it arrived in. */
+/** A provider-specific block that is sent back unchanged, as the JSON text in which it arrived. */
 export interface OpaqueBlock {
   readonly type: "opaque";
   readonly json: string;
@@ -61,7 +61,7 @@ export interface ToolCallBlock {
   readonly type: "tool_call";
   readonly callId: CallId;
   readonly name: string;
-  /** A complete JSON object, exactly as the model wrote it: parsing would lose number formats and key order. */
+  /** A complete JSON object, exactly as the model wrote it. Parsing would lose number formats and key order. */
   readonly inputJson: string;
 }
 

@@ -22,7 +22,7 @@ export type ModelErrorCode =
 
 export interface ModelError {
   readonly code: ModelErrorCode;
-  /** One sentence that says what to do. */
+  /** One sentence that tells the user what to do. */
   readonly message: string;
   readonly status?: number | undefined;
 }
@@ -33,15 +33,17 @@ export type ModelOutcome =
       readonly message: AssistantMessage;
       readonly stopReason: StopReason;
       readonly usage: Usage;
-      /** Usage of earlier attempts that failed midway; not included in `usage`. */
+      /** Usage of earlier attempts that failed midway. Not included in `usage`. */
       readonly lostUsage?: Usage | undefined;
-      /** Number of calls that the model began and did not finish. They are in no message and never run. */
+      /**
+       * Number of calls that the model began but did not finish. They are not part of any message and are never run.
+       */
       readonly incompleteCalls: number;
     }
   | {
       readonly ok: false;
       readonly error: ModelError;
-      /** Text and thinking received before the error; never a tool call. */
+      /** Text and thinking received before the error. Never contains a tool call. */
       readonly partial: readonly AssistantBlock[];
       readonly usage?: Usage | undefined;
     };

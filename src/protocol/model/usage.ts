@@ -1,28 +1,28 @@
 import type { CacheLifetime } from "./head.ts";
 
-/** Tokens of one or more requests. The three input counts are disjoint: their sum is the whole input. */
+/** Tokens of one or more requests. The three input counts do not overlap: their sum is the whole input. */
 export interface Usage {
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  /** The part of `cacheWriteTokens` with a lifetime of one hour; absent: none. */
+  /** The part of `cacheWriteTokens` with a lifetime of one hour. Absent if there is none. */
   readonly cacheWrite1hTokens?: number | undefined;
   readonly outputTokens: number;
 }
 
-/** US dollars per million tokens. */
+/** Prices in US dollars per million tokens. */
 export interface Prices {
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
-  /** Price for a lifetime of five minutes. */
+  /** Price of cache writes with a lifetime of five minutes. */
   readonly cacheWrite: number;
-  /** Price for a lifetime of one hour; absent: twice `input`, which is what providers charge. */
+  /** Price of cache writes with a lifetime of one hour. If absent, twice `input`, which is what providers charge. */
   readonly cacheWrite1h?: number | undefined;
 }
 
 /**
- * The most a request can cost. It is reserved before the request is sent, and charged if the process is lost before an
+ * The most that a request can cost. Reserved before the request is sent, and charged if the process is lost before an
  * answer is recorded.
  */
 export interface ReservedSpend {
@@ -30,7 +30,7 @@ export interface ReservedSpend {
   readonly outputTokens: number;
   /** Absent if the model has no known price. */
   readonly costUsd?: number | undefined;
-  /** The budget had no room for an answer of full length. */
+  /** Set if the budget had no room for an answer of full length. */
   readonly shortened?: true | undefined;
 }
 
@@ -47,7 +47,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
   };
 }
 
-/** Returns the usage of an answer including failed attempts before it. */
+/** Returns the usage of an answer, including failed attempts before it. */
 export function paidUsage({
   usage,
   lostUsage,

@@ -3,30 +3,30 @@ import type { ToolCall } from "../tools/tool.ts";
 import type { Decision } from "./permission.ts";
 import type { UserQuestion, UserReply } from "./user-question.ts";
 
-/** A call that waits for approval. The same call with the same input has the same id, also after a restart. */
+/** A call that waits for approval. The same call with the same input always has the same id, even after a restart. */
 export interface ApprovalQuestion {
   readonly requestId: string;
   readonly sessionId: SessionId;
   /**
-   * `launch`: the call starts a background agent, and allowing it grants that agent the rules in `grants`.
-   * `question`: the agent asks the user something. Answer with `replies` to `questions`.
+   * `launch`: the call starts a background agent, and allowing the call grants the agent the rules in `grants`.
+   * `question`: the agent asks the user `questions`, to be answered with `replies`.
    */
   readonly kind: "call" | "launch" | "question";
   readonly agentId: AgentId;
   readonly agentType: string;
   /** Ids of the agents from the main agent's child down to this one; empty for the main agent. */
   readonly path: readonly AgentId[];
-  /** The agent, or one above it, runs in the background. */
+  /** Set if the agent or one of its ancestors runs in the background. */
   readonly background?: true | undefined;
   readonly call: ToolCall;
-  /** Hash of tool and input: an answer is valid for exactly this input. */
+  /** Hash of the tool and its input. An answer is valid only for exactly this input. */
   readonly inputHash: string;
   readonly decision: Decision;
-  /** Rules that an "always" answer can add, the narrowest first. Empty: the call can only be allowed once. */
+  /** Rules that an "always" answer can add, narrowest first. If empty, the call can only be allowed once. */
   readonly always: readonly string[];
-  /** Rules that a launch would grant to its agent. */
+  /** Rules that allowing a launch grants to the new agent. */
   readonly grants?: readonly string[] | undefined;
-  /** What an agent asks the user, one to four questions. */
+  /** One to four questions that the agent asks the user. */
   readonly questions?: readonly UserQuestion[] | undefined;
 }
 
@@ -34,23 +34,26 @@ export interface ApprovalAnswer {
   readonly answer: "allow" | "deny";
   /** Name of the approver. */
   readonly by: string;
-  /** Shown to the model with a denial. */
+  /** Message that is shown to the model with a denial. */
   readonly message?: string | undefined;
-  /** Replaces the input of an allowed call. The new input is decided on anew. */
+  /** Replaces the input of an allowed call. The new input is decided on again. */
   readonly inputJson?: string | undefined;
-  /** Rule to add with an allow: calls that it covers need no approval any longer. */
+  /** Rule to add when the call is allowed. Calls that match the rule no longer need approval. */
   readonly always?: AlwaysAnswer | undefined;
-  /** Replies to the questions of an agent, in their order. With an allow. */
+  /** Replies to the agent's questions, in the same order. Only if the answer is allow. */
   readonly replies?: readonly UserReply[] | undefined;
 }
 
-/** Approver that is recorded if no approver is available. */
+/** Name that is recorded as the approver if no approver is available. */
 export const NO_APPROVER = "nobody to ask";
 
 export interface AlwaysAnswer {
-  /** One of the question's `always` rules, or any other. */
+  /** One of the rules in the question's `always`, or any other rule. */
   readonly rule: string;
-  /** `project` also applies to later sessions in this directory, by its `.retinue/settings.local.json`. */
+  /**
+   * `project`: the rule is saved in `.retinue/settings.local.json` and also applies to later sessions in this
+   * directory.
+   */
   readonly for: "session" | "project";
 }
 
@@ -58,7 +61,7 @@ export interface AlwaysAnswer {
 export type InboxLine = { readonly v: 1; readonly at: number } & (
   | ({ readonly type: "approval.requested" } & ApprovalQuestion)
   | ({ readonly type: "approval.answered"; readonly answerId: string } & Answered & ApprovalAnswer)
-  /** The answer is not needed any longer. */
+  /** The request no longer needs an answer. */
   | { readonly type: "approval.withdrawn"; readonly requestId: string; readonly reason: string }
 );
 

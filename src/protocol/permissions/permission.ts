@@ -10,11 +10,14 @@ export type PermissionMode = (typeof permissionModes)[number];
 export type Access =
   | { readonly kind: "read"; readonly path: string }
   | { readonly kind: "write"; readonly path: string }
-  /** Lists or searches below a directory; denied files are hidden rather than refused. */
+  /** Lists or searches below a directory. Denied files are hidden; the search is not refused. */
   | { readonly kind: "search"; readonly path: string }
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "network"; readonly url: string }
-  /** Delegates to an agent of this type; empty if the call names none. `parameters` are other arguments, as strings. */
+  /**
+   * Delegates to an agent of this type. Empty if the call names no type. `parameters` are the other arguments, as
+   * strings.
+   */
   | {
       readonly kind: "agent";
       readonly agentType: string;
@@ -22,19 +25,22 @@ export type Access =
     }
   /** Loads the text of a skill. */
   | { readonly kind: "skill"; readonly name: string }
-  /** Leaves plan mode. It needs approval, because everything else may follow from it. */
+  /** Leaves plan mode. This needs approval, because the agent can then make changes. */
   | { readonly kind: "plan" }
-  /** Asks the user something. Only a person or a program can answer. */
+  /** Asks the user a question. Only a user or a program can answer it. */
   | { readonly kind: "question" }
-  /** Affects only the agent itself (its to-do list, its own shells). */
+  /** Affects only the agent itself, such as its to-do list or its own shells. */
   | { readonly kind: "internal" };
 
 /** A path with its symlinks resolved. Created by a workspace, judged by `permissions`. */
 export interface ResolvedPath {
   readonly requested: string;
-  /** Absolute path without `.` and `..`; symlinks not resolved. */
+  /** Absolute path without `.` and `..`. Symlinks are not resolved. */
   readonly absolute: string;
-  /** Symlinks resolved. For a missing path, the nearest existing parent is resolved and the rest appended. */
+  /**
+   * Absolute path, symlinks resolved. If the path is missing, the nearest existing parent is resolved and the rest
+   * appended.
+   */
   readonly real: string;
   readonly kind: "file" | "directory" | "other" | "missing";
 }
@@ -42,7 +48,7 @@ export interface ResolvedPath {
 export type RuleScope = "builtin" | "managed" | "flag" | "local" | "project" | "user" | "session";
 
 export interface Rule {
-  /** The rule as written, e.g. `Bash(npm test)`. */
+  /** The rule as written, such as `Bash(npm test)`. */
   readonly text: string;
   readonly effect: Effect;
   readonly scope: RuleScope;
@@ -50,42 +56,51 @@ export interface Rule {
   readonly file?: string | undefined;
   /** Line in the file, for messages. */
   readonly line?: number | undefined;
-  /** `compact`: a line of the compact form, a glob whose order among other lines matters. Absent: an entry of a list. */
+  /**
+   * `compact`: a line of the compact form, which is a glob whose order among other lines matters. If absent, the rule
+   * is an entry of a list.
+   */
   readonly form?: "compact" | undefined;
 }
 
-/** Rules of a definition. They bind its agent and every agent below it. In written order: the last match wins. */
+/**
+ * Rules of a definition, in written order. They apply to its agent and to every agent below it. The last matching rule
+ * decides.
+ */
 export interface PolicyLayer {
   readonly rules: readonly Rule[];
-  /** Set for the user's own files: what they allow needs no approval. Otherwise an allow only undoes an earlier line. */
+  /**
+   * Set for the user's own files: what they allow needs no approval. Otherwise, an allow rule only reverses an earlier
+   * line.
+   */
   readonly settles?: true | undefined;
 }
 
-/** Everything `decide()` needs to know. Plain JSON, so that it can be sent to where the tools run. */
+/** Everything that `decide()` needs to know. Plain JSON, so that it can be sent to the process that runs the tools. */
 export interface Policy {
   readonly mode: PermissionMode;
   /** Canonical names of the agent's tools. */
   readonly pool: readonly string[];
-  /** Rules of the settings and of this session. Agents with the same rules share the list. */
+  /** Rules of the settings and of this session. Agents with identical rules share one list. */
   readonly rules: readonly Rule[];
-  /** Layers of the agents from the topmost one down. Nothing can allow what a layer denies. */
+  /** Layers of the agents, from the topmost agent down. Nothing can allow what a layer denies. */
   readonly layers?: readonly PolicyLayer[] | undefined;
-  /** No approver is available: calls that need approval are denied. */
+  /** Set if no approver is available, so that calls that need approval are denied. */
   readonly unattended?: true | undefined;
   /** Absolute paths, symlinks resolved. The first is the workspace itself. */
   readonly workspaceRoots: readonly string[];
-  /** Absolute paths outside the workspace that may be read, symlinks resolved. */
+  /** Absolute paths outside the workspace that the agent may read, symlinks resolved. */
   readonly readableRoots: readonly string[];
 }
 
 export interface Decision {
   readonly effect: Effect;
-  /** Text of the rule that decided, or the name of the built-in rule or mode. */
+  /** Text of the rule that decided, or the name of a built-in rule or mode. */
   readonly rule: string;
   readonly scope: RuleScope;
   /** File that contains the rule. */
   readonly file?: string | undefined;
-  /** Says to the user or the model what is missing and how to get it. */
+  /** Tells the user or the model what is missing and how to get it. */
   readonly reason: string;
 }
 
@@ -98,11 +113,11 @@ export interface Grant {
   readonly replies?: readonly UserReply[] | undefined;
 }
 
-/** Policy of a run as recorded in the transcript. A resumed agent is not allowed more. */
+/** Policy of a run as recorded in the transcript. A resumed agent gets no more permissions than these. */
 export interface RecordedPolicy {
   readonly mode: PermissionMode;
   readonly pool: readonly string[];
-  /** Rules keep their file only if their meaning depends on it. */
+  /** Rules of the policy. The file of a rule is recorded only if the meaning of the rule depends on it. */
   readonly rules: readonly Rule[];
   /** Additional directories of the workspace. */
   readonly directories?: readonly string[] | undefined;

@@ -1,10 +1,10 @@
-/** A question of an agent to the user, by the tool AskUserQuestion. */
+/** A question that an agent asks the user with the tool AskUserQuestion. */
 export interface UserQuestion {
   readonly question: string;
-  /** Names in a few words what is decided. */
+  /** The subject of the question in a few words. */
   readonly header: string;
   readonly options: readonly UserQuestionOption[];
-  /** Several options may be chosen. */
+  /** Whether several options may be chosen. */
   readonly multiSelect?: boolean | undefined;
 }
 
@@ -13,5 +13,8 @@ export interface UserQuestionOption {
   readonly description?: string | undefined;
 }
 
-/** Reply to one question: labels of chosen options, or the user's own words. Empty: not answered. */
+/**
+ * Reply to one question: the labels of the chosen options, or the user's own text. Empty if the question was not
+ * answered.
+ */
 export type UserReply = readonly string[];

@@ -10,12 +10,15 @@ export interface ToolCall {
   readonly inputJson: string;
 }
 
-/** Every call has exactly one outcome. `unknown`: the process died after the call began and before its end was recorded. */
+/**
+ * Outcome of a call. Every call has exactly one. `unknown`: the process died after the call began and before its end
+ * was recorded.
+ */
 export type CallOutcome = "ok" | "error" | "denied" | "cancelled" | "timeout" | "unknown";
 
 export interface ToolResult {
   readonly outcome: CallOutcome;
-  /** Content for the model, already truncated to its limit. */
+  /** Content for the model, already truncated to the limit. */
   readonly content: readonly ResultBlock[];
   /** Data for user interfaces, shown beside the text. */
   readonly details?: JsonObject | undefined;
@@ -29,24 +32,24 @@ export interface ToolFacts {
   readonly launched?: RunRef | undefined;
   /** End of the subagent that worked on the call. */
   readonly agent?: EndedNotice | undefined;
-  /** Cost of the call itself, if it used a model. The tool's traits must announce that. */
+  /** Cost of the call itself, if it used a model. The tool must declare this in its traits. */
   readonly spent?: { readonly usage: Usage; readonly costUsd?: number | undefined };
 }
 
-/** Tools that a definition requested, and those it got. */
+/** Tools that a definition requested, and the tools that its agent got. */
 export interface ToolReport {
-  /** The definition has no list, or one with `*`: it requests all tools. */
+  /** Whether the definition requests all tools, because it has no list or a list with `*`. */
   readonly hasWildcard: boolean;
   /** Entries that name an available tool, as written. */
   readonly validTools: readonly string[];
   readonly invalidTools: readonly string[];
   /** Canonical names of the agent's tools. */
   readonly resolvedTools: readonly string[];
-  /** Requested tools that the agent does not get, with the reason. */
+  /** Requested tools that the agent did not get, with the reason. */
   readonly withheld?: readonly { readonly tool: string; readonly why: string }[] | undefined;
 }
 
-/** Canonical tool names with their aliases. Definitions, rules and hooks may use any of them. */
+/** Canonical tool names with their aliases. Definitions, rules and hooks may use any of these names. */
 const aliases: Readonly<Record<string, readonly string[]>> = {
   Read: ["read_file", "FileRead", "read", "View"],
   Write: ["FileWrite", "write_file", "write"],
@@ -71,7 +74,7 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   AskUserQuestion: ["ask_user_question", "AskUser"],
 };
 
-/** All canonical names. */
+/** Canonical names of all built-in tools. */
 export const toolNames: readonly string[] = Object.keys(aliases);
 
 const canonical = new Map<string, string>();
@@ -85,7 +88,7 @@ export function canonicalToolName(name: string): string {
   return canonical.get(name) ?? name;
 }
 
-/** Tools of compatible programs that do not exist here. Rules about them are not mistakes; they never match. */
+/** Tools of compatible programs that Retinue does not have. Rules about them are not mistakes, but never match. */
 const toolsElsewhere: ReadonlySet<string> = new Set([
   "Artifact",
   "EndConversation",
@@ -102,7 +105,10 @@ const toolsElsewhere: ReadonlySet<string> = new Set([
   "Workflow",
 ]);
 
-/** Whether a rule or a list may use this name: a tool, an MCP tool, a pattern, or a tool of a compatible program. */
+/**
+ * Returns whether a rule or a list may use this name: a tool, an MCP tool, a pattern, or a tool of a compatible
+ * program.
+ */
 export function isKnownTool(name: string): boolean {
   return canonical.has(name) || name.startsWith("mcp__") || name.includes("*") || toolsElsewhere.has(name);
 }
