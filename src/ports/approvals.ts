@@ -1,27 +1,27 @@
 import type { ApprovalAnswer, ApprovalQuestion, Rule } from "../protocol/index.ts";
 
-/** Lets a program answer approval questions itself. The signal fires if another process answers first. */
+/** Lets a program answer approval questions. The signal fires if another process answers first. */
 export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
 }
 
 /** Approval questions and answers of a session, from any process. They survive the death of this process. */
 export interface Inbox {
-  /** Adds a question and resolves when other processes can see it. A question that exists already stays as it is. */
+  /** Adds a question. Resolves when other processes can see it. Has no effect if the question already exists. */
   request(question: ApprovalQuestion): Promise<void>;
-  /** Returns the answer that counts, or undefined if no one waits for an answer to this request. */
+  /** Answers a question. Returns the valid answer, or undefined if the question is not open and has no answer. */
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   withdraw(requestId: string, reason: string): Promise<void>;
   answerTo(requestId: string): ApprovalAnswer | undefined;
-  /** Returns the questions without an answer. */
+  /** Returns the questions that have no answer yet. */
   open(): readonly ApprovalQuestion[];
-  /** Rules from "always" answers in this session. Returns the same list until it grows. */
+  /** Returns the rules from "always" answers in this session. Returns the same list until a rule is added. */
   rules(): readonly Rule[];
-  /** Calls `onChange` after every change. Returns a function that ends that. */
+  /** Calls `onChange` after every change. Returns a function that stops the calls. */
   watch(onChange: () => void): () => void;
 }
 
-/** The answer that counts: the one just given, or an earlier one from another process. */
+/** The valid answer to a question: the one just given, or an earlier one from another process. */
 export interface CountedAnswer {
   readonly answer: ApprovalAnswer;
   readonly isOwn: boolean;

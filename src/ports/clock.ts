@@ -1,6 +1,6 @@
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   now(): number;
-  /** Milliseconds that never go backwards, for measuring and waiting. */
+  /** Returns milliseconds that never go backwards, for measuring and waiting. */
   monotonic(): number;
 }

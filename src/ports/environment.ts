@@ -1,18 +1,21 @@
-/** Facts about the place where agents work. They are told to each agent at the start of its conversation. */
+/** Facts about the environment in which agents work. Each agent is told about them at the start of its conversation. */
 export interface EnvironmentFacts {
-  /** For example `linux`. */
+  /** Operating system, such as `linux`. */
   readonly platform: string;
-  /** How commands are run: sandbox and network, in whole sentences. Never rejects. */
+  /** Describes the sandbox and the network of commands, in complete sentences. Never rejects. */
   commands(): Promise<string>;
-  /** Returns undefined if the directory is not in a git repository. Reads each directory once. Never rejects. */
+  /**
+   * Returns the state of the git repository. Undefined if the directory is not in one. Each directory is read only
+   * once. Never rejects.
+   */
   git(directory: string): Promise<GitState | undefined>;
 }
 
-/** State of a working tree. Empty if git was not asked, because the directory is not trusted, or if it failed. */
+/** State of a git working tree. Empty if git failed, or was not run because the directory is not trusted. */
 export interface GitState {
-  /** Branch, or the commit of a detached head. */
+  /** Name of the branch, or the commit of a detached HEAD. */
   readonly branch?: string | undefined;
-  /** Changed files, as in `git status --short`; at most the first 20. */
+  /** The first changed files, as in `git status --short`; at most 20. */
   readonly changes?: readonly string[] | undefined;
   /** Number of all changed files. */
   readonly changed?: number | undefined;

@@ -14,31 +14,40 @@ export interface ExecuteRequest {
   readonly agentId: AgentId;
   readonly call: ToolCall;
   readonly policy: Policy;
-  /** Approval of this call. Needed if the policy says `ask`; has no effect if it says `deny`. */
+  /** Approval of this call. Required if the policy says `ask`; has no effect if it says `deny`. */
   readonly grant?: Grant | undefined;
 }
 
 export type Judgement =
-  /** Unknown tool or invalid input. The message goes to the model. */
+  /** The tool is unknown or the input is invalid. The message is for the model. */
   | { readonly kind: "invalid"; readonly message: string }
   | {
       readonly kind: "decided";
       readonly decision: Decision;
       readonly accesses: readonly Access[];
-      /** True if the call is proven to change nothing: it only reads. */
+      /** Set if the call is proven to be read-only. */
       readonly readsOnly?: true | undefined;
-      /** Message for the model if the call is not approved; absent if the call is allowed. */
+      /** Message for the model if the call is not approved. Absent if the call is allowed. */
       readonly denial?: string | undefined;
     };
 
-/** Performs tool calls: tools, a workspace and the decision. Takes and returns plain data, so it can run in another process. */
+/**
+ * Performs tool calls. Combines tools, a workspace and the decision on each call. Takes and returns plain data, so that
+ * it can run in another process.
+ */
 export interface ToolExecutor {
   declarations(): readonly ToolDeclaration[];
   traits(toolName: string): ToolTraits;
   judge(call: ToolCall, policy: Policy): Promise<Judgement>;
-  /** Decides again, then runs the tool. Never rejects; always settles, also after an abort and after the tool's time limit. */
+  /**
+   * Decides on the call again, then runs the tool. Never rejects. Always settles, even after an abort or when the
+   * tool's time limit is reached.
+   */
   execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
-  /** Called when an agent starts from the conversation of another: it has seen the files that the other one has read. */
+  /**
+   * Called when an agent starts from the conversation of another agent. The files that the other agent has read then
+   * count as read by the new agent too.
+   */
   inherit?(agentId: AgentId, from: AgentId): void;
   /** Ends everything that an agent left running. */
   release(agentId: AgentId): Promise<void>;
@@ -47,8 +56,8 @@ export interface ToolExecutor {
 
 /** Stores the complete text of outputs that were truncated for the model. */
 export interface ResultStore {
-  /** Returns an address that the Read tool understands: `retinue://result/<id>`. */
+  /** Stores a text and returns an address that the Read tool understands: `retinue://result/<id>`. */
   save(id: string, text: string): Promise<string>;
-  /** Returns undefined if there is no such result. */
+  /** Returns the stored text. Undefined if there is none at this address. */
   read(address: string): Promise<string | undefined>;
 }

@@ -1,10 +1,10 @@
 import type { AgentId, HookAnswer, HookEvent, HookFacts, HookSource, PermissionMode } from "../protocol/index.ts";
 
-/** The agent and the circumstances that a hook is called for. */
+/** The agent and the circumstances for which a hook is called. */
 export interface HookScene {
   readonly agentId: AgentId;
   readonly agentType: string;
-  /** Absent for the main agent. */
+  /** Id of the parent agent. Absent for the main agent. */
   readonly parent?: AgentId | undefined;
   readonly depth: number;
   readonly cwd: string;
@@ -16,12 +16,12 @@ export interface HookScene {
 export interface HookOutcome extends Omit<HookAnswer, "notice"> {
   /** Number of hooks that ran. */
   readonly ran: number;
-  /** With `allow`: where the allowing hook comes from; `user` if several allow and one is the user's. */
+  /** Source of the hook that allowed the call. `user` if several hooks allowed it and one of them is the user's. */
   readonly allowedBy?: HookSource | undefined;
   readonly notices: readonly string[];
 }
 
-/** Hooks of the user, a project, a plugin or a program. */
+/** Hooks from the user, a project, a plugin or a program. */
 export interface Hooks {
   /** Returns whether any hook is registered for the event. */
   has(event: HookEvent): boolean;

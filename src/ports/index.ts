@@ -1,6 +1,6 @@
-// Owns: what can be called across modules, as types only.
+// Owns: the interfaces through which modules call each other, as types only.
 // Does not own: any implementation.
-// Called by: modules that implement a port, and modules that are given one.
+// Called by: modules that implement a port, and modules that receive one.
 export type { Approvals, CountedAnswer, Inbox } from "./approvals.ts";
 export type { Clock } from "./clock.ts";
 export type { EnvironmentFacts, GitState } from "./environment.ts";

@@ -13,48 +13,62 @@ import type {
 } from "../protocol/index.ts";
 
 export interface ToolTraits {
-  /** True if a call can run in parallel with other calls of the same turn. */
+  /** Whether a call can run in parallel with other calls of the same turn. */
   readonly parallel: boolean;
-  /** True if a call changes something outside the agent. Its intent and its result are then synced to disk. */
+  /** Whether a call changes something outside the agent. If so, its intent and its result are synced to disk. */
   readonly effects: boolean;
-  /** True if a call whose process died can be performed again: it continues what it began and has no effect twice. */
+  /**
+   * Set if a call whose process died can be performed again. The repeated call continues what the first one began and
+   * does not repeat its effect.
+   */
   readonly resumable?: true;
-  /** Most that one call can spend on model requests of its own. The actual spend is in `ToolFacts.spent`. */
+  /** The most that one call can spend on its own model requests. The actual cost is in `ToolFacts.spent`. */
   readonly takes?: SpendEstimate | undefined;
 }
 
-/** Estimate of what a model request costs. */
+/** Estimated cost of a model request. */
 export interface SpendEstimate {
   readonly tokens: number;
-  /** Absent: the price is unknown. */
+  /** Absent if the price is unknown. */
   readonly usd?: number;
-  /** Model id, for the message about a missing price. */
+  /** Id of the model, for the message about a missing price. */
   readonly model?: string;
 }
 
-/** What the model and the runtime are told about a tool. */
+/** Properties of a tool that the model and the runtime need to know. */
 export interface ToolSpec {
   readonly declaration: ToolDeclaration;
   readonly traits: ToolTraits;
 }
 
-/** Created by a factory that captures its workspace, which can be a worktree, a sandbox or a remote worker. */
+/**
+ * A tool, created by a factory that captures the tool's workspace. The workspace can be a worktree, a sandbox or a
+ * remote worker.
+ */
 export interface Tool extends ToolSpec {
-  /** Schema of valid inputs, if the tool accepts more than it declares; absent: the declared schema. */
+  /** Schema of valid inputs, if the tool accepts more than it declares. If absent, the declared schema applies. */
   readonly accepts?: JsonSchema;
   /** Refuses a call with an unknown input that resembles a known one, because it may be a limit. Others are ignored. */
   readonly refusesMisspelled?: true;
   /** Returns the time limit of a call; absent: the default of the executor. */
   timeoutMs?(input: JsonObject): number;
-  /** Time in which an aborted call can report how far it came; absent: the default of the executor. */
+  /**
+   * Time in which an aborted call can report its progress, in milliseconds. If absent, the executor's default applies.
+   */
   readonly abortGraceMs?: number;
-  /** Maximum length of its result for the model, in characters; absent: the default of the executor. */
+  /** Maximum length of the result for the model, in characters. If absent, the executor's default applies. */
   readonly maxCharacters?: number;
-  /** Runs a call whose input fits the schema. An expected failure sets `isError`; throwing is a bug, which becomes an error result. */
+  /**
+   * Runs a call whose input matches the schema. An expected failure sets `isError`. An exception is a bug and is
+   * converted to an error result.
+   */
   run(input: JsonObject, context: ToolContext): Promise<ToolOutput>;
-  /** Called when an agent starts from the conversation of another: it has seen the files that the other one has read. */
+  /**
+   * Called when an agent starts from the conversation of another agent. The files that the other agent has read then
+   * count as read by the new agent too.
+   */
   inherit?(agentId: AgentId, from: AgentId): void;
-  /** Releases what the tool holds for an agent, such as its shells and the files it has read. */
+  /** Releases what the tool keeps for an agent, such as its shells and the list of files it has read. */
   release?(agentId: AgentId): Promise<void>;
 }
 
@@ -62,20 +76,23 @@ export interface ToolContext {
   readonly agentId: AgentId;
   readonly callId: CallId;
   readonly signal: AbortSignal;
-  /** Paths of the call as they were resolved when it was decided. Empty if the tool's accesses are not known before it runs. */
+  /**
+   * Paths of the call, as resolved when the call was decided on. Empty if the tool's accesses are not known before it
+   * runs.
+   */
   readonly paths: readonly ResolvedPath[];
-  /** The user's replies to the questions that the call asks; absent: not answered. */
+  /** The user's replies to the questions that the call asks. Absent if the user did not answer. */
   readonly replies?: readonly UserReply[] | undefined;
-  /** Reports progress to show while the call runs. It may be dropped. */
+  /** Reports progress to be shown while the call runs. Reports may be dropped. */
   progress(text: string): void;
-  /** Decides on an access that was not known before the call, such as a redirect. `ask` counts as deny. */
+  /** Decides on an access that was not known before the call, such as a redirect. Treat `ask` as `deny`. */
   authorize(access: Access): Promise<Decision>;
-  /** Returns true for an absolute path that deny rules hide from listings and searches. Cheap. */
+  /** Returns whether deny rules hide an absolute path from listings and searches. Cheap to call. */
   hidden(path: string): boolean;
 }
 
 export interface ToolOutput {
-  /** Result for the model. The executor truncates it if it is long and keeps the complete text on disk. */
+  /** Result for the model. If it is long, the executor truncates it and stores the complete text on disk. */
   readonly content: readonly ResultBlock[] | string;
   readonly isError?: boolean;
   readonly details?: JsonObject;

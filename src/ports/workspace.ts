@@ -3,7 +3,7 @@ import type { ResolvedPath } from "../protocol/index.ts";
 export interface FileStat {
   readonly kind: "file" | "directory" | "other" | "missing";
   readonly size: number;
-  /** Changes whenever the content may have changed. Made of inode, size and times. */
+  /** Version of the content, composed of inode, size and times. It changes whenever the content may have changed. */
   readonly version: string;
   readonly mode: number;
 }
@@ -20,23 +20,25 @@ export interface SpawnOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** Variables added to the scrubbed environment of the workspace. */
+  /** Variables to add to the scrubbed environment of the workspace. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /**
-   * Tag that the process and all its descendants carry, so that all of them can be ended. A list goes from the widest group
-   * to the process itself; ending the process ends only those with the last tag.
+   * Tag that the process and all its descendants carry, so that all of them can be ended. A list is ordered from the
+   * widest group to the process itself. Ending the process ends only those with the last tag.
    */
   readonly tag: string | readonly string[];
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
   readonly stdin?: string | Uint8Array;
-  /** Runs the process in the sandbox. Only if `confinement()` returned `on`. */
+  /** Whether to run the process in the sandbox. Allowed only if `confinement()` returned `on`. */
   readonly confined?: boolean;
-  /** Keeps the input open after `stdin`, for `RunningProcess.input`. */
+  /** Whether to keep the input open after `stdin` is written, for `RunningProcess.input`. */
   readonly stdinOpen?: boolean;
 }
 
 export interface ProcessInput {
-  /** Waits while the process does not read. Resolves to false if it no longer reads at all. */
+  /**
+   * Writes to the input. Waits while the process does not read. Resolves to false if the process can no longer read.
+   */
   write(data: string | Uint8Array): Promise<boolean>;
   /** Closes the input. */
   end(): void;
@@ -44,38 +46,48 @@ export interface ProcessInput {
 
 export interface RunningProcess {
   readonly pid: number | undefined;
-  /** Resolves when the process has ended and its output was read. `failure` says why it could not be started. */
+  /**
+   * Resolves when the process has ended and all its output was read. `failure` is the reason if the process could not
+   * be started.
+   */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null; readonly failure?: string }>;
-  /** Ends the whole process tree: terminates, waits a moment, kills, then looks for the tag. */
+  /**
+   * Ends the whole process tree: sends a termination signal, waits a moment, kills what is left, then looks for
+   * processes with the tag.
+   */
   end(): Promise<void>;
-  /** Stops reading for a slow consumer. */
+  /** Stops reading the output while a slow consumer catches up. */
   pause(): void;
   resume(): void;
-  /** Only with `stdinOpen`. */
+  /** Standard input of the process. Present only with `stdinOpen`. */
   readonly input?: ProcessInput | undefined;
-  /** Only with `confined`: explains what the sandbox had to do with a failure. */
+  /** Explains how the sandbox contributed to a failure. Present only with `confined`. */
   explain?(output: string, failed: boolean): string | undefined;
 }
 
-/** Whether commands run in a sandbox. `missing`: a sandbox is required and can't be used, so nothing may run. */
+/** Whether commands run in a sandbox. `missing`: a sandbox is required but not usable, so no command may run. */
 export type Confinement =
   | { readonly kind: "on" | "off" }
   | { readonly kind: "missing"; readonly reason: string; readonly cure?: string };
 
-/** Files and processes of one directory. No method rejects for an expected failure; it is in the result. */
+/** Files and processes of one directory. No method rejects because of an expected failure; the result contains it. */
 export interface Workspace {
   /** Absolute path, symlinks resolved. */
   readonly root: string;
   resolve(paths: readonly string[]): Promise<readonly ResolvedPath[]>;
   stat(realPath: string): Promise<FileStat>;
-  /** Reads a regular file without following links. A file of more than `maxBytes` is a failure with code `too_large`. */
+  /**
+   * Reads a regular file without following links. Fails with the code `too_large` if the file has more than `maxBytes`
+   * bytes.
+   */
   read(
     realPath: string,
     options: { readonly maxBytes: number; readonly offset?: number },
   ): Promise<{ readonly ok: true; readonly bytes: Uint8Array; readonly stat: FileStat } | FileFailure>;
   /**
-   * Replaces the whole file by a temporary file and a rename, and creates missing directories. `expect` is the version the
-   * writer saw, or `"missing"` for a new file; any other version is a failure with code `changed`.
+   * Replaces the whole file by writing a temporary file and renaming it. Creates missing directories. `expect` is the
+   * version that the writer has seen, or `"missing"` for a new file. Fails with the code `changed` if the file has
+   * another version.
    */
   write(
     realPath: string,
@@ -83,9 +95,12 @@ export interface Workspace {
     options: { readonly expect?: string | undefined },
   ): Promise<{ readonly ok: true; readonly stat: FileStat } | FileFailure>;
   list(realPath: string): Promise<{ readonly ok: true; readonly entries: readonly DirectoryEntry[] } | FileFailure>;
-  /** Returns hooks and other programs that git runs by itself and that changed since the session began. Absent: not known. */
+  /**
+   * Returns hooks and other programs that git runs automatically and that have changed since the session began. If
+   * absent, changes are unknown.
+   */
   changedHooks?(): Promise<readonly string[]>;
   spawn(options: SpawnOptions): RunningProcess;
-  /** Absent if the workspace never has a sandbox. */
+  /** Returns whether commands run in a sandbox. Absent if the workspace never has one. */
   confinement?(): Promise<Confinement>;
 }
