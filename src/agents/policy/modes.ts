@@ -2,18 +2,21 @@ import type { AgentDefinition, PermissionMode } from "../../protocol/index.ts";
 
 export interface ChosenMode {
   readonly mode: PermissionMode;
-  /** Says why the mode is not the one the definition asks for. */
+  /** Explains why the mode differs from the one in the definition. Absent if it does not differ. */
   readonly notice?: string | undefined;
 }
 
 export interface ModeRequest {
-  /** Mode requested with this call. */
+  /** Mode that the user requested explicitly. It takes precedence. */
   readonly asked?: PermissionMode | undefined;
-  /** Mode to use if the definition sets none. */
+  /** Mode to use if the definition does not set one. */
   readonly fallback: PermissionMode;
 }
 
-/** Chooses the mode of a main agent. Any definition may tighten it; only some sources may loosen it. */
+/**
+ * Chooses the mode of a main agent. Any definition may choose a stricter mode; only some sources may choose a looser
+ * one.
+ */
 export function chooseMode(
   { name, permissionMode, source }: AgentDefinition,
   { asked, fallback }: ModeRequest,
@@ -30,7 +33,10 @@ export function chooseMode(
 const bypassing: ReadonlySet<string> = new Set(["user", "policy"]);
 const loosening: ReadonlySet<string> = new Set(["built-in", "user", "flag", "policy"]);
 
-/** Chooses the mode of a subagent: the stricter of its own and its parent's, but a user's own file may accept edits. */
+/**
+ * Chooses the mode of a subagent: the stricter of its own mode and its parent's. As an exception, a definition in the
+ * user's own files may use `acceptEdits`.
+ */
 export function narrowMode({ name, permissionMode, source }: AgentDefinition, parentMode: PermissionMode): ChosenMode {
   if (permissionMode === undefined || isAtMost(permissionMode, parentMode))
     return { mode: permissionMode ?? parentMode };
@@ -46,7 +52,10 @@ export function stricter(left: PermissionMode, right: PermissionMode): Permissio
   return isAtMost(left, right) ? left : right;
 }
 
-/** Whether dontAsk was replaced by another mode. The agent must then be marked as unattended, or it would ask. */
+/**
+ * Returns whether `dontAsk` was replaced by another mode. The agent must then be marked as unattended, or it would ask
+ * for approval.
+ */
 export function dropsDontAsk(modes: readonly PermissionMode[], chosen: PermissionMode): boolean {
   return chosen !== "dontAsk" && modes.includes("dontAsk");
 }

@@ -15,8 +15,8 @@ export function recordPolicy({ mode, pool, rules, layers = [], unattended, works
 }
 
 /**
- * Returns the intersection of an agent's policy and the one of an earlier run: a restriction of either holds, a permission
- * needs both. The workspace and the readable roots are those of the current policy.
+ * Returns the intersection of an agent's current policy and the policy of an earlier run. A restriction of either
+ * applies; a permission must be in both. The workspace and the readable roots are those of the current policy.
  */
 export function narrowTo(policy: Policy, then: RecordedPolicy): Policy {
   const [workspace, ...directories] = policy.workspaceRoots;
@@ -42,7 +42,7 @@ function noneIfEmpty<Each>(list: readonly Each[]): readonly Each[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** Returns the rules of both policies, and layers with the denials that the order of the rules would override. */
+/** Returns the rules of both policies, and layers with those denials that the order of the rules would override. */
 function narrowRules(
   now: readonly Rule[],
   then: readonly Rule[],
@@ -51,12 +51,13 @@ function narrowRules(
   const before = new Set(then.map(keyOf));
   const restrictions = then.filter(({ effect }) => effect !== "allow");
   const kept = now.filter((rule) => rule.effect !== "allow" || before.has(keyOf(rule)));
-  // The order of compact lines matters: if it has changed, the earlier restrictions go last, where they win.
+  // The order of compact lines matters. If it has changed, the earlier restrictions are added last, where they take
+  // precedence.
   const isOrdered = linesKey(now) === linesKey(then) || linesKey(kept).endsWith(linesKey(restrictions));
   const isMissing = (rule: Rule): boolean => !known.has(keyOf(rule)) || (rule.form !== undefined && !isOrdered);
   const added = restrictions.filter(isMissing);
   const overridden = kept.filter(({ form, effect }) => form !== undefined && effect === "deny");
-  // The last matching line decides, so an added line that asks would weaken a denial before it.
+  // The last matching line decides, so an added line that asks would weaken an earlier denial.
   const isOverriding = added.some(({ form, effect }) => form !== undefined && effect === "ask");
   return { rules: [...kept, ...added], denials: isOverriding && overridden.length > 0 ? [{ rules: overridden }] : [] };
 }
@@ -65,9 +66,12 @@ function linesKey(rules: readonly Rule[]): string {
   return rulesKey(rules.filter(({ form }) => form !== undefined));
 }
 
-/** Each layer narrows by itself, so the layers of both policies hold; only layers that are in both may settle a call. */
+/**
+ * Combines the layers of both policies. Each layer restricts independently, so all of them apply. Only layers that are
+ * in both policies may settle a call.
+ */
 function narrowLayers(now: readonly PolicyLayer[], then: readonly PolicyLayer[]): readonly PolicyLayer[] {
-  // Compared without `settles`, which does not change what a layer forbids.
+  // Layers are compared without `settles`, which does not affect what a layer forbids.
   const known = new Set(now.map(({ rules }) => rulesKey(rules)));
   const before = new Set(then.map(layerKey));
   const settlesNothing = ({ rules }: PolicyLayer): PolicyLayer => ({ rules });
@@ -77,7 +81,10 @@ function narrowLayers(now: readonly PolicyLayer[], then: readonly PolicyLayer[])
   ];
 }
 
-/** Keeps the file only if the rule has a path that begins with a single `/`, which is relative to that file. */
+/**
+ * Removes the file from a rule, unless the rule has a path that begins with a single `/`, which is relative to that
+ * file.
+ */
 function withoutFile({ text, effect, scope, file, form }: Rule): Rule {
   return { text, effect, scope, file: /\(\s*\/(?!\/)/.test(text) ? file : undefined, form };
 }

@@ -19,7 +19,7 @@ Before you finish
 Your answer
 - Begin with the result. Then say what the user needs to know about it, in a few sentences. Refer to code as path:line. Say what you did not do and what you did not verify.`;
 
-/** Definition of the main agent: all tools, no limits of its own. */
+/** Definition of the main agent, which has all tools and no limits of its own. */
 export const mainAgent: { readonly definition: AgentDefinition; readonly prompt: string } = {
   definition: { name: MAIN_TYPE, description: "The main agent.", source: "built-in" },
   prompt: mainPrompt,

@@ -6,12 +6,12 @@ import type { ResolvedAgent } from "./resolution.ts";
 import { denyDelegation } from "./resolve-subagent.ts";
 
 export interface ForkRequest {
-  /** Agent that is forked. */
+  /** The agent to fork. */
   readonly parent: ResolvedAgent;
-  /** Head of the parent's requests, as it was sent. */
+  /** Head of the parent's requests, exactly as it was sent. */
   readonly head: Head;
   readonly tier: Pick<Tier, "background" | "mcpTools" | "allowQuestions" | "named">;
-  /** The only tools that the fork may run; all of them stay declared. */
+  /** The only tools that the fork may run. The others stay declared. */
   readonly allowedTools?: readonly string[] | undefined;
   readonly readOnly?: boolean | undefined;
   readonly maxTurns?: number | undefined;
@@ -25,8 +25,8 @@ export interface ForkedAgent {
 }
 
 /**
- * Derives a fork from its parent. The head stays the same to the byte: tools that the fork may not use stay declared and
- * are refused when they are called.
+ * Derives a fork from its parent. The head stays identical, byte for byte: tools that the fork may not use stay
+ * declared, and are refused when called.
  */
 export function forkAgent(request: ForkRequest): ForkedAgent {
   const { parent, head, tier, allowedTools, before } = request;
@@ -61,7 +61,10 @@ export function forkAgent(request: ForkRequest): ForkedAgent {
   return { agent, report };
 }
 
-/** A fork never delegates, at any depth: its conversation shows that it does, and it must not continue with that. */
+/**
+ * Withholds tools from a fork. A fork never delegates, at any depth: the conversation that it inherits shows its parent
+ * delegating, and the fork must not continue that.
+ */
 function withhold({ parent, head, tier }: ForkRequest, background: boolean) {
   const { granted, withheld } = withholdTools(head.tools, {
     parentPolicy: parent.policy,

@@ -4,7 +4,7 @@ import type { Effort } from "../../protocol/index.ts";
 import type { AgentRequest } from "./resolution.ts";
 
 export interface ChosenEffort {
-  /** Absent: nothing is sent, and the model uses its own default. */
+  /** Effort to request. If absent, none is sent, and the model uses its own default. */
   readonly effort?: Effort;
   readonly notice?: string;
 }
@@ -15,7 +15,10 @@ interface EffortModel extends Pick<ModelDescription, "model" | "efforts" | "noEf
   readonly hasTools: boolean;
 }
 
-/** Replaces a level that the model does not have by the next lower one, so that it never costs more than requested. */
+/**
+ * Returns the effort level to use. A level that the model does not support is replaced by the next lower one, so that
+ * it never costs more than requested.
+ */
 export function chooseEffort(
   wanted: Effort | undefined,
   { model, efforts, noEffortWithTools, hasTools }: EffortModel,
@@ -43,7 +46,7 @@ export function chooseEffort(
   return { effort, notice: `The model ${model} does not support effort "${wanted}"; using "${effort}" instead.` };
 }
 
-/** Returns a notice if a model was requested by an id that Retinue does not know; such ids are sent as they are. */
+/** Returns a notice if the requested model id is unknown to Retinue. Unknown ids are sent unchanged. */
 export function unknownModelNotice({
   model: { provider, model, window, efforts, prices },
   requestedModel,

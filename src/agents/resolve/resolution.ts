@@ -15,25 +15,25 @@ import type { AgentMemory } from "../tools/memory-tools.ts";
 import type { AbsentTool } from "../tools/resolve-tools.ts";
 
 export interface AgentRequest {
-  /** Absent for the main agent itself. */
+  /** Absent for the default main agent. */
   readonly definition?: AgentDefinition | undefined;
-  /** Full body of the definition. */
+  /** Complete body of the definition. */
   readonly prompt?: string | undefined;
   readonly model: ModelDescription;
   readonly requestedModel: string | null;
   readonly modelReason: string;
   readonly maxTokensField?: Head["maxTokensField"];
-  /** Ignored by dialects that cannot express it. */
+  /** Ignored by dialects that can't express it. */
   readonly cacheLifetime?: CacheLifetime | undefined;
   readonly tools: readonly ToolDeclaration[];
   readonly absentTools?: readonly AbsentTool[] | undefined;
   readonly rules: readonly Rule[];
-  /** Policy layers of the agents above it. */
+  /** Policy layers of the ancestors of the agent. */
   readonly layers?: Policy["layers"];
-  /** Options of this call. They override the definition, which overrides the settings. */
+  /** Options of this request. They override the definition, which overrides the settings. */
   readonly asked: AgentOptions;
   readonly settings: AgentOptions;
-  /** Absolute path, symlinks resolved. */
+  /** Absolute path of the workspace, symlinks resolved. */
   readonly workspaceRoot: string;
   readonly additionalDirectories: readonly string[];
   readonly readableRoots: readonly string[];
@@ -62,18 +62,18 @@ export interface ResolvedAgent {
   readonly agentType: string;
   readonly head: Head;
   readonly policy: Policy;
-  /** Policy that its subagents are derived from; absent: its own policy. */
+  /** Policy from which those of subagents are derived. If absent, the agent's own policy is used. */
   readonly childPolicy?: Policy | undefined;
-  /** Tools that a subagent keeps once it runs in the background; absent: all of its pool. */
+  /** Tools that a subagent keeps when it runs in the background. If absent, it keeps all tools of its pool. */
   readonly backgroundPool?: readonly string[] | undefined;
   readonly maxTurns: number;
-  /** Limits the context to less than the model's window. */
+  /** Maximum size of the context in tokens, if it is smaller than the model's window. */
   readonly contextTokens?: number | undefined;
-  /** Requested model, by name or alias; null if none was requested. */
+  /** Name or alias of the requested model. null if none was requested. */
   readonly requestedModel: string | null;
   readonly modelReason: string;
-  /** Appended to every user turn. */
+  /** Text to append to every user turn. */
   readonly criticalReminder?: string | undefined;
-  /** First user turn of a new session, before the user's own prompt. */
+  /** First user turn of a new session, sent before the user's own prompt. */
   readonly initialPrompt?: string | undefined;
 }

@@ -8,7 +8,7 @@ import { selectTools } from "../tools/select-tools.ts";
 import { chooseEffort } from "./model-parameters.ts";
 import type { AgentRequest, AgentResolution, ResolvedAgent } from "./resolution.ts";
 
-/** Resolves the agent that a session itself runs: the main agent, or the definition that takes its place. */
+/** Resolves the agent that a session runs: the main agent, or the definition that replaces it. */
 export function resolveAgent(request: AgentRequest): AgentResolution {
   const { definition = mainAgent.definition, asked, settings } = request;
   if (definition.isolation !== undefined) {
@@ -25,7 +25,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
 
 const DEFAULT_MAX_TURNS = 50;
 
-/** Puts head, policy and limits together once mode and tools are known. */
+/** Assembles an agent from its head, policy and limits, once its mode and tools are known. */
 export function assembleAgent(
   request: AgentRequest,
   { mode, notice, resolved, writable }: ChosenMode & MemoryTools,
@@ -60,7 +60,10 @@ export function assembleAgent(
   return { ok: true, agent, report, notices };
 }
 
-/** Returns the list itself if nothing is added: rules are compiled once for each list. */
+/**
+ * Appends elements to a list. Returns the list itself if there are none, because rules are compiled once per list
+ * object.
+ */
 function appended<Each>(list: readonly Each[], more: readonly Each[]): readonly Each[] {
   return more.length === 0 ? list : [...list, ...more];
 }

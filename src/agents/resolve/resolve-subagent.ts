@@ -18,17 +18,17 @@ import { assembleAgent } from "./resolve-agent.ts";
 export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules" | "layers"> {
   readonly definition: AgentDefinition;
   readonly prompt: string;
-  /** Policy of the parent agent. The subagent is never allowed more. */
+  /** Policy of the parent agent. The subagent never gets more permissions. */
   readonly parentPolicy: Policy;
   readonly asked: Omit<AgentRequest["asked"], "mode">;
   readonly tier: Tier;
-  /** Names among `tools` that belong to the definition: the tools of its own MCP servers. */
+  /** Names among `tools` that belong to the definition's own MCP servers. */
   readonly ownTools?: readonly string[] | undefined;
-  /** Policy of the agent's last run, if it is resumed. It is not allowed more than it was then. */
+  /** Policy of the agent's last run. Set only for a resumed agent, which gets no more permissions than it had then. */
   readonly before?: RecordedPolicy | undefined;
 }
 
-/** Resolves an agent that works for another one, within the parent's policy. */
+/** Resolves an agent that works for another agent, within the limits of the parent's policy. */
 export function resolveSubagent(request: SubagentRequest): AgentResolution {
   const { parentPolicy, definition, tools, absentTools = [], before } = request;
   const { granted, withheld } = withholdTools(tools, request);
@@ -69,7 +69,7 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
 const REPORTING =
   "You work for an agent that gets only your last message: a short, complete report. No one can answer questions: decide yourself, and say what you assumed.";
 
-/** Decides whether rules allow delegating to an agent of this type, independent of the mode and of any approver. */
+/** Decides whether rules allow delegating to an agent of this type, regardless of the mode and of any approver. */
 export function judgeAgent(agentType: string, { rules, layers }: Pick<Policy, "rules" | "layers">): Decision {
   return decide({
     toolName: "Task",
@@ -79,7 +79,7 @@ export function judgeAgent(agentType: string, { rules, layers }: Pick<Policy, "r
   });
 }
 
-/** Adds a layer that denies Task if the pool does not have it, so that no agent below can delegate either. */
+/** Adds a layer that denies Task if the pool does not contain Task, so that no agent below can delegate either. */
 export function denyDelegation(policy: Policy): Policy {
   const { pool, layers = [] } = policy;
   if (pool.includes("Task") || layers.some(deniesDelegation)) return policy;
@@ -92,13 +92,13 @@ function deniesDelegation({ rules: [first, ...more] }: PolicyLayer): boolean {
   return more.length === 0 && first?.text === "Task" && first.effect === "deny";
 }
 
-/** An agent below an unattended one is unattended too. */
+/** Marks the agent as unattended if its parent is unattended or the parent's mode `dontAsk` was replaced. */
 function inheritUnattended(policy: Policy, parentPolicy: Policy): Policy {
   if (!parentPolicy.unattended && !dropsDontAsk([parentPolicy.mode], policy.mode)) return policy;
   return { ...policy, unattended: true };
 }
 
-/** Returns what is left of the pool in the background, or undefined if nothing is lost. */
+/** Returns the tools of the pool that are left in the background. Undefined if all of them are. */
 function backgroundPool(
   pool: readonly string[],
   { granted, request }: { readonly granted: readonly ToolDeclaration[]; readonly request: SubagentRequest },

@@ -11,7 +11,7 @@ import {
 } from "../../protocol/index.ts";
 import { readToolEntry } from "./tool-entry.ts";
 
-/** Creates a rule from a definition, with the scope that the definition's source is entitled to. */
+/** Creates a rule from a definition. The scope of the rule depends on the definition's source. */
 export function ruleOf({ source, file }: AgentDefinition, text: string, effect: Effect): Rule {
   return { text, effect, scope: scopes[source], file };
 }
@@ -27,13 +27,13 @@ const scopes: Record<DefinitionSource, RuleScope> = {
 
 export interface CompactResult {
   readonly pool: readonly string[];
-  /** Rules for the parts of otherwise denied tools that later lines allow; listed in the prompt. */
+  /** Rules that allow parts of otherwise denied tools. They are listed in the prompt. */
   readonly limits: readonly Rule[];
 }
 
 /**
  * Applies the compact `permission` lines of a definition to its tools. The last line about a whole tool decides whether
- * the agent has it, unless a later line allows a part of it.
+ * the agent has the tool, unless a later line allows a part of it.
  */
 export function applyCompactRules(definition: AgentDefinition, granted: readonly string[]): CompactResult {
   const lines = definition.permission ?? [];
@@ -52,7 +52,10 @@ export function applyCompactRules(definition: AgentDefinition, granted: readonly
   return { pool, limits };
 }
 
-/** Returns the definition's compact lines in their order, followed by its `disallowedTools` that have a specifier. */
+/**
+ * Returns the definition's compact lines in order, followed by those entries of `disallowedTools` that have a
+ * specifier.
+ */
 export function definitionLayers(
   definition: AgentDefinition,
   { pool, denials }: { readonly pool: readonly string[]; readonly denials: readonly string[] },
@@ -68,7 +71,7 @@ export function definitionLayers(
   return [{ rules, settles: maySettle(definition) ? true : undefined }];
 }
 
-/** Returns a layer that denies each tool named in `limits`, except for what one of these rules covers. */
+/** Returns a layer that denies each tool named in `limits`, except for what one of the rules in `limits` covers. */
 export function limitLayers(limits: readonly Rule[]): readonly PolicyLayer[] {
   if (limits.length === 0) return [];
   const tools = new Map(limits.map((rule) => [readToolEntry(rule.text).name, rule]));
@@ -76,7 +79,7 @@ export function limitLayers(limits: readonly Rule[]): readonly PolicyLayer[] {
   return [{ rules: [...denials, ...limits] }];
 }
 
-/** Expands a pattern in the tool's name, as in `*: {"*.env": deny}`, to the tools of the pool. */
+/** Expands a pattern in the tool name, as in `*: {"*.env": deny}`, to the matching tools of the pool. */
 function toolsOf(line: CompactRule, pool: readonly string[]): readonly string[] {
   const name = canonicalToolName(line.tool);
   return name.includes("*") ? pool.filter((tool) => coversTool(line, tool)) : [name];
@@ -91,7 +94,10 @@ function coversTool({ tool }: CompactRule, name: string): boolean {
   return canonical.includes("*") ? compileGlob(canonical)(name) : canonical === name;
 }
 
-/** Whether an allow of the definition grants a permission. From other sources it only keeps the tool in the pool. */
+/**
+ * Returns whether an allow rule of the definition grants a permission. If not, the rule only keeps the tool in the
+ * pool.
+ */
 function maySettle({ source }: AgentDefinition): boolean {
   return source === "user" || source === "flag" || source === "policy";
 }

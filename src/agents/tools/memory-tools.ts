@@ -5,9 +5,9 @@ import { readToolEntry } from "./tool-entry.ts";
 
 /** Notes of an agent from earlier sessions. */
 export interface AgentMemory {
-  /** Absolute path; the directory need not exist yet. */
+  /** Absolute path of the memory directory, which may not exist yet. */
   readonly directory: string;
-  /** Beginning of the index file; absent if there are no notes yet. */
+  /** Beginning of the index file. Absent if there are no notes yet. */
   readonly index?: string | undefined;
   /** Whether the index file is longer than `index`. */
   readonly cut?: boolean | undefined;
@@ -22,8 +22,8 @@ export interface MemoryTools {
 const fileTools: readonly string[] = ["Read", "Edit", "Write"];
 
 /**
- * Lets an agent read and write its memory directory. File tools that it lacks are added for that directory only; those it
- * has may use it without approval. Tools that the definition disallows are not added.
+ * Lets an agent read and write its memory directory. File tools that the agent lacks are added for that directory only.
+ * File tools that it has may use the directory without approval. Tools that the definition disallows are not added.
  */
 export function addMemoryTools(
   resolved: ResolvedTools,
@@ -41,7 +41,7 @@ export function addMemoryTools(
   );
   const added = compact.pool;
   const pool = available.filter((tool) => report.resolvedTools.includes(tool) || added.includes(tool));
-  // An agent that can't write notes only gets the index.
+  // An agent that can't write notes gets only the index.
   if (!pool.includes("Edit") && !pool.includes("Write")) return { resolved, writable: false };
   const within = (tool: string): Rule => memoryRule(tool, directory);
   const widened = [...limits, compact.limits].map((layer) => widen(layer, within));
@@ -58,13 +58,13 @@ export function addMemoryTools(
   };
 }
 
-/** Adds the memory directory to the limits of each file tool that the layer limits. */
+/** Adds the memory directory to the limits of each file tool that the rules limit. */
 function widen(layer: readonly Rule[], within: (tool: string) => Rule): readonly Rule[] {
   const named = new Set(layer.map(({ text }) => readToolEntry(text).name));
   return [...layer, ...fileTools.filter((tool) => named.has(tool)).map(within)];
 }
 
-/** Inserts the memory rules before the rules from `disallowedTools`, which stay in force. */
+/** Inserts the memory rules before the rules from `disallowedTools`, so that the latter stay in force. */
 function widenLayer(layer: PolicyLayer, within: (tool: string) => Rule): PolicyLayer {
   const { rules } = layer;
   const denied = rules.filter(({ effect, text }) => effect === "deny" && !text.includes("("));
@@ -79,8 +79,9 @@ function isDisallowed(tool: string, { disallowedTools = [] }: AgentDefinition): 
 }
 
 /**
- * Retinue chooses the directory, never the definition; the user consents by trusting the workspace and using the agent.
- * A lower scope would not apply below `.retinue`, which is protected.
+ * Creates a rule that allows a tool in the memory directory. Retinue chooses the directory, never the definition; the
+ * user consents by trusting the workspace and using the agent. A rule of a lower scope would have no effect below
+ * `.retinue`, which is protected.
  */
 function memoryRule(tool: string, directory: string): Rule {
   const escaped = directory.replace(/[*?[\\]/g, "\\$&");

@@ -12,14 +12,16 @@ import { isEnforceable, readToolEntry, type ToolEntry } from "./tool-entry.ts";
 
 export interface ResolvedTools {
   readonly report: ToolReport;
-  /** Permissions that the runtime adds: those of a built-in agent, and those for the agent's memory. */
+  /** Permissions that Retinue adds: those of a built-in agent, and those for the agent's memory. */
   readonly rules: readonly Rule[];
   /** Restrictions from the definition. They grant permissions only if the definition is the user's own. */
   readonly layers: readonly PolicyLayer[];
-  /** Limits to list in the prompt. In each list a named tool may do only what one of its rules covers. */
+  /**
+   * Limits to list in the prompt. A tool that is named in one of the lists may only do what a rule of that list covers.
+   */
   readonly limits: readonly (readonly Rule[])[];
   readonly notices: readonly string[];
-  /** Reason why the agent can't be started. */
+  /** Reason why the agent can't be started. Absent if it can. */
   readonly problem?: string | undefined;
 }
 
@@ -35,7 +37,7 @@ export interface ToolSupply {
   readonly absent: readonly AbsentTool[];
 }
 
-/** Resolves the tool lists of a definition. An entry that is not understood grants nothing. */
+/** Resolves the tool lists of a definition. An entry that can't be parsed grants nothing. */
 export function resolveTools(definition: AgentDefinition, supply: ToolSupply): ResolvedTools {
   const listed = (definition.tools ?? ["*"]).map(readToolEntry);
   const disallowed = (definition.disallowedTools ?? []).map(readToolEntry);
@@ -78,12 +80,15 @@ function grantsOf({ source, grants = [] }: AgentDefinition): readonly Rule[] {
   return grants.map((text) => ({ text, effect: "allow", scope: "builtin" }));
 }
 
-/** False for a name that no tool has. It was reported when the definition was read. */
+/** Returns false for a name that no tool has. Such a name was already reported when the definition was read. */
 function exists({ name }: ToolEntry): boolean {
   return isKnownTool(name);
 }
 
-/** Excludes lines like `*: allow`, which only say which tools are in the pool, and names that no tool has. */
+/**
+ * Returns whether a rule is checked for validity. Excludes lines such as `*: allow`, which only select the tools of the
+ * pool, and names that no tool has.
+ */
 function isChecked({ text, effect, form }: Rule): boolean {
   return (
     exists(readToolEntry(text)) &&
@@ -91,7 +96,10 @@ function isChecked({ text, effect, form }: Rule): boolean {
   );
 }
 
-/** A tool that is listed without a specifier is not limited by another entry that has one. */
+/**
+ * Returns the limits of tools that are listed only with specifiers. A tool that is also listed without a specifier is
+ * not limited.
+ */
 function limitsOf(valid: readonly ToolEntry[], pool: readonly string[], definition: AgentDefinition): Rule[] {
   const whole = valid.filter(isWhole);
   return valid
@@ -127,7 +135,7 @@ function problemOf(
   const required = (definition.requiredTools ?? []).map(readToolEntry);
   const missing = required.filter(({ covers }) => !resolvedTools.some(covers)).map(({ text }) => text);
   if (missing.length > 0) return `${nameOf(definition)} requires ${missing.join(", ")}, which it does not have.`;
-  // A definition without a list accepts whatever is available, even nothing.
+  // A definition without a list accepts whatever is available, even if nothing is.
   const askedForSome = definition.tools === undefined ? supply.available.length > 0 : definition.tools.length > 0;
   if (resolvedTools.length > 0 || !askedForSome) return undefined;
   return [`${nameOf(definition)} has no tools left.`, ...notices].join(" ");

@@ -8,7 +8,10 @@ import { readToolEntry } from "./tool-entry.ts";
 
 export type SelectedTools = ({ readonly ok: true } & MemoryTools) | { readonly ok: false; readonly message: string };
 
-/** Selects an agent's tools from those that exist: rules first, then the definition, then what its memory needs. */
+/**
+ * Selects an agent's tools from the available ones: first by rules, then by the definition. Then adds the tools that
+ * the agent's memory needs.
+ */
 export function selectTools(
   request: AgentRequest,
   { mode, named = false }: { readonly mode: PermissionMode; readonly named?: boolean },
@@ -18,7 +21,7 @@ export function selectTools(
   const supply = { available, absent: [...absentTools, ...withoutSkills(request)] };
   const resolved = withoutIdle(resolveTools(definition, supply), { definition, supply, named });
   if (resolved.problem !== undefined) return { ok: false, message: resolved.problem };
-  // In plan mode, and for built-in agents, which don't use memory, only the index is shown.
+  // In plan mode, and for built-in agents, no tools are added for the memory. The agent sees only the index.
   if (memory === undefined || mode === "plan" || definition.source === "built-in") {
     return { ok: true, resolved, writable: false };
   }
@@ -46,8 +49,8 @@ function withoutSkills({ tools }: AgentRequest): readonly AbsentTool[] {
 }
 
 /**
- * Returns the rule that removes a tool: a bare `Bash` or `mcp__server` in a deny list (`Bash(rm:*)` only restricts it), or
- * a compact line that denies the whole tool and that no later line takes back, even in part.
+ * Returns the rule that removes a tool. This is a bare `Bash` or `mcp__server` in a deny list (`Bash(rm:*)` only
+ * restricts the tool), or a compact line that denies the whole tool and that no later line reverses, even in part.
  */
 export function denialOf(tool: string, rules: readonly Rule[]): Rule | undefined {
   const listed = rules.find((rule) => rule.form === undefined && isWholeDenial(rule) && isAbout(rule, tool));
@@ -65,10 +68,13 @@ function isWholeDenial({ effect, text }: Rule): boolean {
   return effect === "deny" && !text.includes("(");
 }
 
-/** Tools that query, stop or message agents started with Task. */
+/** Tools that inspect, stop or message agents started with Task. */
 const agentTools: readonly string[] = ["TaskOutput", "TaskStop", "SendMessage"];
 
-/** Returns the tools of a pool that are useless without Task. A named agent may message agents that it did not start. */
+/**
+ * Returns the tools of a pool that are useless without Task. A named agent keeps SendMessage, because it may message
+ * agents that it did not start.
+ */
 export function idleTools(pool: readonly string[], { named }: { readonly named: boolean }): readonly string[] {
   if (pool.includes("Task")) return [];
   return pool.filter((tool) => agentTools.includes(tool) && !(named && tool === "SendMessage"));

@@ -14,13 +14,13 @@ import { isEnforceable, readToolEntry } from "./tool-entry.ts";
 /** Properties of a subagent's place in the tree that decide which tools it can have. */
 export interface Tier {
   readonly background: boolean;
-  /** 1 for the main agent's children. */
+  /** Depth in the tree of agents. The main agent's children have depth 1. */
   readonly depth: number;
-  /** Agents at this depth cannot delegate. */
+  /** Maximum depth of delegation. Agents at this depth can't delegate. */
   readonly maxDepth: number;
   readonly mcpTools: "always" | "foreground" | "never";
   readonly allowQuestions: boolean;
-  /** Named agents can be messaged by name. */
+  /** Whether the agent has a name, so that others can message it by name. */
   readonly named: boolean;
   /** Tools that only built-in subagents can have. */
   readonly blockedTools?: readonly string[] | undefined;
@@ -37,14 +37,14 @@ export interface TierContext {
   readonly definition: AgentDefinition;
   /** Tools of the definition's own MCP servers. The parent need not have them. */
   readonly ownTools?: readonly string[] | undefined;
-  /** Policy of the agent's last run, if it is resumed. */
+  /** Policy of the agent's last run. Set only for a resumed agent. */
   readonly before?: RecordedPolicy | undefined;
 }
 
 /**
- * Splits tools into those that a subagent can have and those it cannot. A withheld tool gets the first reason that applies,
- * in this order: MCP settings, tools blocked for subagents, `subagents.blockedTools`, the background list, the parent's
- * pool, the pool of the last run.
+ * Splits tools into those that a subagent can have and those that it can't. A withheld tool gets the first reason that
+ * applies, in this order: MCP settings, tools blocked for subagents, `subagents.blockedTools`, the background list, the
+ * parent's pool, the pool of the last run.
  */
 export function withholdTools(
   tools: readonly ToolDeclaration[],
@@ -80,7 +80,10 @@ function whyNot(
   return undefined;
 }
 
-/** Blocks tools that control the session, ask the user or reach other agents, unless the tier permits them. */
+/**
+ * Returns the reason why a tool is blocked. Tools that control the session, ask the user or reach other agents are
+ * blocked unless the tier permits them.
+ */
 function blockedFor(tool: string, tier: Tier): string | undefined {
   const mayDelegate = tier.depth < tier.maxDepth;
   switch (tool) {
@@ -95,7 +98,7 @@ function blockedFor(tool: string, tier: Tier): string | undefined {
     case "TaskStop":
       return mayDelegate ? undefined : `agents at this depth can't delegate (subagents.maxDepth is ${tier.maxDepth})`;
     case "SendMessage":
-      // A message to a finished agent resumes it, which is delegation.
+      // A message to a finished agent resumes the agent, which is delegation.
       return mayDelegate || tier.named ? undefined : "only agents with a name have it";
     default:
       return undefined;
@@ -105,14 +108,17 @@ function blockedFor(tool: string, tier: Tier): string | undefined {
 export interface ToolSearch {
   /** Canonical names of all tools that any agent of the session can have. */
   readonly declared: readonly string[];
-  /** Tools that the agent's tier takes away. */
+  /** Tools that are withheld because of the agent's tier. */
   readonly withheld: readonly WithheldTool[];
   readonly absent: readonly AbsentTool[];
   readonly rules: readonly Rule[];
   readonly report: ToolReport;
 }
 
-/** Lists the tools that a definition asks for and does not get, each with one reason. Without a list it asks for all. */
+/**
+ * Lists the tools that a definition requests and does not get, each with one reason. A definition without a list
+ * requests all tools.
+ */
 export function missingTools(definition: AgentDefinition, search: ToolSearch): readonly WithheldTool[] {
   const { declared, withheld, absent, rules, report } = search;
   const listed = (definition.tools ?? ["*"]).map(readToolEntry);

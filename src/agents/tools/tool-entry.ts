@@ -18,14 +18,20 @@ export function readToolEntry(text: string): ToolEntry {
   return { text: written, name, hasSpecifier: open !== -1, covers: covering(name) };
 }
 
-/** Whether the entry's specifier is understood. If not, it can't limit the tool, so the tool is not granted. */
+/**
+ * Returns whether the specifier of an entry can be enforced. If not, it can't limit the tool, so the tool is not
+ * granted.
+ */
 export function isEnforceable({ text, hasSpecifier }: ToolEntry): boolean {
   if (!hasSpecifier) return true;
   const parsed = parseRule(text);
   return parsed.ok && parsed.target.kind !== "unknown";
 }
 
-/** `mcp__server` and `mcp__server__*` cover all tools of a server. */
+/**
+ * Returns a function that matches the tool names that an entry covers. `mcp__server` and `mcp__server__*` cover all
+ * tools of a server.
+ */
 function covering(name: string): (toolName: string) => boolean {
   if (name === "*") return () => true;
   if (!name.startsWith("mcp__")) return (toolName) => toolName === name;
