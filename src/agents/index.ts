@@ -1,4 +1,4 @@
-// Owns: resolving a definition, its parent and its settings to an agent that is ready to run: prompt, tools, model, policy.
+// Owns: resolving a definition, its parent and settings to an agent that is ready to run: prompt, tools, model, policy.
 // Does not own: running agents (runs), reading definitions (definitions), deciding on calls (permissions).
 // Called by: runs, app.
 

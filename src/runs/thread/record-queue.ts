@@ -16,7 +16,7 @@ export interface RecordTarget<State> {
   apply(event: DurableEvent, line: Line | undefined): void;
 }
 
-/** Writes events to the journal, then applies them. The events of one call are never mixed with those of another. */
+/** Writes events to the journal, then applies them. Events of different calls are never interleaved. */
 export class RecordQueue<State> {
   private readonly target: RecordTarget<State>;
   private readonly waiting: Entry<State>[] = [];
