@@ -1,4 +1,4 @@
-// Owns: rules and what follows from them: parse, accesses of a call, decide, modes, what is hidden. Pure.
+// Owns: permission rules: parsing, the accesses of a call, decisions, modes and hidden paths. All functions are pure.
 // Does not own: resolving paths (workspace), asking people (runs), running tools (executor).
 // Called by: executor, agents, runs, app.
 export { accesses, pathsOf, readsOnly } from "./decide/accesses.ts";

@@ -20,7 +20,7 @@ export function hasKnownAccesses(toolName: string): boolean {
   return table.has(toolName);
 }
 
-/** Returns true if a call with these accesses was proven to change nothing, whatever the rules allow. */
+/** Returns true if a call with these accesses is proven to change nothing, regardless of the rules. */
 export function readsOnly(list: readonly Access[]): boolean {
   return list.length > 0 && list.every(isReading);
 }
@@ -59,14 +59,14 @@ const table = new Map<string, Describe>([
   ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
 ]);
 
-/** Returns the command itself first, then the files that its text shows it opens. */
+/** Returns the command itself, followed by the files that the text of the command shows it opens. */
 function commandAccesses(command: string): readonly Access[] {
   return [{ kind: "command", command }, ...shellAccesses(command)];
 }
 
 /**
  * Returns the files that a command line opens by redirection and the workspace files that its read-only commands read,
- * because symlinks may lead elsewhere. Other paths are left out: the command itself is judged by them.
+ * so that symlinks in these paths are resolved. Other paths are left out, because judging the command covers them.
  */
 function shellAccesses(text: string): readonly Access[] {
   const analysis = analyseCommand(text);
@@ -104,7 +104,7 @@ function agentAccess(input: JsonObject): readonly Access[] {
   return [{ kind: "agent", agentType: isText(agentType) ? agentType : "", parameters }];
 }
 
-/** Accepts the leading `/` that people write. */
+/** Returns the skill that a call loads, without the leading `/` that people may write. */
 function skillAccess(skill: unknown): readonly Access[] {
   const name = isText(skill) ? skill.trim().replace(/^\//, "").trim() : "";
   return name === "" ? [] : [{ kind: "skill", name }];
@@ -114,7 +114,9 @@ function pathAccess(kind: "read" | "write" | "search", path: unknown): readonly 
   return isText(path) ? [{ kind, path }] : [];
 }
 
-/** Adds the directory that a pattern leads to outside of its base: `/etc/*`, `../*`, `~/*`. */
+/**
+ * Returns the searched path, and the directory that a pattern such as `/etc/*`, `../*` or `~/*` leads to outside of it.
+ */
 function globAccesses(input: JsonObject): readonly Access[] {
   const list = pathAccess("search", input["path"] ?? ".");
   const pattern = input["pattern"];

@@ -39,7 +39,7 @@ export interface DecideRequest {
   readonly changedHooks?: readonly string[] | undefined;
 }
 
-/** Returns the strictest decision over all accesses of the call. Pure; never throws. */
+/** Returns the strictest decision over all accesses of the call. This function is pure and never throws. */
 export function decide({ toolName, accesses, resolved, policy, homes, changedHooks = [] }: DecideRequest): Decision {
   const compiled = compilePolicy(policy, homes);
   const name = canonicalToolName(toolName);
@@ -57,14 +57,18 @@ export function decide({ toolName, accesses, resolved, policy, homes, changedHoo
     const finding = isNamed ? byRule(spelledOut, "this command and its files") : found;
     const decision = applyMode(judgeHooks(access, finding, changedHooks) ?? finding, compiled);
     const isStricter = strictest === undefined || severity[decision.effect] > severity[strictest.effect];
-    // `echo x > file` runs a read-only command and writes. The permission to write is the reason why it may run.
+    // `echo x > file` runs a read-only command but also writes a file. Report the decision about the write as the
+    // reason.
     const isReason = access.kind === "write" && strictest?.rule === READ_ONLY_COMMAND;
     if (isStricter || (isReason && decision.effect === strictest?.effect)) strictest = decision;
   }
   return strictest!;
 }
 
-/** Returns the rule that allows the line literally. It also allows the workspace files that the line writes. */
+/**
+ * Returns the rule that allows exactly this command line. Such a rule also allows the workspace files that the line
+ * writes.
+ */
 function lineRule(toolName: string, [first, ...more]: readonly Access[], compiled: CompiledPolicy) {
   if (first?.kind !== "command" || more.length === 0) return undefined;
   const line = first.command.trim();
@@ -126,7 +130,7 @@ function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy):
   return builtin("open", "network", `No rule allows fetching from ${host}.`);
 }
 
-/** Returns true if the URL looks like it carries data, because fetching it sends that data off the machine. */
+/** Returns true if the URL seems to contain data, which fetching the URL would send off the machine. */
 function carriesData({ pathname, searchParams }: URL): boolean {
   const values = [...searchParams].flat();
   const names = pathname.split("/");
@@ -145,7 +149,7 @@ function isOpaque(text: string, length: number): boolean {
   return text.length >= length && /^[\w+/=.-]+$/.test(text) && !/[-_.]\w{1,15}[-_.]/.test(text);
 }
 
-/** Allows delegation by default, because every call of the subagent is judged by itself. */
+/** Allows delegation by default, because every call of the subagent is judged separately. */
 function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" }, compiled: CompiledPolicy): Finding {
   const { agentType, parameters = {} } = access;
   const verdict = weighRules(compiled, ({ coversTool, target }) => {
@@ -159,7 +163,10 @@ function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" 
   return builtin("allow", "agent", "Delegating to this agent is allowed.");
 }
 
-/** Only a person can approve leaving plan mode, because everything else can follow from it. Rules can only deny it. */
+/**
+ * Judges a request to leave plan mode. Only a person can approve it, because anything can follow; rules can only deny
+ * it.
+ */
 function judgeLeavingPlan(toolName: string, compiled: CompiledPolicy): Finding {
   const found = judgeWhole(toolName, compiled);
   if (found?.effect === "deny") return found;
@@ -167,7 +174,9 @@ function judgeLeavingPlan(toolName: string, compiled: CompiledPolicy): Finding {
   return { effect: "insist", rule: PLAN_APPROVAL, scope: "session", reason: "The user has to approve the plan." };
 }
 
-/** A question always waits for its answer: allowing it by a rule would leave it unanswered. Rules can only deny it. */
+/**
+ * Judges a question to the user. A rule that allowed the question would leave it unanswered, so rules can only deny it.
+ */
 function judgeQuestion(toolName: string, compiled: CompiledPolicy): Finding {
   const found = judgeWhole(toolName, compiled);
   if (found?.effect === "deny") return found;

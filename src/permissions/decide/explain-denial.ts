@@ -5,7 +5,7 @@ import { soleCommand } from "../shell/analyse-command.ts";
 import { accesses } from "./accesses.ts";
 import { CHANGED_HOOK, PLAN_APPROVAL, USER_QUESTION, WRITE_IN_WORKSPACE } from "./finding.ts";
 
-/** Explains a denial to the model: what was refused, why, and how to allow it. Also for `ask` without an approver. */
+/** Explains a denial, or an `ask` without an approver, to the model: what was refused, why, and how to allow it. */
 export function explainDenial(decision: Decision, call: ToolCall): string {
   const tool = canonicalToolName(call.name);
   const head = `${tool} was not run. ${decision.reason}`;

@@ -5,7 +5,7 @@ import type { Verdict } from "../rules/weigh-rules.ts";
 /** The built-in rule that asks whether plan mode may be left. */
 export const PLAN_APPROVAL = "plan approval";
 
-/** The built-in rule that passes a question of an agent on to the user. */
+/** The built-in rule that passes an agent's question on to the user. */
 export const USER_QUESTION = "user question";
 
 export const READ_ONLY_COMMAND = "read-only command";
@@ -20,8 +20,8 @@ export interface AccessRequest {
 }
 
 /**
- * The result of configured and built-in rules before the mode is applied.
- * `open`: no rule decided, so the mode does. `insist`: an ask that only a person can answer, whatever the mode.
+ * The result of configured and built-in rules before the mode is applied. `open`: no rule decided, so the mode decides.
+ * `insist`: a person must approve the call, whatever the mode.
  */
 export interface Finding {
   readonly effect: Effect | "open" | "insist";
@@ -50,7 +50,7 @@ export function byVerdict({ rule, layer }: Verdict, what: string): Finding {
   return { ...originOf(rule.rule), rule: texts, reason };
 }
 
-/** Returns the rules by which a layer that denies a whole tool still allows parts of it. */
+/** For a rule that denies a whole tool, returns the rules of the same layer that still allow some uses of the tool. */
 function leftOf({ rule, target }: CompiledRule, layer: readonly CompiledRule[]): readonly string[] {
   if (rule.effect !== "deny" || target.kind !== "whole") return [];
   const parts = layer.filter((each) => each.rule.effect === "allow" && each.coversTool(rule.text));

@@ -54,11 +54,11 @@ interface CommandLine {
 interface Judgement {
   readonly denied: Verdict | undefined;
   readonly asked: Verdict | undefined;
-  /** A rule that allowed a command. Commands without a rule are read-only if `open` is undefined. */
+  /** Rule that allowed a command. If `open` is undefined, all commands that no rule allowed are read-only. */
   readonly allowed: Verdict | undefined;
   /** Explains why a command is neither allowed nor read-only. */
   readonly open: string | undefined;
-  /** Explains why the line is not known to be read-only, whatever the rules allow. */
+  /** Reasons why the line is not known to be read-only, regardless of the rules. */
   readonly doubts: readonly string[];
 }
 
@@ -141,7 +141,7 @@ function whyNotReadOnly(
   return undefined;
 }
 
-/** Asks a person about commands that may hide what a restriction names. */
+/** Requires approval for commands that may hide a use of something that a rule restricts. */
 function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
   const { analysis, units } = line;
   const guarded = compiled.guardedNames.length > 0 ? guardedMention(line, compiled) : undefined;
@@ -156,7 +156,7 @@ function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding 
   );
 }
 
-/** Returns true if only the shell knows which program runs: `$X file`, `/bin/r?`, `source file`, `… | sh`. */
+/** Returns true if only the shell can tell which program runs: `$X file`, `/bin/r?`, `source file`, `… | sh`. */
 function hidesCommand(command: SimpleCommand): boolean {
   for (const each of everyCommand([command])) {
     const [program, ...given] = each.words;
@@ -172,7 +172,10 @@ function hidesCommand(command: SimpleCommand): boolean {
 const evaluators = new Set("source . alias hash enable bind".split(" "));
 const finders = new Set(["find", "fd"]);
 
-/** Returns true if the shell could expand a word to one that is restricted for this program, such as `push` for git. */
+/**
+ * Returns true if the shell could expand an argument to a word that is restricted for this program, such as `push` for
+ * git.
+ */
 function hidesWord(command: SimpleCommand, compiled: CompiledPolicy): boolean {
   const unknown = command.words.slice(1).some(({ open, lead }) => open !== undefined && lead === "");
   if (!unknown || isReadOnly(command)) return false;
@@ -210,7 +213,7 @@ function guardedMention({ analysis, units }: CommandLine, compiled: CompiledPoli
   return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
 }
 
-/** Returns true if the arguments are not files. */
+/** Returns true if no argument of the command names a file. */
 function takesNoFiles(command: SimpleCommand): boolean {
   return /^(echo|printf|test|\[|true|false|:|exit|return)$/.test(programOf(command)) && isReadOnly(command);
 }
@@ -223,7 +226,7 @@ function isUnknown({ open, text, variables }: ShellWord): boolean {
 function mayName(glob: string, name: string): boolean {
   return glob.split("/").some((part) => {
     if (!/[*?[{]/.test(part) || (name.startsWith(".") && /^[*?]/.test(part))) return false;
-    // Brackets and braces are treated as matching anything, so this may ask more often than necessary.
+    // Treat brackets and braces as matching anything. This may ask for approval more often than necessary.
     return matchParts(part.replace(/\[[^\]]*\]|\{[^}]*\}|\?/g, "*").split("*"), name);
   });
 }

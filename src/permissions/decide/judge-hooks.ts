@@ -10,8 +10,8 @@ export function dependsOnGitHooks({ effect, rule }: Decision, accesses: readonly
 }
 
 /**
- * Asks before running git hooks that changed since the session began: a rule for `git commit` was not meant to cover them.
- * If a rule allows every command, there is nothing left to protect.
+ * Asks before running git hooks that changed since the session began, because a rule for `git commit` was not meant to
+ * cover them. If a rule allows every command, there is nothing left to protect.
  */
 export function judgeHooks(access: Access, finding: Finding, [first]: readonly string[]): Finding | undefined {
   if (first === undefined || finding.effect !== "allow" || !isSpecific(finding.rule) || !runsHooks(access))
@@ -24,7 +24,7 @@ function isSpecific(rule: string): boolean {
   return rule.includes("(");
 }
 
-/** Returns true for git commands that may change something, because only those run hooks. */
+/** Returns true for git commands that may change something, because only such commands run hooks. */
 function runsHooks(access: Access): boolean {
   if (access.kind !== "command") return false;
   const units = unitsOf(analyseCommand(access.command));

@@ -64,8 +64,8 @@ interface ResolvedAccess {
 }
 
 /**
- * A restriction applies if it matches the requested path or the resolved one; a rule about reading also covers writing.
- * A permission must match both paths.
+ * Returns true if the rule applies to the path. A restriction applies if it matches the requested or the resolved path,
+ * and a restriction on reading also covers writing. An allow rule must match both paths.
  */
 function covers({ coversTool, target, rule }: CompiledRule, toolName: string, path: ResolvedAccess): boolean {
   const { access, resolved } = path;
@@ -87,7 +87,7 @@ function namesProtected({ target, rule }: CompiledRule): boolean {
   return target.kind === "path" && target.namesProtected && trusted.has(rule.scope);
 }
 
-/** Scopes whose rules can allow protected files. Files of the project itself can't. */
+/** Scopes whose rules can allow access to protected files. Rules of the project itself can't. */
 const trusted: ReadonlySet<string> = new Set(["user", "flag", "managed", "session"]);
 
 const verbs = { read: "reading", write: "writing", search: "searching" };
@@ -96,7 +96,10 @@ function protectedIn(resolved: ResolvedPath, roots: readonly string[]): string |
   return protectedPart(belowRoot(resolved.real, roots)) ?? protectedPart(belowRoot(resolved.absolute, roots));
 }
 
-/** Returns the path below its workspace root: the workspace itself may be inside a protected directory, as worktrees are. */
+/**
+ * Returns the path relative to its workspace root, because the workspace itself may be inside a protected directory, as
+ * worktrees are.
+ */
 function belowRoot(path: string, roots: readonly string[]): string {
   let longest = "";
   for (const root of roots) if (root.length > longest.length && isWithin(path, root)) longest = root;

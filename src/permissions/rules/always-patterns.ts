@@ -11,7 +11,9 @@ export interface AlwaysPatterns {
   readonly pattern?: string | undefined;
 }
 
-/** Returns the rules that "always allow" can create for a command: the line itself, and a pattern from its first words. */
+/**
+ * Returns the rules that "always allow" can create for a command: the line itself, and a pattern from its first words.
+ */
 export function alwaysPatterns(command: string): AlwaysPatterns {
   const exact = command.trim().replaceAll("*", "\\*");
   return { exact, pattern: patternFor(command) };
@@ -32,7 +34,7 @@ function patternFor(line: string): string | undefined {
   return allowsUnit(parseCommandPattern(pattern), unit, context) ? pattern : undefined;
 }
 
-/** Returns the program and the words that identify what it does. */
+/** Returns the program and the words that identify the operation, such as `git log`. */
 function headOf(command: SimpleCommand): readonly string[] | undefined {
   const name = programOf(command);
   const [, second] = command.words;
@@ -46,7 +48,7 @@ function headOf(command: SimpleCommand): readonly string[] | undefined {
   return words.length === arity && plain ? words.map(({ text }) => text) : undefined;
 }
 
-/** How many words identify what a program does; 1 if missing. */
+/** Number of words that identify an operation of a program; 1 for programs that are not listed. */
 const arities = new Map<string, number>([
   ..."git npm pnpm yarn bun deno cargo go docker podman kubectl helm gh brew apt apt-get pip pip3 poetry uv dotnet gradle mvn terraform composer bundle rails mix flutter nx turbo systemctl rustup conda make"
     .split(" ")
@@ -71,7 +73,7 @@ const arities = new Map<string, number>([
   ["kubectl config", 3],
 ]);
 
-/** Subcommands that run any program given to them. */
+/** Subcommands that run an arbitrary program from their arguments. */
 const runners = new Set([
   "docker run",
   "docker exec",

@@ -11,8 +11,9 @@ export interface ArgumentContext {
 }
 
 /**
- * Explains why a rule's wildcard must not cover these words; undefined if it may. A user who allows `git log:*` did not
- * mean `git log --output=…`: arguments that run another program or leave the workspace need a rule that spells them out.
+ * Explains why a rule's wildcard must not cover these words; undefined if it may. A user who allows `git log:*` does
+ * not mean `git log --output=…`: arguments that run another program or leave the workspace need a rule that spells them
+ * out.
  */
 export function wildcardHazard(
   command: SimpleCommand,
@@ -67,7 +68,7 @@ const evaluating = new Set(
 /** Programs whose arguments are only text. */
 const printers = new Set("echo true false :".split(" "));
 
-/** Builtins whose arguments are harmless exactly if the read-only tables accept them. */
+/** Builtins whose arguments are harmless if and only if the read-only tables accept them. */
 const checkedBuiltins = new Set("printf test [".split(" "));
 
 // Long options may be abbreviated, so each pattern matches the shortest unambiguous prefix.
@@ -99,10 +100,10 @@ const riskyArguments = new Map<string, RegExp>([
   ],
 ]);
 
-/** Programs that may name a protected file in their arguments, because they only read it. */
+/** Programs whose arguments may name a protected file, because these programs only read. */
 const readers = new Set("cat head tail wc grep egrep fgrep ls diff file stat cut nl od".split(" "));
 
-/** Returns true for the value of `-m`: a message is only text, wherever it comes from. */
+/** Returns true for the value of `-m`: a message is only text, even if the shell expands it. */
 function isMessage(before: ShellWord | undefined, word: ShellWord): boolean {
   return before?.open === undefined && /^(-[A-Za-z]*m|--message)$/.test(before?.text ?? "") && !word.splits;
 }
@@ -118,7 +119,10 @@ const gitRunners = new Set(
   "bisect submodule difftool mergetool config filter-branch for-each-repo hook daemon send-email instaweb".split(" "),
 );
 
-/** A sed script can write files and run programs, so only printing, deleting and plain substitutions pass. */
+/**
+ * Explains why a rule's wildcard must not cover these arguments of sed. A sed script can write files and run programs,
+ * so only printing, deleting and plain substitutions are accepted.
+ */
 function sedHazard(further: readonly string[]): string | undefined {
   const options = further.filter((word) => word.startsWith("-"));
   if (options.some((word) => !/^-[nErsuz]+$|^-[nErsuz]*i[.\w]*$/.test(word)))
@@ -127,7 +131,9 @@ function sedHazard(further: readonly string[]): string | undefined {
   return isReadingSed(script) ? undefined : "a sed script can write files or run programs";
 }
 
-/** Explains why a word could refer to something outside the workspace; undefined if it can't. Does not follow symlinks. */
+/**
+ * Explains why a word could refer to something outside the workspace; undefined if it can't. Does not follow symlinks.
+ */
 export function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): string | undefined {
   if (word.open === "value") return whyValueOutside(word, context);
   // The value of an option follows `=`, or directly follows its letter (`-o/etc/x`).
@@ -139,7 +145,7 @@ export function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): 
   return undefined;
 }
 
-/** Returns the protected file that a fixed word names; undefined if there is none. */
+/** Returns the protected file that a word literally names; undefined if it names none. */
 function protectedIn(word: ShellWord, context: ArgumentContext): string | undefined {
   const value = word.text.replace(/^--?[\w-]*=/, "");
   if (!/^[\p{L}\p{N}\p{M}_./@ *-]+$/u.test(value)) return undefined;

@@ -5,19 +5,22 @@ import { type CommandUnit, everyCommand, programOf, type SimpleCommand } from ".
 import type { ShellWord } from "../shell/shell-word.ts";
 import { type ArgumentContext, wildcardHazard } from "./command-hazards.ts";
 
-/** The specifier of a `Bash(…)` rule. `*` matches anything within a word, or any words if it is a word; `\*` is a plain star. */
+/**
+ * The specifier of a `Bash(…)` rule. `*` matches any characters within a word; on its own, it matches any words. `\*`
+ * is a literal star.
+ */
 export interface CommandPattern {
-  /** The command line that it allows literally; undefined if it has a wildcard. */
+  /** Command line that the pattern allows literally; undefined if the pattern has a wildcard. */
   readonly line: string | undefined;
-  /** The words as the shell would read them; undefined if it is neither one simple command nor a literal line. */
+  /** Words as the shell would read them; undefined if the pattern is neither one simple command nor a literal line. */
   readonly exact: readonly string[] | undefined;
-  /** The words that restrictions compare with known words: lower case, with `*` for wildcards. */
+  /** Words that restrictions compare with known words: in lower case, with `*` for wildcards. */
   readonly words: readonly string[];
-  /** The words that restrictions search for in text, read as loosely as possible. */
+  /** Words that restrictions search for in text, read as loosely as possible. */
   readonly loose: readonly string[];
-  /** The longest literal piece of the program's name. A restricted command contains it somewhere. */
+  /** Longest literal piece of the program's name. Every command that the pattern restricts contains this piece. */
   readonly trace: string;
-  /** More words may follow: `git log:*`, `npm run test *`. */
+  /** True if more words may follow, as in `git log:*` or `npm run test *`. */
   readonly rest: boolean;
 }
 
@@ -40,7 +43,7 @@ export function parseCommandPattern(specifier: string): CommandPattern {
   };
 }
 
-/** Replaces stars by a text that no rule contains while the shell words are read. */
+/** Returns the shell words of a pattern. Stars are replaced with placeholders while the words are parsed. */
 function patternWords(text: string): readonly string[] | undefined {
   if (text.includes(HELD)) return undefined;
   const only = soleCommand(text.replaceAll("\\*", `${HELD}p`).replaceAll("*", `${HELD}w`));
@@ -54,10 +57,10 @@ function traceOf(words: readonly string[], loose: readonly string[]): string {
 }
 
 const HELD = "x0Star0x";
-/** Stands for a wildcard in the words of a pattern. No command contains this character. */
+/** Represents a wildcard in the words of a pattern. No command contains this character. */
 const WILD = "\u0000";
 
-/** Returns true if the pattern matches the unit word for word and its wildcards cover no hazardous arguments. */
+/** Returns true if the pattern matches the command word for word and its wildcards cover no hazardous arguments. */
 export function allowsUnit(
   pattern: CommandPattern,
   { command, wrappers }: CommandUnit,
@@ -67,7 +70,7 @@ export function allowsUnit(
   if (exact === undefined || exact.length === 0) return false;
   if ([...wrappers, command].some(({ unsafeVariables }) => unsafeVariables.length > 0)) return false;
   if (allowsWords(pattern, { command, words: command.words, context })) return true;
-  // A rule that names the wrapper must also name the command that it runs.
+  // A rule that names the wrapper must also name the command that the wrapper runs.
   return wrappers.some(({ words, runs }) => {
     const inner = runs?.at === undefined ? undefined : words.slice(runs.at);
     if (inner === undefined || inner[0] !== command.words[0] || exact.length <= runs!.at!) return false;
@@ -84,7 +87,10 @@ function allowsWords(
   return wild !== undefined && (wild.length === 0 || wildcardHazard(command, wild, context) === undefined);
 }
 
-/** Returns the words that wildcards match; undefined if the pattern does not match. A star alone matches any number of words. */
+/**
+ * Returns the words that wildcards match; undefined if the pattern does not match. A star that is a whole word matches
+ * any number of words.
+ */
 function wildWords(
   pattern: readonly string[],
   words: readonly ShellWord[],
@@ -118,11 +124,11 @@ function wildWords(
   return at === wanted.length ? words.filter((_, index) => !fixed.has(index)) : undefined;
 }
 
-/** A unit in the forms that restrictions search. Created once and matched against every rule. */
+/** A command in the forms that restrictions search. Created once and matched against every rule. */
 export interface SearchableUnit {
   readonly wrappers: readonly (readonly string[])[];
   readonly commands: readonly { readonly words: readonly string[]; readonly readings: readonly LooseReading[] }[];
-  /** Everything that restrictions search, in lower case. */
+  /** All text that restrictions search, in lower case. */
   readonly text: string;
 }
 
@@ -141,7 +147,7 @@ function lowerWords({ words }: SimpleCommand): readonly string[] {
   return words.map(({ text }) => text.toLowerCase());
 }
 
-/** Returns true if a program that runs is the restricted one, or if arguments that could run a program mention it. */
+/** Returns true if the command runs the restricted program, or if arguments that could run a program mention it. */
 export function restrictsUnit({ words, loose, trace }: CommandPattern, unit: SearchableUnit): boolean {
   if (words[0] === undefined || loose[0] === undefined) return true;
   // Most commands do not contain the program's name, so their words need not be compared.
@@ -150,7 +156,7 @@ export function restrictsUnit({ words, loose, trace }: CommandPattern, unit: Sea
   return unit.commands.some((each) => restrictsWords(words, each.words) || mentionsProgram(loose, each.readings));
 }
 
-/** Returns true if the words occur anywhere in any reading of the text. For lines that can't be analysed. */
+/** Returns true if the words of the pattern occur in any reading of the text. Used for lines that can't be analysed. */
 export function restrictsText({ loose }: CommandPattern, readings: readonly LooseReading[]): boolean {
   return loose[0] === undefined || mentionsProgram(loose, readings);
 }
@@ -167,7 +173,7 @@ function mentionsProgram(loose: readonly string[], readings: readonly LooseReadi
   return readings.some((reading) => {
     if (!reading.text.includes(trace)) return false;
     const words = reading.words();
-    // If the rule has a free gap, words that follow any occurrence also follow the first one.
+    // With a wildcard word in the rule, words that follow any occurrence of the program also follow the first one.
     if (loose.includes("*")) {
       const start = words.findIndex(isProgram);
       return start !== -1 && follows(loose, words, start);
@@ -180,13 +186,18 @@ function baseName(word: string): string {
   return word.slice(word.lastIndexOf("/") + 1);
 }
 
-/** Returns the names that a word can refer to: `/usr/bin/touch`, `X=touch`, `=touch` and `-ctouch` can all mean touch. */
+/**
+ * Returns the names that a word can refer to: `/usr/bin/touch`, `X=touch`, `=touch` and `-ctouch` can all mean touch.
+ */
 function namesOf(word: string): readonly string[] {
   const value = word.slice(word.lastIndexOf("=") + 1);
   return [word, baseName(word), value, baseName(value), word.replace(/^[!@\-+]+/, "")];
 }
 
-/** Returns true if the other words follow in order. Options and their values may come between them, as in `git -C dir push`. */
+/**
+ * Returns true if the remaining words follow in order. Options and their values may come between them, as in `git -C
+ * dir push`.
+ */
 function follows(wanted: readonly string[], words: readonly string[], start: number): boolean {
   const free = wanted.includes("*");
   let at = start + 1;
@@ -196,7 +207,7 @@ function follows(wanted: readonly string[], words: readonly string[], start: num
     while (at < words.length && !matchStars(want, words[at]!)) {
       const option = words[at]!.startsWith("-");
       if (!free && !option) return false;
-      // No real command has this many options. Give up, but restrict.
+      // No real command has this many options. Stop searching and apply the restriction.
       if (!free && ++skipped > 100) return true;
       const value = words[at + 1];
       at += option && value !== undefined && !value.startsWith("-") && !matchStars(want, value) ? 2 : 1;
@@ -232,7 +243,7 @@ function matchStars(pattern: string, word: string): boolean {
   return pattern.includes("*") ? matchParts(pattern.split("*"), word) : pattern === word;
 }
 
-/** Returns true if the word consists of the parts in order with anything between them. Never backtracks. */
+/** Returns true if the word consists of the parts in order, with any text between them. Never backtracks. */
 export function matchParts(parts: readonly string[], word: string): boolean {
   const head = parts[0]!;
   const tail = parts.at(-1)!;

@@ -18,19 +18,19 @@ export interface CompiledLayer {
   readonly rules: readonly CompiledRule[];
 }
 
-/** Rules grouped in the order in which they are weighed, and facts about all of them. */
+/** Rules grouped in the order in which they are weighed, with properties that are derived from all of them. */
 interface CompiledRules {
-  /** Deny rules of lists. Nothing overrides them. */
+  /** Deny rules from lists in settings. Nothing overrides them. */
   readonly vetoes: readonly CompiledRule[];
-  /** Allow rules of lists, then the lines of compact files. The last match wins. */
+  /** Allow rules from lists in settings, then the lines of compact files. The last match wins. */
   readonly filed: readonly CompiledRule[];
-  /** Ask rules of lists. */
+  /** Ask rules from lists in settings. */
   readonly asking: readonly CompiledRule[];
-  /** Calls that a person allowed for this session. They answer what would be asked. */
+  /** Calls that a person allowed for this session. They apply only where a call would otherwise need approval. */
   readonly session: readonly CompiledRule[];
-  /** Allow rules of lists, compact files and this session, but not of layers. */
+  /** Allow rules from lists, compact files and this session, but not from layers. */
   readonly allow: readonly CompiledRule[];
-  /** Some restriction depends on what a command runs, so commands must not hide it. */
+  /** True if a restriction depends on which program a command runs, so commands must not hide it. */
   readonly limitsCommands: boolean;
   readonly guardedNames: readonly GuardedName[];
 }
@@ -44,9 +44,9 @@ export interface CompiledPolicy extends CompiledRules {
 
 export interface CompiledRule {
   readonly rule: Rule;
-  /** The rule could not be parsed, so it applies to the whole tool. */
+  /** True if the rule could not be parsed, so that it applies to the whole tool. */
   readonly broken: boolean;
-  /** The compact line `*: allow`: it cancels earlier lines, but allows nothing that would be asked. */
+  /** True for the compact line `*: allow`, which cancels earlier lines but allows nothing that would need approval. */
   readonly opensOnly: boolean;
   readonly coversTool: (toolName: string) => boolean;
   readonly target: CompiledTarget;
@@ -66,7 +66,7 @@ type CompiledTarget =
   | { readonly kind: "skill"; readonly covers: (name: string) => boolean }
   | { readonly kind: "parameter"; readonly name: string; readonly covers: (value: string) => boolean };
 
-/** A case-folded name that a path restriction spells out. A command that mentions it needs approval. */
+/** A case-folded name that a path restriction spells out. A command that mentions this name needs approval. */
 interface GuardedName {
   readonly name: string;
   /** False for a piece of a name, from a pattern such as `.env*`. */
@@ -82,7 +82,10 @@ interface RuleRoots {
 
 const compiled = new WeakMap<Policy, CompiledPolicy>();
 
-/** Compiles a policy once per object: policies are immutable. `homes`: the user's home directory, as spelled and resolved. */
+/**
+ * Returns the compiled policy, cached per object because policies are immutable. `homes`: the user's home directory, as
+ * spelled and as resolved.
+ */
 export function compilePolicy(policy: Policy, homes: readonly string[] = []): CompiledPolicy {
   const known = compiled.get(policy);
   if (known !== undefined && sameTexts(known.homes, homes)) return known;
@@ -109,11 +112,11 @@ function compile(policy: Policy, homes: readonly string[]): CompiledPolicy {
 
 interface RootedRules extends CompiledRules {
   readonly roots: RuleRoots;
-  /** All rules in written order. */
+  /** All rules in the order they were written. */
   readonly all: readonly CompiledRule[];
 }
 
-/** Thousands of agents can share one list of rules, so it is compiled once for each set of roots. */
+/** Caches compiled rules by list and roots, because thousands of agents can share one list of rules. */
 const byList = new WeakMap<readonly Rule[], RootedRules[]>();
 
 function compileRules(rules: readonly Rule[], roots: RuleRoots): RootedRules {
@@ -149,7 +152,7 @@ function sameTexts(left: readonly string[], right: readonly string[]): boolean {
   return left === right || (left.length === right.length && left.every((text, index) => text === right[index]));
 }
 
-/** Returns undefined for a rule that has no effect. */
+/** Compiles one rule. Returns undefined if the rule has no effect. */
 function compileRule(rule: Rule, { workspaceRoots, homes }: RuleRoots): CompiledRule | undefined {
   const parsed = parseRule(rule.text, rule.form);
   const wide = rule.effect !== "allow";
@@ -214,7 +217,10 @@ function compileTarget(
   }
 }
 
-/** A plugin skill can also be called by its bare name, so a restriction of that name applies to it. */
+/**
+ * Returns a test for skill names. A plugin skill can also be called by its bare name, so a restriction of the bare name
+ * applies to the plugin skill too.
+ */
 function skillMatcher(skill: string, { wide }: { readonly wide: boolean }): (name: string) => boolean {
   const covers = wildcard(skill, { anyCase: true });
   const coversAlone = skill.endsWith(":*") ? wildcard(skill.slice(0, -2), { anyCase: true }) : () => false;

@@ -4,7 +4,10 @@ import { type CommandPattern, parseCommandPattern } from "./command-pattern.ts";
 import { type DomainPattern, parseDomainPattern } from "./domain-pattern.ts";
 import { pathGlobProblem, pathPatternProblem } from "./path-pattern.ts";
 
-/** The uses of a tool that a rule applies to. `whole`: every use of the tool. `unknown`: a specifier that this version does not support. */
+/**
+ * The uses of a tool that a rule applies to. `whole`: every use. `unknown`: a specifier that this version does not
+ * support.
+ */
 export type RuleTarget =
   | { readonly kind: "whole" }
   | { readonly kind: "path"; readonly pattern: string; readonly touches: "read" | "write" }
@@ -12,7 +15,7 @@ export type RuleTarget =
   | { readonly kind: "domain"; readonly pattern: DomainPattern }
   | { readonly kind: "agent"; readonly agentType: string }
   | { readonly kind: "skill"; readonly skill: string }
-  /** A parameter of the call: `Agent(model:opus)`. Can only restrict. */
+  /** A parameter of the call, as in `Agent(model:opus)`. Such a rule can only restrict. */
   | { readonly kind: "parameter"; readonly name: string; readonly value: string }
   | { readonly kind: "unknown"; readonly specifier: string };
 
@@ -26,7 +29,7 @@ export interface ParsedRule {
 export interface RuleProblem {
   readonly ok: false;
   readonly text: string;
-  /** Set if the tool name could be parsed: an invalid restriction applies to the whole tool. */
+  /** Set if the tool name could be parsed, because an invalid restriction applies to the whole tool. */
   readonly tool?: string | undefined;
   readonly message: string;
 }
@@ -77,7 +80,7 @@ function problemOf(rule: Rule): string | undefined {
   }
   if (!isKnownTool(parsed.tool)) return unknownTool(parsed.tool);
   if (parsed.target.kind === "unknown") {
-    // A tool of a compatible program, which is never called here.
+    // The rule names a tool that only other, compatible programs have, so it is never called here.
     if (!toolNames.includes(parsed.tool) && !/^mcp__|\*/.test(parsed.tool)) return undefined;
     return restricts
       ? `specifiers of ${parsed.tool} are not supported, so the rule applies to every use of ${parsed.tool}.`
@@ -133,7 +136,7 @@ function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): Ru
   return { kind: "unknown", specifier };
 }
 
-/** A path rule for one of these tools applies to all tools that read, or to all that write. */
+/** Tools that accept path rules. A rule for one of them applies to all tools that read, or to all that write. */
 const pathTools: ReadonlyMap<string, "read" | "write"> = new Map([
   ["Read", "read"],
   ["Grep", "read"],

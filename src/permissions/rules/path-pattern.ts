@@ -8,7 +8,10 @@ export interface PathPatternOptions {
   readonly homes: readonly string[];
   /** The directory of the rule's file, where patterns with a leading `/` start. */
   readonly source?: string | undefined;
-  /** For deny and ask: matches at any depth, everything below, in any case. For allow: only the literal pattern. */
+  /**
+   * True for deny and ask rules: the pattern matches at any depth, ignores case and covers everything below. False for
+   * allow rules: only the literal pattern matches.
+   */
   readonly wide: boolean;
 }
 
@@ -26,8 +29,8 @@ export function compilePathPattern(pattern: string, options: PathPatternOptions)
 }
 
 /**
- * Compiles a glob of the compact form. Without `/` it matches a base name at any depth: anywhere for deny and ask, in the
- * workspace for allow. With `/` it starts at the workspace.
+ * Compiles a glob of the compact form. A glob without `/` matches a base name at any depth: anywhere for deny and ask
+ * rules, in the workspace for allow rules. A glob with `/` starts at the workspace.
  */
 export function compilePathGlob(glob: string, options: PathPatternOptions): PathMatcher {
   const { wide } = options;
@@ -100,7 +103,7 @@ export function splitPath(path: string): string[] {
   return path.split("/").filter((segment) => segment !== "");
 }
 
-/** Remembers the last two paths, because a path is matched against many rules in turn. */
+/** Caches the segments of the last two paths, because each path is matched against many rules in turn. */
 function remembering(read: (path: string) => readonly string[]): (path: string) => readonly string[] {
   let last: { readonly path: string; readonly segments: readonly string[] } | undefined;
   let before: typeof last;
@@ -124,7 +127,7 @@ function anchoredPatterns(pattern: string, { roots, homes, source, wide }: PathP
   if (pattern.startsWith("//")) return [join([], [...splitPath(pattern), ...tail])];
   if (pattern === "~" || pattern.startsWith("~/")) {
     const rest = [...splitPath(pattern.slice(1)), ...tail];
-    // Without a known home directory, a restriction applies below every directory and a permission nowhere.
+    // If the home directory is unknown, a restriction applies below every directory and an allow rule applies nowhere.
     if (homes.length === 0) return wide ? [["**", ...rest]] : [];
     return homes.map((home) => join(literal(home), rest));
   }
@@ -132,7 +135,7 @@ function anchoredPatterns(pattern: string, { roots, homes, source, wide }: PathP
   const anchored = pattern.startsWith("/") || pattern.startsWith("./") || pattern.startsWith("../");
   const anyDepth = !anchored && (rest.length === 1 || (wide && rest.length === 2 && rest[1] === "**"));
   const own = pattern.startsWith("/") && source !== undefined ? [source] : undefined;
-  // An ambiguous restriction applies both ways.
+  // An ambiguous restriction applies from every possible start.
   const starts = wide ? [...roots, ...(own ?? [])] : (own ?? roots.slice(0, 1));
   return starts.map((root) => join(literal(root), anyDepth ? ["**", ...rest] : rest));
 }
@@ -202,7 +205,10 @@ function characterClass(body: readonly string[]): (character: string) => boolean
   };
 }
 
-/** `**` matches any number of segments. With `below`, matching a directory covers its contents. */
+/**
+ * Returns true if the path matches. `**` matches any number of segments. With `below`, a matched directory covers its
+ * contents.
+ */
 function matchSegments(pattern: readonly CompiledSegment[], path: readonly string[], below: boolean): boolean {
   let at = 0;
   let inPath = 0;
@@ -226,7 +232,10 @@ function matchSegments(pattern: readonly CompiledSegment[], path: readonly strin
   }
 }
 
-/** Backtracks only to the last star, so the time is bounded by the product of both lengths. */
+/**
+ * Returns true if the name matches. Backtracks only to the last star, so the time is bounded by the product of both
+ * lengths.
+ */
 function matchSegment(pattern: string | readonly Token[], name: string): boolean {
   if (typeof pattern === "string") return pattern === name;
   const characters = [...name];

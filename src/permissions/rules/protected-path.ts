@@ -1,6 +1,9 @@
 import { splitPath } from "./path-pattern.ts";
 
-/** Returns the part of a relative path that is later executed or changes permissions; undefined if there is none. */
+/**
+ * Returns the part of a relative path that makes it protected: such files are executed later or change permissions.
+ * Returns undefined if no part does.
+ */
 export function protectedPart(path: string): string | undefined {
   const names = splitPath(path);
   const folded = names.map(foldName);
@@ -13,7 +16,9 @@ export function protectedPart(path: string): string | undefined {
   return base !== undefined && protectedFiles.has(base) ? names.at(-1) : undefined;
 }
 
-/** Folds a name as file systems may: case, composition, invisible characters, trailing dots and spaces, streams. */
+/**
+ * Normalises a name as file systems may: case, composition, invisible characters, trailing dots and spaces, streams.
+ */
 function foldName(name: string): string {
   const plain = name.normalize("NFC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
   const [first = ""] = plain.toUpperCase().toLowerCase().split(":");
@@ -31,7 +36,7 @@ const shortNames = new Map([
 const protectedDirectories = new Set([
   ".git",
   ".retinue",
-  // Compiled code of Retinue itself, in a state directory that may have any name.
+  // Retinue's own compiled code, in a state directory that may have any name.
   "retinue-code-cache",
   ".claude",
   ".agents",

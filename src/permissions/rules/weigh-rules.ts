@@ -1,7 +1,10 @@
 import type { Effect, RuleScope } from "../../protocol/index.ts";
 import type { CompiledLayer, CompiledPolicy, CompiledRule } from "./compile-policy.ts";
 
-/** Returns true if a rule applies: for a restriction if it may apply, for a permission only if it certainly does. */
+/**
+ * Returns true if the rule applies to the call. A restriction applies if it may match, an allow rule only if it
+ * certainly matches.
+ */
 export type Matches = (rule: CompiledRule) => boolean;
 
 export interface Verdict {
@@ -12,9 +15,10 @@ export interface Verdict {
 }
 
 /**
- * Returns the combined verdict of all rules; undefined if none applies. A deny of a list or of an agent definition is
- * final. Otherwise definitions come first, then allow rules of lists, compact files in order, and ask rules of lists. The
- * last match wins, but an ask never overrides a deny. Approvals of this session only answer what would be asked.
+ * Returns the combined verdict of all rules; undefined if none applies. A deny from a list or an agent definition is
+ * final. Otherwise definitions come first, then allow rules from lists, compact files in order, and ask rules from
+ * lists. The last match wins, but an ask never overrides a deny. Approvals of this session apply only where a call
+ * would otherwise need approval.
  */
 export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict | undefined {
   const veto = compiled.vetoes.find(matches);
@@ -30,7 +34,10 @@ export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict 
   return written === undefined || overridesProject(layered, written) ? layered : asVerdict(written);
 }
 
-/** Returns the last match, except that a project's rule does not loosen a rule of the user or the machine's administrator. */
+/**
+ * Returns the last match, except that a project's rule does not loosen a rule of the user or of the machine's
+ * administrator.
+ */
 export function lastMatch(rules: readonly CompiledRule[], matches: Matches): CompiledRule | undefined {
   let fromProject: CompiledRule | undefined;
   for (let index = rules.length - 1; index >= 0; index -= 1) {
@@ -45,7 +52,10 @@ export function lastMatch(rules: readonly CompiledRule[], matches: Matches): Com
   return fromProject;
 }
 
-/** Returns the strictest verdict of the layers, each by its own last match. An allow counts only in a layer that settles. */
+/**
+ * Returns the strictest verdict of the layers, each decided by its last matching rule. Allow rules are ignored except
+ * in layers with `settles`.
+ */
 function weighLayers(layers: readonly CompiledLayer[], matches: Matches): Verdict | undefined {
   let strictest: Verdict | undefined;
   for (const layer of layers) {
@@ -59,7 +69,7 @@ function weighLayers(layers: readonly CompiledLayer[], matches: Matches): Verdic
   return strictest;
 }
 
-/** Returns true if an ask in the user's own agent definition overrides an allow of the project. */
+/** Returns true if an ask rule in the user's own agent definition overrides an allow rule of the project. */
 function overridesProject(layered: Verdict | undefined, written: CompiledRule): boolean {
   if (layered?.effect !== "ask" || written.rule.effect !== "allow") return false;
   return projectScopes.has(written.rule.scope) && !projectScopes.has(layered.rule.rule.scope);

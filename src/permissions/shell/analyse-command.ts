@@ -2,7 +2,7 @@ import { type ParsedScript, parse } from "unbash";
 import { ScriptCollector } from "./script-collector.ts";
 import type { ShellAnalysis, SimpleCommand } from "./shell-analysis.ts";
 
-/** The Bash tool rejects longer commands, so everything that can run is analysed. */
+/** Maximum length of a command. The Bash tool rejects longer commands, so everything that can run is analysed. */
 const MAX_LENGTH = 131_072;
 
 /** Returns what a command line would run. Never throws: text that can't be parsed or exceeds a limit is `obscure`. */
@@ -11,7 +11,10 @@ export function analyseCommand(text: string): ShellAnalysis {
   return last;
 }
 
-/** The same call is analysed several times in a row: for its accesses, before it is approved and before it runs. */
+/**
+ * The most recent analysis. A call is analysed several times in a row: for its accesses, for its approval and before it
+ * runs.
+ */
 let last: ShellAnalysis | undefined;
 
 /** Returns the only simple command of a line if all of its words are known; undefined for any other line. */
@@ -40,7 +43,7 @@ function analyse(text: string): ShellAnalysis {
 
 function unreadable(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
-  // Other line ends and lone surrogates reach the shell as different text than what is shown.
+  // Control characters and lone surrogates reach the shell as text that differs from what is shown.
   if (/[^\P{Cc}\n\t]/u.test(text.replaceAll("\r\n", "\n"))) return "it contains control characters";
   return /\p{Cs}/u.test(text) ? "it contains an incomplete character" : undefined;
 }

@@ -3,13 +3,15 @@ import { programOf, type Redirection, type SimpleCommand } from "./shell-analysi
 
 /** Tracks the working directory of a script, because relative paths after a `cd` start elsewhere. */
 export interface DirectoryChanges {
-  /** Called with the whole script before its commands. */
+  /** Called with the whole script before any of its commands. */
   begin(script: ParsedScript): void;
   observe(command: SimpleCommand, position: { readonly isFirst: boolean }): void;
-  /** From here on the directory is unknown. */
+  /** Marks the directory as unknown from here on. */
   loseTrack(): void;
   any(): boolean;
-  /** Resolves `cd there && … > file` to there/file. After any other change, relative paths become undefined. */
+  /**
+   * Resolves the file in `cd there && … > file` to there/file. After any other change, relative paths become undefined.
+   */
   resolve(redirections: readonly Redirection[]): readonly Redirection[];
 }
 
@@ -26,7 +28,7 @@ export function createDirectoryChanges(): DirectoryChanges {
     observe: (command, { isFirst }) => {
       if (!changers.has(programOf(command))) return;
       count += 1;
-      // Only a change by the very first command is known to apply to all the others.
+      // Only a change by the first command is known to apply to all the others.
       if (isFirst) first ??= command;
       if (first === undefined) count += 1;
     },
@@ -45,7 +47,7 @@ export function createDirectoryChanges(): DirectoryChanges {
   };
 }
 
-/** Returns the directory that the command changes to, if it is one fixed word. */
+/** Returns the directory that the command changes to; undefined unless it is one fixed word. */
 function targetOf(change: SimpleCommand | undefined): string | undefined {
   const target = change?.words[1];
   if (change?.words.length !== 2 || target?.open !== undefined) return undefined;

@@ -1,16 +1,16 @@
 import { listedWord, openWord, type ShellWord } from "./shell-word.ts";
 
 export interface FindExpression {
-  /** Every word is known, and find does nothing but search and run `executions`. */
+  /** True if every word is known, and find does nothing but search and run `executions`. */
   readonly understood: boolean;
   readonly executions: readonly FindExecution[];
-  /** The starting points, and files it compares with. */
+  /** Starting points, and files that find compares with. */
   readonly paths: readonly ShellWord[];
 }
 
 interface FindExecution {
   readonly words: readonly ShellWord[];
-  /** Runs in the directory of each file (`-execdir`). */
+  /** True if the command runs in the directory of each file (`-execdir`). */
   readonly elsewhere: boolean;
 }
 
@@ -22,9 +22,9 @@ export function readFind(words: readonly ShellWord[]): FindExpression {
   const starts: ShellWord[] = [];
   for (; index < words.length && !/^[-(!,]/.test(words[index]!.text); index += 1) starts.push(words[index]!);
   const paths = [...starts];
-  // The shell could expand it to an action.
+  // The shell could expand a starting point to an action.
   if (starts.some(({ open, lead }) => open !== undefined && !/^[^-(!,]/.test(lead))) understood = false;
-  // Several starting points have no common lead.
+  // Several starting points have no common beginning.
   const start = starts.length === 0 ? "." : starts.length === 1 && starts[0]!.open === undefined ? starts[0]!.text : "";
   while (index < words.length) {
     const { text, open } = words[index]!;
@@ -64,7 +64,7 @@ function withFile(word: ShellWord, start: string): ShellWord {
 
 const newer = /^-newer[aBcm][aBcmt]$/;
 
-/** Tests and options with the number of words each takes. Actions that write, delete or run are left out. */
+/** Tests and options, with the number of words that each takes. Actions that write, delete or run are left out. */
 const tests = new Map<string, number>([
   ..."( ) ! , -not -a -and -o -or -depth -d -mount -xdev -noleaf -daystart -follow -empty -executable -readable -writable -nouser -nogroup -true -false -print -print0 -ls -prune -quit -nowarn -warn"
     .split(" ")

@@ -1,6 +1,9 @@
 import type { ShellWord } from "./shell-word.ts";
 
-/** Returns true for variables that may be set for a program: the few that change only its appearance or language. */
+/**
+ * Returns true for variables that may be set for a program: the few that change only the appearance or language of its
+ * output.
+ */
 export function isSafeExport(name: string, value: ShellWord | undefined): boolean {
   if (value === undefined || value.open !== undefined) return false;
   const allowed = harmless.get(name) ?? (/^LC_[A-Z]{3,20}$/.test(name) ? plainValue : undefined);
@@ -8,8 +11,8 @@ export function isSafeExport(name: string, value: ShellWord | undefined): boolea
 }
 
 /**
- * Returns true for a variable of the script itself. Names without capitals and underscores mean nothing to bash or to
- * programs (`http_proxy` and `npm_config_…` do), and the analysis only lets their values be used as data.
+ * Returns true for a variable that only the script itself uses. Names of lowercase letters and digits mean nothing to
+ * bash or to programs, unlike `http_proxy` and `npm_config_…`, and the analysis lets their values be used only as data.
  */
 export function isLocalName(name: string): boolean {
   return /^[a-z][a-z0-9]{0,30}$/.test(name) && name !== "histchars";

@@ -18,10 +18,10 @@ import { fixedWord, listedWord, readWord, type ShellWord, type WordFindings } fr
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
 
 const MAX_DEPTH = 80;
-/** Limit on the characters of scripts inside scripts. Each level is parsed again, so this bounds the time. */
+/** Maximum total length of scripts inside scripts. Each level is parsed again, so this bounds the time. */
 const MAX_INNER = 1_000_000;
 
-/** Walks a parsed script and collects the commands it would run. Call `script`, then `finish`. */
+/** Walks a parsed script and collects the commands that the script would run. Call `script`, then `finish`. */
 export class ScriptCollector {
   private commands: SimpleCommand[] = [];
   private readonly redirections: Redirection[] = [];
@@ -102,7 +102,10 @@ export class ScriptCollector {
     }
   }
 
-  /** File names that one program lists, filtered or not, are what xargs passes to another one. */
+  /**
+   * Visits a pipeline. File names that one program lists, filtered or not, are the input that xargs passes to another
+   * program.
+   */
   private pipeline(node: Pipeline): void {
     let listed = false;
     for (const command of node.commands) {
@@ -111,7 +114,7 @@ export class ScriptCollector {
         this.node(command);
         continue;
       }
-      // xargs splits names at blanks, so a piece of one may look like an option.
+      // xargs splits names at blanks, so a piece of a name may look like an option.
       this.input = listed ? { ...listedWord("."), lead: "" } : undefined;
       const found = this.command(command);
       this.input = undefined;
@@ -119,7 +122,7 @@ export class ScriptCollector {
     }
   }
 
-  /** Records what the kind of a compound command implies, whatever it contains. */
+  /** Records what the kind of a compound command implies, regardless of its content. */
   private remark(node: SyntaxNode): void {
     if (node.type === "Function") this.caution ??= "it defines a function";
     else if (node.type === "Select" || node.type === "Coproc") this.caution ??= "it uses select or coproc";
@@ -151,7 +154,7 @@ export class ScriptCollector {
     const known = this.known.get(word.text);
     if (known !== undefined) return known;
     const read = readWord(word, this.findings);
-    // A substitution must be read each time, because its findings depend on where it occurs.
+    // A substitution must be read each time, because what it reports depends on where it occurs.
     if (word.text.length < 200 && !/[(`]/.test(word.text)) this.known.set(word.text, read);
     return read;
   }
@@ -273,7 +276,10 @@ function isProcess(word: Word): boolean {
   return word.parts?.length === 1 && word.parts[0]!.type === "ProcessSubstitution";
 }
 
-/** Returns true for programs that print names of files below their operands, which are judged by themselves. */
+/**
+ * Returns true for programs that print names of files below their operands. The operands themselves are judged
+ * separately.
+ */
 function listsFiles({ words }: SimpleCommand): boolean {
   const texts = words.map(({ text }) => text);
   const [program, second] = texts;

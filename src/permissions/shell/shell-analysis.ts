@@ -1,27 +1,34 @@
 import type { ShellWord } from "./shell-word.ts";
 
-/** Commands and redirections of a command line, as far as its text shows. The same text always gives the same analysis. */
+/**
+ * Commands and redirections of a command line, as far as its text shows. The same text always gives the same analysis.
+ */
 export interface ShellAnalysis {
   readonly text: string;
   readonly commands: readonly SimpleCommand[];
   /** The files that redirections open. Devices that store nothing (`/dev/null`) are left out. */
   readonly redirections: readonly Redirection[];
-  /** Explains why it is unknown what would run: invalid syntax, evaluated text, a limit. The line may run anything. */
+  /**
+   * Explains why it is unknown what would run: invalid syntax, evaluated text or an exceeded limit. The line may run
+   * anything.
+   */
   readonly obscure: string | undefined;
-  /** Explains why the line needs a review although everything it runs is known. */
+  /** Explains why the line needs a review although all commands that it runs are known. */
   readonly caution: string | undefined;
-  /** Variables of `for` loops with every word they take. Variables that are also set elsewhere are left out. */
+  /** Variables of `for` loops, with every word they take. Variables that are also set elsewhere are left out. */
   readonly loopWords: ReadonlyMap<string, readonly ShellWord[]>;
-  /** The line changes the working directory, so its relative paths are not relative to the workspace. */
+  /** True if the line changes the working directory, so that its relative paths do not start at the workspace. */
   readonly moves: boolean;
 }
 
 export interface SimpleCommand {
   /** The first word is the program. Never empty. */
   readonly words: readonly ShellWord[];
-  /** Variables set for this command alone that are not known to be harmless. */
+  /** Variables that are set only for this command and may be harmful. */
   readonly unsafeVariables: readonly string[];
-  /** The commands it runs in turn, if its words name them: `timeout 5 make`, `bash -c '…'`, `find -exec …`. */
+  /**
+   * Commands that this command runs in turn, if its words name them: `timeout 5 make`, `bash -c '…'`, `find -exec …`.
+   */
   readonly runs: InnerCommands | undefined;
 }
 
@@ -29,20 +36,20 @@ export interface InnerCommands {
   readonly commands: readonly SimpleCommand[];
   /** Index of the inner program among the outer words; undefined for a script in a string. */
   readonly at: number | undefined;
-  /** The outer command only runs the inner ones, so it is as harmless as they are. */
+  /** True if the outer command only runs the inner ones, so that it is as harmless as they are. */
   readonly transparent: boolean;
 }
 
 export interface Redirection {
   readonly kind: "read" | "write";
-  /** Undefined if only the shell knows the file. */
+  /** Path of the file; undefined if only the shell can determine it. */
   readonly path: string | undefined;
 }
 
-/** A command that must be allowed by itself. */
+/** A command that must be allowed separately. */
 export interface CommandUnit {
   readonly command: SimpleCommand;
-  /** The transparent programs that run it, outermost first. */
+  /** The transparent programs that run the command, outermost first. */
   readonly wrappers: readonly SimpleCommand[];
 }
 

@@ -3,19 +3,24 @@ import { forEachChild } from "unbash";
 
 /** One word of a command, with quotes removed. */
 export interface ShellWord {
-  /** Exact unless the word is open. Expansions appear as their source text. */
+  /** Text of the word; exact unless the word is open. Expansions appear as their source text. */
   readonly text: string;
-  /** Why the text is not exact. `glob`: file names or braces; `value`: a variable, a substitution or the home directory. */
+  /**
+   * Explains why the text is not exact. `glob`: file names or braces; `value`: a variable, a substitution or the home
+   * directory.
+   */
   readonly open: "glob" | "value" | undefined;
   /** The beginning of the word, as far as it is certain. */
   readonly lead: string;
-  /** The shell may turn it into several words, or none. */
+  /** True if the shell may turn the word into several words, or none. */
   readonly splits: boolean;
-  /** The variables in it, if only variables make it a `value`. */
+  /** The variables in the word, if nothing else makes the word a `value`. */
   readonly variables: readonly string[] | undefined;
 }
 
-/** Receives what occurs inside words: scripts of substitutions, assigned variables and reasons why a word is obscure. */
+/**
+ * Receives what occurs inside words: scripts in substitutions, assigned variables, and reasons why a word is obscure.
+ */
 export interface WordFindings {
   script(script: ParsedScript | undefined): void;
   assigned(name: string): void;
@@ -172,7 +177,7 @@ class Reading {
     this.inside(part);
   }
 
-  /** Reports scripts and expansions inside a part whose own text stays open. */
+  /** Reports scripts and expansions inside a part of a word whose own text stays open. */
   private inside(node: SyntaxNode): void {
     forEachChild(node, (child) => {
       if (child.type === "Word") readWord(child, this.findings);

@@ -2,7 +2,7 @@ import { readFind } from "./find-expression.ts";
 import { isSafeExport } from "./safe-variables.ts";
 import { fixedWord, openWord, type ShellWord } from "./shell-word.ts";
 
-/** The commands that a command runs besides itself. */
+/** The commands that a command runs in addition to itself. */
 export interface Unwrapped {
   /** The words of each inner command. */
   readonly commands: readonly (readonly ShellWord[])[];
@@ -11,12 +11,15 @@ export interface Unwrapped {
   readonly at: number | undefined;
   readonly transparent: boolean;
   readonly unsafeVariables: readonly string[];
-  /** The inner commands run in another directory. */
+  /** True if the inner commands run in another directory. */
   readonly moves: boolean;
   readonly obscure: string | undefined;
 }
 
-/** Returns undefined for a command that runs no other command, or in an unknown way: then its parts allow nothing. */
+/**
+ * Returns the commands that a command runs. Undefined if the command runs no other command, or runs one in an unknown
+ * way: then rules for its parts allow nothing.
+ */
 export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = unknownInput): Unwrapped | undefined {
   const program = words[0]!;
   if (program.open !== undefined) return undefined;
@@ -37,7 +40,9 @@ const unknownInput = openWord("(what xargs reads)", "");
 
 const nothing = { scripts: [], unsafeVariables: [], moves: false, obscure: undefined };
 
-/** A program that runs the rest of its words: its own options, and the number of operands before the inner program. */
+/**
+ * A program that runs the rest of its words, with its own options and the number of operands before the inner program.
+ */
 interface Prefix extends Options {
   readonly operands: number;
 }
@@ -69,7 +74,7 @@ function byPrefix(words: readonly ShellWord[], prefix: Prefix): Unwrapped | unde
   return { ...nothing, commands: [words.slice(at)], at, transparent: true };
 }
 
-/** Returns the index of the first word that is not an option; undefined after an unknown option. */
+/** Returns the index of the first word that is not an option; undefined if an option is unknown. */
 function afterOptions(words: readonly ShellWord[], options: Options): number | undefined {
   let index = 1;
   while (index < words.length) {
@@ -146,7 +151,10 @@ function envCommand(
   return { ...nothing, commands: [words.slice(at)], at, transparent: !moves, unsafeVariables, moves };
 }
 
-/** `env -S` splits the string by rules of its own, so it is searched but allows nothing. */
+/**
+ * Reads `env -S`, which splits the string by its own rules. Restrictions search the string, but allow rules never match
+ * it.
+ */
 function splitByEnv(words: readonly ShellWord[], index: number): Unwrapped {
   const { text } = words[index]!;
   const glued = text.replace(/^(-[iv0]*S|--split-string=)/, "");
@@ -180,7 +188,7 @@ function unwrapXargs(words: readonly ShellWord[], input: ShellWord): Unwrapped |
   }
   if (index >= words.length) return undefined;
   const inner = words.slice(index);
-  // The input replaces every placeholder; without one it is appended.
+  // The input replaces every placeholder. Without a placeholder, the input is appended.
   const command =
     placeholder === undefined
       ? [...inner, input]
@@ -236,7 +244,10 @@ function unwrapTrap(words: readonly ShellWord[]): Unwrapped | undefined {
   };
 }
 
-/** Reads `bash -c script`. With options that load start-up files, or in shells with another grammar, it is not transparent. */
+/**
+ * Reads `bash -c script`. The command is not transparent with options that load start-up files, or in shells with
+ * another grammar.
+ */
 function unwrapShell(words: readonly ShellWord[], name: string): Unwrapped | undefined {
   let seen = false;
   let plain = name === "bash" || name === "sh" || name === "dash";

@@ -24,9 +24,9 @@ interface GitCommand {
   /** Options that are followed by a number, a date or a name. */
   readonly takesValue?: RegExp;
   readonly needs?: (texts: readonly string[]) => boolean;
-  /** Operands change something unless one of these options makes them patterns. */
+  /** Options that turn operands into patterns. Without one of these options, operands change something. */
   readonly operandsWith?: RegExp;
-  /** The first operand is a pattern. */
+  /** True if the first operand is a pattern. */
   readonly pattern?: boolean;
 }
 
@@ -54,7 +54,10 @@ function readArguments(spec: GitCommand, rest: readonly ShellWord[]): ProgramUse
   return paths.every(isPlainName) ? { paths } : undefined;
 }
 
-/** Returns true if no diff program of the repository can run: the output is a summary, or `--no-ext-diff` is set. */
+/**
+ * Returns true if no diff program configured by the repository can run: the output is a summary, or `--no-ext-diff` is
+ * set.
+ */
 function showsNoProgramsPatch(texts: readonly string[]): boolean {
   if (texts.includes("--no-ext-diff")) return true;
   const patch = texts.some((text) => /^(-p|-u|-U|--patch|--unified|--binary|--word-diff|--color-words)/.test(text));
@@ -68,14 +71,15 @@ function showsNoProgramsPatch(texts: readonly string[]): boolean {
   );
 }
 
-/** A leading colon starts pathspec magic. */
+/** Returns true for a plain path or name. A leading colon would start pathspec magic. */
 function isPlainName({ text, open }: ShellWord): boolean {
   return text !== "" && !text.startsWith(":") && (open === undefined || !text.includes("$")) && !/\p{Cc}/u.test(text);
 }
 
 const number = String.raw`\d{1,9}`;
 
-// Formats with %G verify signatures with a program that the repository configures, and a named format could be an alias for one.
+// Formats with %G verify signatures with a program that the repository configures. A named format could be an alias for
+// such a format.
 const history: readonly RegExp[] = [
   /^--(oneline|all|branches|tags|remotes|graph|no-decorate|abbrev-commit|no-abbrev-commit|full-history|simplify-merges)$/,
   /^--(branches|tags|remotes)=[\w./*-]+$/,
@@ -119,7 +123,7 @@ const commands = new Map<string, GitCommand>([
   ["log", { options: [...history, ...patches], takesValue: historyValues }],
   ["whatchanged", { options: [...history, ...patches], takesValue: historyValues }],
   ["show", { options: [...history, ...patches], takesValue: historyValues }],
-  // A patch of `git diff` runs the program that the repository configures as diff.external.
+  // To print a patch, `git diff` runs the program that the repository configures as diff.external.
   [
     "diff",
     {

@@ -1,13 +1,13 @@
 import { fixedWord, type ShellWord } from "../shell-word.ts";
 
 export interface ProgramUse {
-  /** Arguments that are paths of files it reads, without texts, patterns and numbers. */
+  /** Arguments that are paths of files the program reads. Texts, patterns and numbers are left out. */
   readonly paths: readonly ShellWord[];
 }
 
 /** Describes how a program can be called without changing anything. */
 export interface ProgramSpec {
-  /** No option of any version writes a file or starts a program, so unknown options are accepted. */
+  /** True if no option of any version writes a file or starts a program, so that unknown options are accepted. */
   readonly anyOption?: boolean;
   /** Letters of harmless options without a value. */
   readonly flags?: string;
@@ -17,12 +17,12 @@ export interface ProgramSpec {
   readonly pathValued?: string;
   /** Full names of harmless long options; those that take a value end with `=`. */
   readonly long?: string;
-  /** Operands that are not paths: all of them, or this many of the first. */
+  /** Operands that are not paths: all of them, or this many at the beginning. */
   readonly data?: "all" | number;
-  /** Options that replace the first operand as data (`grep -e`). */
+  /** Options that supply the data instead of the first operand (`grep -e`). */
   readonly dataBy?: RegExp;
   readonly maxOperands?: number;
-  /** Only the first letter of a word can take a value, and options end at the first operand. */
+  /** True if only the first letter of a word can take a value, and options end at the first operand. */
   readonly strict?: boolean;
   readonly check?: (given: readonly ShellWord[]) => ProgramUse | undefined;
 }
@@ -36,7 +36,7 @@ export function readOptions(spec: ProgramSpec, given: readonly ShellWord[]): Pro
   for (let index = 0; index < given.length; index += 1) {
     const word = given[index]!;
     const isOption = word.text.startsWith("-") && word.text !== "-";
-    // The shell may expand it to an option.
+    // The shell may expand the word to an option.
     if (word.open !== undefined && !/^[^-]/.test(word.lead) && spec.anyOption !== true) return undefined;
     const endsOptions = word.open === undefined && word.text === "--";
     if (endsOptions || (spec.strict && !isOption)) {

@@ -9,7 +9,7 @@ const reader: ProgramSpec = { anyOption: true };
 
 const split = (text: string): string[] => text.split(" ");
 
-/** Programs that can be called without changing anything, and how. */
+/** Programs that can be called without changing anything, and the arguments that are harmless for each. */
 export const programs: ReadonlyMap<string, ProgramSpec> = new Map<string, ProgramSpec>([
   ...split(
     "echo true false : pwd seq sleep expr uname whoami id groups nproc arch tty exit return break continue wait jobs dirs basename dirname uptime free logname cal yes shift",
@@ -148,7 +148,7 @@ function checkPrintf(given: readonly ShellWord[]): ProgramUse | undefined {
   return /%[^A-Za-z%]*n/.test(format.text) ? undefined : use();
 }
 
-/** `-v` and `-R` evaluate a name, so no operator may come from a variable and no word may split. */
+/** Checks `test`. `-v` and `-R` evaluate a name, so no operator may come from a variable and no word may split. */
 function checkTest(given: readonly ShellWord[]): ProgramUse | undefined {
   if (given.some(({ splits }) => splits)) return undefined;
   const rest = given[0]?.text === "!" && given[0].open === undefined ? given.slice(1) : given;
@@ -195,7 +195,7 @@ function checkDate(given: readonly ShellWord[]): ProgramUse | undefined {
   return use();
 }
 
-/** Without a dash, `e` shows the environment of every process. */
+/** Checks `ps`. Without a dash, `e` shows the environment of every process. */
 function checkPs(given: readonly ShellWord[]): ProgramUse | undefined {
   const plain =
     /^(a?u?x?w{0,2}|axu|-[AaefFlxjwHTu]+|-p|-o|-eo|-ao|\d+|[a-z%]+(,[a-z%]+)*|--sort=[-+a-z%,]+|--no-headers|--forest)$/;
@@ -291,7 +291,9 @@ function checkNpm(given: readonly ShellWord[]): ProgramUse | undefined {
     : undefined;
 }
 
-/** Allows only listing an archive. For a name with a colon, tar would run a program that fetches it from another host. */
+/**
+ * Allows only listing an archive. For a name with a colon, tar would run a program that fetches it from another host.
+ */
 function checkTar(given: readonly ShellWord[]): ProgramUse | undefined {
   const [mode, archive, ...members] = given;
   if (mode === undefined || archive === undefined || mode.open !== undefined || archive.open !== undefined)

@@ -4,18 +4,24 @@ import { readOnlyGit } from "./git.ts";
 import { type ProgramUse, readOptions } from "./options.ts";
 import { programs, versionOptions } from "./programs.ts";
 
-/** Returns true for a command that changes nothing and starts nothing. Programs missing from the tables are not read-only. */
+/**
+ * Returns true for a command that changes nothing and starts nothing. Programs missing from the tables are never
+ * read-only.
+ */
 export function isReadOnly(command: SimpleCommand): boolean {
   return readOnlyUse(command) !== undefined;
 }
 
-/** Returns the paths that a read-only command reads; undefined if it may change something. Paths of inner commands are left out. */
+/**
+ * Returns the paths that a read-only command reads; undefined if the command may change something. Paths of inner
+ * commands are left out.
+ */
 export function readOnlyUse(command: SimpleCommand): ProgramUse | undefined {
   const { words, runs, unsafeVariables } = command;
   const [program, ...given] = words;
   if (program === undefined || program.open !== undefined || unsafeVariables.length > 0) return undefined;
   const name = programOf(command);
-  // Outside of the system's own directories, a program's name proves nothing.
+  // Outside of the system's own directories, the name of a program does not tell what it does.
   if (program.text !== name && !/^\/(usr\/)?bin\/[^/]+$/.test(program.text)) return undefined;
   if (runs !== undefined) {
     if (!runs.transparent || !runs.commands.every(isReadOnly)) return undefined;
@@ -39,7 +45,7 @@ export function isReadOnlyLine(line: string): boolean {
   return unitsOf(analysis).every((unit) => whyItMayChange(unit, moves) === undefined);
 }
 
-/** Explains why the command may change something; undefined if it is proven read-only. */
+/** Explains why the command may change something; undefined if the command is proven to be read-only. */
 export function whyItMayChange({ command, wrappers }: CommandUnit, moves: boolean): string | undefined {
   const name = shown(programOf(command));
   const unsafe = [...wrappers, command].flatMap((each) => each.unsafeVariables)[0];

@@ -41,7 +41,10 @@ export function isReadingSed(script: string): boolean {
     return kind === "y" ? take(/^\s*(?=[;}\n]|$)/) : take(/^[gpiIM\d]*\s*(?=[;}\n]|$)/);
   }
 
-  /** Returns undefined if the mark is inside brackets: some versions of sed end the part there, others do not. */
+  /**
+   * Returns the index of the delimiter that ends a part. Undefined if the line has none, or if one is inside brackets:
+   * some versions of sed end the part there, others do not.
+   */
   function endOfPart(mark: string): number | undefined {
     for (let index = at; index < script.length; index += 1) {
       const character = script[index];
@@ -58,7 +61,7 @@ export function isReadingSed(script: string): boolean {
   }
 }
 
-// A line number, the last line, a step, or a pattern whose brackets do not contain its delimiter.
+// Matches a line number, the last line, a step, or a pattern whose brackets do not contain its delimiter.
 const ADDRESS = /^\s*(?:\d+~\d+|\d+|\$|\/(?:[^\\\n/[]|\\[^\n]|\[\^?\]?[^\]\n/\\]*\])*\/[IM]*)/;
 
 /**
@@ -72,7 +75,10 @@ export function isReadingAwk(program: string): boolean {
   return onlyCompares(program);
 }
 
-/** `NR>1` compares; `{print > "file"}` writes. Without strings and patterns, braces and parentheses can be counted. */
+/**
+ * Returns true if every `>` compares, as in `NR>1`, and none writes, as in `{print > "file"}`. Without strings and
+ * patterns, braces and parentheses can be counted.
+ */
 function onlyCompares(program: string): boolean {
   if (/["/#\\]|>>/.test(program)) return false;
   let braces = 0;
