@@ -4,7 +4,9 @@ export interface BuiltInChoice {
   readonly profile?: "standard" | "compact" | undefined;
   /** Names or aliases of disabled agents. */
   readonly disabled?: readonly string[] | undefined;
-  /** How Retinue was started. Values that begin with `sdk` mean as a library, which needs no guide to the program. */
+  /**
+   * How Retinue was started. A value that begins with `sdk` means as a library, which does not need the guide agent.
+   */
   readonly entryPoint?: string | undefined;
 }
 
@@ -21,7 +23,10 @@ export function builtInAgents({ profile, disabled = [], entryPoint }: BuiltInCho
 
 const FIVE_MINUTES = 300_000;
 
-/** Limits of the compact profile for agents that set none. When the time is up, the agent ends with what it has. */
+/**
+ * Limits of the compact profile for agents that set none. When the time is up, the agent ends with the work done so
+ * far.
+ */
 export const compactLimits = { maxTurns: 10, timeoutMs: FIVE_MINUTES } as const;
 
 /** Two agents with compact rules instead of tool lists, for servers that run many short tasks. */

@@ -6,9 +6,9 @@ export interface ListEntry {
   readonly name: string;
   readonly description: string;
   readonly source: DefinitionSource;
-  /** Follows the description, and is kept when that is cut. */
+  /** Text after the description, which is kept when the description is cut. */
   readonly suffix?: string | undefined;
-  /** Replaces a suffix that would take too much of the line. */
+  /** Replaces `suffix` if it would take up too much of the line. */
   readonly shortSuffix?: string | undefined;
 }
 
@@ -21,9 +21,12 @@ export interface CappedListLimits {
 
 export interface ListedEntry {
   readonly name: string;
-  /** Tokens it takes in the text. */
+  /** Number of tokens that the entry takes in the text. */
   readonly tokens: number;
-  /** `line`: complete. `cut`: with a shorter description. `name`: only its name. `left-out`: missing. */
+  /**
+   * How the entry is shown. `line`: complete. `cut`: with a shorter description. `name`: only its name. `left-out`: not
+   * at all.
+   */
   readonly shown: "line" | "cut" | "name" | "left-out";
 }
 
@@ -32,15 +35,15 @@ export interface CappedList {
   readonly tokens: number;
   /** True if every entry has a line, so that the caller can enumerate the names. */
   readonly complete: boolean;
-  /** Sorted by name, as in the text. */
+  /** Entries sorted by name, as in the text. */
   readonly entries: readonly ListedEntry[];
 }
 
 const minLine = 30;
 
 /**
- * Formats the list that a model chooses from. The same entries in any order give the same bytes. If they exceed the limit,
- * lines get shorter down to a useful minimum; then entries of lower sources keep only their names.
+ * Formats the list that a model chooses from. The same entries in any order give the same bytes. If the list exceeds
+ * the limit, lines get shorter, down to a useful minimum; then entries of lower-ranked sources keep only their names.
  */
 export function cappedList(entries: readonly ListEntry[], { maxPerLine, maxTotal }: CappedListLimits): CappedList {
   const sorted = [...entries].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -52,7 +55,7 @@ export function cappedList(entries: readonly ListEntry[], { maxPerLine, maxTotal
 
 type Lines = ReadonlyMap<ListEntry, { readonly text: string; readonly cut: boolean }>;
 
-/** Returns the largest limit per line with which all lines fit, but not less than the shortest useful one. */
+/** Returns the largest limit per line with which all lines fit, but at least the shortest useful one. */
 function widestLines(
   entries: readonly ListEntry[],
   { maxPerLine, maxTotal }: { maxPerLine: number; maxTotal: number },
@@ -70,7 +73,9 @@ function widestLines(
   return fitting;
 }
 
-/** Chooses the entries whose line or name fits. All names come first, because an entry can't be used without its name. */
+/**
+ * Chooses the entries whose line or name fits. All names come first, because an entry can't be used without its name.
+ */
 function withinTotal(
   entries: readonly ListEntry[],
   { lines, maxTotal }: { lines: Lines; maxTotal: number },
@@ -143,7 +148,7 @@ function lineOf(entry: ListEntry, cap: number): { text: string; cut: boolean } {
   return { text: `- ${entry.name}: ${shorten(description, available)}${suffix}`, cut: true };
 }
 
-/** Removes examples first, then cuts the end at a word. */
+/** Shortens a description: removes examples first, then cuts the end at a word. */
 function shorten(description: string, tokens: number): string {
   const [plain = ""] = description.split(/\s*<example>|\s*\bExamples?:/i);
   const text = plain === "" ? description : plain;

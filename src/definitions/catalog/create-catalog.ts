@@ -7,16 +7,16 @@ import {
 import { disguisedNames } from "../reading/confusable-name.ts";
 import { nearestEntries } from "./nearest-entries.ts";
 
-/** Location of a definition, as far as it decides between two of the same name. Defaults to a file at distance 0. */
+/** Location of a definition, used to choose between definitions of the same name. Defaults to a file at distance 0. */
 export interface Place {
-  /** Directories above the working directory. 0 except for project sources. */
+  /** Number of directories above the working directory. 0 except for project sources. */
   readonly distance: number;
   readonly form: "file" | "settings";
-  /** 0 for `.agents`, 1 for `.claude`. */
+  /** Rank of the directory: 0 for `.agents`, 1 for `.claude`. */
   readonly directory: number;
 }
 
-/** Agents of plugins have their full name, `plugin:name`. */
+/** A definition with its location. Agents of plugins have their full name, `plugin:name`. */
 export interface CatalogEntry {
   readonly definition: AgentDefinition;
   readonly place?: Place | undefined;
@@ -28,7 +28,7 @@ export interface Override<Entry extends CatalogEntry> {
   readonly winner: Entry;
   readonly loser: Entry;
   readonly rule: DecidingRule;
-  /** Explains the rule to people. */
+  /** Explanation of the rule for people. */
   readonly reason: string;
 }
 
@@ -38,18 +38,18 @@ export interface Found<Entry extends CatalogEntry> {
 }
 
 export interface Catalog<Entry extends CatalogEntry = CatalogEntry> {
-  /** One agent for each name, sorted by name. */
+  /** One agent per name, sorted by name. */
   readonly agents: readonly Entry[];
   readonly overrides: readonly Override<Entry>[];
-  /** Reports duplicates within one source and names that look like another's. */
+  /** Warnings about duplicates within one source and about names that look like another agent's name. */
   readonly diagnostics: readonly Diagnostic[];
   find(name: string): Found<Entry> | undefined;
-  /** Returns the most similar names, best first, filled up with others to `max`. */
+  /** Returns the most similar names, best first, followed by others until there are `max` names. */
   nearest(name: string, max?: number): readonly string[];
 }
 
 export interface CatalogOptions {
-  /** Plugin agents (`plugin:name`) that replace the built-in agent of their bare name. */
+  /** Plugin agents (`plugin:name`) that replace the built-in agent with their bare name. */
   readonly replaceBuiltIns?: readonly string[] | undefined;
 }
 
@@ -93,7 +93,7 @@ export function createCatalog<Entry extends CatalogEntry>(
 interface Chosen<Entry extends CatalogEntry> {
   readonly winners: Map<string, Entry>;
   readonly overrides: Override<Entry>[];
-  /** Conflicts with the best of the same source, which may itself be overridden by a higher one. */
+  /** Conflicts with the best definition of the same source, which a higher source may override in turn. */
   readonly clashes: readonly Override<Entry>[];
 }
 
@@ -130,7 +130,7 @@ const steps: readonly [DecidingRule, (entry: CatalogEntry) => number | string][]
   ["content", ({ definition }) => JSON.stringify(definition)],
 ];
 
-/** Returns a negative `sign` if `a` wins. */
+/** Decides which of two definitions wins. A negative `sign` means `a`. */
 function decide(a: CatalogEntry, b: CatalogEntry): { sign: number; rule: DecidingRule } {
   for (const [rule, measure] of steps) {
     const [left, right] = [measure(a), measure(b)];
@@ -171,7 +171,10 @@ function bareName({ name, plugin }: AgentDefinition): string | undefined {
   return plugin !== undefined && name.startsWith(`${plugin}:`) ? name.slice(plugin.length + 1) : undefined;
 }
 
-/** Finds an agent by alias, also in reverse: in the compact profile, built-in agents are named by their aliases. */
+/**
+ * Finds an agent by alias, or by the name that an alias stands for: in the compact profile, built-in agents are named
+ * by their aliases.
+ */
 function aliasTarget<Entry extends CatalogEntry>(winners: ReadonlyMap<string, Entry>, name: string): Entry | undefined {
   const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
   if (target !== undefined) return winners.get(target);
@@ -180,7 +183,7 @@ function aliasTarget<Entry extends CatalogEntry>(winners: ReadonlyMap<string, En
   return entry?.definition.source === "built-in" ? entry : undefined;
 }
 
-/** Returns every name and alias in lower case, with all agents it could mean. */
+/** Returns every name and alias in lower case, with all agents that it could mean. */
 function foldedNames<Entry extends CatalogEntry>(
   winners: ReadonlyMap<string, Entry>,
   bare: ReadonlyMap<string, Entry>,
@@ -220,7 +223,7 @@ function reasonOf(winner: AgentDefinition, loser: AgentDefinition, rule: Decidin
   return reasons[rule];
 }
 
-/** Reports two agents of the same name, unless a nearer directory overrides the other on purpose. */
+/** Reports two agents with the same name, unless one overrides the other on purpose from a nearer directory. */
 function diagnose({ winner, loser, rule }: Override<CatalogEntry>): Diagnostic[] {
   if (rule === "nearest") return [];
   const file = loser.definition.file ?? "";

@@ -11,11 +11,11 @@ export interface ListLimits {
 export type ListedAgent = ListedEntry;
 
 export interface DelegationList extends Omit<CappedList, "entries"> {
-  /** Sorted by name, as in the text. */
+  /** Agents sorted by name, as in the text. */
   readonly agents: readonly ListedAgent[];
 }
 
-/** Formats the list that a model chooses an agent from. Hidden agents are left out, but can still be named. */
+/** Formats the list that a model chooses an agent from. Hidden agents are left out, but can still be called by name. */
 export function delegationList(
   agents: readonly AgentDefinition[],
   { maxPerAgent = 200, maxTotal = 8_000 }: ListLimits = {},
@@ -53,7 +53,7 @@ function propertiesOf({ forkContext, background, isolation, memory }: AgentDefin
 }
 
 function toolsOf({ tools, disallowedTools = [] }: AgentDefinition): string {
-  // An entry with a specifier is a rule; the tool itself stays.
+  // An entry with a specifier is a rule and does not remove the tool.
   const removed = unique(disallowedTools.filter((tool) => !tool.includes("(")).map(canonicalToolName));
   if (tools === undefined || tools.includes("*")) {
     return removed.length > 0 ? `All tools except ${removed.join(", ")}` : "All tools";

@@ -5,7 +5,7 @@ interface NamedEntry {
   readonly description: string;
 }
 
-/** Returns the most similar names, best first, filled up with others to `max`. */
+/** Returns the most similar names, best first, followed by others until there are `max` names. */
 export function nearestEntries(
   name: string,
   { entries, max }: { readonly entries: readonly NamedEntry[]; readonly max: number },
@@ -17,7 +17,7 @@ export function nearestEntries(
   return [...found].slice(0, max);
 }
 
-/** Ranks entries by how many words of a vague name such as `sql-thing` their name or description contains. */
+/** Ranks entries by how many words of a vague name, such as `sql-thing`, occur in their name or description. */
 function byDescription(name: string, entries: readonly NamedEntry[]): string[] {
   const words = wordsOf(name);
   const scored = entries.map((entry) => {

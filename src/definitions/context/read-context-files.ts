@@ -9,7 +9,7 @@ export interface ContextFile {
   /** Absolute path. */
   readonly file: string;
   readonly source: "user" | "project";
-  /** The file that imports it with `@path`. */
+  /** File that imports this one with `@path`. */
   readonly importedBy?: string | undefined;
   readonly text: string;
   readonly version: string;
@@ -18,11 +18,11 @@ export interface ContextFile {
 export interface ContextRequest {
   readonly home: string;
   readonly stateHome: string;
-  /** Without levels, only the user's own file is read. */
+  /** Directories of the project. If there are none, only the user's own file is read. */
   readonly levels: ProjectLevels;
-  /** Limit for all files together. */
+  /** Limit in bytes for all files together. */
   readonly maxBytes?: number | undefined;
-  /** Files of the last snapshot. They replace files that exist but are empty or unreadable now. */
+  /** Files of the last snapshot. They replace files that exist but are currently empty or unreadable. */
   readonly previous?: readonly ContextFile[] | undefined;
 }
 
@@ -35,8 +35,9 @@ const maxImportDepth = 5;
 const defaultMaxBytes = 128 * 1024;
 
 /**
- * Reads the user's own file, then AGENTS.md and CLAUDE.md from the root down to the working directory. Imports follow the
- * file that names them. Every file and every text is used once: often one of the two is a link to or a copy of the other.
+ * Reads the user's own file, then AGENTS.md and CLAUDE.md from the root down to the working directory. Imported files
+ * follow the file that names them. Every file and every text is used once, because one of the two files is often a link
+ * to the other, or a copy of it.
  */
 export function readContextFiles(request: ContextRequest): ContextFiles {
   const reading = startReading(request);
@@ -50,7 +51,7 @@ export function readContextFiles(request: ContextRequest): ContextFiles {
   return { files: reading.files, diagnostics: reading.diagnostics };
 }
 
-/** Returns the candidates for the user's own file. The first that exists is used. */
+/** Returns the candidates for the user's own file. The first one that exists is used. */
 export function userFiles({ home, stateHome }: { home: string; stateHome: string }): string[] {
   return [join(stateHome, "AGENTS.md"), join(home, ".agents", "AGENTS.md"), join(home, ".claude", "CLAUDE.md")];
 }
@@ -138,7 +139,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
   function report(request: FileRequest, { code, message }: ReadProblem): void {
     const { file, at } = request;
     if (code === "context_unreadable" || code === "context_not_text") keepLast(request);
-    // `@name` that does not look like a path is usually a person or a package.
+    // An `@name` that does not look like a path is usually a person or a package.
     if (code === "import_missing" && at && !at.found.surelyPath) return;
     diagnostics.push({
       severity: "warning",
@@ -162,8 +163,9 @@ function importPath(path: string, { from, home }: { from: string; home: string }
 }
 
 /**
- * Explains why a file must not be read; undefined if it may. A project can import from home only Markdown and text outside
- * of hidden directories, except those of agents: a repository must not get keys and tokens into a conversation.
+ * Explains why a file must not be read; undefined if it may. From the home directory, a project can import only
+ * Markdown and text files, and none in hidden directories except those of agents: a repository must not get keys and
+ * tokens into a conversation.
  */
 function whyRefused(
   { target, source, imported }: { target: string; source: "user" | "project"; imported: boolean },
@@ -184,11 +186,11 @@ function whyRefused(
 }
 
 interface Import {
-  /** As written after the `@`. */
+  /** Path as written after the `@`. */
   readonly path: string;
   /** Line number, starting at 1. */
   readonly line: number;
-  /** False if it could also be the name of a person or a package. */
+  /** False if the path could also be the name of a person or a package. */
   readonly surelyPath: boolean;
 }
 
@@ -226,7 +228,10 @@ function isSurelyPath(path: string): boolean {
   return /^(\.{0,2}\/|~\/)/.test(path) || /\.(md|markdown|txt|mdc)$/i.test(path);
 }
 
-/** Formats context files for a prompt. The same files always give the same bytes. Undefined without files. */
+/**
+ * Formats context files for a prompt. The same files always give the same bytes. Returns undefined if there are no
+ * files.
+ */
 export function contextText(files: readonly ContextFile[]): string | undefined {
   if (files.length === 0) return undefined;
   return files.map((file) => `${heading(file)}\n\n${file.text.trim()}\n`).join("\n");

@@ -7,8 +7,8 @@ export interface LintRequest {
 }
 
 /**
- * Reports what makes delegation to a loaded agent unreliable, expensive or unsafe, each with a suggestion. Unknown tools are
- * reported when the definition is read.
+ * Reports properties of a loaded agent that make delegation unreliable, expensive or unsafe, each with a suggestion.
+ * Unknown tools are reported when the definition is read.
  */
 export function lintAgent({ definition, body }: LintRequest): Diagnostic[] {
   const file = definition.file ?? `(${definition.source}) ${definition.name}`;
@@ -21,7 +21,7 @@ export function lintAgent({ definition, body }: LintRequest): Diagnostic[] {
   ].map((finding) => ({ severity: "warning", file, line: 1, ...finding }));
 }
 
-/** The result of one check. File and severity are the same for all of them. */
+/** The result of one check, without the file and severity, which are the same for all checks. */
 type Finding = Pick<Diagnostic, "code" | "message" | "fix">;
 
 const maxFrontmatterTokens = 200;
@@ -96,7 +96,7 @@ interface TaskKind {
   readonly to: number;
 }
 
-/** Sorted by turns, so that "search and refactor" is judged by its larger part. */
+/** Kinds of tasks, sorted by turns in descending order, so that "search and refactor" is judged as refactoring. */
 const kinds: readonly TaskKind[] = [
   { kind: "refactoring", pattern: /\b(?:refactor|migrat|moderni[sz]|restructur|upgrad)/i, from: 30, to: 50 },
   { kind: "generation", pattern: /\b(?:generat|creat|writ|implement|build|develop|scaffold)/i, from: 20, to: 30 },
@@ -110,8 +110,8 @@ const kinds: readonly TaskKind[] = [
 ];
 
 /**
- * Background agents get fewer turns, because no one notices when they make no progress: from half of the usual minimum to
- * the middle of the usual range.
+ * Returns the range of turns for background agents. They get fewer turns, because no one notices when they make no
+ * progress: from half of the usual minimum to the middle of the usual range.
  */
 function backgroundRange({ from, to }: TaskKind): Pick<TaskKind, "from" | "to"> {
   return { from: Math.ceil(from / 2), to: Math.floor((from + to) / 2) };
@@ -132,7 +132,10 @@ function lintTurns({ name, description, maxTurns, background }: AgentDefinition)
   ];
 }
 
-/** Checks that a description has what makes delegation reliable: an action, when to use it, its scope or limits. */
+/**
+ * Checks that a description contains what makes delegation reliable: an action, when to use the agent, and its scope or
+ * limits.
+ */
 function lintDescription(description: string): Finding[] {
   const text = description.replace(/\\n/g, " ").replace(/\s+/g, " ").trim();
   const findings: Finding[] = [];
@@ -202,7 +205,7 @@ function isVagueTrigger(trigger: string): boolean {
   );
 }
 
-/** A subject and a word that fits any work, as in "database work" or "code-related tasks". */
+/** Matches a subject followed by a word that fits any work, as in "database work" or "code-related tasks". */
 const genericWork =
   /^(?:[\w-]+ ){0,2}(?:work|tasks?|jobs?|operations?|activities|purposes?|needs?|matters?|stuff|things)$/i;
 

@@ -16,17 +16,17 @@ export interface MemoryRequest {
 export type OpenedMemory =
   | {
       readonly ok: true;
-      /** Absolute path without links. It may not exist yet: the first write creates it. */
+      /** Absolute path, symlinks resolved. The directory may not exist yet: the first write creates it. */
       readonly directory: string;
       readonly index?: string;
-      /** True if the file has more than `index`. */
+      /** True if the file is longer than `index`. */
       readonly cut?: boolean;
     }
   | { readonly ok: false; readonly problem: string };
 
-/** Finds the memory of an agent and reads its index. Writes nothing, never throws. */
+/** Finds the memory of an agent and reads its index. Writes nothing and never throws. */
 export function openMemory(request: MemoryRequest): OpenedMemory {
-  // A relative path would lead into the working directory, which may belong to anyone.
+  // A relative path would be resolved in the working directory, which may belong to anyone.
   if (!isAbsolute(request.stateHome)) return { ok: false, problem: `${request.stateHome} is not an absolute path` };
   const stateHome = resolveLinks(request.stateHome);
   const projectRoot = resolveLinks(request.projectRoot);
@@ -42,7 +42,10 @@ export function openMemory(request: MemoryRequest): OpenedMemory {
   return { ok: true, directory, index: index.text, cut: index.cut };
 }
 
-/** Rejects links, because a project can contain one and the agent would write to its target without approval. */
+/**
+ * Explains why the directory can't be used; undefined if it can. Symlinks are rejected, because a project can contain
+ * one and the agent would write to its target without approval.
+ */
 function obstacle(directory: string, base: string): string | undefined {
   if (directory === base) return undefined;
   const above = obstacle(dirname(directory), base);
@@ -56,7 +59,7 @@ function obstacle(directory: string, base: string): string | undefined {
   }
 }
 
-/** Returns true also if the file does not exist. */
+/** Returns true if the file can be read or does not exist. */
 function isReadable(file: string): boolean {
   try {
     const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -68,7 +71,7 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** Resolves symlinks, also in a path that does not exist yet. */
+/** Resolves symlinks, even in a path that does not exist yet. */
 function resolveLinks(path: string): string {
   try {
     return realpathSync(path);
@@ -87,7 +90,7 @@ export function memoryDirectory({ scope, agent, stateHome, projectRoot }: Memory
 export interface MemoryIndex {
   readonly file: string;
   readonly text: string;
-  /** True if the file has more than `text`. */
+  /** True if the file is longer than `text`. */
   readonly cut: boolean;
 }
 
@@ -95,15 +98,15 @@ const maxLines = 200;
 const maxBytes = 25 * 1024;
 
 /**
- * Returns the first 200 lines (25 KB) of MEMORY.md. Undefined if there is none, or if links lead out of `within`, because
- * the text is sent to a model. Never throws, writes nothing.
+ * Returns the first 200 lines (25 KB) of MEMORY.md. Returns undefined if the file does not exist, or if symlinks lead
+ * out of `within`, because the text is sent to a model. Never throws and writes nothing.
  */
 export function memoryIndex({ directory, within }: { directory: string; within: string }): MemoryIndex | undefined {
   if (!isWithin(realPath(directory), realPath(within))) return undefined;
   const file = join(directory, "MEMORY.md");
   const read = readBounded(file, maxBytes);
   if ("problem" in read) return undefined;
-  // A character that is split by the byte limit is left out.
+  // Leave out a character that the byte limit splits.
   const whole = new TextDecoder().decode(read.bytes, { stream: !read.complete }).replace(/\r\n?/g, "\n");
   const lines = whole.replace(/\n$/, "").split("\n");
   const text = lines.slice(0, maxLines).join("\n");
@@ -113,7 +116,7 @@ export function memoryIndex({ directory, within }: { directory: string; within: 
 
 const maxNameLength = 120;
 
-/** Encodes any agent name as one folder name: never a path, and different for every agent. */
+/** Encodes any agent name as a folder name that is unique to the agent and never a path. */
 function encodeName(agent: string): string {
   const encoded = [...Buffer.from(agent, "utf8")]
     .map((byte) => {

@@ -8,7 +8,10 @@ import { isPluginName, type Plugin, readPlugin, readPluginTree } from "./read-pl
 export interface InstalledPlugin {
   readonly name: string;
   readonly record: PluginRecord;
-  /** `changed`: differs from what was approved. `broken`: can't be read. Only `enabled` plugins are used. */
+  /**
+   * State of the plugin. `changed`: differs from what was approved. `broken`: can't be read. Only `enabled` plugins are
+   * used.
+   */
   readonly state: "enabled" | "disabled" | "changed" | "broken";
   readonly plugin?: Plugin;
   readonly diagnostics: readonly Diagnostic[];
@@ -16,11 +19,11 @@ export interface InstalledPlugin {
 
 export interface InstalledPlugins {
   readonly plugins: readonly InstalledPlugin[];
-  /** Explains why no plugin is used. */
+  /** Explains why no plugins are used; undefined if there is no problem. */
   readonly problem?: string | undefined;
 }
 
-/** Reads every installed plugin, sorted by name. Without plugins this only checks for one file. */
+/** Reads every installed plugin, sorted by name. If none is installed, this only checks whether one file exists. */
 export function installedPlugins(home: string): InstalledPlugins {
   const { records, problem } = readPluginRecords(home);
   const names = [...records.keys()].sort();
@@ -67,7 +70,7 @@ export type InstallOutcome =
   | { readonly ok: true; readonly plugin: Plugin; readonly diagnostics: readonly Diagnostic[] }
   | { readonly ok: false; readonly message: string };
 
-/** Copies a plugin's files (no links, no `.git`) to the state directory and records it as disabled. */
+/** Copies a plugin's files (without symlinks and `.git`) to the state directory and records the plugin as disabled. */
 export async function installPlugin(
   directory: string,
   { home, source }: { readonly home: string; readonly source: string },
@@ -118,11 +121,10 @@ function describeAll(diagnostics: readonly Diagnostic[]): string {
   return diagnostics.map(({ message, fix }) => (fix === undefined ? message : `${message} ${fix}`)).join(" ");
 }
 
-/** The record of an installed plugin. */
 export interface PluginRecord {
-  /** The path or URL it was installed from. */
+  /** Path or URL that the plugin was installed from. */
   readonly source: string;
-  /** Hash of its content when it was installed or enabled. Other content is not approved. */
+  /** Hash of the plugin's content when it was installed or enabled. Any other content is not approved. */
   readonly hash: string;
   readonly enabled: boolean;
 }

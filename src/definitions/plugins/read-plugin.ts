@@ -18,7 +18,7 @@ export interface PluginManifest {
 
 export interface Plugin extends PluginManifest {
   readonly root: string;
-  /** Hash of all paths and contents, which an approval is bound to. */
+  /** Hash of all paths and contents. An approval is valid only for this hash. */
   readonly hash: string;
   /** Absolute paths, sorted. */
   readonly agentFiles: readonly string[];
@@ -106,7 +106,7 @@ function isBelow(file: string, path: string): boolean {
   return path === "." || file === path || file.startsWith(`${path}/`);
 }
 
-/** Reads a configuration from the manifest, from the file it names, or from the standard file. */
+/** Reads a configuration from the manifest, from the file that the manifest names, or from the standard file. */
 function jsonOf(
   { root, files, raw, report }: Contents,
   { key, standard, manifest }: { key: "hooks" | "mcpServers"; standard: string; manifest: string },
@@ -186,7 +186,7 @@ function checkManifest(
   };
 }
 
-/** Returns true for a valid name: it becomes a directory name and the prefix of the plugin's agents. */
+/** Returns true for a valid plugin name, which becomes a directory name and the prefix of the plugin's agents. */
 export function isPluginName(name: string): boolean {
   return /^[a-z0-9][a-z0-9-]{0,63}$/.test(name);
 }
@@ -197,10 +197,10 @@ const known = new Set(
   ),
 );
 
-/** Standard places of parts that compatible programs have. */
+/** Standard paths of plugin parts that other programs support, but Retinue does not. */
 const unsupportedPaths = ["output-styles/", "workflows/", "themes/", "monitors/", ".lsp.json"];
 
-/** Reads `["a", "b@^1"]`, `[{name, version}]` or `{"a": "^1"}`. */
+/** Reads dependencies in the form `["a", "b@^1"]`, `[{name, version}]` or `{"a": "^1"}`. */
 function dependenciesOf(value: unknown): PluginDependency[] {
   if (Array.isArray(value)) return value.flatMap(dependencyOf);
   if (typeof value !== "object" || value === null) return [];
@@ -232,8 +232,8 @@ const maxBytes = 50 * 1024 * 1024;
 const maxDepth = 16;
 
 /**
- * Reads a plugin's directory, without `.git`. Refuses links, devices and directories that are too large: a plugin must not
- * leave its directory, and its content must be what was approved. Never throws.
+ * Reads a plugin's directory, except `.git`. Refuses symlinks, devices and directories that are too large: a plugin
+ * must not leave its directory, and its content must be what was approved. Never throws.
  */
 export function readPluginTree(root: string): PluginTree {
   try {

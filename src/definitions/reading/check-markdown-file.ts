@@ -3,7 +3,10 @@ import type { Diagnostic, JsonValue } from "../../protocol/index.ts";
 import { type DefinitionFile, readAgentFile } from "./read-agent.ts";
 import { readSkillFile } from "./read-skill.ts";
 
-/** Report of `retinue agents check --jsonl` for one Markdown file. Tools and model are as written, or null if missing. */
+/**
+ * Report of `retinue agents check --jsonl` for one Markdown file. Tools and model are as written in the file, or null
+ * if missing.
+ */
 export interface CheckedFile {
   readonly kind: "agent" | "skill";
   readonly loaded: boolean;

@@ -1,6 +1,6 @@
 import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
 
-/** Letters that look like a Latin letter. Limited on purpose to those that imitate letters of ASCII names. */
+/** Letters that look like a Latin letter. Limited on purpose to letters that imitate those of ASCII names. */
 const lookAlikes = new Map<string, string>([
   ...pairs("аᴀɑαẚ", "a"),
   ...pairs("АΑ", "a"),
@@ -34,32 +34,35 @@ function pairs(letters: string, latin: string): [string, string][] {
   return [...letters].map((letter) => [letter, latin]);
 }
 
-/** Returns what a name looks like. Two names with the same shape can be confused. Ignores case. */
+/** Returns the shape of a name: what it looks like, ignoring case. Two names with the same shape can be confused. */
 export function shapeOf(name: string): string {
   if (isPlain(name)) return name.toLowerCase();
   const visible = name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
   return [...visible].map((letter) => lookAlikes.get(letter) ?? letter.toLowerCase()).join("");
 }
 
-/** Returns true if the name looks like a different one. */
+/** Returns true if the name contains letters that look like different ones. */
 export function isDisguised(name: string): boolean {
   return !isPlain(name) && shapeOf(name) !== name.toLowerCase();
 }
 
-/** Returns true if one word mixes similar alphabets. Words of different alphabets side by side are common. */
+/** Returns true if a single word mixes similar alphabets. Separate words in different alphabets are common. */
 export function mixesAlphabets(name: string): boolean {
   if (isPlain(name)) return false;
   const words = name.match(/\p{L}+/gu) ?? [];
   return words.some((word) => alphabets.filter(([, letter]) => letter.test(word)).length > 1);
 }
 
-/** Describes the confusable characters for the author: `"ӏ" (Cyrillic, U+04CF)`. */
+/** Describes the confusable characters to the author: `"ӏ" (Cyrillic, U+04CF)`. */
 export function namedLetters(name: string): string {
   const odd = [...new Set(name)].filter((letter) => !isPlain(letter) && (isDisguised(letter) || !isLatin(letter)));
   return odd.slice(0, 4).map(described).join(", ");
 }
 
-/** Reports names that look like another agent's. Names that look like a built-in are reported when the file is read. */
+/**
+ * Reports names that look like another agent's name. Names that look like a built-in agent's are reported when the file
+ * is read.
+ */
 export function disguisedNames(agents: readonly AgentDefinition[]): Diagnostic[] {
   const odd = agents.filter(({ name }) => isDisguised(name));
   if (odd.length === 0) return [];

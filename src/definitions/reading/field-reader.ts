@@ -3,7 +3,7 @@ import type { AgentField, FieldNames } from "./field-names.ts";
 
 /** One top-level entry of a frontmatter or of the JSON form. */
 export interface Field {
-  /** As written in the file. */
+  /** Key as written in the file. */
   readonly key: string;
   readonly value: unknown;
   /** Source text of a scalar that is not a string: `007`, `1.10`. */
@@ -14,10 +14,10 @@ export interface Field {
   readonly line: number;
 }
 
-/** The syntax a definition is written in, so that messages suggest fixes in the same syntax. */
+/** The syntax that a definition is written in, so that messages suggest fixes in the same syntax. */
 export interface FieldSyntax {
   readonly form: "yaml" | "json";
-  /** What messages call one field. */
+  /** Word for one field in messages. */
   readonly unit: "line" | "key";
   /** Returns a field as the author would write it. */
   entry(key: string, value: string | boolean | readonly string[]): string;
@@ -45,20 +45,19 @@ export interface FieldReaderRequest<Name extends string> {
   readonly file: string;
   readonly fields: readonly Field[];
   readonly names: FieldNames<Name>;
-  /** Fields that refuse the definition if two values contradict each other. */
+  /** Fields for which two contradicting values prevent the definition from loading. */
   readonly strict: ReadonlySet<Name>;
   readonly diagnostics: Diagnostic[];
-  /** Defaults to YAML. */
+  /** Syntax for suggested fixes. Defaults to YAML. */
   readonly syntax?: FieldSyntax | undefined;
 }
 
-/** Reader for the fields of an agent. */
 export type AgentFieldReader = FieldReader<AgentField>;
 
-/** Finds the fields of one definition by their meaning, and collects the diagnostics about it. */
+/** Finds the fields of one definition by name or alias, and collects diagnostics about the definition. */
 export class FieldReader<Name extends string> {
   readonly diagnostics: Diagnostic[];
-  /** Unknown fields as written; undefined if there are none. */
+  /** Unknown fields as written in the file; undefined if there are none. */
   readonly unknown: JsonObject | undefined;
   readonly syntax: FieldSyntax;
   readonly #file: string;
@@ -90,7 +89,7 @@ export class FieldReader<Name extends string> {
     return this.#byName.keys();
   }
 
-  /** True after `refuse`. */
+  /** True after `refuse` was called. */
   get refused(): boolean {
     return this.#refused;
   }

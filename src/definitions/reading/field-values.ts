@@ -1,7 +1,7 @@
 import { nearest } from "../../lib/index.ts";
 import type { Field, FieldReader } from "./field-reader.ts";
 
-// Readers for harmless fields: a value of the wrong type is reported and ignored.
+// Readers for fields that do not affect permissions: a value of the wrong type is reported and ignored.
 
 export function readText<Name extends string>(reader: FieldReader<Name>, name: Name): string | undefined {
   const field = reader.get(name);
@@ -11,7 +11,7 @@ export function readText<Name extends string>(reader: FieldReader<Name>, name: N
   return text;
 }
 
-/** Returns a scalar as typed: the name `007` is not 7. */
+/** Returns a scalar as written, so that the name `007` does not become 7. */
 export function textOf(field: Field): string | undefined {
   if (typeof field.value === "string") return field.value;
   if (typeof field.value === "number" || typeof field.value === "boolean") return field.text ?? String(field.value);
@@ -75,7 +75,7 @@ export function readChoice<Value extends string, Name extends string>(
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Reads seconds, or a number with `ms`, `s`, `m` or `h`. */
+/** Reads a duration: a number of seconds, or a number with the unit `ms`, `s`, `m` or `h`. */
 export function readDurationMs<Name extends string>(reader: FieldReader<Name>, name: Name): number | undefined {
   const field = reader.get(name);
   if (field === undefined || isEmpty(field)) return undefined;

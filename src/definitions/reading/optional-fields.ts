@@ -50,12 +50,13 @@ export const optionalFields: Partial<Record<AgentField, OptionalReader>> = {
   criticalReminder: (reader) => readText(reader, "criticalReminder"),
   initialPrompt: (reader) => readText(reader, "initialPrompt"),
   hidden: (reader) => readBoolean(reader, "hidden"),
-  // In opencode, `mode: primary` is an agent that people talk to: it can be named, but is not offered for delegation.
+  // In opencode, `mode: primary` marks an agent that people talk to. It can be named, but is not offered for
+  // delegation.
   mode: (reader) =>
     readChoice(reader, { name: "mode", values: ["primary", "subagent", "all"] }) === "primary" ? true : undefined,
 };
 
-/** Properties of the definition that are named differently than their field. */
+/** Properties of the definition whose names differ from their fields. */
 export const targets: Partial<Record<AgentField, keyof AgentDefinition>> = {
   timeout: "timeoutMs",
   timeoutMins: "timeoutMs",
@@ -119,7 +120,7 @@ function readServers(reader: AgentFieldReader): readonly McpServerUse[] | undefi
   return servers;
 }
 
-/** Reads names, `{name: config}`, or a list of both. Returns undefined for anything else. */
+/** Reads names, `{name: config}`, or a list of both. Returns undefined for any other value. */
 function readMcpServers({ value }: Field): readonly McpServerUse[] | undefined {
   if (typeof value === "string") return splitList(value)?.map((name) => ({ name }));
   if (Array.isArray(value)) {

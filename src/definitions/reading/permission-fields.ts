@@ -14,7 +14,10 @@ import { warnOfUnknownTools } from "./unknown-tools.ts";
 const ownModes = Object.fromEntries(permissionModes.map((mode) => [fold(mode), mode]));
 
 interface ModeField {
-  /** Spellings that it accepts, including those of other programs. None maps to a looser mode than it means there. */
+  /**
+   * Spellings that the field accepts, including those of other programs. None maps to a looser mode than it means
+   * there.
+   */
   readonly modes: Readonly<Record<string, PermissionMode>>;
   /** Values that messages suggest. */
   readonly suggested: readonly string[];
@@ -40,7 +43,7 @@ const modeSpellings: Readonly<Record<"permissionMode" | "approvalMode", ModeFiel
   },
 };
 
-/** Sorted from strictest to loosest. */
+/** Permission modes, sorted from strictest to loosest. */
 const strictness: readonly PermissionMode[] = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
 
 const modeFields = ["permissionMode", "approvalMode", "readonly"] as const;
@@ -72,7 +75,10 @@ export function readPermissionMode(reader: AgentFieldReader, source: DefinitionS
   return undefined;
 }
 
-/** Ignores a field that agents of a plugin can't set: they follow the rules of the user who installed it. */
+/**
+ * Ignores a field that agents of a plugin can't set, because they follow the rules of the user who installed the
+ * plugin.
+ */
 export function ignoreInPlugin(reader: AgentFieldReader, name: AgentField): undefined {
   const field = reader.get(name);
   if (field === undefined) return undefined;
@@ -95,7 +101,7 @@ function readMode(reader: AgentFieldReader, name: "permissionMode" | "approvalMo
   const { modes, suggested } = modeSpellings[name];
   const mode = Object.hasOwn(modes, fold(text)) ? modes[fold(text)] : undefined;
   if (mode === undefined) {
-    // A value of the other field shows what was meant.
+    // A value that is valid in another field shows which mode was meant.
     const elsewhere = Object.values(modeSpellings).find((each) => Object.hasOwn(each.modes, fold(text)));
     const guess = nearest(text, suggested)[0] ?? elsewhere?.modes[fold(text)];
     reader.refuse(field, {
@@ -131,7 +137,10 @@ const permissionFixes = {
   json: 'Write {"bash": "ask", "edit": {"*.env": "deny"}} with allow, ask or deny.',
 };
 
-/** Reads the compact form: a map from tool to action or to a map from pattern to action, or one action for every tool. */
+/**
+ * Reads the compact form: one action for every tool, or a map from each tool to an action or to a map from patterns to
+ * actions.
+ */
 export function readPermission(reader: AgentFieldReader): readonly CompactRule[] | undefined {
   const field = reader.get("permission");
   if (field === undefined) return undefined;

@@ -4,7 +4,7 @@ import { jsonSyntax } from "./field-reader.ts";
 import { type ReadAgent, readAgentFields } from "./read-agent.ts";
 
 export interface JsonOrigin {
-  /** A settings file or `--agents`, for messages. */
+  /** Name of the settings file, or `--agents`, for messages. */
   readonly file: string;
   /** Line number of each agent in the settings file, by agent name. */
   readonly lines?: Readonly<Record<string, number>> | undefined;
@@ -13,7 +13,7 @@ export interface JsonOrigin {
 
 export interface ReadAgents {
   readonly agents: readonly ReadAgent[];
-  /** Diagnostics about the value as a whole. Each agent has its own. */
+  /** Diagnostics about the value as a whole. Each agent also has its own diagnostics. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -56,7 +56,7 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, origin:
       message: 'There is no "prompt", so the agent has no instructions of its own.',
       fix: 'Add "prompt": "You ...".',
     });
-  // All agents share one file, so that each message must name its agent.
+  // All agents share one file, so each message must name its agent.
   const prefix = nameIn(origin, name);
   const agent = read.definition?.name ?? name;
   return {
@@ -65,7 +65,7 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, origin:
   };
 }
 
-/** Names an agent for messages: by its key in a settings file. */
+/** Returns the name of an agent for messages; in a settings file, its key. */
 function nameIn({ lines }: JsonOrigin, name: string): string {
   return lines === undefined ? `Agent "${name.slice(0, 60)}"` : `agents.${name.slice(0, 60)}`;
 }

@@ -20,13 +20,13 @@ import { warnOfUnknownTools } from "./unknown-tools.ts";
 
 export interface DefinitionFile {
   readonly bytes: Uint8Array;
-  /** Absolute path. Used in messages and for the default name. */
+  /** Absolute path of the file, used in messages and for the default name. */
   readonly file: string;
   readonly source: DefinitionSource;
   readonly plugin?: string | undefined;
 }
 
-/** Values as written in the file, before aliases and defaults. For reports. */
+/** Values as written in the file, before aliases and defaults are applied. Used in reports. */
 export interface AsWritten {
   readonly tools: readonly string[] | null;
   readonly disallowedTools: readonly string[] | null;
@@ -34,7 +34,7 @@ export interface AsWritten {
 }
 
 export interface ReadAgent {
-  /** Undefined if the agent was not loaded; a diagnostic says why. */
+  /** The agent; undefined if it was not loaded, in which case a diagnostic says why. */
   readonly definition?: AgentDefinition;
   /** Returns the system prompt, decoded on each call. */
   readonly body: () => string;
@@ -44,7 +44,7 @@ export interface ReadAgent {
 
 const nothingWritten: AsWritten = { tools: null, disallowedTools: null, model: null };
 
-/** Reads one Markdown agent file. Never rejects. */
+/** Reads one Markdown agent file. The promise never rejects. */
 export async function readAgentFile(request: DefinitionFile): Promise<ReadAgent> {
   const { bytes, file, source, plugin } = request;
   const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
@@ -65,14 +65,14 @@ export interface AgentFields {
   readonly file: string;
   readonly source: DefinitionSource;
   readonly plugin?: string | undefined;
-  /** Returns the name of an agent without a `name` field. */
+  /** Returns the default name of an agent that has no `name` field. */
   readonly defaultName: (file: string) => string;
   readonly diagnostics: Diagnostic[];
   readonly body: () => string;
   readonly syntax?: FieldSyntax | undefined;
 }
 
-/** Fields that decide what the agent may do. An ambiguous value refuses the file. */
+/** Fields that decide what the agent may do. An ambiguous value in one of them prevents the file from loading. */
 const strictFields = new Set<AgentField>([
   "tools",
   "disallowedTools",
@@ -132,7 +132,10 @@ function readName(reader: AgentFieldReader, defaultName: () => string): string |
   return undefined;
 }
 
-/** Describes how a name imitates another one. The catalog finds similar names within the project. */
+/**
+ * Describes how a name imitates another one; undefined if it does not. The catalog finds similar names within the
+ * project.
+ */
 function describeDisguise(name: string): FieldProblem | undefined {
   const meant = isDisguised(name)
     ? builtInAgents().find((each) => shapeOf(each.definition.name) === shapeOf(name))
@@ -165,7 +168,10 @@ function readDescription(reader: AgentFieldReader): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Returns true also for an invalid value: a typing error must not bring back an agent that was disabled. */
+/**
+ * Returns true if the agent is disabled. An invalid value means true: a typing error must not bring back a disabled
+ * agent.
+ */
 function readDisable(reader: AgentFieldReader): boolean {
   const field = reader.get("disable");
   if (field === undefined || isEmpty(field)) return false;
@@ -187,7 +193,7 @@ function readDisable(reader: AgentFieldReader): boolean {
 
 const none: readonly string[] = [];
 
-/** Reads the fields that decide what the agent may do. An invalid value refuses the file. */
+/** Reads the fields that decide what the agent may do. An invalid value prevents the file from loading. */
 function readRights(
   reader: AgentFieldReader,
   { definition, source }: { definition: Draft; source: DefinitionSource },

@@ -4,7 +4,7 @@ import type { Field } from "./field-reader.ts";
 import { readYamlFields } from "./read-yaml.ts";
 
 export interface ReadFrontmatter {
-  /** Undefined if the file can't be loaded; the diagnostics say why. */
+  /** Fields of the frontmatter; undefined if the file can't be loaded, in which case the diagnostics say why. */
   readonly fields?: readonly Field[];
   readonly diagnostics: Diagnostic[];
   /** Returns the text after the frontmatter, decoded on each call. */
@@ -15,15 +15,15 @@ export interface FrontmatterRequest {
   readonly bytes: Uint8Array;
   readonly file: string;
   readonly isKnown: (key: string) => boolean;
-  /** True: a file without frontmatter is a text without fields. */
+  /** If true, a file without frontmatter is valid and has no fields. */
   readonly optional?: boolean | undefined;
 }
 
-/** Limits the memory for definitions, because the bytes of each file are kept. */
+/** Maximum size of a file. Limits memory use, because the bytes of each definition file are kept. */
 export const maxFileBytes = 256 * 1024;
 const maxFrontmatter = 64 * 1024;
 
-/** Reads the frontmatter of a file. Never rejects, whatever the bytes. */
+/** Reads the frontmatter of a file. The promise never rejects, whatever bytes the file contains. */
 export async function readFrontmatter(request: FrontmatterRequest): Promise<ReadFrontmatter> {
   const { bytes, file, isKnown } = request;
   if (bytes.length > maxFileBytes) return refused({ severity: "error", file, ...fileTooLarge });
@@ -55,7 +55,7 @@ interface EncodedText {
   readonly offset: number;
 }
 
-/** Falls back to Windows-1252, in which every sequence of bytes is valid. */
+/** Detects the encoding. Falls back to Windows-1252, in which every sequence of bytes is valid. */
 function detectEncoding(bytes: Uint8Array): EncodedText {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", offset: 2 };
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", offset: 2 };
@@ -66,7 +66,7 @@ function detectEncoding(bytes: Uint8Array): EncodedText {
   return { encoding: "utf-8", offset };
 }
 
-/** Returns the text with `\n` line ends. */
+/** Decodes the text and normalises line ends to `\n`. */
 function decodeText(bytes: Uint8Array, { encoding, offset }: EncodedText): string {
   return new TextDecoder(encoding).decode(bytes.subarray(offset)).replace(/\r\n?/g, "\n");
 }
@@ -119,12 +119,12 @@ function frontmatterTooLarge(size: number): Omit<Diagnostic, "severity" | "file"
 
 type SplitFrontmatter =
   | { readonly kind: "none" }
-  /** `---js` and similar, which other programs evaluate. */
+  /** Frontmatter in another language, such as `---js`, which other programs evaluate. */
   | { readonly kind: "language"; readonly language: string; readonly line: number }
   | { readonly kind: "unclosed"; readonly line: number }
   | {
       readonly kind: "found";
-      /** Without the marker lines and common indentation; ends with a newline. */
+      /** Text without the marker lines and common indentation; ends with a newline. */
       readonly source: string;
       /** Line number of the first line of `source`, starting at 1. */
       readonly line: number;
@@ -132,7 +132,10 @@ type SplitFrontmatter =
       readonly end: number;
     };
 
-/** Splits Markdown with `\n` line ends into frontmatter and body. Blank lines and HTML comments may precede it. */
+/**
+ * Splits Markdown with `\n` line ends into frontmatter and body. Blank lines and HTML comments may precede the
+ * frontmatter.
+ */
 function splitFrontmatter(text: string): SplitFrontmatter {
   const opening = findOpening(text);
   if (opening === undefined) return { kind: "none" };
@@ -189,8 +192,8 @@ interface Closing {
 }
 
 /**
- * Finds a whole line of dashes or `...`. If there is none, or only one so far below that it is a horizontal rule of the
- * body, accepts a line that begins with three dashes.
+ * Finds the end of the frontmatter: a whole line of dashes, or `...`. If there is none, or only one so far down that it
+ * is a horizontal rule of the body, accepts a line that begins with three dashes.
  */
 function findClosing(text: string, opening: Opening): Closing | undefined {
   const closing = findClosingLine(text, opening);
@@ -227,7 +230,7 @@ function skipBlankLines(text: string, start: number): number {
   }
 }
 
-/** Removes the indentation of the first line with content from all lines. */
+/** Removes the indentation of the first non-blank line from all lines. */
 function dedent(source: string): string {
   const lines = source.split("\n");
   const filled = lines.filter((line) => line.trim() !== "");

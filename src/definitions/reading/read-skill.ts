@@ -8,18 +8,18 @@ import { readFrontmatter } from "./read-frontmatter.ts";
 import { hasControls, readToolList } from "./tool-list.ts";
 
 export interface ReadSkill {
-  /** Undefined if the skill was not loaded; a diagnostic says why. */
+  /** The skill; undefined if it was not loaded, in which case a diagnostic says why. */
   readonly definition?: SkillDefinition;
   readonly body: () => string;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 interface SkillFile extends DefinitionFile {
-  /** Name of a command, which needs no fields. Absent: the file is a SKILL.md. */
+  /** Name of a command, which needs no fields; undefined if the file is a SKILL.md. */
   readonly command?: string | undefined;
 }
 
-/** Reads one SKILL.md, or the file of a command. Never rejects. */
+/** Reads one SKILL.md, or the file of a command. The promise never rejects. */
 export async function readSkillFile(request: SkillFile): Promise<ReadSkill> {
   const { bytes, file, source, plugin, command } = request;
   const isCommand = command !== undefined;
@@ -51,7 +51,7 @@ export async function readSkillFile(request: SkillFile): Promise<ReadSkill> {
   return { definition, body, diagnostics };
 }
 
-/** Returns the first line with text, without the marks of a heading. */
+/** Returns the first line with text, without heading marks. */
 function firstLine(text: string): string | undefined {
   return /^[\s#]*(\S.*)$/m.exec(text)?.[1]?.trim();
 }
@@ -72,7 +72,7 @@ const noDescription = {
   fix: 'Add a line "description: what it does; use it when ...".',
 } as const;
 
-/** Accepts names separated by spaces, as in the open format. */
+/** Reads the allowed tools, which may also be separated by spaces, as in the open skill format. */
 function readAllowedTools(reader: FieldReader<SkillField>): readonly string[] | undefined {
   const field = reader.get("allowedTools");
   if (field === undefined) return undefined;
@@ -105,7 +105,7 @@ function readDisableInvocation(reader: FieldReader<SkillField>): boolean {
   return value ?? true;
 }
 
-/** Reads which agent the skill runs as. Only `context: fork` asks for one. */
+/** Reads which agent the skill runs as. Only skills with `context: fork` run as an agent. */
 function readFork(reader: FieldReader<SkillField>): SkillFork | undefined {
   const context = reader.get("context")?.value;
   if (typeof context !== "string" || context.trim().toLowerCase() !== "fork") return undefined;
@@ -127,7 +127,7 @@ const unused = [
 
 const usedByForks: ReadonlySet<SkillField> = new Set(["context", "agent", "model"]);
 
-/** Reports fields that have no effect here, because a skill is text for the agent that loads it or that it runs as. */
+/** Reports fields that have no effect, because a skill is text for the agent that loads it or that it runs as. */
 function reportUnused(reader: FieldReader<SkillField>, fork: SkillFork | undefined): void {
   const why =
     fork === undefined
@@ -159,7 +159,7 @@ const keptByName = [
   "shell",
 ] as const satisfies readonly SkillField[];
 
-/** Keeps the fields of the format that `SkillDefinition` has no property for. */
+/** Returns the fields of the skill format that `SkillDefinition` has no property for. */
 function collectExtra(reader: FieldReader<SkillField>): JsonObject | undefined {
   const kept = keptByName.flatMap((name) => {
     const field = reader.get(name);

@@ -4,20 +4,20 @@ import type { Field } from "./field-reader.ts";
 
 export interface YamlRequest {
   readonly source: string;
-  /** Line number of the source in the file, starting at 1. */
+  /** Line number in the file at which the source begins, starting at 1. */
   readonly firstLine: number;
   readonly file: string;
-  /** Returns true for fields of the format. Only those end a text of several lines. */
+  /** Returns true for fields of the format. Only these fields end a multi-line text. */
   readonly isKnown: (key: string) => boolean;
 }
 
 export interface ReadYaml {
-  /** Undefined if the source can't be read; the diagnostics say why. */
+  /** The fields; undefined if the source can't be read, in which case the diagnostics say why. */
   readonly fields?: readonly Field[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads the fields of a frontmatter as YAML, or line by line if it is not valid YAML. */
+/** Reads the fields of a frontmatter as YAML, or line by line if the frontmatter is not valid YAML. */
 export async function readYamlFields({ source, firstLine, file, isKnown }: YamlRequest): Promise<ReadYaml> {
   const readYaml = await loadYamlReader();
   const strict = readYaml(source, firstLine);
@@ -40,14 +40,14 @@ const yamlFix = 'Put the value in double quotes, or write it below the key after
 
 type StrictYaml =
   | { readonly kind: "fields"; readonly fields: readonly Field[] }
-  /** Not YAML, or not a mapping. The tolerant reader may still find the fields. */
+  /** The source is not YAML, or not a mapping. The tolerant reader may still find the fields. */
   | { readonly kind: "broken"; readonly line: number; readonly message: string }
-  /** Exceeds a limit on aliases or nesting. No other reader is tried. */
+  /** The source exceeds a limit on aliases or nesting. The tolerant reader is not tried. */
   | { readonly kind: "hostile"; readonly line: number; readonly message: string };
 
 type YamlReader = (source: string, firstLine: number) => StrictYaml;
 
-/** Loads the `yaml` package on first use: a run without definition files does not need it. */
+/** Loads the `yaml` package on first use, because a run without definition files does not need it. */
 async function loadYamlReader(): Promise<YamlReader> {
   loading ??= import("yaml").then((yaml) => (source, firstLine) => readStrictYaml(yaml, { source, firstLine }));
   return loading;
@@ -69,7 +69,7 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
       uniqueKeys: true,
       logLevel: "silent",
     });
-    // For `yaml` an unknown tag is only a warning, but it would be missing from the text.
+    // For `yaml`, an unknown tag is only a warning, but the tag would be missing from the text.
     const problem = document.errors[0] ?? document.warnings[0];
     if (problem !== undefined)
       return { kind: "broken", line: lineOf(problem.pos[0]), message: describeProblem(problem) };
@@ -107,7 +107,7 @@ function toField(yaml: typeof Yaml, { pair, values, source, lineOf }: PairContex
   };
 }
 
-/** Converts maps to objects in which `__proto__` is a key like any other. */
+/** Converts maps to plain objects in which `__proto__` is an ordinary key. */
 function toPlain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toPlain);
   if (!(value instanceof Map)) return typeof value === "bigint" ? Number(value) : value;
@@ -137,7 +137,8 @@ interface TolerantOptions extends Pick<YamlRequest, "firstLine" | "isKnown"> {
 
 /**
  * Reads frontmatter that is not valid YAML but clear to a person: colons in unquoted text, examples at the left edge,
- * `tools: *`. Splits it at lines that start with a key. Each piece is parsed as YAML on its own, or kept as text.
+ * `tools: *`. Splits the source at lines that start with a key. Each piece is parsed as YAML separately, or kept as
+ * text.
  */
 function readTolerantYaml(source: string, options: TolerantOptions): Field[] {
   const fields: Field[] = [];
@@ -190,7 +191,10 @@ interface FieldStart {
   readonly isKnown: (key: string) => boolean;
 }
 
-/** A capitalised key is prose (`Context:`), and an unknown key starts a field only outside of a text of several lines. */
+/**
+ * Returns true if a key starts a new field. A capitalised key is prose (`Context:`), and an unknown key starts a field
+ * only outside of a multi-line text.
+ */
 function startsField({ key, open, isKnown }: FieldStart): boolean {
   if (/^[A-Z]/.test(key)) return false;
   if (isKnown(key) || open === undefined) return true;

@@ -1,16 +1,19 @@
 import type { Field } from "./field-reader.ts";
 
-/** The value of a field like `tools`. */
+/** The value of a field such as `tools`. */
 export interface ToolList {
   /** Names as written, including `*`. */
   readonly listed: readonly string[];
   /** Names that a map sets to false: `{write: false}`. */
   readonly excluded: readonly string[];
-  /** The map only excludes tools, so all others are inherited. */
+  /** True if the map only excludes tools, so that all others are inherited. */
   readonly inheritsRest: boolean;
 }
 
-/** Reads comma-separated text, a list, a JSON array in a text, or a map from name to boolean. Undefined if invalid. */
+/**
+ * Reads comma-separated text, a list, a JSON array in a string, or a map from name to boolean. Returns undefined if
+ * invalid.
+ */
 export function readToolList(field: Field): ToolList | undefined {
   const { value } = field;
   if (value === null || value === undefined) return { listed: [], excluded: [], inheritsRest: false };
@@ -36,7 +39,10 @@ function readString(text: string): ToolList | undefined {
   return asList(splitList(trimmed));
 }
 
-/** Splits at commas and line ends outside of parentheses: `Bash(git diff, git log)` is one item. Undefined if unbalanced. */
+/**
+ * Splits at commas and line ends outside of parentheses: `Bash(git diff, git log)` is one item. Returns undefined if
+ * parentheses are unbalanced.
+ */
 export function splitList(text: string): string[] | undefined {
   const pieces = splitOutside(text);
   if (pieces === undefined) return undefined;
@@ -88,7 +94,7 @@ function readItems(items: readonly unknown[]): ToolList | undefined {
   return asList(listed);
 }
 
-/** Reads the source of a list: for YAML, `- Bash(git: *)` is a mapping, but its author means a tool. */
+/** Reads the source text of a list. In YAML, `- Bash(git: *)` is a mapping, but its author means a tool. */
 function readRawItems(raw: string | undefined): ToolList | undefined {
   const listed: string[] = [];
   for (const line of (raw ?? "").split("\n")) {
@@ -116,5 +122,5 @@ export function hasControls(text: string): boolean {
   return controls.test(text);
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched
 const controls = /[\u0000-\u001f\u007f-\u009f]/;

@@ -3,7 +3,7 @@ import { isKnownTool, toolNames } from "../../protocol/index.ts";
 import type { AgentField } from "./field-names.ts";
 import type { AgentFieldReader } from "./field-reader.ts";
 
-/** Warns of entries such as `Baash` or `Baash(ls)`, which name no tool and therefore have no effect. */
+/** Warns about entries such as `Baash` or `Baash(ls)`, which name no existing tool and therefore have no effect. */
 export function warnOfUnknownTools(reader: AgentFieldReader, name: AgentField, entries: readonly string[]): void {
   const field = reader.get(name);
   if (field === undefined) return;

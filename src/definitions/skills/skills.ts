@@ -12,7 +12,10 @@ import type { LoadedSkill, Snapshot, SnapshotOptions, SnapshotPlugin } from "../
 
 const readLimit = 1024 * 1024 + 1;
 
-/** Loads the skills of all sources. The first of a name wins: higher sources first, `.agents/skills` before `.claude/skills`. */
+/**
+ * Loads the skills of all sources. The first skill of a name wins: higher sources come first, and `.agents/skills`
+ * before `.claude/skills`.
+ */
 export async function loadSkills(
   options: SnapshotOptions,
   { levels, previous }: { levels: ProjectLevels; previous: Snapshot | undefined },
@@ -41,7 +44,7 @@ interface SkillFiles {
   readonly plugin: string | undefined;
   readonly files: readonly ListedFile[];
   readonly problems: readonly Diagnostic[];
-  /** Set for commands: returns the name by the path of the file. */
+  /** Returns the name of a command from the path of its file. Set only for commands. */
   readonly commandName?: ((file: string) => string) | undefined;
 }
 
@@ -68,7 +71,7 @@ function filesOfPlugin({ name: plugin, root, skillFiles, commandFiles }: Snapsho
     return { source: "plugin", plugin, files, problems: [] };
   };
   const commands = join(root, "commands") + sep;
-  // `commands/git/commit.md` is `git:commit`.
+  // The name of `commands/git/commit.md` is `git:commit`.
   const commandName = (file: string): string => {
     const path = file.startsWith(commands) ? file.slice(commands.length) : basename(file);
     return path.replace(/\.md$/, "").replaceAll(sep, ":");
@@ -121,7 +124,7 @@ export type SkillLoad =
     }
   | { readonly ok: false; readonly message: string };
 
-/** Returns undefined if there is no skill that a model may load. */
+/** Creates the skill catalog. Returns undefined if there is no skill that a model may load. */
 export function createSkillCatalog(skills: readonly LoadedSkill[]): SkillCatalog | undefined {
   const entries = skills.map(({ definition }) => definition).filter(({ modelInvocable }) => modelInvocable);
   if (entries.length === 0) return undefined;
@@ -160,7 +163,7 @@ export function findSkill(skills: readonly LoadedSkill[], name: string): LoadedS
   return other ? undefined : only;
 }
 
-/** Finds the skills that a definition names, each once, and reports the missing ones. */
+/** Finds the skills that a definition names, each only once, and reports missing ones. */
 export function findSkills(
   skills: readonly LoadedSkill[],
   names: readonly string[],
@@ -192,7 +195,7 @@ function missing(name: string, { file, skills }: { file: string; skills: readonl
 }
 
 const maxCharacters = 1_536;
-/** Limit in tokens. A description of full length fits in any script. */
+/** Limits in tokens. A description of maximum length fits in any script. */
 const maxPerLine = 2_000;
 const maxTotal = 4_000;
 

@@ -9,7 +9,7 @@ interface Read<Entry> {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Keeps the last version that loaded if the file exists but does not load now. */
+/** Keeps the last version that loaded if the file still exists but no longer loads. */
 export function keepLastGood<Entry extends Loaded>(
   read: Read<Entry>,
   { file, known }: { file: string; known: readonly Entry[] | undefined },

@@ -6,17 +6,17 @@ import { realPath, statOf } from "./project-levels.ts";
 
 export interface ListRequest {
   readonly directory: string;
-  /** Real path that files must be within: the project, the user's home, the plugin. */
+  /** Real path that must contain the files: the project, the user's home, or the plugin. */
   readonly scope: string;
   readonly wanted: (name: string) => boolean;
-  /** Skips the subfolders of a directory that contains a wanted file. */
+  /** If true, skips the subfolders of a directory that contains a wanted file. */
   readonly stopAtFound?: boolean | undefined;
 }
 
 export interface ListedFile {
   /** Path as listed in the directory. */
   readonly file: string;
-  /** Path to open. Differs from `file` only for links. */
+  /** Path to open. Differs from `file` only for symlinks. */
   readonly target: string;
 }
 
@@ -29,7 +29,10 @@ export interface FileList {
 const maxDepth = 8;
 const maxFiles = 5_000;
 
-/** Lists the wanted files of a directory and its subfolders, sorted by path. Skips dot files, which editors leave behind. */
+/**
+ * Lists the wanted files of a directory and its subfolders, sorted by path. Skips dot files, such as those that editors
+ * leave behind.
+ */
 export function listFiles(request: ListRequest): FileList {
   const files: ListedFile[] = [];
   const diagnostics: Diagnostic[] = [];
@@ -75,7 +78,7 @@ export function listFiles(request: ListRequest): FileList {
     visit(folder, depth);
   }
 
-  /** Follows a linked folder only once, so that a loop of links ends. */
+  /** Returns the kind of a symlink's target. Follows each linked folder only once, so that a cycle of symlinks ends. */
   function linkKind(path: string): "file" | "folder" | "refused" {
     const link = followLink(path, request.scope);
     if ("problem" in link) {
@@ -91,7 +94,7 @@ export function listFiles(request: ListRequest): FileList {
 
 type FollowedLink = { readonly target: string; readonly isFolder: boolean } | { readonly problem: Diagnostic };
 
-/** Resolves a link that stays within the scope (a real path). */
+/** Resolves a symlink, provided that its target is within the scope (a real path). */
 export function followLink(path: string, scope: string): FollowedLink {
   const target = realPath(path);
   if (target === path) return { problem: dangling(path) };
@@ -112,7 +115,7 @@ function entriesOf(directory: string, diagnostics: Diagnostic[]): Dirent[] | und
   }
 }
 
-/** Returns undefined if the directory does not exist, which is not an error. */
+/** Describes why a directory can't be listed; undefined if it does not exist, which is not an error. */
 function describeFault(directory: string, error: unknown): Diagnostic | undefined {
   const code = errorCode(error);
   if ((code === "ENOENT" || code === "ENOTDIR") && !isThere(directory)) return undefined;

@@ -15,7 +15,7 @@ export interface LoadedAgents {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** One byte more than allowed, so that the reader can report a file that is too large. */
+/** Number of bytes to read: one more than allowed, so that a file that is too large can be reported. */
 const readLimit = maxFileBytes + 1;
 
 /** Loads the agents of every source except the built-in ones, in the order they were found. */
@@ -28,7 +28,7 @@ export async function loadAgents(
   const found = findFiles(options, levels);
   diagnostics.push(...found.flatMap((each) => each.diagnostics));
   const files = found.flatMap((each) => each.files.map((file) => ({ file, found: each })));
-  // All files are listed and read before the first await, so that a snapshot shows one point in time.
+  // List and read all files before the first await, so that a snapshot shows a single point in time.
   const reads = await Promise.all(files.map((each) => readAgent(each.file, each.found)));
   for (const [index, { file }] of files.entries()) {
     const kept = keepLastGood(reads[index]!, { file: file.file, known: previous?.agents });
@@ -72,7 +72,7 @@ function filesOfPlugin({ name, agentFiles }: SnapshotPlugin): FoundFiles {
 const nearestFile: Place = { distance: 0, form: "file", directory: 0 };
 
 interface AgentDirectories {
-  /** The home directory or a level of the project. */
+  /** The home directory, or one of the project's directories. */
   readonly directory: string;
   readonly scope: string;
   readonly source: "user" | "project";
@@ -80,7 +80,7 @@ interface AgentDirectories {
   readonly directories: "first" | "merge";
 }
 
-/** Finds the files of `.agents/agents` and `.claude/agents`. */
+/** Finds the agent files in `.agents/agents` and `.claude/agents`. */
 function filesBelow({ directory: base, scope, source, distance, directories }: AgentDirectories): FoundFiles[] {
   const found: FoundFiles[] = [];
   let chosen: string | undefined;
@@ -143,7 +143,7 @@ interface FileContent {
   readonly body: () => string;
 }
 
-/** An agent from a file. Its version is computed on demand, because the bytes are kept for the body anyway. */
+/** An agent from a file. The version is computed on demand, because the bytes are kept for the body anyway. */
 class FileAgent implements LoadedAgent {
   readonly definition: AgentDefinition;
   readonly place: Place;
@@ -183,7 +183,7 @@ interface GivenAgents {
   readonly place: Place;
 }
 
-/** Returns the agents of `--agents` and of settings files. Settings of an untrusted project are ignored. */
+/** Returns the agents from `--agents` and from settings files. Settings of an untrusted project are ignored. */
 function givenAgents({ flags, settings, trusted }: SnapshotOptions): GivenAgents[] {
   const given: GivenAgents[] = [];
   for (const { source, file, agents, lines } of settings?.agents ?? []) {

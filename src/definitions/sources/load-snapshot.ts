@@ -7,8 +7,8 @@ import { versionOf } from "./read-bounded.ts";
 import type { Snapshot, SnapshotOptions } from "./snapshot.ts";
 
 /**
- * Loads everything from disk. With `previous`, a file that no longer loads keeps its last good version, because editors
- * leave files half-written for a moment. Never rejects because of the content of files.
+ * Loads all definitions from disk. With `previous`, a file that no longer loads keeps its last good version, because
+ * editors leave files half-written for a moment. Never rejects because of the content of files.
  */
 export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot): Promise<Snapshot> {
   const options = { ...request, home: ownDirectory(request.home), stateHome: ownDirectory(request.stateHome) };

@@ -3,11 +3,11 @@ import { dirname, isAbsolute, join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 
 export interface ProjectLevels {
-  /** The git root, or the highest directory below home, or the working directory. */
+  /** The git root, or the highest project directory below home, or the working directory. */
   readonly root: string;
   /** Directories from the working directory up to the root. */
   readonly nearestFirst: readonly string[];
-  /** The root of the whole project if only `root` is trusted. The rest is not opened. */
+  /** The root of the whole project if only `root` is trusted. Directories above `root` are not read. */
   readonly untrustedRoot?: string | undefined;
 }
 
@@ -19,9 +19,9 @@ export interface LevelsOptions {
 }
 
 /**
- * Returns the directories of the project. Outside a git repository and outside home that is only `cwd`. A directory above
- * it counts only if it has the same owner and is not world-writable: anyone can put a `.git` and definitions into /tmp.
- * Home is the user's scope, never a project's.
+ * Returns the directories of the project. Outside a git repository and outside home, that is only `cwd`. A directory
+ * above `cwd` is included only if it has the same owner and is not world-writable: anyone can put a `.git` and
+ * definitions into /tmp. The home directory is the user's scope and never part of a project.
  */
 export function projectLevels({ cwd, home }: Pick<LevelsOptions, "cwd" | "home">): ProjectLevels {
   const start = realPath(cwd);
@@ -38,7 +38,7 @@ export function projectLevels({ cwd, home }: Pick<LevelsOptions, "cwd" | "home">
   return { root: start, nearestFirst: [start] };
 }
 
-/** Returns the trusted levels; all of them without a `trustedRoot`. */
+/** Returns the trusted directories of the project, or all of them if `trustedRoot` is undefined. */
 export function trustedProjectLevels({ trustedRoot, ...options }: LevelsOptions): ProjectLevels {
   const levels = projectLevels(options);
   const top = realPath(trustedRoot ?? levels.root);
@@ -55,7 +55,10 @@ function isOwn(directory: string, owner: number | undefined): boolean {
   return stats !== undefined && stats.uid === owner && (stats.mode & worldWritable) === 0;
 }
 
-/** Returns undefined also if access is denied or links form a loop, because nothing can be read there either. */
+/**
+ * Returns the stats of a path. Undefined if it does not exist, access is denied or symlinks form a cycle, because
+ * nothing can be read there in any case.
+ */
 export function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);
@@ -74,8 +77,8 @@ export function realPath(path: string): string {
 }
 
 /**
- * Replaces an empty or relative user directory by a path that can't exist, below a file. Otherwise it would be resolved in
- * the project, and files of an untrusted project would count as the user's own.
+ * Replaces an empty or relative user directory with a path that can't exist, below a file. Otherwise the directory
+ * would be resolved in the project, and files of an untrusted project would be treated as the user's own.
  */
 export function ownDirectory(path: string): string {
   return isAbsolute(path) ? path : join(process.execPath, "nowhere");

@@ -9,8 +9,8 @@ export type BoundedRead =
 const flags = constants.O_RDONLY | constants.O_NONBLOCK | (constants.O_NOFOLLOW ?? 0);
 
 /**
- * Returns at most `limit` bytes of a regular file: a pipe in a definitions directory must not block the start. The caller
- * resolves and checks links first. Never throws.
+ * Returns at most `limit` bytes of a regular file. Other files are refused: a pipe in a definitions directory must not
+ * block the start. The caller must resolve and check symlinks first. Never throws.
  */
 export function readBounded(file: string, limit: number): BoundedRead {
   let descriptor: number | undefined;
@@ -33,7 +33,7 @@ export function readBounded(file: string, limit: number): BoundedRead {
   }
 }
 
-/** Returns a hash that identifies this content. */
+/** Returns a hash that identifies the content. */
 export function versionOf(bytes: Uint8Array | string): string {
   return hash("sha256", bytes, "hex").slice(0, 32);
 }

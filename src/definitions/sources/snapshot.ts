@@ -16,26 +16,26 @@ export interface LoadedSkill {
   body(): string;
 }
 
-/** Everything that a session loads from the files of the project and the user. Plain data. */
+/** All definitions that a session loads from the files of the project and the user. Plain data. */
 export interface Snapshot {
   /** All agents that loaded, including overridden ones. `createCatalog` chooses between them. */
   readonly agents: readonly LoadedAgent[];
-  /** One skill for each name. */
+  /** Skills, one per name. */
   readonly skills: readonly LoadedSkill[];
   readonly contextFiles: readonly ContextFile[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Descriptions of what was not read because the workspace is not trusted. */
+  /** Descriptions of files that were not read because the workspace is not trusted. */
   readonly off: readonly string[];
-  /** Hash of everything in effect. Snapshots with the same hash give the same session. */
+  /** Hash of all definitions in effect. Snapshots with the same hash give the same session. */
   readonly hash: string;
 }
 
-/** The value of a settings file's key `agents`. */
+/** The value of the key `agents` in a settings file. */
 export interface SettingsAgents {
   readonly source: Exclude<DefinitionSource, "built-in" | "plugin">;
   readonly file: string;
   readonly agents: unknown;
-  /** Lines of the agents in the file. */
+  /** Line number of each agent in the file, by agent name. */
   readonly lines?: Readonly<Record<string, number>> | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface SnapshotOptions {
   readonly home: string;
   /** The state directory, with settings and sessions. */
   readonly stateHome: string;
-  /** If false, nothing of the project is read. */
+  /** If false, no files of the project are read. */
   readonly trusted: boolean;
   /** Limits trust to this directory of the project. Defaults to the whole project. */
   readonly trustedRoot?: string | undefined;
@@ -62,9 +62,9 @@ export interface SnapshotOptions {
   readonly flags?: { readonly agents?: unknown } | undefined;
   readonly settings?: {
     readonly agents?: readonly SettingsAgents[];
-    /** `first`: `.agents/agents` hides `.claude/agents` of the same directory. */
+    /** With `first`, `.agents/agents` hides `.claude/agents` of the same directory. */
     readonly directories?: "first" | "merge";
   };
-  /** Directory with the `agents/` and `skills/` of the machine's administrator. */
+  /** Directory with the `agents/` and `skills/` folders of the machine's administrator. */
   readonly managedDirectory?: string | undefined;
 }

@@ -8,9 +8,9 @@ import { ownDirectory, realPath, trustedProjectLevels } from "../sources/project
 import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
 
 export interface WatchOptions extends SnapshotOptions {
-  /** Snapshot that the session has already loaded. Defaults to loading a new one. */
+  /** Snapshot that the session has already loaded. If undefined, a new one is loaded. */
   readonly initial?: Snapshot | undefined;
-  /** Called if the system can't watch files. The snapshot stays as it is until the next change is seen. */
+  /** Called if the system can't watch files. The snapshot does not change until a later change is detected. */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface SnapshotWatch {
 
 const quietMs = 25;
 const longestWaitMs = 100;
-/** Delay of a final check after a burst: chokidar does not report a second change of one file within 50 ms. */
+/** Delay of a final check after a burst of changes: chokidar does not report a second change of a file within 50 ms. */
 const settleMs = 100;
 
 /**
- * Calls `onChange` with each new snapshot. A broken file keeps its last good version. Values of the options (settings,
+ * Calls `onChange` with each new snapshot. A broken file keeps its last good version. Values in the options (settings,
  * flags, plugin files) are not watched: start a new watch when they change.
  */
 export async function watchSnapshot(
@@ -72,7 +72,7 @@ export async function watchSnapshot(
     void check();
   }
 
-  /** Never rejects. */
+  /** Loads a new snapshot, unless that is already in progress. Never rejects. */
   function check(): Promise<void> {
     reading ??= refresh()
       .catch((error) => onProblem(describeError(error)))
@@ -105,10 +105,10 @@ async function startWatching(paths: string[], { isWanted, onProblem }: WatcherOp
   const watcher = watch(paths, {
     ignored: (path, stats) => !isWanted(path, stats?.isFile() ?? false),
     ignoreInitial: true,
-    // The targets of allowed links are watched by themselves.
+    // The targets of allowed symlinks are watched separately.
     followSymlinks: false,
     ignorePermissionErrors: true,
-    // Would delay removals by 100 ms. Replaced files are recognised by reading them.
+    // `atomic` would delay removals by 100 ms. Replaced files are recognised by reading them.
     atomic: false,
   });
   watcher.on("error", (error) => onProblem(describeError(error)));
@@ -124,7 +124,9 @@ interface WatchList {
   follow(snapshot: Snapshot): string[];
 }
 
-/** Lists what a snapshot is read from, so that nothing else of a large project or home is watched. */
+/**
+ * Lists the paths that a snapshot is read from, so that nothing else in a large project or home directory is watched.
+ */
 export function createWatchList(options: SnapshotOptions, snapshot: Snapshot): WatchList {
   const bases = watchedDirectories(options);
   const named = bases.flatMap(({ trees: below }) => below);
@@ -144,7 +146,7 @@ export function createWatchList(options: SnapshotOptions, snapshot: Snapshot): W
 }
 
 interface WatchedDirectory {
-  /** Existing directory. */
+  /** Directory that exists. */
   readonly base: string;
   readonly trees: readonly string[];
   readonly files: readonly string[];
@@ -176,7 +178,9 @@ function treesOf(base: string): string[] {
   return [".agents", ".claude"].flatMap((outer) => folders.map((folder) => join(base, outer, folder)));
 }
 
-/** Returns files outside of the watched trees and adds them to `files`, so that they are wanted from now on. */
+/**
+ * Returns files outside of the watched trees and adds them to `files`, so that changes to them are noticed from now on.
+ */
 function linkedFiles(
   { agents, skills, contextFiles }: Snapshot,
   { trees, files }: { trees: readonly string[]; files: Set<string> },
