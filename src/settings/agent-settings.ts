@@ -4,17 +4,20 @@ import type { SettingsLayer } from "./merge-settings.ts";
 
 /** The settings key `agents`: definitions by name, agents that are switched off, and options for all agents. */
 export interface AgentSettings {
-  /** Definitions of each file, lowest first. Of files with the same source only the highest defines a name. */
+  /**
+   * Definitions of each file, lowest scope first. If several files have the same source, only the highest defines a
+   * name.
+   */
   readonly definitions: readonly {
     readonly source: "user" | "project" | "flag" | "policy";
-    /** Absent if the embedding program supplied the definitions. */
+    /** Path of the settings file; undefined if the embedding program supplied the definitions. */
     readonly file?: string | undefined;
     readonly agents: Readonly<Record<string, unknown>>;
-    /** Lines of the agents in the file. */
+    /** Line number of each agent in the file, by agent name. */
     readonly lines?: Readonly<Record<string, number>> | undefined;
   }[];
   readonly directories: "first" | "merge";
-  /** Agents of plugins, as `plugin:name`, that may replace the built-in agent of the same name. */
+  /** Plugin agents, as `plugin:name`, that may replace the built-in agent of the same name. */
   readonly replaceBuiltIns: readonly string[];
   /** Agents with the value `false`, as in `"Explore": false`, unless a higher layer defines them. */
   readonly switchedOff: readonly { readonly name: string; readonly file?: string | undefined }[];
@@ -51,8 +54,8 @@ export function agentSettings(layers: readonly SettingsLayer[]): AgentSettings {
 }
 
 /**
- * Returns a message for each invalid entry, naming its key. Options for all agents are never objects and definitions always
- * are, so an agent may have any name.
+ * Returns a message for each invalid entry, naming its key. Definitions are always objects and options for all agents
+ * never are, so an agent may have any name.
  */
 export function agentProblems(value: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(value).flatMap(([name, each]) => {

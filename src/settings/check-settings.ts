@@ -3,22 +3,25 @@ import { forkChoices, type JsonSchema, permissionModes } from "../protocol/index
 import { agentProblems } from "./agent-settings.ts";
 
 export interface SettingsCheck {
-  /** Messages that name the key. */
+  /** Messages, each of which names the key. */
   readonly problems: readonly string[];
-  /** The same messages, each with the keys that lead to the value, from the top. */
+  /** The same messages, each with the path of keys that leads to the value, starting at the top. */
   readonly wrong: readonly { readonly path: readonly string[]; readonly message: string }[];
-  /** Unknown keys. They are kept and reported. */
+  /** Unknown keys, which are kept and reported. */
   readonly unknown: readonly UnknownKey[];
 }
 
 export interface UnknownKey {
-  /** The key itself, after the keys that lead to it. */
+  /** Path of keys that leads to the unknown key, including the key itself. */
   readonly path: readonly string[];
-  /** Known key that was probably meant. */
+  /** Known key that the user probably meant. */
   readonly meant?: string | undefined;
 }
 
-/** Checks that a value has the shape of `Settings`. Invalid values are problems: guessing could loosen a rule. */
+/**
+ * Checks that a value has the shape of `Settings`. Invalid values are reported, never guessed: a guess could loosen a
+ * rule.
+ */
 export function checkSettings(value: unknown): SettingsCheck {
   if (!isRecord(value)) {
     const message = "settings must be an object: { … }";
@@ -47,13 +50,15 @@ function unknownKeys(value: Record<string, unknown>, schema: JsonSchema, path: r
     const here = [...path, key];
     if (property !== undefined) return isRecord(each) ? unknownKeys(each, property, here) : [];
     const [guess] = nearest(key, Object.keys(known));
-    // A key of another program that only contains a known one is not a typing error.
+    // A key of another program that merely contains a known key is not a typing error.
     const isClose = guess !== undefined && Math.abs(guess.length - key.length) <= 2;
     return [{ path: here, meant: isClose ? [...path, guess].join(".") : undefined }];
   });
 }
 
-/** Returns the properties of an object whose unknown keys have no effect; undefined if it may have any key. */
+/**
+ * Returns the properties of an object in which unknown keys have no effect; undefined if the object may have any key.
+ */
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> | undefined {
   const form =
     (schema["anyOf"] as readonly JsonSchema[] | undefined)?.find((each) => each["type"] === "object") ?? schema;
@@ -97,7 +102,7 @@ const budget: JsonSchema = {
     spawns: { type: "integer", minimum: 0 },
     concurrent: count,
   },
-  // A misspelt limit would have no effect.
+  // Report unknown keys, because a misspelt limit would have no effect.
   additionalProperties: false,
 };
 

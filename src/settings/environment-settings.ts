@@ -1,6 +1,8 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads settings from environment variables. Those of Claude Code are read too; those of Retinue win. */
+/**
+ * Reads settings from environment variables. Variables of Claude Code are read too; those of Retinue take precedence.
+ */
 export function environmentSettings(environment: Environment): {
   readonly values: Readonly<Record<string, unknown>>;
   readonly notices: readonly string[];
@@ -20,7 +22,7 @@ function isOn(environment: Environment, name: string): boolean {
   return isSet(environment[`RETINUE_${name}`] ?? environment[`CLAUDE_CODE_${name}`]);
 }
 
-/** Whether the environment forbids running agents in the background. */
+/** Returns true if the environment forbids running agents in the background. */
 export function isBackgroundOff(environment: Environment): boolean {
   const names = ["RETINUE_DISABLE_BACKGROUND", "DISABLE_BACKGROUND_TASKS"];
   return isOn(environment, "DISABLE_BACKGROUND_TASKS") || names.some((name) => isSet(environment[name]));

@@ -24,7 +24,10 @@ export function rulesOf({ permissions }: Record<string, unknown>, { scope, path:
   );
 }
 
-/** Returns the line of the last of these keys or strings that occurs in the text, each searched after the one before. */
+/**
+ * Returns the line of the last key or string of `path` that occurs in the text. Each is searched after the previous
+ * one.
+ */
 export function lineOf(text: string, path: readonly string[]): number {
   let position = 0;
   for (const key of path) position = Math.max(position, text.indexOf(JSON.stringify(key), position));
@@ -45,7 +48,10 @@ export function mapRules(
   return { ...value, permissions: Object.fromEntries(lists) };
 }
 
-/** Turns `{"tool": "Task", "args": "Explore"}` into the rule `Task(Explore)`. Other values are returned unchanged, to be checked. */
+/**
+ * Turns `{"tool": "Task", "args": "Explore"}` into the rule `Task(Explore)`. Other values are returned unchanged, to be
+ * checked later.
+ */
 export function ruleText(entry: unknown): unknown {
   if (!isRecord(entry)) return entry;
   const { tool, args, ...rest } = entry;
@@ -60,7 +66,10 @@ export interface CompactRules {
   readonly problems: readonly string[];
 }
 
-/** Reads a mapping of tools to actions, or of tools to globs to actions. Keeps the order: the last match wins. */
+/**
+ * Reads a mapping from tools to actions, or from tools to globs to actions. Keeps the order, because the last match
+ * wins.
+ */
 export function compactRules(value: unknown): CompactRules {
   const rules: CompactRule[] = [];
   const problems: string[] = [];
@@ -84,12 +93,12 @@ export function compactRules(value: unknown): CompactRules {
 
 const expected = 'must be "allow", "ask" or "deny", or a mapping of patterns to these';
 
-/** Turns a compact line into a rule. */
+/** Converts a line of a compact file to rules. */
 export function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompactRule): readonly Rule[] {
   const isWhole = pattern === undefined || pattern === "*" || pattern === "**";
-  // Allows every tool to be used, which needs no rule.
+  // This line makes every tool available, which needs no rule.
   if (tool === "*" && isWhole && effect === "allow") return [];
-  // A pattern for all tools is about files.
+  // A pattern for all tools refers to files.
   const names = tool === "*" && !isWhole ? ["Read", "Edit"] : [canonicalToolName(tool)];
   return names.map((name) => ({
     text: isWhole ? name : `${name}(${pattern})`,
@@ -106,7 +115,9 @@ export interface Anchor {
   readonly directory: string;
 }
 
-/** Rewrites a rule from a directory above the workspace for use in the workspace: makes a relative path absolute. */
+/**
+ * Rewrites a rule from a directory above the workspace for use in the workspace, by making a relative path absolute.
+ */
 export function anchorRule(text: string, { effect, directory }: Anchor): string {
   const [, tool = "", pattern = ""] = /^\s*([^()]+?)\s*\((.*)\)\s*$/s.exec(text) ?? [];
   if (!pathTools.has(canonicalToolName(tool)) || /^(?:\/\/|~|!)/.test(pattern.trim())) return text;

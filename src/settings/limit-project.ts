@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isRecord } from "../lib/index.ts";
 
-/** A part of a project's files that is in force only as long as it is what the user approved. */
+/** A part of a project's files that takes effect only as long as it is identical to what the user approved. */
 export interface Approval {
   readonly kind: string;
   /** Path of the file relative to the project, or the name of a server. */
@@ -9,10 +9,10 @@ export interface Approval {
   readonly hash: string;
 }
 
-/** Whether the user trusts a project, and what they approved of its files. */
+/** Whether the user trusts a project, and which parts of its files they approved. */
 export interface ProjectTrust {
   readonly trusted: boolean;
-  /** Absent: the current content is approved. */
+  /** Returns the approved hash of a part. If absent, the current content is approved. */
   readonly approvedHash?: ((kind: string, name: string) => string | undefined) | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface LimitedProject {
   readonly approvals: readonly Approval[];
 }
 
-/** Returns the part of a project's file that is in force. `deny` and `ask` always are. */
+/** Returns the part of a project's file that takes effect. `deny` and `ask` rules always take effect. */
 export function limitProject(file: Record<string, unknown>, limits: ProjectLimits): LimitedProject {
   const restrictions = restrictionsOf(file);
   if (!limits.trusted) {
@@ -61,7 +61,10 @@ export function limitProject(file: Record<string, unknown>, limits: ProjectLimit
   };
 }
 
-/** Keys that would run a program, send data or keys elsewhere, weaken a guard or answer a question on the user's behalf. */
+/**
+ * Keys that would run a program, send data or keys elsewhere, weaken a safeguard or answer a question on the user's
+ * behalf.
+ */
 const forbidden: ReadonlySet<string> = new Set([
   "apiKeyHelper",
   "awsAuthRefresh",
@@ -122,7 +125,9 @@ function approvalsOf(values: Record<string, unknown>, name: string): Approval[] 
   });
 }
 
-/** Returns the keys that can only tighten. Invalid values are kept, so that the check reports them. */
+/**
+ * Returns the keys that can only make permissions stricter. Invalid values are kept, so that the check reports them.
+ */
 function restrictionsOf({ permissions }: Record<string, unknown>): Record<string, unknown> {
   if (permissions === undefined) return {};
   if (!isRecord(permissions)) return { permissions };
@@ -150,7 +155,7 @@ function copyWithout(object: Record<string, unknown>, leaves: (key: string) => b
   return Object.fromEntries(Object.entries(object).filter(([key]) => !leaves(key)));
 }
 
-/** Hashes a JSON value independent of the order of its keys: formatting does not change an approval. */
+/** Hashes a JSON value regardless of the order of its keys, so that formatting does not affect an approval. */
 export function hashApproval(value: unknown): string {
   return createHash("sha256").update(canonical(value)).digest("hex");
 }

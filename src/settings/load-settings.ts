@@ -10,23 +10,29 @@ import { readSettingsFile, type SettingsLocations, settingsFiles } from "./setti
 
 export interface LoadSettingsOptions extends SettingsLocations {
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Settings of the command line or the embedding program. They override every file except managed ones. */
+  /** Settings from the command line or the embedding program. They override every file except managed ones. */
   readonly flags?: Settings | undefined;
-  /** Whether the user trusts `cwd`. If not, only `deny` and `ask` of its files are in force. */
+  /** Whether the user trusts `cwd`. If not, only the `deny` and `ask` rules of its files take effect. */
   readonly trusted?: boolean | undefined;
-  /** Returns the hash of what the user approved of the project's files; absent: the current content is approved. */
+  /**
+   * Returns the hash of the part of a project's file that the user approved. If absent, the current content is
+   * approved.
+   */
   readonly approvedHash?: ProjectTrust["approvedHash"];
 }
 
 export interface LoadedSettings {
-  /** Merged and frozen. */
+  /** Settings merged from all files, deeply frozen. */
   readonly settings: Settings;
   /** Path of the user's own file, if it exists. */
   readonly file?: string | undefined;
   /** Files that were read, lowest scope first. */
   readonly files: readonly string[];
   readonly origins: readonly SettingsOrigin[];
-  /** All rules with scope and file, including those of compact files. `settings` contains them as lists too. */
+  /**
+   * All rules with their scope and file, including those of compact files. `settings` also contains the rules, as
+   * lists.
+   */
   readonly rules: readonly Rule[];
   readonly compact: readonly ScopedCompactRule[];
   /** Minor findings, such as unknown keys or an empty file. */

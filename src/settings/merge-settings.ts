@@ -10,7 +10,7 @@ import {
 export interface SettingsLayer {
   readonly scope: SettingsScope;
   readonly file?: string | undefined;
-  /** Content of the file, to find the lines of keys. */
+  /** Content of the file, used to find the lines of keys. */
   readonly text?: string | undefined;
   readonly values: Readonly<Record<string, unknown>>;
 }
@@ -20,7 +20,10 @@ export interface MergedSettings {
   readonly origins: readonly SettingsOrigin[];
 }
 
-/** Merges layers, lowest first: objects are merged, lists concatenated, other values replaced. The result is deeply frozen. */
+/**
+ * Merges layers, lowest first: objects are merged, lists are concatenated, other values are replaced. The result is
+ * deeply frozen.
+ */
 export function mergeSettings(layers: readonly SettingsLayer[]): MergedSettings {
   const root: Branch = { kind: "branch", children: new Map() };
   for (const layer of layers) addLayer(root, layer.values, layer);
@@ -48,7 +51,7 @@ function addLayer(branch: Branch, values: Readonly<Record<string, unknown>>, sou
     if (Array.isArray(value)) {
       const items = before?.kind === "list" ? before.items : [];
       const known = new Set(items.map((item) => item.value));
-      // A repeated rule belongs to the scope that has it first.
+      // A repeated rule belongs to the first scope that contains it.
       for (const item of value) if (!known.has(item)) items.push({ kind: "leaf", value: item, source });
       branch.children.set(key, { kind: "list", items });
     } else if (typeof value === "object" && value !== null) {
@@ -93,8 +96,8 @@ export interface BoundBudgets {
 }
 
 /**
- * Removes limits from layers that must not raise them, lowest layer first: a project can only lower what the user set, and
- * managed settings are a maximum, which does not raise a lower limit.
+ * Removes limits from layers that must not raise them, lowest layer first. A project can only lower the user's limits.
+ * Managed settings set a maximum and do not raise a lower limit.
  */
 export function boundBudgets(layers: readonly SettingsLayer[]): BoundBudgets {
   const lowest = new Map<string, number>();
@@ -123,7 +126,7 @@ interface BudgetPart {
   readonly group: string;
   readonly part: Readonly<Record<string, unknown>>;
   readonly names: readonly string[];
-  /** Limits so far, by path. */
+  /** Lowest limits found so far, by path. */
   readonly lowest: Map<string, number>;
   readonly notices: string[];
 }

@@ -23,7 +23,10 @@ import { type Approval, hashApproval, limitProject, type ProjectTrust } from "./
 import type { SettingsLayer } from "./merge-settings.ts";
 import type { SettingsFile } from "./settings-files.ts";
 
-/** Content of one file. A file with a problem has no content, and the caller must not continue as if it did not exist. */
+/**
+ * Content of one settings file. A file with a problem has no content, and the caller must not continue as if the file
+ * did not exist.
+ */
 export interface ParsedFile {
   readonly layer?: SettingsLayer | undefined;
   readonly rules: readonly Rule[];
@@ -65,11 +68,11 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
       ? { ...noLimits, values: readable }
       : limitProject(readable, { ...trust, name: nameOf(file) });
   const foreign: string[] = [];
-  // Only after limiting: approvals are for the rules as written in the file.
+  // Rewrite paths only after limiting, because approvals are for the rules as written in the file.
   const anchored = withAnchors(limited.values, file);
   const values = file.kind === "claude" ? translateClaude(anchored, foreign) : anchored;
   const { wrong, unknown } = checkSettings(values);
-  // Another program's values may be invalid here, as long as they contain no rules.
+  // Invalid values are tolerated in another program's file, as long as they contain no rules.
   const isRule = (key = ""): boolean => key === "permissions" || key === "hooks";
   const harmless = file.kind === "claude" ? wrong.filter((each) => !isRule(each.path[0])) : [];
   const [problem, ...others] = wrong.filter((each) => !harmless.includes(each));
@@ -107,7 +110,7 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
   };
 }
 
-/** Reports hooks that are not run, with the line of their event. */
+/** Reports hooks that never run, with the line of their event. */
 function hookNotices(hooks: unknown, path: string, text: string): string[] {
   if (hooks === undefined) return [];
   return readHookEntries(hooks).problems.map(
@@ -115,7 +118,7 @@ function hookNotices(hooks: unknown, path: string, text: string): string[] {
   );
 }
 
-/** Reports names in `subagents.blockedTools` that no tool has. */
+/** Reports names in `subagents.blockedTools` that do not belong to any tool. */
 function blockedToolNotices(subagents: unknown, { path, text }: SettingsText): string[] {
   const names = isRecord(subagents) ? ((subagents["blockedTools"] ?? []) as readonly string[]) : [];
   return names.flatMap((name) => {
@@ -152,7 +155,9 @@ function parseCompact(value: unknown, file: SettingsText, trust: ProjectTrust): 
   return { ...withLists(strict, file), notices, approvals };
 }
 
-/** Adds compact rules to the merged settings as lists too. Lists are stricter, since their order does not matter. */
+/**
+ * Adds compact rules to the merged settings, also as lists. Lists are stricter, because their order does not matter.
+ */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsText): ParsedFile {
   const directory = file.above?.path;
   const rules = compact.flatMap((each) => {
@@ -169,7 +174,7 @@ function withLists(compact: readonly ScopedCompactRule[], file: SettingsText): P
   return { ...nothing, compact, rules, layer: { scope: file.scope, file: file.path, values: { permissions } } };
 }
 
-/** Returns the name of a file in approvals, which does not depend on the working directory. */
+/** Returns the name of a file in approvals. The name does not depend on the working directory. */
 function nameOf({ path, inside }: SettingsFile): string {
   return inside === undefined ? path : relative(inside, path);
 }
@@ -178,7 +183,7 @@ function shownName({ path, shown = path }: SettingsFile): string {
   return shown;
 }
 
-/** Relative paths in a file above the workspace are relative to that file. */
+/** Makes relative paths in a file above the workspace absolute, because they are relative to that file. */
 function withAnchors(value: Record<string, unknown>, { above }: SettingsFile): Record<string, unknown> {
   if (above === undefined) return value;
   const { path: directory } = above;
@@ -187,7 +192,7 @@ function withAnchors(value: Record<string, unknown>, { above }: SettingsFile): R
   );
 }
 
-/** Translates values of Claude Code. Unknown modes and models fall back to the default, never to something looser. */
+/** Translates values of Claude Code. Unknown modes and models fall back to the default, never to a looser value. */
 function translateClaude(values: Record<string, unknown>, notices: string[]): Record<string, unknown> {
   const mine = { ...values };
   const { model, permissions } = mine;
@@ -209,7 +214,7 @@ function unknownNotices(unknown: readonly UnknownKey[], { path: file, kind, text
     if (meant === undefined) return [];
     return [`${file}:${lineOf(text, path)}: unknown key "${path.join(".")}" has no effect. Did you mean "${meant}"?`];
   });
-  // Files of another program have parts that only that program knows.
+  // Files of another program have sections that only that program understands.
   const others = unknown.filter(({ path, meant }) => meant === undefined && (kind !== "claude" || path.length === 1));
   if (others.length === 0) return typos;
   return [...typos, `${file}: unknown ${quoted(others.map(({ path }) => path.join(".")))} no effect.`];

@@ -8,13 +8,13 @@ import type { ProjectTrust } from "./limit-project.ts";
 export interface SettingsFile {
   readonly path: string;
   readonly scope: Exclude<SettingsScope, "environment">;
-  /** `compact` is a `permissions.jsonc`; `claude` uses the keys and values of Claude Code. */
+  /** Format of the file. `compact` is a `permissions.jsonc`; `claude` uses the keys and values of Claude Code. */
   readonly kind: "retinue" | "claude" | "compact";
-  /** The user named this file, so it must exist. */
+  /** True if the user named this file, so that it must exist. */
   readonly named: boolean;
   /** Directory that must contain the file after symlinks are resolved. */
   readonly inside?: string | undefined;
-  /** Path for messages, relative to the workspace; absent: `path`. */
+  /** Path for messages, relative to the workspace. Defaults to `path`. */
   readonly shown?: string | undefined;
   /** Directory above the workspace that contains the file. */
   readonly above?: DirectoryAbove | undefined;
@@ -28,13 +28,13 @@ export interface DirectoryAbove extends ProjectTrust {
 export interface SettingsLocations {
   /** State directory of Retinue. */
   readonly home: string;
-  /** Workspace; absent: there is no project. */
+  /** Path of the workspace; undefined if there is no project. */
   readonly cwd?: string | undefined;
   /** Directories of the project above the workspace, nearest first. */
   readonly above?: readonly DirectoryAbove[] | undefined;
-  /** Home directory of the user; absent: `.claude` in it is not read. */
+  /** Home directory of the user. If undefined, the user's `.claude` directory is not read. */
   readonly userHome?: string | undefined;
-  /** Replaces `settings.json` of the state directory. */
+  /** File to read instead of `settings.json` in the state directory. */
   readonly file?: string | undefined;
   readonly managedDirectory?: string | undefined;
 }
@@ -42,13 +42,13 @@ export interface SettingsLocations {
 /** Returns the files that may contain settings, lowest scope first. */
 export function settingsFiles(locations: SettingsLocations): readonly SettingsFile[] {
   const user = userFiles(locations);
-  // In the home directory the user's own files are not those of a project.
+  // In the home directory, the user's own files are not project files.
   const own = new Set(user.map(({ path }) => resolve(path)));
   const project = projectFiles(locations).filter(({ path }) => !own.has(resolve(path)));
   return [...user, ...project, ...managedFiles(locations.managedDirectory ?? managedDirectory)];
 }
 
-/** Settings of the administrator, for all users of the machine. */
+/** Directory with the administrator's settings, which apply to all users of the machine. */
 export const managedDirectory = "/etc/retinue";
 
 function userFiles({ home, userHome, file }: SettingsLocations): readonly SettingsFile[] {
@@ -63,7 +63,10 @@ function userFiles({ home, userHome, file }: SettingsLocations): readonly Settin
   ];
 }
 
-/** Ordered by scope, and within a scope from the root of the project down: the nearest wins. */
+/**
+ * Returns the project's files ordered by scope, and within a scope from the root of the project down: the nearest file
+ * wins.
+ */
 function projectFiles({ cwd, above = [] }: SettingsLocations): readonly SettingsFile[] {
   if (cwd === undefined) return [];
   const levels = [
@@ -104,7 +107,10 @@ function managedFiles(directory: string): readonly SettingsFile[] {
   ];
 }
 
-/** Sorted by name, so that a later one wins. An unreadable directory is returned as a file, which will be reported. */
+/**
+ * Returns the names of JSON files, sorted so that later ones win. An unreadable directory is returned as a file, so
+ * that reading it reports the error.
+ */
 function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory)
@@ -115,7 +121,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** Returns true if the path can't be accessed: reading it will report why. */
+/** Returns true if the path exists or can't be accessed. In the second case, reading the path reports why. */
 function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -126,10 +132,13 @@ function exists(path: string): boolean {
 
 export type FileText = { readonly text: string } | { readonly problem: string } | undefined;
 
-/** A larger file is a mistake or an attack. */
+/** Maximum size in bytes. A larger file is a mistake or an attack. */
 const LARGEST_SETTINGS = 1_000_000;
 
-/** Returns undefined if the file does not exist. Never throws, blocks on a pipe or follows a link out of a project. */
+/**
+ * Reads a settings file. Returns undefined if the file does not exist, unless the user named it. Never throws, blocks
+ * on a pipe or follows a symlink out of a project.
+ */
 export function readSettingsFile({ path, named, inside }: SettingsFile): FileText {
   try {
     if (inside !== undefined && leavesProject(path, inside)) {

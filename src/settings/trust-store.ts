@@ -13,34 +13,37 @@ import type { Approval } from "./limit-project.ts";
 
 export interface TrustedPath {
   readonly path: string;
-  /** Time when the user trusted it, ISO 8601. */
+  /** Time when the user trusted the path, in ISO 8601. */
   readonly since: string;
   readonly approvals: readonly Approval[];
 }
 
-/** Directories that the user trusts, by their real path. No file in a directory can make it trusted. */
+/** Directories that the user trusts, by their real path. No file in a directory can make that directory trusted. */
 export interface TrustStore {
-  /** Says why the file is invalid, in which case nothing is trusted. */
+  /** Explains why the trust file is invalid, in which case nothing is trusted. */
   readonly problem: string | undefined;
   /**
-   * Whether this path is trusted, or one above it without another repository in between: a repository inside a trusted
-   * directory may come from someone else and must be trusted separately.
+   * Returns true if this path is trusted, or a directory above it without another repository in between: a repository
+   * inside a trusted directory may come from someone else and must be trusted separately.
    */
   isTrusted(realPath: string): boolean;
-  /** Returns the directory that makes this path trusted: itself or the nearest above it. */
+  /** Returns the directory that makes this path trusted: the path itself or the nearest trusted directory above it. */
   coveredBy(realPath: string): string | undefined;
   list(): readonly TrustedPath[];
-  /** Returns an approval for exactly this path. Approvals do not apply to directories below. */
+  /** Returns the approved hash for exactly this path. Approvals do not apply to directories below the path. */
   approvedHash(realPath: string, item: { readonly kind: string; readonly name: string }): string | undefined;
-  /** Trusts the path with exactly these approvals. Earlier ones are removed. */
+  /** Trusts the path with exactly these approvals. Earlier approvals are removed. */
   add(realPath: string, approvals?: readonly Approval[]): Promise<void>;
   /** Adds an approval to a trusted path. */
   approve(realPath: string, approval: Approval): Promise<void>;
-  /** Returns false if the path was not trusted. */
+  /** Stops trusting the path. Returns false if the path was not trusted. */
   remove(realPath: string): Promise<boolean>;
 }
 
-/** Creates the store on `trust.json` in the state directory. If the file is invalid, nothing is trusted and it is never overwritten. */
+/**
+ * Creates a store backed by `trust.json` in the state directory. If the file is invalid, nothing is trusted and the
+ * file is never overwritten.
+ */
 export function createTrustStore({
   stateHome,
   now = () => new Date(),
@@ -99,7 +102,7 @@ function coveringPath(realPath: string, paths: ReadonlyMap<string, TrustedPath>)
   }
 }
 
-/** Returns true if the directory can't be accessed: it must then be trusted separately. */
+/** Returns true if the directory is a repository or can't be accessed. In both cases it must be trusted separately. */
 function isRepository(directory: string): boolean {
   try {
     return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
