@@ -5,10 +5,10 @@ import type { Effect, HookAnswer, HookEvent, HookSource, JsonObject } from "../p
 /** How a hook's command ended. */
 export type CommandRun =
   | { readonly ended: true; readonly code: number; readonly stdout: string; readonly stderr: string }
-  /** It could not be started, was aborted, timed out or wrote too much. */
+  /** The command could not be started, was aborted, timed out or wrote too much. */
   | { readonly ended: false; readonly failure: string };
 
-/** Limit for texts of hooks that are shown to the model or the user. */
+/** Maximum length of texts from hooks that are shown to the model or the user. */
 const LONGEST_TEXT = 10_000;
 
 /** Exit code with which a hook blocks. */
@@ -28,7 +28,10 @@ export function readAnswer(event: HookEvent, run: CommandRun, name: string): Hoo
   return failed(event, message || `${capital(name)} exited with code ${BLOCKED}.`);
 }
 
-/** Answer of a hook that failed: before a call it denies, after a call it informs the model, otherwise the user. */
+/**
+ * Returns the answer of a hook that failed. Before a call, it denies the call; after a call, it informs the model;
+ * otherwise, it informs the user.
+ */
 export function failed(event: HookEvent, message: string): HookAnswer {
   if (event === "PreToolUse") return { decision: "deny", reason: `${message} The call was not made.`, notice: message };
   if (event === "PostToolUse") return { context: message };
@@ -42,7 +45,7 @@ function readOutput(event: HookEvent, stdout: string): HookAnswer {
   return text !== "" && readsPlainText.has(event) ? { context: bounded(text) } : {};
 }
 
-/** Events for which output that is not JSON is context for the model. */
+/** Events for which output that is not JSON becomes context for the model. */
 const readsPlainText: ReadonlySet<HookEvent> = new Set(["SessionStart", "UserPromptSubmit", "SubagentStart"]);
 
 function readObject(event: HookEvent, value: JsonObject): HookAnswer {
@@ -70,7 +73,7 @@ function readObject(event: HookEvent, value: JsonObject): HookAnswer {
   };
 }
 
-/** An unknown decision counts as deny. */
+/** Reads a decision. An unknown decision is treated as deny. */
 function effectOf(value: unknown): Effect[] {
   if (value === undefined || value === null || isObject(value) || value === "defer" || value === "") return [];
   if (value === "allow" || value === "approve") return ["allow"];
@@ -116,8 +119,8 @@ export interface SourcedAnswer {
 }
 
 /**
- * Combines the answers of hooks: the strictest decision with the reasons of the hooks that made it, the last changed input in
- * the order of configuration, and all contexts and notices.
+ * Combines the answers of several hooks: the strictest decision with the reasons of the hooks that made it, the last
+ * changed input in the order of configuration, and all contexts and notices.
  */
 export function foldAnswers(sourced: readonly SourcedAnswer[]): HookOutcome {
   const answers = sourced.map(({ answer }) => answer);

@@ -8,7 +8,7 @@ import { runHook } from "./run-hook.ts";
 export interface HooksOptions {
   /** Hooks in the order of configuration. */
   readonly hooks: readonly Hook[];
-  /** Hooks of the definition of the session's own agent. They apply to no other agent. */
+  /** Hooks from the definition of the session's own agent. They do not apply to other agents. */
   readonly own?: readonly Hook[] | undefined;
   /** Workspace in which commands run. */
   readonly workspace: Workspace;
@@ -17,9 +17,9 @@ export interface HooksOptions {
 }
 
 export interface OpenHooks extends Hooks {
-  /** Returns the hooks of a subagent, with its own added. The session's Stop hooks do not apply to it. */
+  /** Returns the hooks of a subagent, including its own. The session's Stop hooks do not apply to subagents. */
   forAgent(own: readonly Hook[]): Hooks;
-  /** Settles when no process that a command started is left. */
+  /** Settles when all processes that hook commands started have ended. */
   close(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ function hooksOf(hooks: readonly Hook[], options: HooksOptions, onSwept: (swept:
   };
 }
 
-/** Returns what matchers are compared with; undefined if the event has no matchers. */
+/** Returns the text that matchers are compared with; undefined if the event has no matchers. */
 function subjectOf<Event extends HookEvent>(
   event: Event,
   facts: HookFacts[Event],

@@ -1,11 +1,11 @@
 import type { HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookSource } from "../protocol/index.ts";
 
-/** Input of a hook. Commands read it as JSON. `tool` is the same as `tool_name`. */
+/** Input of a hook. Commands receive it as JSON. `tool` has the same value as `tool_name`. */
 export type HookInput<Event extends HookEvent = HookEvent> = Event extends HookEvent
   ? HookCommon & HookFacts[Event] & { readonly hook_event_name: Event }
   : never;
 
-/** A hook of the program that opened the session. If it throws, it counts as failed. */
+/** A hook of the program that opened the session. A hook that throws is treated as failed. */
 export type HookFunction<Event extends HookEvent = HookEvent> = (
   input: HookInput<Event>,
   signal: AbortSignal,
@@ -29,7 +29,7 @@ export interface FunctionHook {
 
 export type Hook = CommandHook | FunctionHook;
 
-/** Returns the name of a hook for messages. */
+/** Returns the name of a hook for use in messages. */
 export function nameOf(hook: Hook): string {
   if (hook.kind === "function") return `a ${hook.event} hook of the program`;
   const line = [hook.command, ...(hook.args ?? [])].join(" ").replaceAll(/\s+/g, " ").trim();

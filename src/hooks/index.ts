@@ -1,5 +1,5 @@
 // Owns: selecting the hooks for an event, running them (commands and functions), and combining their answers.
 // Does not own: reading files and trust (settings, definitions, app), what a decision does to a call or a run (runs).
-// Called by: app, which creates the hooks of a session; runs use them only by the port.
+// Called by: app, which creates the hooks of a session; runs use hooks only through the port.
 export { createHooks, type OpenHooks } from "./create-hooks.ts";
 export type { CommandHook, FunctionHook, Hook, HookFunction, HookInput } from "./hook.ts";

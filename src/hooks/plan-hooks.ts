@@ -4,11 +4,11 @@ import { type Hook, nameOf } from "./hook.ts";
 
 export interface HookPlan {
   readonly hooks: readonly Hook[];
-  /** Problems in matchers, for the user. */
+  /** Problems with matchers, to be shown to the user. */
   readonly notices: readonly string[];
 }
 
-/** Selects the hooks for an event. `subject` is what matchers are compared with: a tool, an agent type, a trigger. */
+/** Selects the hooks for an event. `subject` is compared with matchers: a tool, an agent type or a trigger. */
 export function planHooks(hooks: readonly Hook[], event: HookEvent, subject: string | undefined): HookPlan {
   const notices: string[] = [];
   const planned = hooks.filter((hook) => {
@@ -25,7 +25,10 @@ interface Match {
   readonly problem?: string | undefined;
 }
 
-/** An invalid matcher matches everything: a guard must not be skipped because of a typo. */
+/**
+ * Tests whether a matcher matches. An invalid matcher matches everything: a guard must not be skipped because of a
+ * typo.
+ */
 function matches(matcher: string | undefined, event: HookEvent, subject: string | undefined): Match {
   const text = matcher?.trim() ?? "";
   if (text === "" || text === "*" || subject === undefined) return { holds: true };
@@ -34,7 +37,7 @@ function matches(matcher: string | undefined, event: HookEvent, subject: string 
   return asRule(text, name, isSame) ?? testPattern(text, name);
 }
 
-/** Detects `Bash(git *)`, the syntax of a permission rule, which would silently match nothing as a regular expression. */
+/** Detects a permission rule such as `Bash(git *)`, which would silently match nothing as a regular expression. */
 function asRule(text: string, name: string, isSame: (left: string, right: string) => boolean): Match | undefined {
   const tool = /^(\w+)\(.*\)$/s.exec(text)?.[1];
   if (tool === undefined || !toolNames.includes(canonicalToolName(tool))) return undefined;
@@ -42,7 +45,7 @@ function asRule(text: string, name: string, isSame: (left: string, right: string
   return isSame(tool, name) ? { holds: true, problem } : { holds: false };
 }
 
-/** Returns how names are compared for an event; aliases are resolved. */
+/** Returns the name to compare and how to compare it for an event. Aliases are resolved. */
 function comparison(event: HookEvent, subject: string): [string, (left: string, right: string) => boolean] {
   if (event === "SubagentStart" || event === "SubagentStop") return [subject, isSameAgent];
   if (event === "PreToolUse" || event === "PostToolUse" || event === "PermissionRequest")
@@ -54,12 +57,12 @@ const LIMIT_MS = 50;
 const LONGEST_PATTERN = 1_000;
 const LONGEST_NAME = 500;
 
-/** Context of all patterns: creating one takes about a millisecond. */
+/** Context in which all patterns run, because creating a context takes about a millisecond. */
 let context: Context | undefined;
 
 /**
- * Tests whether a regular expression matches the whole name. It runs in a context with a time limit, because some patterns
- * take practically for ever. An invalid or slow pattern matches, with a problem.
+ * Tests whether a regular expression matches the whole name. The test runs in a context with a time limit, because some
+ * patterns practically never finish. An invalid or slow pattern matches and reports a problem.
  */
 function testPattern(pattern: string, name: string): Match {
   if (pattern.length > LONGEST_PATTERN || name.length > LONGEST_NAME)

@@ -12,7 +12,9 @@ export interface HookContext {
   /** Tags of the process, from the widest group to the process itself. */
   readonly tag: readonly string[];
   readonly signal: AbortSignal;
-  /** Gets a promise that settles when no process of the hook is left, which may be later than its end. */
+  /**
+   * Called with a promise that settles when all processes of the hook have ended, which may be after the hook itself.
+   */
   readonly onSwept: (swept: Promise<void>) => void;
 }
 
@@ -26,7 +28,7 @@ export function runHook(hook: Hook, input: HookInput, context: HookContext): Pro
   });
 }
 
-/** Answer of a hook whose run was aborted. It needs no message, because the user aborted the run. */
+/** Returns the answer of a hook whose run was aborted. No message is needed, because the user aborted the run. */
 function abortedAnswer({ event }: Hook): HookAnswer {
   return event === "PreToolUse" ? { decision: "deny", reason: "The run was interrupted." } : {};
 }
@@ -72,11 +74,11 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** A longer answer is a failure, because a part of it could have another meaning. */
+/** Maximum size of an answer. A longer answer is a failure, because a part of it could have another meaning. */
 const ANSWER_BYTES = 1_024 * 1_024;
 const ERROR_BYTES = 16 * 1_024;
 
-/** Runs a command with the given input. Processes that it leaves running are ended. Never rejects. */
+/** Runs a command with the given input. Ends processes that the command leaves running. Never rejects. */
 async function runCommand(hook: CommandHook, stdin: string, context: HookContext): Promise<CommandRun> {
   const { signal, onSwept } = context;
   const broken = createDeferred<string>();
@@ -106,7 +108,7 @@ async function runCommand(hook: CommandHook, stdin: string, context: HookContext
 interface Pipes {
   readonly stdin: string;
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
-  /** Shell for a command line. */
+  /** Shell that runs the command line. */
   readonly shell: "bash" | "sh";
 }
 
