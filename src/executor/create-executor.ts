@@ -17,15 +17,15 @@ import { judgeCall } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
 
 export interface ExecutorLimits {
-  /** Limit for tools that have none of their own. */
+  /** Time limit for tools that do not set one. */
   readonly timeoutMs?: number;
-  /** Additional time in which a tool can end its work by itself. */
+  /** Additional time for a tool to finish on its own after its time limit. */
   readonly graceMs?: number;
-  /** Time in which an aborted tool can report how far it came. */
+  /** Time for an aborted tool to report its progress. */
   readonly abortGraceMs?: number;
-  /** Limit for releasing the resources of an agent. */
+  /** Time limit for releasing the resources of an agent. */
   readonly releaseMs?: number;
-  /** Maximum length of a result's text for the model. */
+  /** Maximum number of characters of a result's text for the model. */
   readonly maxCharacters?: number;
 }
 
@@ -36,7 +36,7 @@ export interface ExecutorOptions {
   readonly workspace: Workspace;
   readonly results: ResultStore;
   readonly limits?: ExecutorLimits | undefined;
-  /** Directory that `~/` in rules refers to; absent: the home directory of this process. */
+  /** Directory that `~/` in rules refers to. Defaults to the home directory of this process. */
   readonly home?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
   const place = { workspace, homes: homesOf(options.home ?? homedir()) };
-  /** Allowed calls with their decision, so that `execute` does not decide on the same call and policy again. */
+  /** Allowed calls with their decisions, so that `execute` does not judge the same call by the same policy again. */
   const allowed: AllowedCalls = new WeakMap();
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
@@ -110,7 +110,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   };
 }
 
-/** Traits of an unknown tool, whose calls only return an error. */
+/** Traits of an unknown tool, because calling one only returns an error. */
 const unknownTraits: ToolTraits = { parallel: true, effects: false };
 
 const defaultLimits: Required<ExecutorLimits> = {
@@ -141,7 +141,10 @@ async function releaseAgent(agentId: AgentId, tools: readonly Tool[], releaseMs:
   clearTimeout(timer);
 }
 
-/** Combines two executors: calls of `own` tools go to `own`, all others to `executor`, which is not closed with it. */
+/**
+ * Combines two executors. Calls of tools that `own` declares go to `own`, all others to `executor`. Closing the
+ * combined executor does not close `executor`.
+ */
 export function addTools(executor: ToolExecutor, own: ToolExecutor): ToolExecutor {
   const declared = own.declarations();
   const names = new Set(declared.map(({ name }) => name));

@@ -41,7 +41,9 @@ export interface ExecutionContext {
   readonly running: RunLimits["running"];
 }
 
-/** Decides on a call unless that was just done, runs the tool within its limits and truncates its result. Never rejects. */
+/**
+ * Decides on a call unless that was just done, runs the tool within its limits and truncates the result. Never rejects.
+ */
 export async function executeCall(request: ExecuteRequest, execution: ExecutionContext): Promise<ToolResult> {
   const { limits, signal, running } = execution;
   const known = takeAllowed(request, execution.allowed);
@@ -132,7 +134,7 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
   return { outcome: output.isError === true ? "error" : "ok", content, details, facts };
 }
 
-/** Keeps the result of a tool that ended after the abort, because it names the files that it changed. */
+/** Keeps the result of a tool that ended after the abort, because the result names the files that the tool changed. */
 function cancelled(last: ToolResult | undefined): ToolResult {
   if (last === undefined || last.outcome === "denied" || last.outcome === "cancelled")
     return textResult("cancelled", CANCELLED);

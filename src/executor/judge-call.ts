@@ -14,7 +14,7 @@ export interface Place {
   readonly homes: readonly string[];
 }
 
-/** Resolves the paths of a call and decides on it by the policy. */
+/** Resolves the paths of a call and decides on the call by the policy. */
 export function judgeCall(
   call: { readonly toolName: string; readonly input: JsonObject; readonly policy: Policy },
   place: Place,
@@ -42,16 +42,16 @@ async function judgeAccesses(
 export interface Authority {
   readonly toolName: string;
   readonly policy: Policy;
-  /** The decision before the call. */
+  /** The decision that was made before the call. */
   readonly judged: JudgedCall;
-  /** Whether the call was approved. The approval covers only what was known then. */
+  /** True if the call was approved. The approval covers only accesses that were known at that time. */
   readonly granted: boolean;
 }
 
 /** Decides on an access that a tool requests while it runs. */
 export async function authorizeAccess(access: Access, authority: Authority, place: Place): Promise<Decision> {
   const { policy, judged, granted } = authority;
-  // Rules about agents name Task, whichever tool starts the agent.
+  // Rules about agents name Task, regardless of which tool starts the agent.
   const toolName = access.kind === "agent" ? "Task" : authority.toolName;
   const { decision, resolved } = await judgeAccesses({ toolName, accesses: [access], policy }, place);
   if (decision.effect !== "ask" || !granted || !isCovered(access, resolved[0], judged)) return decision;
@@ -79,14 +79,17 @@ function isCovered(access: Access, place: ResolvedPath | undefined, judged: Judg
     } else if (known.kind === "command" && access.kind === "command") {
       if (known.command === access.command) return true;
     } else if (known.kind === "skill" && access.kind === "skill") {
-      // It is the same skill by its full name.
+      // The approved skill and the requested one are the same; the tool uses its full name.
       return true;
     }
   }
   return false;
 }
 
-/** A write covers reading the same file; a search covers what is below its directory. */
+/**
+ * Returns true if a known access covers another. A write covers reading the same file; a search covers everything below
+ * its directory.
+ */
 function coversPath(
   known: Access,
   knownReal: string,

@@ -6,9 +6,9 @@ export type ReadCall =
   | {
       readonly ok: true;
       readonly tool: Tool;
-      /** Input without the properties that the tool does not know. */
+      /** Input without properties that the tool does not support. */
       readonly input: JsonObject;
-      /** One line for the model about properties that were ignored. */
+      /** One line that tells the model which properties were ignored. */
       readonly remark?: string | undefined;
     }
   | { readonly ok: false; readonly message: string };
@@ -16,7 +16,7 @@ export type ReadCall =
 /** A built-in tool that the session does not have. */
 export interface AbsentTool {
   readonly name: string;
-  /** Tells the model and the user why, and what to do instead. */
+  /** Tells the model and the user why the tool is missing, and what to do instead. */
   readonly reason: string;
 }
 
@@ -27,7 +27,7 @@ interface CallContext {
   readonly pool: readonly string[];
 }
 
-/** Finds the tool and an input that fits its schema, or returns a message that tells the model what to change. */
+/** Finds the tool and converts the input to its schema, or returns a message that tells the model what to change. */
 export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): ReadCall {
   const name = canonicalToolName(call.name);
   const tool = tools.get(name);
@@ -53,12 +53,18 @@ export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): 
   return { ok: false, message: `${tool.declaration.name}: ${describeProblems(all)}` };
 }
 
-/** Forbids unknown inputs of built-in tools. The declarations do not say so, to save bytes in every request. */
+/**
+ * Returns the schema of a tool; unknown properties are forbidden for built-in tools. Declarations omit this, to save
+ * bytes in every request.
+ */
 function closed({ declaration: { name, inputSchema }, accepts = inputSchema }: Tool): JsonSchema {
   return name.startsWith("mcp__") ? accepts : { additionalProperties: false, ...accepts };
 }
 
-/** Leaves out properties that the schema forbids, before the call is decided on, and converts what is left to its types. */
+/**
+ * Removes properties that the schema forbids, before the call is judged, and converts the others to the types of the
+ * schema.
+ */
 function knownInput(schema: JsonSchema, parsed: object): { input: JsonObject; ignored: readonly string[] } {
   const isClosed = schema["additionalProperties"] === false;
   const ignored = isClosed ? Object.keys(parsed).filter((name) => !Object.hasOwn(propertiesOf(schema), name)) : [];
@@ -99,7 +105,7 @@ function guessFor(name: string, { schema, input }: Given): string | undefined {
 
 function parseObject(text: string): object | undefined {
   try {
-    // Some models send an empty text if a tool needs no input.
+    // Some models send an empty string if a tool needs no input.
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {

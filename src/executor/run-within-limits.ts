@@ -4,21 +4,21 @@ export type LimitedRun<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "timeout" }
-  /** `value`: the result after the abort, if it came within the grace period. */
+  /** The work was aborted. `value` is its result, if it came within the grace period. */
   | { readonly kind: "cancelled"; readonly value?: T | undefined };
 
 export interface RunLimits {
   readonly timeoutMs: number;
-  /** Time for a result after the abort. */
+  /** Time to wait for a result after the abort. */
   readonly abortGraceMs: number;
   readonly signal: AbortSignal;
-  /** Functions that end the work. The own one is added while the work runs. */
+  /** Functions that end work in progress. The function for this work is added while it runs. */
   readonly running: Set<(reason: Error) => void>;
 }
 
 /**
- * Runs work and always settles: at its end, at the time limit, or shortly after an abort. In the last two cases the signal
- * of the work is aborted, and a later result or error is ignored.
+ * Runs work and always settles: when the work ends, at the time limit, or shortly after an abort. In the last two cases
+ * the signal of the work is aborted, and a later result or error is ignored.
  */
 export function runWithinLimits<T>(
   work: (signal: AbortSignal) => Promise<T>,
