@@ -8,13 +8,13 @@ import { createMcpTool } from "./tools/mcp-tool.ts";
 import { nameServers, nameTools } from "./tools/tool-names.ts";
 
 export interface McpLimits {
-  /** Limit for starting a server and listing its tools. */
+  /** Time limit for starting a server and listing its tools. */
   readonly startMs?: number;
-  /** A start that takes longer is reported. */
+  /** Time after which a slow start is reported. */
   readonly slowMs?: number;
-  /** Limit for one call, unless the server's configuration has a `timeout`. */
+  /** Time limit for one call, unless the server's configuration sets a `timeout`. */
   readonly callMs?: number;
-  /** A server that sends a larger message is ended. */
+  /** Maximum size of a message. A server that sends a larger one is ended. */
   readonly maxMessageBytes?: number;
 }
 
@@ -22,15 +22,15 @@ export interface McpServersOptions {
   readonly workspace: Workspace;
   /** Configurations by name, as in `mcpServers` of `.mcp.json`. */
   readonly configured: Readonly<Record<string, McpServerConfig | JsonObject>>;
-  /** Values of `${NAME}` in configurations. */
+  /** Environment variables that replace `${NAME}` in configurations. */
   readonly environment: Environment;
   readonly clock: Clock;
   readonly limits?: McpLimits;
-  /** Marks all processes, so that a resumed session can end those that were left behind. */
+  /** Tag of all server processes, so that a resumed session can end processes that were left behind. */
   readonly tag?: string;
   /** Version of Retinue, sent to servers. */
   readonly version?: string;
-  /** Reports why an agent does not start yet. */
+  /** Called with a message that explains why an agent has not started yet. */
   readonly report?: ((message: string) => void) | undefined;
 }
 
@@ -46,7 +46,7 @@ const defaultLimits: Required<McpLimits> = {
   maxMessageBytes: 64 * 1024 * 1024,
 };
 
-/** Creates the servers of a session. None is started, and the SDK is not loaded, before an agent uses one. */
+/** Creates the servers of a session. A server is started, and the SDK loaded, only when an agent uses the server. */
 export function createMcpServers(options: McpServersOptions): McpServers {
   const limits = { ...defaultLimits, ...options.limits };
   const running = new Map<string, SharedServer>();
@@ -56,7 +56,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   function serverFor(name: string, config: McpServerConfig): Server {
     const { workspace, clock, version = "0" } = options;
     const linkOptions = { workspace, clock, version, ...limits };
-    // Every start has its own tag, so that ending leftover processes of one does not end those of the next.
+    // Each start has its own tag, so that ending leftover processes of one start does not end those of the next.
     const newTag = () => [...(options.tag === undefined ? [] : [options.tag]), createId("mcp-")];
     return createServer({
       name,
@@ -190,7 +190,7 @@ function strayProblem(server: Server): readonly string[] {
   ];
 }
 
-/** Sorts all keys, so that their order does not matter for sharing. */
+/** Sorts all keys, so that configurations whose keys differ only in order share a server. */
 function sorted(config: McpServerConfig): unknown {
   return JSON.parse(
     JSON.stringify(config, (_, value: unknown) =>

@@ -3,7 +3,7 @@ import type { McpServerConfig, McpWebServerConfig, StdioMcpServerConfig } from "
 
 export type CheckedServer =
   | { readonly ok: true; readonly config: McpServerConfig }
-  /** The message continues a sentence that names the server, and has no full stop. */
+  /** The message continues a sentence that names the server, and does not end with a full stop. */
   | { readonly ok: false; readonly message: string };
 
 /** Checks an entry of `mcpServers`. Unknown keys are ignored, because other programs use the file too. */
@@ -72,7 +72,7 @@ function checkWeb(
   return { ok: true, config: { type, url, headers: headers === undefined ? undefined : texts, timeout } };
 }
 
-/** Accepts numbers and booleans too, which users write instead of strings. */
+/** Reads a map of strings. Also accepts numbers and booleans, which users write instead of strings. */
 function textsOf(value: unknown): Record<string, string> | undefined {
   if (value === undefined) return {};
   if (!isRecord(value)) return undefined;
@@ -95,7 +95,9 @@ export type ExpandedConfig =
   /** Names of variables that are not set and have no default. */
   | { readonly ok: false; readonly missing: readonly string[] };
 
-/** Replaces `${NAME}` and `${NAME:-default}` in all strings of a configuration. Replaced values are not expanded again. */
+/**
+ * Replaces `${NAME}` and `${NAME:-default}` in all strings of a configuration. Replaced values are not expanded again.
+ */
 export function expandVariables(config: McpServerConfig, environment: Environment): ExpandedConfig {
   const missing = new Set<string>();
   const text = (template: string) =>

@@ -20,12 +20,12 @@ export type ServerAnswer =
   | { readonly ok: true; readonly result: unknown; readonly note?: string | undefined }
   | { readonly ok: false; readonly message: string };
 
-/** A configured server, across restarts. */
+/** A configured server, which may be restarted several times. */
 export interface Server {
   readonly name: string;
-  /** Returns the current tools. Starts the server if it does not run. Never rejects. */
+  /** Returns the current tools. Starts the server if it is not running. Never rejects. */
   offer(signal: AbortSignal): Promise<Offer>;
-  /** Never rejects, and settles within about `limitMs()`. */
+  /** Calls a tool. Never rejects, and settles within about `limitMs()`. */
   call(call: ServerCall): Promise<ServerAnswer>;
   /** Returns the time limit of a call made now, including a restart if one is needed. */
   limitMs(): number;
@@ -41,7 +41,7 @@ export interface ServerParts {
   readonly open: (onToolsChanged: () => void, signal: AbortSignal) => Promise<OpenedLink>;
 }
 
-/** How long listing the tools again may delay a call. */
+/** Time by which listing the tools again may delay a call. */
 const LIST_MS = 5_000;
 
 export function createServer({ name, config, startMs, callMs, open }: ServerParts): Server {
@@ -49,7 +49,7 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   const ended = new AbortController();
   let opening: Promise<OpenedLink> | undefined;
   let link: Link | undefined;
-  /** Restarts that are left. Reset by every answer, so that a server that dies at once is not restarted for ever. */
+  /** Number of restarts left. Only an answer resets it, so that a server that exits at once is not restarted forever. */
   let restarts = 1;
   let lastReason = "it was never started";
   let tools: readonly OfferedTool[] = [];
@@ -163,7 +163,7 @@ function describeFailure(
 
 const cancelled = { ok: false, reason: "starting it was cancelled" } as const;
 
-/** Stops waiting if aborted, but does not stop the start: other agents may wait for it too. */
+/** Stops waiting if the signal aborts. The start itself continues, because other agents may be waiting for it too. */
 function orAborted(start: Promise<OpenedLink>, signal: AbortSignal): Promise<OpenedLink> {
   if (signal.aborted) return Promise.resolve(cancelled);
   return new Promise((resolve) => {

@@ -17,7 +17,7 @@ export type OpenedLink = { readonly ok: true; readonly link: Link } | { readonly
 
 export type LinkAnswer =
   | { readonly kind: "result"; readonly result: unknown }
-  /** The call failed, but the server still runs. */
+  /** The call failed, but the server is still running. */
   | { readonly kind: "refused"; readonly reason: string }
   /** The connection is lost. */
   | { readonly kind: "lost"; readonly reason: string }
@@ -32,24 +32,24 @@ export interface LinkCall {
   readonly progress: (text: string) => void;
 }
 
-/** A connection to a server, from its start until it ends or is released. */
+/** A connection to a server, from its start until it ends or is closed. */
 export interface Link {
   readonly tools: readonly OfferedTool[];
-  /** Instructions of the server for the use of its tools; may be empty. */
+  /** Instructions from the server on how to use its tools; may be empty. */
   readonly instructions: string;
-  /** Returns why the connection is lost; undefined while it works. */
+  /** Explains why the connection is lost; undefined while it works. */
   over(): string | undefined;
   strayLines(): number;
-  /** Never rejects. */
+  /** Calls a tool of the server. Never rejects. */
   call(call: LinkCall): Promise<LinkAnswer>;
-  /** Lists the tools again. Returns undefined if that fails. Never rejects. */
+  /** Lists the tools again. Returns undefined on failure. Never rejects. */
   list(timeoutMs: number, signal: AbortSignal): Promise<readonly OfferedTool[] | undefined>;
   end(): Promise<void>;
 }
 
 const MAX_INSTRUCTIONS = 2_048;
 const MAX_PAGES = 100;
-/** Disables the timeouts of the SDK: `withTimeLimit` is used instead. */
+/** Disables the timeouts of the SDK, because `withTimeLimit` is used instead. */
 const NEVER = LONGEST_TIMER_MS;
 
 /** Connects to a server and lists its tools, all within `startMs`. Never rejects. */
@@ -61,7 +61,7 @@ export async function openLink(
   let wire: Wire | undefined;
   let late = false;
   try {
-    // The program starts while the SDK is loaded.
+    // Start the program while the SDK is loading.
     wire =
       config.type === "stdio"
         ? openStdioWire(config, options)
@@ -149,7 +149,9 @@ async function listTools(client: ProtocolClient, signal: AbortSignal): Promise<r
   return all;
 }
 
-/** Accepts any answer. The SDK would reject a whole list for one invalid schema; `offeredTools` is more lenient. */
+/**
+ * Accepts any answer. The SDK would reject a whole list because of one invalid schema; `offeredTools` is more lenient.
+ */
 const anything: StandardSchemaV1<unknown, unknown> = {
   "~standard": { version: 1, vendor: "retinue", validate: (value) => ({ value }) },
 };

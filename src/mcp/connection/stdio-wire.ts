@@ -14,16 +14,16 @@ import { settleWithin, type Wire } from "./wire.ts";
 export interface StdioOptions {
   readonly workspace: Workspace;
   readonly clock: Clock;
-  /** Tags of its processes, from the widest group to the server itself. */
+  /** Tags of the server's processes, from the widest group to the server itself. */
   readonly tag: readonly string[];
   readonly maxMessageBytes: number;
 }
 
 const KEPT_STDERR_BYTES = 4 * 1024;
-/** Time that a server has to exit by itself after its input was closed. */
+/** Time that a server has to exit on its own after its input was closed. */
 const EXIT_MS = 500;
 
-/** Starts the server's program. Messages are lines on its standard input and output. */
+/** Starts the server's program. Messages are lines on the program's standard input and output. */
 export function openStdioWire(config: StdioMcpServerConfig, options: StdioOptions): Wire {
   const startedAt = options.clock.monotonic();
   const errorOutput = createTextCollector({ headBytes: 0, tailBytes: KEPT_STDERR_BYTES });
@@ -56,7 +56,7 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
     const after = formatDuration(options.clock.monotonic() - startedAt);
     const how = signal === null ? `exited with code ${code}` : `was terminated by ${signal}`;
     lose(failure === undefined ? `it ${how} after ${after}${lastErrorOutput()}` : describeFailure(failure, config));
-    // Processes that it started must not outlive it.
+    // Processes that the server started must not outlive it.
     void end();
   });
 
@@ -76,11 +76,11 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
 
   const transport: Transport = {
     start: async () => {
-      // It may have ended before the client connected.
+      // The server may have ended before the client connected.
       if (over !== undefined) throw new Error(over);
     },
     send: async (message) => {
-      // If the server is gone, `onclose` was called; if it does not read, the call times out.
+      // If the server has exited, `onclose` was called; if the server does not read its input, the call times out.
       await running.input?.write(`${JSON.stringify(message)}\n`);
     },
     close: async () => {
@@ -108,7 +108,7 @@ function describeFailure(failure: string, { command }: StdioMcpServerConfig): st
 async function endProcess(running: RunningProcess): Promise<void> {
   running.input?.end();
   await settleWithin(EXIT_MS, running.exited);
-  // Even if it exited by itself: processes that it started may still run.
+  // End the process tree even if the server exited on its own, because processes that it started may still be running.
   await running.end();
 }
 
@@ -128,7 +128,7 @@ export interface LineSplitter {
   push(chunk: Uint8Array): void;
 }
 
-/** Splits a stream into lines. Stops after a line of more than `maxBytes`, which is reported once. */
+/** Splits a stream into lines. Stops after a line of more than `maxBytes`, and reports that line once. */
 export function splitLines({
   maxBytes,
   onLine,

@@ -11,7 +11,7 @@ import { settleWithin, type Wire } from "./wire.ts";
 /** Time that a server has to acknowledge the end of the session. */
 const TERMINATE_MS = 1_000;
 
-/** Connects to a server by HTTP. Throws if the address or a header is invalid. */
+/** Connects to a server over HTTP. Throws if the address or a header is invalid. */
 export function openWebWire(
   config: McpWebServerConfig,
   { maxMessageBytes }: { readonly maxMessageBytes: number },
@@ -34,7 +34,7 @@ export function openWebWire(
   function explain(error: unknown): string {
     if (over !== undefined) return over;
     if (error instanceof SdkHttpError) {
-      // The session is unknown to the server; only a new connection helps.
+      // The server no longer knows the session; only a new connection helps.
       if (error.status === 404) over = "it responded with status 404 (not found, or the session has expired)";
       return over ?? describeStatus(error.status, error.data["text"]);
     }
@@ -66,13 +66,13 @@ function addressOf(text: string): URL {
   return url;
 }
 
-/** Fails a call whose response breaks off; otherwise it would wait until it times out. */
+/** Fails a call whose response stream ends early. Otherwise the call would wait until it times out. */
 function failBrokenStreams(transport: StreamableHTTPClientTransport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     if (!("id" in message) || !("method" in message) || message.id === undefined) return send(message, options);
     const { id } = message;
-    // Also called after a complete answer, when this error is ignored.
+    // Also called after a complete answer. In that case the SDK ignores this error.
     const onRequestStreamEnd = () => {
       const error = { code: BROKEN_OFF, message: "the connection was closed before the response was complete" };
       transport.onmessage?.({ jsonrpc: "2.0", id, error });
@@ -97,8 +97,8 @@ function describeStatus(status: number, text: unknown): string {
 }
 
 /**
- * Returns the response with a body that fails if a message is larger than `maxBytes`. A message is the whole body, or in
- * an event stream the text between two empty lines.
+ * Returns the response with a body that fails if a message is larger than `maxBytes`. A message is the whole body or,
+ * in an event stream, the text between two empty lines.
  */
 export function limitBody(
   response: Response,
@@ -117,7 +117,7 @@ export function limitBody(
   return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
 }
 
-/** Takes the next chunk and returns the size of the largest message that it contains a part of. */
+/** Processes the next chunk and returns the size of the largest message that has a part in it. */
 type Measure = (chunk: Uint8Array) => number;
 
 function measureAll(): Measure {

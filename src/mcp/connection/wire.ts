@@ -1,13 +1,13 @@
 import type { Transport } from "@modelcontextprotocol/client";
 
-/** Carries the messages to and from one server. */
+/** Connection that carries the messages to and from one server. */
 export interface Wire {
   readonly transport: Transport;
-  /** Returns why the connection is lost; undefined while it works. */
+  /** Explains why the connection is lost; undefined while it works. */
   over(): string | undefined;
   /** Describes an error. Marks the connection as lost if no more messages can arrive. */
   explain(error: unknown): string;
-  /** Returns the last output on standard error, as the end of a sentence; empty if there is none. */
+  /** Returns the last output on standard error, formatted as the end of a sentence; empty if there is none. */
   lastErrorOutput(): string;
   /** Returns the number of lines that were not messages. */
   strayLines(): number;

@@ -3,8 +3,8 @@ import type { JsonObject, JsonSchema, JsonValue } from "../../protocol/index.ts"
 import { nameProperties } from "./tool-names.ts";
 
 /**
- * Turns the input schema of a server's tool into one that every provider accepts and `checkSchema` can read: an object
- * without alternatives at the top level, and without invalid keywords.
+ * Converts the input schema of a server's tool to one that every provider accepts and `checkSchema` can read: an object
+ * without alternatives at the top level and without invalid keywords.
  */
 export function repairSchema(value: unknown): JsonSchema {
   if (!isRecord(value)) return { type: "object" };
@@ -25,13 +25,13 @@ function repairPart(value: unknown, depth: number): JsonObject {
   return typeof value["pattern"] === "string" ? { ...repaired, ...withPattern(repaired, value["pattern"]) } : repaired;
 }
 
-/** Describes a pattern instead of applying it: a slow regular expression would block every agent. */
+/** Adds a pattern to the description instead of applying it: a slow regular expression would block every agent. */
 function withPattern({ description }: Record<string, JsonValue>, pattern: string): { description: string } {
   const before = typeof description === "string" && description !== "" ? `${description} ` : "";
   return { description: `${before}(Must match ${pattern})` };
 }
 
-/** Returns undefined if the keyword is invalid and must be left out. */
+/** Returns the repaired value of a keyword; undefined if the keyword is invalid and must be left out. */
 function repairKeyword(key: string, value: unknown, depth: number): JsonValue | undefined {
   switch (key) {
     case "properties":
@@ -42,7 +42,7 @@ function repairKeyword(key: string, value: unknown, depth: number): JsonValue | 
       if (!isRecord(value)) return undefined;
       return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, repairPart(part, depth)]));
     case "items":
-      // In older drafts a list has the meaning of `prefixItems`; providers reject the whole request for it.
+      // In older drafts, a list means `prefixItems`. Providers reject the whole request because of it.
       return Array.isArray(value) ? undefined : repairPart(value, depth);
     case "additionalProperties":
       return typeof value === "boolean" ? value : repairPart(value, depth);
@@ -86,7 +86,7 @@ function isType(value: unknown): value is string | string[] {
 
 export interface RenamedProperties {
   readonly schema: JsonSchema;
-  /** Returns an input of the model with the server's own names. */
+  /** Converts an input from the model to the server's own property names. */
   restore(input: JsonObject): JsonObject;
 }
 

@@ -6,7 +6,7 @@ import type { Server } from "../server.ts";
 import { renameProperties } from "./input-schema.ts";
 import type { OfferedTool } from "./offered-tools.ts";
 
-/** Wraps a server's tool. The declaration stays the same for as long as the agent is connected. */
+/** Wraps a server's tool. The declaration does not change while the agent is connected. */
 export function createMcpTool(offered: OfferedTool, { name, server }: { name: string; server: Server }): Tool {
   const { schema, restore } = renameProperties(offered.inputSchema);
   return {
@@ -28,7 +28,9 @@ export interface ResultContent {
   readonly isError: boolean;
 }
 
-/** Converts a server's answer to blocks for the model. Accepts any value; invalid parts are described in a text block. */
+/**
+ * Converts a server's answer to blocks for the model. Accepts any value and describes invalid parts in a text block.
+ */
 export function resultContent(result: unknown): ResultContent {
   const answer = isRecord(result) ? result : {};
   const parts = Array.isArray(answer["content"]) ? answer["content"] : [];
@@ -41,7 +43,7 @@ export function resultContent(result: unknown): ResultContent {
   return { content, isError: answer["isError"] === true };
 }
 
-/** Providers accept up to 5 MB of base64. */
+/** Maximum length of an image. Providers accept up to 5 MB of base64. */
 const MAX_IMAGE_CHARACTERS = 5_000_000;
 
 const shownTypes: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -92,7 +94,7 @@ function resourceOf(resource: unknown): ResultBlock {
   return imageOf({ data: resource["blob"], mimeType: resource["mimeType"] }, `The resource ${uri}`);
 }
 
-/** Returns whether a block repeats the structured content, as the specification asks servers to do. */
+/** Returns true if a block repeats the structured content, as the specification asks servers to do. */
 function repeats(block: ResultBlock, structured: unknown): boolean {
   if (block.type !== "text") return false;
   try {

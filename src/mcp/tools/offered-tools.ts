@@ -7,7 +7,7 @@ export interface OfferedTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
-  /** Claimed by the server; does not grant a permission. */
+  /** Whether the server claims that the tool is read-only. The claim does not grant any permission. */
   readonly readOnly: boolean;
 }
 
@@ -40,11 +40,11 @@ function offeredTool(entry: Record<string, unknown> & { name: string }): Offered
   };
 }
 
-/** Cleans third-party text for the head: removes control characters and truncates it with `…`. */
+/** Cleans third-party text for the head of a request: removes control characters and truncates the text with `…`. */
 export function cutText(text: string, most: number): string {
   const clean = stripControls(text).trim();
   if (clean.length <= most) return clean;
-  // Does not cut a surrogate pair in two.
+  // Do not cut a surrogate pair in two.
   const end = /[\ud800-\udbff]/.test(clean.charAt(most - 2)) ? most - 2 : most - 1;
   return `${clean.slice(0, end)}…`;
 }

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** Most providers accept up to 64 letters, digits, `_` and `-`. */
+/** Maximum length of a name. Most providers accept up to 64 letters, digits, `_` and `-`. */
 const MAX_NAME = 64;
 const MAX_SERVER = 30;
 
 /**
- * Returns the part of tool names that identifies the server, for each server of one agent. It never contains `__`, so that
- * `mcp__a` in a rule can't mean a server named `a__b`.
+ * Returns the part of tool names that identifies the server, for each server of an agent. This part never contains
+ * `__`, so that `mcp__a` in a rule can't mean a server named `a__b`.
  */
 export function nameServers(names: readonly string[]): ReadonlyMap<string, string> {
   const safe = (name: string) => {
@@ -37,7 +37,7 @@ export function nameProperties(names: readonly string[]): ReadonlyMap<string, st
   return distinct(names, { safe, most: MAX_NAME });
 }
 
-/** Makes names unique: a name that needs no change keeps it, others that collide get a hash. */
+/** Makes names unique. Names that are valid stay unchanged; other names that collide get a hash. */
 function distinct(
   names: readonly string[],
   { safe, most }: { readonly safe: (name: string) => string; readonly most: number },
