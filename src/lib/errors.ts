@@ -7,7 +7,7 @@ export interface UserErrorOptions {
   cause?: unknown;
 }
 
-/** An error that the user must act on; shown without a stack trace. */
+/** An error that the user must act on. It is shown without a stack trace. */
 export class UserError extends Error {
   readonly code: string;
   readonly cure: string | undefined;
@@ -24,7 +24,7 @@ export class UserError extends Error {
 
 const longest = 1_000;
 
-/** Describes anything that can be thrown in one line for the user. Never throws. */
+/** Describes any thrown value in one line for the user. Never throws. */
 export function describeError(error: unknown): string {
   try {
     return oneLine(messageOf(error, 0)) || "An unknown error occurred.";

@@ -7,7 +7,10 @@ export interface IdSource {
   now?: () => number;
 }
 
-/** Creates a lower-case ULID (10 characters of time, 16 random) after an optional prefix. Ids sort by time in milliseconds. */
+/**
+ * Creates a lower-case ULID (10 characters of time, 16 random characters) after an optional prefix. Ids sort by
+ * creation time in milliseconds.
+ */
 export function createId(prefix = "", { random, now = Date.now }: IdSource = {}): string {
   return prefix + encodeTime(now()) + randomText(16, random);
 }
@@ -16,7 +19,7 @@ export function newSessionId(source: IdSource = {}): string {
   return createId("", source);
 }
 
-/** Creates a short id that is random from the first character on, because people type its prefix. */
+/** Creates a short id that is random from the first character on, because people type only the beginning. */
 export function newAgentId({ random }: Pick<IdSource, "random"> = {}): string {
   return `a${randomText(12, random)}`;
 }
@@ -27,7 +30,10 @@ export function newRunId({ random }: Pick<IdSource, "random"> = {}): string {
 
 export type IdMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "many"; ids: string[] };
 
-/** Ids of one day share their first characters, so people type the end. Shorter ends would match by accident. */
+/**
+ * Minimum length of a typed suffix. Ids of the same day share their first characters, so people type the end. Shorter
+ * suffixes would match by accident.
+ */
 const SHORTEST_END = 4;
 
 /** Finds the ids that start or end with a text, ignoring case. A complete id matches only itself. */
@@ -66,7 +72,10 @@ function randomText(length: number, random: IdSource["random"] = randomFillSync)
   return text;
 }
 
-/** Hashes a list of texts to 16 characters (96 bits). Lists that concatenate to the same text have different hashes. */
+/**
+ * Hashes a list of texts to 16 characters (96 bits). Different lists have different hashes even if their concatenations
+ * are identical.
+ */
 export function hashTexts(texts: Iterable<string>): string {
   const hash = createHash("sha256");
   for (const text of texts) hash.update(`${text.length}:`).update(text);

@@ -1,9 +1,9 @@
 import { createDeferred, type Deferred } from "./deferred.ts";
 
 export interface Channel<T> extends AsyncIterable<T> {
-  /** Has no effect after `close`, or if the consumer has left. */
+  /** Adds a value. Has no effect after `close`, or if the consumer has stopped reading. */
   push(value: T): void;
-  /** Ends the channel after the values pushed so far are delivered. */
+  /** Ends the channel after all values pushed so far have been delivered. */
   close(): void;
   /** Number of values waiting for the consumer. */
   readonly size: number;
@@ -55,7 +55,10 @@ export function createChannel<T>(): Channel<T> {
   };
 }
 
-/** Avoids `Array.shift`, which moves every element: elements are moved only when half of the array is empty. */
+/**
+ * Creates a queue without `Array.shift`, which moves every element: elements are moved only when half of the array is
+ * empty.
+ */
 function createQueue<T>() {
   let items: (T | undefined)[] = [];
   let first = 0;

@@ -4,7 +4,7 @@ export interface Deferred<T> {
   reject(error: unknown): void;
 }
 
-/** Replaces `Promise.withResolvers`, which Node 20 does not have. */
+/** Replaces `Promise.withResolvers`, which is missing in Node 20. */
 export function createDeferred<T = void>(): Deferred<T> {
   let resolve!: Deferred<T>["resolve"];
   let reject!: Deferred<T>["reject"];

@@ -1,9 +1,10 @@
-/** Node turns a longer delay into one millisecond. */
+/** Longest delay of a timer. Node turns a longer delay into one millisecond. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Runs `work` with a signal that aborts with the caller's signal, or with a TimeoutError after the time limit. Holds the
- * timer itself because `AbortSignal.any` references its sources weakly: a timeout signal may be collected before it fires.
+ * Runs `work` with a signal that aborts with the caller's signal, or with a TimeoutError after the time limit. Keeps
+ * its own timer because `AbortSignal.any` references its sources weakly: a timeout signal may be collected before it
+ * fires.
  */
 export async function withTimeLimit<T>(
   signal: AbortSignal,
@@ -26,7 +27,7 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** Returns monotonic time in milliseconds. `performance.now()` would load several modules of Node on its first use. */
+/** Returns monotonic time in milliseconds. `performance.now()` would load several Node modules on its first use. */
 export function monotonic(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1_000 + nanoseconds / 1_000_000;

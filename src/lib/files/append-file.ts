@@ -9,17 +9,21 @@ export interface AppendFile {
   /** Number of bytes in the file, as far as this writer knows. */
   readonly size: number;
   /**
-   * Returns once the operating system has accepted every byte, so that they survive the death of this process; throws an
-   * AppendError otherwise. Takes whole lines with their newline. Writes a newline first if the file ends in a torn line.
+   * Appends whole lines, each with its newline. Returns once the operating system has accepted every byte, so that the
+   * lines survive the death of this process; throws an AppendError otherwise. Writes a newline first if the file ends
+   * in a torn line.
    */
   append(text: string | Uint8Array): void;
-  /** Resolves when everything appended before the call survives a power cut, including the file's name. */
+  /** Resolves when everything appended before the call, including the file's name, would survive a power cut. */
   sync(): Promise<void>;
-  /** Waits for a sync in progress, otherwise closes synchronously. Does not sync. */
+  /** Closes the file without syncing it. Waits for a sync in progress; otherwise closes synchronously. */
   close(): Promise<void>;
 }
 
-/** A failed append. The first `bytesWritten` bytes may be in the file as a torn line; the whole text can be appended again. */
+/**
+ * A failed append. The first `bytesWritten` bytes may be in the file as a torn line. The whole text can be appended
+ * again.
+ */
 export class AppendError extends Error {
   readonly code: string | undefined;
   readonly path: string;
@@ -48,7 +52,7 @@ export function openAppendFile(
     closeSync(descriptor);
     throw error;
   }
-  // An empty file may be a new file.
+  // An empty file may be new, so that its directory is not synced yet.
   const unsyncedDirectories = size === 0 ? directoriesToSync(dirname(path), firstCreated) : [];
   let closed = false;
   let syncedSize = -1;
@@ -63,7 +67,7 @@ export function openAppendFile(
     const bytes = torn ? Buffer.concat([newlineBytes, record]) : record;
     let written = 0;
     try {
-      // A full disk first shows as a short write without an error.
+      // A full disk first shows up as a short write without an error.
       while (written < bytes.length) written += writeSync(descriptor, bytes, written, bytes.length - written);
     } catch (cause) {
       throw new AppendError(path, { bytesWritten: Math.max(0, written - repair), cause });
@@ -76,7 +80,7 @@ export function openAppendFile(
   function sync(): Promise<void> {
     if (closed) return Promise.reject(new Error(`${path} is closed; it can't be synced.`));
     if (!syncing) return startSync();
-    // The sync in progress may have started before this caller's append; all waiting callers share the next one.
+    // The sync in progress may have started before this caller's append, so all waiting callers share the next one.
     nextSync ??= syncing
       .catch(() => {})
       .then(() => {
@@ -108,7 +112,7 @@ export function openAppendFile(
     if (closed) return;
     closed = true;
     const pending = nextSync ?? syncing;
-    // Closes synchronously where possible: a thousand files that close later are a thousand open files.
+    // Close synchronously where possible, so that a thousand closing files do not stay open at the same time.
     if (pending !== undefined) await pending.catch(() => {});
     closeSync(descriptor);
   }
@@ -126,7 +130,7 @@ export function openAppendFile(
 
 /** Syncs a directory, so that files created or renamed in it survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
-  // Windows can't open directories, and does not need to sync names.
+  // Windows can't open directories, and does not need to sync file names.
   if (process.platform === "win32") return;
   const directory = await open(path, "r");
   try {
@@ -140,7 +144,10 @@ const newline = 10;
 const newlineBytes = Buffer.from("\n");
 const dataSync = promisify(fdatasync);
 
-/** Does not sync the directories, so that opening never waits for the disk: the first `sync` does. */
+/**
+ * Opens the file, or creates it and its directories. Leaves syncing the directories to the first `sync`, so that
+ * opening never waits for the disk.
+ */
 function openOrCreate(
   path: string,
   { createDirectory, mode }: { createDirectory: boolean; mode: number },
@@ -159,7 +166,7 @@ function executeWhereReadable(mode: number): number {
   return (mode & 0o444) >> 2;
 }
 
-/** Lists the file's directory and the parents of all created directories, which contain their names. */
+/** Lists the directories that contain the names of the file and of all created directories. */
 function directoriesToSync(directory: string, firstCreated: string | undefined): string[] {
   const list = [directory];
   if (firstCreated === undefined) return list;

@@ -23,12 +23,15 @@ import {
 export interface FileLock {
   /** True if the previous owner died, or exited without releasing the lock. */
   readonly tookOver: boolean;
-  /** Must be called by the owner: a lock that outlives its process shows that the process did not finish its work. */
+  /**
+   * Releases the lock. The owner must call this: a lock that outlives its process means that the process did not finish
+   * its work.
+   */
   release(): void;
 }
 
 export interface HeldLock {
-  /** Undefined if the lock is being written right now, or changes its owner too often to tell. */
+  /** The owner; undefined if the lock is being written right now, or changes its owner too often to tell. */
   readonly owner: ProcessIdentity | undefined;
 }
 
@@ -63,9 +66,9 @@ export function lockOwner(path: string): ProcessIdentity | undefined {
 }
 
 /**
- * Runs `work` while no other process of this machine does the same for this file, so that it can be read, changed and
- * written back. Calls within this process take turns. Rejects with a `UserError` that names the owner if another process
- * holds the lock for longer than `waitMs`.
+ * Runs `work` while no other process on this machine does the same for this file, so that the file can be read, changed
+ * and written back. Calls within this process take turns. Rejects with a `UserError` that names the owner if another
+ * process holds the lock for longer than `waitMs`.
  */
 export async function withFileLock<Result>(
   file: string,
@@ -86,7 +89,7 @@ export async function withFileLock<Result>(
   }
 }
 
-/** The most recent call by file: each one starts when the previous one has settled. */
+/** The most recent call for each file. Each call starts when the previous one has settled. */
 const lastCalls = new Map<string, Promise<void>>();
 
 async function lockAndRun<Result>(file: string, work: () => Promise<Result>, waitMs: number): Promise<Result> {
@@ -128,7 +131,7 @@ function removeOwn(path: string, own: string): void {
   try {
     if (readLock(path) === own) unlinkIfExists(path);
   } catch {
-    // It remains as the lock of a dead process, which anyone may take over.
+    // The file remains as the lock of a dead process, which any process may take over.
   }
 }
 
@@ -139,8 +142,8 @@ function takeOver(path: string, temporary: string): "done" | "retry" | HeldLock 
   if (last.owner === undefined ? isBeingWritten(last.path) : mayBeRunning(last.owner)) return { owner: last.owner };
   const claim = claimPath(path, last.text);
   if (!createExclusively(temporary, claim)) return "retry";
-  // Only the holder of the claim on a text may replace it, and no text is ever written twice. If the text is still in
-  // place, the lock is therefore ours.
+  // Only the holder of the claim on a text may replace that text, and no text is ever written twice. If the text is
+  // still in place, the lock therefore belongs to this process.
   const ours = readLock(path) === dead;
   if (ours) replace(path, temporary);
   for (const each of [...last.claims, claim]) unlinkIfExists(each);
@@ -154,14 +157,14 @@ function replace(path: string, temporary: string): void {
 }
 
 interface LastClaim {
-  /** The lock itself, or the claim of the last contender that died while taking it over. */
+  /** Path of the lock itself, or of the claim of the last contender that died while taking over the lock. */
   readonly path: string;
   readonly text: string;
   readonly owner: ProcessIdentity | undefined;
   readonly claims: readonly string[];
 }
 
-/** Follows the claims that contenders left behind when they died while taking over. */
+/** Follows the claims of contenders that died while taking over the lock. */
 function followClaims(lock: string, first: string): LastClaim {
   const claims: string[] = [];
   for (let path = lock, text = first; ; ) {
@@ -176,12 +179,15 @@ function followClaims(lock: string, first: string): LastClaim {
   }
 }
 
-/** Path of the claim that allows replacing a lock with this text. */
+/** Returns the path of the claim that allows replacing a lock with this text. */
 export function claimPath(path: string, text: string): string {
   return `${path}.after-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
 }
 
-/** Creates a hard link, which appears with its whole text or not at all; a new file where links are not supported. */
+/**
+ * Creates a hard link, so that the file appears with its whole text or not at all. Creates a new file where hard links
+ * are not supported.
+ */
 function createExclusively(temporary: string, path: string): boolean {
   try {
     linkSync(temporary, path);
@@ -199,7 +205,7 @@ function createExclusively(temporary: string, path: string): boolean {
   }
 }
 
-/** A lock without an owner is either being written at this moment, or was emptied by a power cut long ago. */
+/** Returns true if the lock was written just now. An older lock without an owner was emptied by a power cut. */
 function isBeingWritten(path: string): boolean {
   const writtenAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   return writtenAt !== undefined && Math.abs(Date.now() - writtenAt) < 2_000;

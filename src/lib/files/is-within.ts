@@ -1,6 +1,9 @@
 import { sep } from "node:path";
 
-/** Compares absolute paths by component: `/a/bc` is not within `/a/b`. A directory is within itself; nothing is within "". */
+/**
+ * Compares absolute paths by component: `/a/bc` is not within `/a/b`. A directory is within itself. Nothing is within
+ * "".
+ */
 export function isWithin(path: string, directory: string): boolean {
   if (directory === "") return false;
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);

@@ -5,9 +5,9 @@ import { createId } from "../ids.ts";
 import { syncDirectory } from "./append-file.ts";
 
 /**
- * Replaces the whole content of a file: readers see the old or the new content, also after a crash, a full disk or a power
- * cut. Keeps the mode of an existing file (and its owner if permitted) and follows a symlink; `mode` applies to a new file.
- * If it rejects with the system's error, nothing has changed.
+ * Replaces the whole content of a file: readers see either the old or the new content, even after a crash, a full disk
+ * or a power cut. Keeps the mode of an existing file (and its owner if permitted) and follows a symlink; `mode` applies
+ * to a new file. If the promise rejects with the system's error, the file is unchanged.
  */
 export async function writeAtomically(
   path: string,
@@ -18,7 +18,8 @@ export async function writeAtomically(
   const existing = await stat(target).catch((error) => ifMissing(error, undefined));
   const directory = dirname(target);
   const temporary = join(directory, `.${basename(target).slice(0, 100)}.${createId()}.tmp`);
-  // Private until it gets its final mode: the content may be more secret than the default mode of a new file allows.
+  // Keep the file private until it gets its final mode, because the content may be secret and the default mode too
+  // open.
   const file = await open(temporary, "wx", 0o600);
   try {
     await fill(file, { content, mode: existing ? existing.mode & 0o7777 : mode, owner: existing });
@@ -39,8 +40,8 @@ interface NewContent {
 async function fill(file: FileHandle, { content, mode, owner }: NewContent): Promise<void> {
   try {
     await file.writeFile(content);
-    // Only a privileged process can change the owner; otherwise this process owns the new file. The mode is set last,
-    // because chown clears bits of it.
+    // Only a privileged process can change the owner; otherwise this process owns the new file. Set the mode last,
+    // because chown clears some of its bits.
     if (owner && process.getuid && (owner.uid !== process.getuid() || owner.gid !== process.getgid?.())) {
       await file.chown(owner.uid, owner.gid).catch(() => {});
     }

@@ -18,20 +18,24 @@ export interface BadLine {
 
 export interface JsonLines {
   records: JsonLine[];
-  /** Lines that can't be read; their bytes stay in the file. */
+  /** Lines that can't be parsed. Their bytes stay in the file. */
   bad: BadLine[];
-  /** True if the last line has no newline and does not parse: its writer died. It is not listed in `bad`. */
+  /**
+   * True if the last line has no newline and does not parse, because its writer died. Such a line is not listed in
+   * `bad`.
+   */
   tornTail: boolean;
 }
 
 /**
  * Parses every readable line of a JSONL file and reports the others. Never throws. Tolerates a byte order mark, CRLF,
- * empty lines, blocks of NUL (left by a power cut), invalid UTF-8, and a last line without a newline if it parses.
+ * empty lines, blocks of NUL bytes (left by a power cut), invalid UTF-8, and a last line without a newline if it
+ * parses.
  */
 export function parseJsonLines(bytes: Uint8Array): JsonLines {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const lines: JsonLines = { records: [], bad: [], tornTail: false };
-  // Validates the whole file at once; only a damaged file is validated line by line.
+  // Validate the whole file at once. Only a damaged file is validated line by line.
   const intact = isUtf8(buffer);
   let line = 1;
   let start = startsWithMark(buffer) ? 3 : 0;
@@ -73,7 +77,7 @@ function parseLine(buffer: Buffer, { start, end, line, intact, lines }: Line): B
   } catch {
     return bad("the line is not valid JSON");
   }
-  // A record after a block of NUL is valid, but the loss before it is reported.
+  // A record after a block of NUL bytes is valid, but the loss before it is reported.
   if (first > start)
     lines.bad.push({
       line,

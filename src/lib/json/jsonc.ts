@@ -1,5 +1,5 @@
 export interface JsonIssue {
-  /** Line number, starting at 1. Columns start at 1, too. */
+  /** Line number, starting at 1. Columns also start at 1. */
   line: number;
   column: number;
   message: string;
@@ -8,8 +8,8 @@ export interface JsonIssue {
 export type JsoncResult = { value: unknown; warnings: JsonIssue[] } | { error: JsonIssue };
 
 /**
- * Parses JSON with comments and trailing commas, and is strict about everything else. Never throws.
- * Uses the last value of a duplicate key and adds a warning. Treats `__proto__` like any other key.
+ * Parses JSON with comments and trailing commas, and is strict about everything else. Never throws. Uses the last value
+ * of a duplicate key and adds a warning. Treats `__proto__` as an ordinary key.
  */
 export function parseJsonc(text: string): JsoncResult {
   const reader: Reader = { text, position: text.startsWith("\ufeff") ? 1 : 0, warnings: [], depth: 0 };
@@ -85,7 +85,7 @@ function readObject(reader: Reader): Record<string, unknown> {
     reader.position += 1;
     skipBlank(reader);
     const value = readValue(reader);
-    // Plain assignment to `__proto__` would change the object's prototype.
+    // A plain assignment to `__proto__` would change the object's prototype.
     if (key === "__proto__")
       Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
     else object[key] = value;
@@ -103,7 +103,7 @@ function readArray(reader: Reader): unknown[] {
   return array;
 }
 
-/** Skips the closing bracket if it comes next. */
+/** Skips the closing bracket if it comes next, and returns true in that case. */
 function closes(reader: Reader, bracket: string): boolean {
   skipBlank(reader);
   if (reader.text[reader.position] !== bracket) return false;
@@ -111,7 +111,7 @@ function closes(reader: Reader, bracket: string): boolean {
   return true;
 }
 
-/** Reads a comma, which may be a trailing one; it is optional before the closing bracket. */
+/** Reads a comma, including a trailing one. Before the closing bracket, the comma is optional. */
 function readSeparator(reader: Reader, bracket: string): void {
   skipBlank(reader);
   const next = reader.text[reader.position];
@@ -121,7 +121,7 @@ function readSeparator(reader: Reader, bracket: string): void {
 
 function readString(reader: Reader): string {
   const start = reader.position;
-  // Finds the closing quote; JSON.parse validates the content.
+  // Find the closing quote; JSON.parse validates the content.
   const string = /"(?:[^"\\\n]|\\.)*"/y;
   string.lastIndex = start;
   const found = string.exec(reader.text)?.[0];

@@ -1,6 +1,6 @@
 import { nearest } from "../text/nearest.ts";
 
-/** JSON Schema as tools declare it. Keywords that `Keywords` does not list are ignored. */
+/** JSON Schema as tools declare it. Keywords that are not listed in `Keywords` are ignored. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export interface SchemaProblem {
@@ -9,7 +9,9 @@ export interface SchemaProblem {
   message: string;
 }
 
-/** Checks a JSON value against the subset of JSON Schema that our tools use. Returns no problems for a valid value. */
+/**
+ * Checks a JSON value against the subset of JSON Schema that our tools use. Returns an empty list for a valid value.
+ */
 export function checkSchema(schema: Schema, value: unknown): SchemaProblem[] {
   const problems: SchemaProblem[] = [];
   check(schema, value, { path: "", problems });
@@ -135,7 +137,7 @@ function unknownProperty(name: string, { properties, value }: { properties: obje
   return `is not a known property; the known properties are ${known.map((other) => `\`${other}\``).join(", ")}`;
 }
 
-/** Reports the problems of the alternative that fits best, which the caller most likely meant. */
+/** Reports the problems of the alternative that fits best, because the caller most likely meant that one. */
 function checkAnyOf(forms: readonly Schema[], value: unknown, { path, problems }: CheckContext): void {
   let best: SchemaProblem[] | undefined;
   const expected = new Set<string>();
@@ -207,7 +209,7 @@ function countOf(items: number): string {
   return items === 1 ? "1 item" : `${items} items`;
 }
 
-/** Counts code points, not halves of surrogate pairs. */
+/** Counts code points rather than UTF-16 code units. */
 function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
@@ -231,8 +233,9 @@ function sameJson(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Converts strings that contain a decimal number, "true" or "false" where the schema allows a number or a boolean but no
- * string, because models sometimes write them that way. Changes nothing else; returns a new value if it changes something.
+ * Converts strings that contain a decimal number, "true" or "false" where the schema allows a number or a boolean but
+ * no string, because models sometimes write them that way. All other values stay unchanged. Returns a new value if
+ * anything was converted.
  */
 export function coerceInput(schema: Schema, value: unknown): unknown {
   const keywords = schema as Keywords;

@@ -5,7 +5,10 @@ export type UrlCheck = { readonly ok: true; readonly url: URL } | { readonly ok:
 const maxLength = 2_048;
 const localNames = new Set(["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"]);
 
-/** Parses a URL, so that all later steps use the same parsed value. Drops the fragment; refuses names of local machines. */
+/**
+ * Parses a URL, so that all later steps use the same parsed value. Drops the fragment and refuses names of local
+ * machines.
+ */
 export function checkUrl(text: string): UrlCheck {
   if (text.length > maxLength) return refuse(`The URL is longer than ${maxLength} characters.`);
   // The URL parser silently drops or converts these characters, so other programs might see a different host.
@@ -23,7 +26,7 @@ export function checkUrl(text: string): UrlCheck {
   return { ok: true, url };
 }
 
-/** Normalizes a host name: no brackets, no trailing dot, lower case. */
+/** Normalizes a host name: removes brackets and a trailing dot, and converts it to lower case. */
 export function bareHost(hostname: string): string {
   return hostname
     .replace(/^\[|\]$/g, "")
@@ -38,7 +41,10 @@ export function belongsTo(hostname: string, domain: string): boolean {
   return parent !== "" && (host === parent || host.endsWith(`.${parent}`));
 }
 
-/** Judges only the text of a name. The connecting code checks the address that it resolves to. */
+/**
+ * Explains why a host name is local; undefined if it is not. Judges only the name: the connecting code checks the
+ * address that the name resolves to.
+ */
 function localReason(name: string): string | undefined {
   const labels = name.split(".");
   const last = labels.at(-1) ?? "";

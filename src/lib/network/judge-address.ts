@@ -1,6 +1,6 @@
 /**
- * Returns why the web tools must not connect to an IP address; undefined for an address on the public internet.
- * Anything but a plain address (zone ids, shorthand, names) is refused, too.
+ * Explains why the web tools must not connect to an IP address; undefined for an address on the public internet.
+ * Anything but a plain address (zone ids, shorthand, names) is refused as well.
  */
 export function judgeAddress(address: string): string | undefined {
   const four = parseIPv4(address);

@@ -2,10 +2,13 @@ import { hostname } from "node:os";
 import { errorCode } from "../errors.ts";
 import { bootId, processStartTime } from "./process-info.ts";
 
-/** Names one process on one machine, as written to files. A pid alone is reused; its start time makes it unique. */
+/**
+ * Identifies one process on one machine, in the form written to files. Pids are reused; the start time makes the
+ * identity unique.
+ */
 export interface ProcessIdentity {
   readonly host: string;
-  /** Undefined where there is no /proc, like `startTime`. */
+  /** Id of the machine's current boot; like `startTime`, undefined where there is no /proc. */
   readonly boot?: string | undefined;
   readonly pid: number;
   readonly startTime?: number | undefined;
@@ -37,7 +40,7 @@ export function mayBeRunning({ host, boot, pid, startTime }: ProcessIdentity): b
   if (startTime !== undefined && startTimeNow !== undefined) return startTime === startTimeNow;
   try {
     process.kill(pid, 0);
-    // Where start times can be read, a process without one is a zombie.
+    // Where start times can be read, a process without a start time is a zombie.
     return processStartTime(process.pid) === undefined;
   } catch (error) {
     return errorCode(error) === "EPERM";

@@ -4,13 +4,15 @@ export interface ProcessInfo {
   pid: number;
   parent: number;
   group: number;
-  /** Clock ticks since boot. Together with the pid it identifies a process until the machine restarts. */
+  /**
+   * Start time in clock ticks since boot. Together with the pid, it identifies a process until the machine restarts.
+   */
   startTime: number;
 }
 
 /**
- * Returns the start time of a process, which tells it from a later process with the same pid.
- * Undefined if it has ended (zombies included) or where there is no /proc.
+ * Returns the start time of a process, which distinguishes the process from a later one with the same pid. Returns
+ * undefined if the process has ended (zombies included) or where there is no /proc.
  */
 export function processStartTime(pid: number): number | undefined {
   return readProcess(pid)?.startTime;
@@ -21,7 +23,7 @@ export function bootId(): string | undefined {
   return readText("/proc/sys/kernel/random/boot_id")?.trim();
 }
 
-/** Returns undefined for a process that has ended, zombies included. */
+/** Reads the state of a process. Returns undefined if the process has ended, zombies included. */
 export function readProcess(pid: number): ProcessInfo | undefined {
   const stat = readShort(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
@@ -44,12 +46,16 @@ export function listPids(): number[] | undefined {
   }
 }
 
-/** Returns undefined for processes of other users, which we can't end anyway. */
+/**
+ * Returns the environment of a process; undefined for processes of other users, which this process can't end anyway.
+ */
 export function readEnvironment(pid: number): string | undefined {
   return readText(`/proc/${pid}/environ`);
 }
 
-/** Takes half the system calls of `readFileSync`; a sweep reads every process of the machine. */
+/**
+ * Reads a short file with half the system calls of `readFileSync`, because a sweep reads every process on the machine.
+ */
 function readShort(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
@@ -71,7 +77,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Returns how many files and sockets this process may have open; infinite if unknown. */
+/** Returns the number of files and sockets that this process may have open; infinite if unknown. */
 export function descriptorLimit(): number {
   try {
     const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]);

@@ -2,8 +2,8 @@ const variable = "RETINUE_TAG";
 const separator = ":";
 
 /**
- * Adds the tags of a process to its environment. Tags that this process was started with stay in front, so that a program
- * that ends this process also finds the processes it started.
+ * Adds the tags of a process to its environment. Tags that this process was started with stay in front, so that a
+ * program that ends this process also finds the processes that this process started.
  */
 export function tagEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -17,7 +17,10 @@ export function tagEnvironment(
   return { ...env, [variable]: [...all].join(separator) };
 }
 
-/** Returns whether an environment has the tag. It is in the form of /proc: `NAME=value` separated by NUL. */
+/**
+ * Returns true if an environment has the tag. The environment has the format of /proc: `NAME=value` entries separated
+ * by NUL.
+ */
 export function carriesTag(environment: string, tag: string): boolean {
   const start = `\0${environment}`.indexOf(`\0${variable}=`);
   if (start < 0) return false;

@@ -5,9 +5,9 @@ import { carriesTag } from "./process-tag.ts";
 import type { StartedProcess } from "./start-process.ts";
 
 /**
- * Ends a process and everything it has started: sends TERM to the group and to all processes with its tag, waits up to
- * `graceMs`, kills them, and repeats until none is left. Also finds processes that left the group (setsid, double fork).
- * Where there is no /proc, ends only the group. Never throws; returns the pids of the processes that ended.
+ * Ends a process and everything it started: sends TERM to the group and to all processes with the tag, waits up to
+ * `graceMs`, kills them, and repeats until none is left. Also finds processes that left the group (setsid, double
+ * fork). Where there is no /proc, ends only the group. Never throws; returns the pids of the processes that ended.
  */
 export async function endProcessTree(
   handle: Pick<StartedProcess, "pid" | "startTime" | "tag" | "exit">,
@@ -28,12 +28,15 @@ export async function endProcessTree(
   await untilGone(asked, graceMs);
   const killed = await killAll(find, pid);
   const gone = goneOf([...asked, ...killed]);
-  // The system may show the process as gone shortly before Node reports its exit.
+  // The system may show the process as ended shortly before Node reports its exit.
   if (gone.includes(pid)) await handle.exit;
   return gone;
 }
 
-/** Kills every process with the tag, also those an earlier run of the program left. Returns the pids of those that ended. */
+/**
+ * Kills every process with the tag, including those that an earlier run of the program left behind. Returns the pids of
+ * the processes that ended.
+ */
 export async function sweepTagged(tag: string): Promise<number[]> {
   return goneOf(await killAll(() => findTree({ tag })));
 }
@@ -42,7 +45,10 @@ const pollMs = 10;
 const unclearLooks = 3;
 const killRounds = 60;
 
-/** Kills the found processes until none is left, because new ones may be forked meanwhile. Skips those it can't kill. */
+/**
+ * Kills the found processes until none is left, because new ones may be forked meanwhile. Skips processes that it can't
+ * kill.
+ */
 async function killAll(find: () => Finding, group?: number): Promise<ProcessInfo[]> {
   const seen = new Map<number, ProcessInfo>();
   const refused = new Set<number>();
@@ -66,7 +72,7 @@ interface Tree {
 
 interface Finding {
   found: ProcessInfo[];
-  /** True if some process has an empty environment, as during exec: it may belong to the tree. */
+  /** True if a process has an empty environment, as during exec, and may therefore belong to the tree. */
   isUnclear: boolean;
 }
 
@@ -75,9 +81,9 @@ function findTree({ tag, root }: Tree): Finding {
   // After the root has ended, another process may have its pid and lead a group with that number.
   const namesake = root && all.get(root.pid);
   const group = namesake && namesake.startTime !== root?.startTime ? undefined : root?.pid;
-  // Older processes can't descend from the root, and reading environments is slow.
+  // Skip older processes: they can't descend from the root, and reading environments is slow.
   const since = root?.startTime ?? 0;
-  // Excludes this process, which may carry the tag itself, and its other children.
+  // Exclude this process, which may have the tag itself, and its other children.
   all.delete(process.pid);
   const found = new Map<number, ProcessInfo>();
   let isUnclear = false;
@@ -90,10 +96,10 @@ function findTree({ tag, root }: Tree): Finding {
   return { found: [...found.values()], isUnclear };
 }
 
-/** Pid of the parent of all kernel threads, which have no environment. */
+/** Pid of the parent of all kernel threads. Kernel threads have no environment. */
 const kernelThreads = 2;
 
-/** Adds children that were started with a cleared environment, as long as their parents live. */
+/** Adds children that were started with a cleared environment. Finds them only while their parents are alive. */
 function addDescendants(found: Map<number, ProcessInfo>, all: ReadonlyMap<number, ProcessInfo>): void {
   if (found.size === 0) return;
   let before = -1;
@@ -127,19 +133,19 @@ function goneOf(processes: readonly ProcessInfo[]): number[] {
   return [...pids];
 }
 
-/** Returns the pids that could not be signalled for lack of permission. */
+/** Signals the processes. Returns the pids that could not be signalled for lack of permission. */
 function signalAll(
   processes: readonly ProcessInfo[],
   { signal, group }: { signal: NodeJS.Signals; group: number | undefined },
 ): number[] {
-  // Signals the whole group at once, so that none of its processes can fork between two signals.
+  // Signal the whole group at once, so that none of its processes can fork between two signals.
   if (group !== undefined && processes.some((info) => info.group === group)) send(-group, signal);
   return processes
     .filter((info) => info.group !== group && isAlive(info) && send(info.pid, signal) === "EPERM")
     .map((info) => info.pid);
 }
 
-/** Returns the system's error code if the signal was not delivered. */
+/** Sends a signal. Returns the system's error code if the signal was not delivered. */
 function send(pid: number, signal: NodeJS.Signals | 0): string | undefined {
   try {
     process.kill(pid, signal);

@@ -10,16 +10,16 @@ export interface ProcessRequest {
   command: string;
   args?: readonly string[] | undefined;
   cwd?: string | undefined;
-  /** The complete environment; defaults to that of this process. */
+  /** The complete environment. Defaults to the environment of this process. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /**
    * Marks the process and everything it starts. A list of tags goes from the widest group to the process itself:
-   * `endProcessTree` uses only the last tag, `sweepTagged` takes any of them.
+   * `endProcessTree` uses only the last tag, `sweepTagged` accepts any of them.
    */
   tag: string | readonly string[];
-  /** Input of the process; empty by default. */
+  /** Text or bytes written to the process's standard input. Empty by default. */
   stdin?: string | Uint8Array | undefined;
-  /** Keeps the input open after writing `stdin`. */
+  /** Keeps standard input open after writing `stdin`. */
   stdinOpen?: boolean | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface StartedProcess {
   /** Undefined if the process could not be started. */
   readonly pid: number | undefined;
   readonly startTime: number | undefined;
-  /** The last of its tags, which no other process tree has. */
+  /** The last tag of the process, which is unique to its process tree. */
   readonly tag: string;
-  /** Defined only with `stdinOpen`. */
+  /** Standard input; undefined unless `stdinOpen` is set. */
   readonly stdin: Writable | undefined;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Settles when the process itself has ended; its children may still hold its output open. Never rejects. */
+  /** Settles when the process itself has ended. Its children may still hold the output open. Never rejects. */
   readonly exit: Promise<ProcessExit>;
   /** Settles when the process has ended and its output is closed. Never rejects. */
   readonly closed: Promise<ProcessExit>;
@@ -87,7 +87,10 @@ export function startProcess(request: ProcessRequest): StartedProcess {
   };
 }
 
-/** Catches failures that Node throws, such as too long arguments. It reports others as an event. */
+/**
+ * Starts the process and catches errors that Node throws, such as for arguments that are too long. Node reports other
+ * errors as events.
+ */
 function spawnOrFail(
   { command, args = [], cwd, stdin, stdinOpen }: ProcessRequest,
   { env, fail }: { env: NodeJS.ProcessEnv; fail: (error: unknown) => void },
@@ -103,7 +106,7 @@ function spawnOrFail(
 
 function giveInput(child: ChildProcess | undefined, { stdin, stdinOpen }: ProcessRequest): void {
   if (!child?.stdin) return;
-  // Writing fails if the process does not read its input; its exit is reported anyway.
+  // Ignore write errors, which occur if the process does not read its input; its exit is reported anyway.
   child.stdin.on("error", () => {});
   if (stdin !== undefined) child.stdin.write(stdin);
   if (!stdinOpen) child.stdin.end();

@@ -8,8 +8,8 @@ export interface BoundedText {
 }
 
 /**
- * Keeps the start and the end of a long text with a marker line between them, in whole lines if they fit.
- * The result has at most `maxCharacters` characters, and at most `maxLines` lines besides the marker.
+ * Keeps the start and the end of a long text with a marker line between them, in whole lines if they fit. The result
+ * has at most `maxCharacters` characters, and at most `maxLines` lines in addition to the marker.
  */
 export function boundText(
   text: string,
@@ -19,7 +19,7 @@ export function boundText(
   const total = { totalCharacters: text.length, totalLines };
   if (text.length <= maxCharacters && totalLines <= maxLines) return { text, truncated: false, ...total };
 
-  // The numbers in the marker are not known yet; this is the longest possible marker for the text.
+  // The numbers in the marker are not known yet, so reserve space for the longest possible marker for this text.
   const available = maxCharacters - marker(totalLines + 2, text.length).length - 2;
   if (available < 2) {
     const end = Math.min(beforeSurrogate(text, Math.max(0, maxCharacters)), afterLines(text, maxLines));
@@ -39,7 +39,7 @@ export function boundText(
   return { text: head + middle + text.slice(tailStart), truncated: true, ...total };
 }
 
-/** Counts lines; a trailing newline does not start another line. */
+/** Counts lines. A trailing newline does not start another line. */
 export function countLines(text: string): number {
   let lines = 0;
   let position = 0;
@@ -122,7 +122,7 @@ export interface CollectedText {
 export interface TextCollector {
   push(chunk: Uint8Array | string): void;
   readonly totalBytes: number;
-  /** Returns the text so far; more can be pushed afterwards. */
+  /** Returns the text collected so far. More text can be pushed afterwards. */
   collected(): CollectedText;
 }
 
@@ -169,7 +169,7 @@ function createHead(capacity: number) {
   let buffer = Buffer.alloc(0);
   let used = 0;
   return {
-    /** Returns the number of bytes that fit. */
+    /** Adds bytes up to the capacity and returns the number of bytes that fit. */
     add(bytes: Uint8Array): number {
       const taken = Math.min(bytes.length, capacity - used);
       if (used + taken > buffer.length) {
@@ -213,7 +213,7 @@ function countNewlines(bytes: Uint8Array): number {
   return count;
 }
 
-/** Returns the length of the bytes without the start of a UTF-8 character whose end is missing. */
+/** Returns the length of the bytes without an incomplete UTF-8 character at the end. */
 export function endOfWholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -1,11 +1,13 @@
 export interface StripOptions {
-  /** Shows characters as `\x1b` or `\u202e` instead of removing them, so that a user approves the actual text. */
+  /**
+   * Shows control characters as `\x1b` or `\u202e` instead of removing them, so that a user approves the actual text.
+   */
   visible?: boolean;
 }
 
 /**
- * Makes untrusted text safe for a terminal: removes escape sequences, bidirectional overrides and all control characters
- * but newline and tab.
+ * Makes untrusted text safe for a terminal: removes escape sequences, bidirectional overrides and all control
+ * characters except newline and tab.
  */
 export function stripControls(text: string, { visible = false }: StripOptions = {}): string {
   if (!suspicious.test(text)) return text;
@@ -41,7 +43,7 @@ export function plural(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Groups digits by three. `toLocaleString` depends on the machine and loads its tables on first use. */
+/** Groups digits by three. `toLocaleString` depends on the machine's locale and loads its tables on first use. */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
@@ -55,7 +57,7 @@ const shownEscaped =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
 // In this order: control sequences (colours, cursor); operating system commands (title, clipboard, links); device and
-// application strings; two-character escapes, which also match the start of an unterminated longer one.
+// application strings; two-character escapes, which also match the start of an unterminated longer sequence.
 const escapeSequences =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b[PX^_]|[\u0090\u0098\u009e\u009f])[^\u001b\u009c]*(?:\u001b\\|\u009c)|\u001b[ -/]*[0-~]/g;

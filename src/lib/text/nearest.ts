@@ -1,6 +1,6 @@
 /**
- * Returns up to `max` candidates that a mistyped word most likely meant, best first. Ignores case and separators.
- * A word that starts or is contained in a candidate (or vice versa) counts as near.
+ * Returns up to `max` candidates that a mistyped word most likely meant, best first. Ignores case and separators. A
+ * candidate is also similar if it starts with or contains the word, or vice versa.
  */
 export function nearest(word: string, candidates: Iterable<string>, max = 1): string[] {
   const wanted = fold(word);
@@ -41,7 +41,7 @@ function isPartOfOther(a: string, b: string): boolean {
   return Math.min(a.length, b.length) >= 3 && (a.includes(b) || b.includes(a));
 }
 
-/** Counts insertions, deletions, substitutions and swaps of adjacent characters. */
+/** Returns the number of insertions, deletions, substitutions and swaps of adjacent characters between two words. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

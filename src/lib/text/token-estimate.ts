@@ -1,6 +1,6 @@
 /**
  * Estimates the number of tokens without a tokenizer: 3.6 characters per token for ASCII (English, code), 2 for other
- * alphabets, 1 for CJK and symbols, 0.5 for emoji. Text and its UTF-8 bytes give the same result.
+ * alphabets, 1 for CJK and symbols, 0.5 for emoji. A text and its UTF-8 bytes give the same result.
  */
 export function estimateTokens(content: string | Uint8Array): number {
   const tokens = typeof content === "string" ? weighText(content) : weighBytes(content);
@@ -48,7 +48,7 @@ export interface Calibration {
   readonly bytesPerToken: number;
 }
 
-/** Learns the bytes per token from the provider's counts. Recent counts weigh more; outliers are clamped. */
+/** Learns the number of bytes per token from the provider's counts. Recent counts weigh more; outliers are clamped. */
 export function createCalibration({ bytesPerToken = 3.6 }: { bytesPerToken?: number } = {}): Calibration {
   let totalTokens = priorTokens;
   let totalBytes = priorTokens * bytesPerToken;
@@ -73,7 +73,7 @@ const heaviest = 10_000_000;
 const lowestRatio = 0.5;
 const highestRatio = 20;
 
-/** Rounds up, except for the tiny excess that sums of fractions have over a whole number. */
+/** Rounds up, but ignores the tiny excess over a whole number that results from adding fractions. */
 function roundUp(tokens: number): number {
   return Math.max(0, Math.ceil(tokens - 1e-9));
 }
