@@ -1,4 +1,4 @@
-/** A recognised request. */
+/** A request that the offline model recognised. */
 export type JobRequest =
   | MapRequest
   | PartRequest
@@ -41,7 +41,7 @@ export interface HistoryRequest {
 export interface ListRequest {
   readonly kind: "list";
   readonly path: string;
-  /** Glob for file names; absent: the entries of the directory. */
+  /** Glob for file names. If absent, the entries of the directory are listed. */
   readonly pattern?: string | undefined;
 }
 
@@ -56,7 +56,10 @@ export interface SearchRequest {
   readonly path: string;
 }
 
-/** Returns the prompt for a subagent that explores one part of a repository. `asPart` recognises its first sentence. */
+/**
+ * Returns the prompt for a subagent that explores one part of a repository. `asPart` recognises the first sentence of
+ * the prompt.
+ */
 export function partRequest(path: string): string {
   return `Explore the directory ${JSON.stringify(path)} for a map of the repository. Medium thoroughness; stay in this directory.
 Report, each with its path: what the directory is for, its directories and key files with one line each, entry points, tests, size. Say what you could not see.`;

@@ -3,7 +3,9 @@ import type { Model, ModelDescription, ModelProgress, ModelRequest } from "../po
 import type { AssistantBlock, Message, ModelOutcome, StopReason, Usage } from "../protocol/index.ts";
 import { type Plan, plan } from "./plan.ts";
 
-/** Creates a model that works without network or key: it recognises a few jobs and does them with the tools. */
+/**
+ * Creates a model that works without a network or a key: it recognises a few kinds of jobs and does them with tools.
+ */
 export function createOfflineModel(): Model {
   return { describe: () => description, call: answerOrExplain };
 }

@@ -25,7 +25,7 @@ export type Plan =
   | { readonly kind: "calls"; readonly text: string; readonly calls: readonly PlannedCall[] }
   | Pick<Report, "kind" | "text">;
 
-/** Plans the next answer from the conversation alone, so a resumed session continues where it stopped. */
+/** Plans the next answer from the conversation alone, so that a resumed session continues where it stopped. */
 export function plan(messages: readonly Message[], tools: readonly ToolDeclaration[]): Plan {
   const request = currentRequest(messages);
   const recognised = recognise(request.text);
@@ -34,14 +34,14 @@ export function plan(messages: readonly Message[], tools: readonly ToolDeclarati
     if (!declared.has(call.name)) return { call, ok: false, text: `This agent has no tool ${call.name}.` };
     return request.resultOf(call);
   });
-  // The report of an agent for a part is read by another agent.
+  // The report about a part is read by another agent, not by the user.
   const isForUser = planned.kind === "report" && recognised.kind !== "explore-part";
   return isForUser ? { ...planned, text: `${planned.text}\n${footer}\n` } : planned;
 }
 
 const footer = `Generated offline, without a language model. To use one, ${howToUseAModel}`;
 
-/** Whether a read-only agent can be started. If Task does not list all agents, it is worth a try. */
+/** Returns true if a read-only agent can be started. If Task does not list all agents, assume that it can. */
 function canDelegate(tools: readonly ToolDeclaration[]): boolean {
   const task = tools.find(({ name }) => canonicalToolName(name) === "Task");
   const { properties } = (task?.inputSchema ?? {}) as {
@@ -76,7 +76,7 @@ function jobFor(
   }
 }
 
-/** Runs a job from its start with the known results, up to the first calls that have none. */
+/** Runs a job from the start with the known results, up to the first calls that have no result. */
 function replay(job: Job, resultOf: (call: PlannedCall) => CallResult | undefined): Plan {
   const all: CallResult[] = [];
   let turn = job.next([]);
@@ -91,11 +91,11 @@ function replay(job: Job, resultOf: (call: PlannedCall) => CallResult | undefine
   }
   const { kind, text, reported = [] } = turn.value;
   const failed = all.filter((result) => !result.ok && !reported.includes(result));
-  // The text of files and commits goes to a terminal.
+  // Remove control characters, because the text of files and commits is printed to a terminal.
   return { kind, text: stripControls(text + failedCallsSection(failed)) };
 }
 
-// biome-ignore lint/correctness/useYield: a job that needs nothing
+// biome-ignore lint/correctness/useYield: this job makes no calls
 function* refuse(text: string): Job {
   const start =
     text === ""
@@ -112,11 +112,14 @@ For anything else, use a language model: ${howToUseAModel}
 
 interface CurrentRequest {
   readonly text: string;
-  /** Returns the result of a call that was made for this request, or undefined if it was not made yet. */
+  /** Returns the result of a call made for this request; undefined if the call has not been made yet. */
   resultOf(call: PlannedCall): CallResult | undefined;
 }
 
-/** Returns the user's last request with the calls made since. "Continue" means the request before it, with its calls. */
+/**
+ * Returns the user's last request with the calls made since. "Continue" refers to the request before it, with its
+ * calls.
+ */
 function currentRequest(messages: readonly Message[]): CurrentRequest {
   const requests = messages.flatMap((message, index) => {
     if (message.role !== "user") return [];
@@ -137,8 +140,8 @@ function currentRequest(messages: readonly Message[]): CurrentRequest {
 }
 
 /**
- * Whether the runtime added a block, which requests nothing: a text in brackets or in tags, or a line in brackets with
- * output below it.
+ * Returns true if the runtime added the block, so that it is not a request: a text in brackets or in tags, or a line in
+ * brackets with output below it.
  */
 function isNote(block: UserBlock): boolean {
   return block.type === "text" && /^\[[\s\S]*\]$|^\[[^\n]*\]\n|^<([\w-]+)>[\s\S]*<\/\1>$/.test(block.text.trim());
@@ -151,13 +154,15 @@ function saysResumed(block: UserBlock): boolean {
   );
 }
 
-/** Whether a block says that a check of the finished work failed. The job is then done again, with new calls. */
+/**
+ * Returns true if a block says that a check of the finished work failed. The job is then done again, with new calls.
+ */
 function saysCheckFailed(block: UserBlock | AssistantBlock): boolean {
   const { acceptanceFailed, verificationFailed } = runtimeTexts;
   return block.type === "text" && [acceptanceFailed, verificationFailed].some((text) => block.text.startsWith(text));
 }
 
-/** An empty text is a session that was resumed without a prompt. */
+/** Returns true if the user asks to continue. The text is empty if a session was resumed without a prompt. */
 function isContinue(text: string): boolean {
   return (
     text === "" ||
@@ -172,7 +177,10 @@ interface RecordedResult {
   readonly text: string;
 }
 
-/** Calls that failed before the user said "continue" are made again: most of them were interrupted. */
+/**
+ * Returns the results of earlier calls. Leaves out calls that failed before the user said "continue", so that they are
+ * made again: most of them were interrupted.
+ */
 function collectResults(
   messages: readonly Message[],
   { from, failuresFrom }: { readonly from: number; readonly failuresFrom: number },

@@ -10,10 +10,13 @@ import {
   type SummaryRequest,
 } from "./job-request.ts";
 
-/** No text of one of these jobs is longer. */
+/** Maximum length of a request. A longer text is not a request for one of these jobs. */
 const maxCharacters = 1_000;
 
-/** Returns the first rule's reading of a request. The order of the rules decides between two readings of one sentence. */
+/**
+ * Returns the job that the first matching rule recognises. If a sentence can be read in two ways, the order of the
+ * rules decides.
+ */
 export function recognise(request: string): JobRequest {
   const part = asPart(request);
   if (part) return part;
@@ -51,12 +54,15 @@ const stated = new RegExp(
 );
 const added = new RegExp(`(\\band( then)?|[,;.]( then)?)\\s+(${changing})\\b`, "i");
 
-/** The offline model only reads. Doing half of a request would look like doing all of it. */
+/**
+ * Returns true if a request asks for a change. The offline model only reads, and doing half of a request would look
+ * like doing all of it.
+ */
 function asksForChange(text: string): boolean {
   return stated.test(text) || added.test(text);
 }
 
-// Parts of sentences, from which the rules below are built.
+// Sentence parts from which the rules below are built.
 const quotedText = String.raw`\x60[^\x60]+\x60|"[^"]+"|'[^']+'`;
 
 const quotedPart = `(?<text>${quotedText})`;
@@ -67,7 +73,7 @@ const article =
 
 const namePart = String.raw`(?<name>${quotedText}|[\w$@#.:~-]+(?:\(\))?)`;
 
-/** Matches "in src/lib" at the end of a sentence. */
+/** Matches a phrase such as "in src/lib" at the end of a sentence. */
 const inPath = String.raw`(?: (?:in|inside|within|under|below|of|from) (?:the )?(?:file |directory |folder )?(?<path>${quotedText}|[\w@~./-]+))?`;
 
 /** Matches text that can only be a path: quoted, or with a dot or a slash. */
@@ -81,7 +87,7 @@ function unquote(text: string): string {
   return text.replace(/^[\x60"']|[\x60"']$/g, "");
 }
 
-/** Returns a path for the tools, without a slash or punctuation at the end. "this project" is the workspace. */
+/** Returns a path for the tools, without a trailing slash or punctuation. "this project" is the workspace. */
 function pathOf(text: string | undefined): string {
   const found = unquote(text ?? "")
     .replace(/(?<=.)[/,;:]+$/, "")
@@ -95,7 +101,7 @@ function isWhole(word: string): boolean {
   );
 }
 
-/** Whether a word can't be a name in a repository. */
+/** Returns true if a word can't be a name in a repository. */
 function isPronoun(word: string): boolean {
   return /^(it|this|that|they|them|there|here|everything|something|bugs?|errors?|problems?|out|me|you|us|all)$/i.test(
     word,
@@ -172,7 +178,7 @@ const plainFindForm = sentence(
   `(?:find|locate|look for|look up|what is|what's|what are|explain|describe|how does) ${article}${namePart}(?: (?:work|do|mean|for))?${inPath}`,
 );
 
-/** Recognises a single name. A common word after "what is" is more likely a question for a language model. */
+/** Recognises a single name. A common word after "what is" is more likely to be a question for a language model. */
 function asPlainFind(text: string): FindRequest | undefined {
   const match = plainFindForm.exec(text);
   if (!/^(find|locate|look)/i.test(text) && !looksLikeCode(match?.groups?.["name"] ?? "")) return undefined;

@@ -3,7 +3,10 @@ import type { Hit } from "./results.ts";
 const keywords =
   "function\\*?|class|interface|type|enum|struct|trait|union|def|fn|func|fun|const|let|var|val|static|module|namespace|mod|object|record|protocol|macro_rules!|sub|proc|data|newtype|defmodule|defp?|defn|impl";
 
-/** Pattern for lines that define a name, valid in ripgrep and JavaScript. `isDefinition` filters false matches. */
+/**
+ * Returns a pattern for lines that define a name, valid in ripgrep and JavaScript. `isDefinition` filters out false
+ * matches.
+ */
 export function definitionPattern(name: string): string {
   const word = escapePattern(name);
   const end = /\w$/.test(name) ? "\\b" : "";
@@ -32,7 +35,7 @@ export function usagePattern(name: string): string {
   return `${start(name)}${escapePattern(name)}${/\w$/.test(name) ? "\\b" : ""}`;
 }
 
-/** Whether a matching line is a definition and not an import, a call or a comment. A heuristic. */
+/** Returns true if a matching line is a definition and not an import, a call or a comment. This is a heuristic. */
 export function isDefinition({ text }: Pick<Hit, "text">, name: string): boolean {
   const line = text.trim();
   if (
@@ -42,7 +45,7 @@ export function isDefinition({ text }: Pick<Hit, "text">, name: string): boolean
   )
     return false;
   if (line.startsWith("#") && !line.startsWith("#define")) return false;
-  // A name in the braces of an import or export that spans several lines.
+  // Exclude a name in the braces of an import or export that spans several lines.
   return !new RegExp(`^type\\s+${escapePattern(name)}\\s*(,|\\}|$)`).test(line);
 }
 
@@ -54,5 +57,5 @@ function start(name: string): string {
   return /^\w/.test(name) ? "\\b" : "";
 }
 
-/** Matches TODO and the like only at the start of a comment, because texts about to-do lists contain the word too. */
+/** Matches TODO and similar words only at the start of a comment, because texts about to-do lists contain them too. */
 export const todoPattern = "(//|/\\*+|^\\s*\\*|#|<!--|--|;|%)\\s*@?(TODO|FIXME|HACK|XXX)\\b";

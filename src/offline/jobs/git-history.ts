@@ -3,7 +3,7 @@ import type { HistoryRequest } from "../job-request.ts";
 import { type CallResult, callAll, callTools, git, type Job, quote } from "./job.ts";
 import { clip, compose, firstOf, rows, type Section } from "./report.ts";
 
-/** Reports the newest commits: their kinds, areas and authors, and the files that change most. */
+/** Reports the newest commits: their kinds, areas and authors, and the files that change most often. */
 export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
   const { log, changes, status } = yield* callTools("Reading the git history", {
     log: git(`log -n ${count} --date=short --format=%h%x09%ad%x09%an%x09%s -- ${quote(path)}`),
@@ -50,7 +50,7 @@ function commitLines(commits: readonly Commit[]): string[] {
   return firstOf(lines, 20);
 }
 
-/** Groups commits by the prefix of `type(area): subject` if most have one, otherwise by their first word. */
+/** Groups commits by the prefix of `type(area): subject` if most commits have one, otherwise by their first word. */
 function kindSection(commits: readonly Commit[]): Section {
   const marks = commits.flatMap(({ subject }) => {
     const match = /^(\w+)(?:\(([^)]+)\))?!?: /.exec(subject);
@@ -74,7 +74,7 @@ function listed(values: readonly (readonly [string, number])[]): string {
     .join(", ");
 }
 
-/** Counts equal values, most frequent first, ties by name. */
+/** Counts how often each value occurs. Sorts by frequency, most frequent first, then by name. */
 function counted(values: readonly string[]): [string, number][] {
   const found = new Map<string, number>();
   for (const value of values) found.set(value, (found.get(value) ?? 0) + 1);

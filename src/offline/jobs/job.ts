@@ -5,14 +5,14 @@ export interface PlannedCall {
   readonly input: JsonObject;
 }
 
-/** Result of a call: its text, or the reason why it failed. */
+/** Result of a call: the text, or the reason why the call failed. */
 export interface CallResult {
   readonly call: PlannedCall;
   readonly ok: boolean;
   readonly text: string;
 }
 
-/** Returns an empty text if the call failed. */
+/** Returns the text of a result; empty if the call failed. */
 export function resultText(result: CallResult | undefined): string {
   return result?.ok ? result.text : "";
 }
@@ -26,13 +26,13 @@ export interface Step {
 export interface Report {
   readonly kind: "report" | "refusal";
   readonly text: string;
-  /** Failed calls that the report mentions itself. All others are listed at its end. */
+  /** Failed calls that the text already mentions. All others are listed at the end of the report. */
   readonly reported?: readonly CallResult[] | undefined;
 }
 
 /**
- * A job yields calls and continues with their results. It runs again from its start in every turn, with the results that
- * are in the conversation, so the same results must lead to the same calls.
+ * A job yields calls and continues with their results. In every turn, the job runs again from the start with the
+ * results in the conversation, so the same results must lead to the same calls.
  */
 export type Job = Generator<Step, Report, readonly CallResult[]>;
 
@@ -52,7 +52,7 @@ export function* callTools<Name extends string>(
 
 const maxAtOnce = 10;
 
-/** Returns one result for each call, in the same order. Many calls are made in several turns. */
+/** Makes calls, in several turns if there are many, and returns their results in the same order. */
 export function* callAll(text: string, calls: readonly PlannedCall[]): Calling<readonly CallResult[]> {
   const results: CallResult[] = [];
   for (let from = 0; from < calls.length; from += maxAtOnce)
@@ -76,7 +76,7 @@ export function grep(pattern: string, options: JsonObject = {}): PlannedCall {
   return { name: "Grep", input: { pattern, ...options } };
 }
 
-/** Use it only for commands that every policy considers read-only. */
+/** Returns a call that runs git. Use it only for commands that every policy considers read-only. */
 export function git(args: string): PlannedCall {
   return { name: "Bash", input: { command: `git ${args}`, description: "read the git history" } };
 }

@@ -36,7 +36,7 @@ export function* readOne({ path }: ReadRequest): Job {
   const { page } = yield* callTools(`Reading ${path}`, { page: read(path) });
   if (!page.ok) return { kind: "report", text: compose(`${path} could not be read`, []) };
   const { lines, total } = parsePage(page.text);
-  // Notebooks, pictures and empty files come without line numbers.
+  // Notebooks, pictures and empty files are returned without line numbers.
   const all =
     lines.length > 0
       ? lines.map(({ number, text }) => `${String(number).padStart(5)}  ${text}`)
@@ -111,7 +111,7 @@ function definitionSection(definitions: readonly Hit[], name: string): Section {
   return { heading: "Defined", lines: firstOf(lines, 10) };
 }
 
-/** Shows the comment above a definition and its first lines. */
+/** Shows the comment above a definition and the first lines of the definition. */
 function aroundSection(hit: Hit | undefined, result: CallResult | undefined): Section | undefined {
   if (!hit || !result?.ok) return undefined;
   const { lines } = parsePage(result.text);

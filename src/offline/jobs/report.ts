@@ -29,13 +29,13 @@ export function rows(cells: readonly (readonly string[])[], { widest = 60 }: { w
   });
 }
 
-/** Puts a text on one line and cuts it to a length. */
+/** Puts a text on one line and truncates it to a length. */
 export function clip(text: string, length = 110): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > length ? `${line.slice(0, length - 1).trimEnd()}…` : line;
 }
 
-/** Returns the first lines, followed by how many were left out. */
+/** Returns the first lines, followed by the number of lines that were left out. */
 export function firstOf(lines: readonly string[], count: number): string[] {
   const left = lines.length - count;
   return left <= 0 ? [...lines] : [...lines.slice(0, count), `- and ${formatCount(left)} more`];

@@ -1,4 +1,4 @@
-// Parses the texts of tool results. Lines in another format are skipped, because a result may contain notes.
+// Parses the texts of tool results. Skips lines in an unexpected format, because a result may contain notes.
 
 export interface Listing {
   readonly directories: readonly string[];
@@ -80,7 +80,7 @@ export function parseHits(text: string): { readonly hits: readonly Hit[]; readon
 
 export interface Page {
   readonly lines: readonly { readonly number: number; readonly text: string }[];
-  /** Undefined if more lines follow and their number is unknown. */
+  /** Total number of lines; undefined if more lines follow and their number is unknown. */
   readonly total: number | undefined;
 }
 
@@ -104,7 +104,7 @@ function linesOf(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");
 }
 
-/** Tools put notes into brackets. */
+/** Returns true for a note that a tool added. Notes are in brackets. */
 function isNote(line: string): boolean {
   return line.startsWith("[") && line.endsWith("]");
 }

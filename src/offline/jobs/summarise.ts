@@ -8,7 +8,7 @@ import { type CallResult, callAll, callTools, glob, grep, type Job, list, type R
 import { clip, compose, firstOf, rows } from "./report.ts";
 import { type Page, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 
-/** Summarises a file or a directory, given by its path or only by its name. */
+/** Summarises a file or a directory that is given by its path or only by its name. */
 export function* summarise(path: string): Job {
   const first = yield* open(path);
   if (first.ok) return yield* summariseResult(path, first);
@@ -59,7 +59,7 @@ function pathsIn(result: CallResult): readonly string[] {
   return result.ok ? parsePaths(result.text).paths : [];
 }
 
-/** Leaves a call out of the failed calls, because another one replaced it. */
+/** Marks a failed call as reported, because another call replaced it. */
 function withoutFailure(report: Report, failure: CallResult): Report {
   return { ...report, reported: [...(report.reported ?? []), failure] };
 }
@@ -67,7 +67,7 @@ function withoutFailure(report: Report, failure: CallResult): Report {
 const importPattern =
   "^\\s*(import|from|use|using|#include|require|include|extern crate|open|alias)\\b.*|^\\} from |= require\\(|^\\s*export .* from ";
 
-/** Reports the size and language of a file, its first comment, its imports and its definitions. */
+/** Reports the size and language of a file, its first comment, imports and definitions. */
 function* summariseFile(path: string, page: CallResult): Job {
   const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
   const prose = /\.(md|markdown|mdx|rst|txt)$/i.test(path);

@@ -4,7 +4,7 @@ import { directoryOf, type Package } from "./find-packages.ts";
 import { baseName, languageOf } from "./languages.ts";
 import { type Directory, directoryAt, type Survey } from "./survey-files.ts";
 
-/** Agent that explores a part. */
+/** Name of the agent that explores a part. */
 export const explorer = "Explore";
 
 /** One directory of a large repository, with the report of the agent that explored it. */
@@ -16,9 +16,9 @@ export interface Part {
 
 const maxAgents = 6;
 const fewestParts = 3;
-/** A directory with fewer files is not worth an agent. */
+/** Minimum number of files in a directory that is worth an agent. */
 const fewestFiles = 6;
-/** Up to this many source files, one agent is faster than several. */
+/** Maximum number of source files for which one agent is faster than several. */
 const fewSourceFiles = 40;
 
 /** Starts an agent for each part of a large repository, all at once. A small repository has no parts. */
@@ -37,7 +37,7 @@ export function* delegateParts(
   });
 }
 
-/** Returns the directories of a large repository that are worth an agent each, largest first. */
+/** Returns the directories of a large repository that are each worth an agent, largest first. */
 export function partsOf(
   { files, directories, complete = false }: Pick<Survey, "files" | "directories"> & Partial<Pick<Survey, "complete">>,
   packages: readonly Package[] = [],
@@ -52,8 +52,9 @@ export function partsOf(
 }
 
 /**
- * Returns the packages of a directory such as packages/, which is nothing by itself, or the directory. Without all files,
- * the size of the packages is unknown, and the map only lists them.
+ * Returns the packages in a directory such as packages/, which has no content of its own; any other directory is
+ * returned itself. If the list of files is incomplete, the sizes of the packages are unknown and the map only lists
+ * them.
  */
 function packagesIn(
   directory: Directory,
@@ -73,13 +74,13 @@ function taskFor(path: string): PlannedCall {
 
 type TaskReport =
   | { readonly kind: "whole"; readonly text: string }
-  /** The agent ended before it was done; `text` is its last message. */
+  /** The agent ended before it was done. `text` is its last message. */
   | { readonly kind: "partial"; readonly text: string; readonly why: string }
   | { readonly kind: "none"; readonly why: string };
 
 const taskForm = /<task_(result|error)\b([^>]*)>\n?([\s\S]*?)(?:\n?<\/task_\1>|$)/;
 
-/** Reads the result of a Task call. Anything but a complete report in its tags is partial or missing. */
+/** Reads the result of a Task call. Anything but a complete report in its tags is considered partial or missing. */
 export function readTaskReport({ ok, text }: Pick<CallResult, "ok" | "text">): TaskReport {
   const [, tag, attributes = "", inside = ""] = taskForm.exec(text) ?? [];
   const content = inside.trim();

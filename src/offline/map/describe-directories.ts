@@ -5,18 +5,18 @@ import { baseName } from "./languages.ts";
 import { isEmptyTalk, isLicence } from "./leading-comment.ts";
 import { plainText } from "./read-readme.ts";
 
-/** Returns what a directory is for, or an empty text. */
+/** Returns the purpose of a directory, or an empty text if unknown. */
 export type DescribeDirectory = (directory: string) => string;
 
 const speakers = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
 
-/** Finds comments in the files that describe their directory. */
+/** Returns a search for comments that describe the directory of their file. */
 export function findDescriptions(path: string): PlannedCall {
   const pattern = '^(//!?|#|/\\*[*!]?| \\*|""")\\s?[A-Z@].*';
   return grep(pattern, { path, glob: speakers, output_mode: "content", head_limit: 250 });
 }
 
-/** Finds the comments of Go packages, which stand in any file of their directory. */
+/** Returns a search for the comments of Go packages, which may be in any file of their directory. */
 export function findGoPackages(path: string): PlannedCall {
   return grep("^// (Package|Command) \\w+ .*", { path, glob: "**/*.go", output_mode: "content", head_limit: 100 });
 }
@@ -34,7 +34,7 @@ export function describeDirectories(hits: readonly Hit[], packages: readonly Pac
     if (text === undefined || sameName(text, directory)) continue;
     const rank = /^readme/i.test(baseName(path)) ? 2 : 1;
     add(directory, text, rank);
-    // The entry point of a package is often one directory further down.
+    // The entry point of a package is often one directory below the package.
     if (/\/(src|lib)$/.test(directory) && packages.some((one) => one.path === directoryOf(directory)))
       add(directoryOf(directory), text, rank + 2);
   }
@@ -47,7 +47,7 @@ function byPath(hits: readonly Hit[]): ReadonlyMap<string, readonly Hit[]> {
   return groups;
 }
 
-/** A comment further down than this belongs to the code below it. */
+/** Last line in which a description may begin. A comment further down belongs to the code below it. */
 const lastFirstLine = 3;
 const longestLicence = 25;
 
@@ -60,7 +60,7 @@ function descriptionIn(hits: readonly Hit[]): string | undefined {
     if (isGoPackage(text)) return plain;
     if (isLicence(plain)) last = line + longestLicence;
     else if (line > last || /^@(?!file)/.test(plain)) return undefined;
-    // A comment in the second line follows code, unless a comment or a licence stands above it.
+    // A comment on the second line follows code, unless a comment or a licence precedes it.
     else if (line > 1 && /^(\/\/|#)/.test(text) && last === lastFirstLine) return undefined;
     else if (!isEmptyTalk(plain)) return plain.replace(/^@file\w*\s*/, "");
   }
@@ -75,7 +75,7 @@ function commentText(text: string): string {
   return text.replace(/^(\/\/!?|#+|\/\*[*!]?| \*|""")\s*/, "").replace(/\s*(\*\/|""")\s*$/, "");
 }
 
-/** Whether a heading repeats the name of its directory: "Core" or "@scope/core" for packages/core. */
+/** Returns true if a heading repeats the name of its directory: "Core" or "@scope/core" for packages/core. */
 function sameName(text: string, directory: string): boolean {
   const letters = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   return letters(text.split("/").at(-1) ?? "") === letters(baseName(directory)) || text === "";

@@ -16,7 +16,10 @@ import { countByNames, countLines, joinPath, type Survey, surveyFiles } from "./
 const maxDirectories = 30;
 const maxKeyFiles = 6;
 
-/** Explores one directory for an agent that maps the whole repository. Uses read-only tools and starts no agents. */
+/**
+ * Explores one directory on behalf of an agent that maps the whole repository. Uses read-only tools and starts no
+ * agents.
+ */
 export function* explorePart(path: string): Job {
   const { listing, counted, described } = yield* callTools(`Looking at ${path}`, {
     listing: list(path),
@@ -54,13 +57,13 @@ export function* explorePart(path: string): Job {
   return { kind: "report", text };
 }
 
-/** Returns its own description, or else the comment of its entry point. */
+/** Returns the directory's own description or, if there is none, the comment of its entry point. */
 function whatItIs(own: readonly string[], comment: string): readonly string[] {
   if (own.length > 0) return own;
   return comment === "" ? [] : [`- ${clip(comment, 200)}`];
 }
 
-/** An entry point further down belongs to its own directory. */
+/** Leaves out entry points in subdirectories, which belong to those directories. */
 function withoutInnerEntryPoints(survey: Survey, path: string): Survey {
   const files = survey.files.filter(
     (file) => !isEntryPoint(file.path) || file.path === joinPath(path, baseName(file.path)),
@@ -83,7 +86,7 @@ function sizeOf({ total, languages }: Survey): string {
   return `${plural(total.files, "text file")}${lines}: ${kinds.join(", ")}`;
 }
 
-/** Returns the files to open first: the entry point, files that start a program, then the largest. */
+/** Returns the files to open first: the entry point, files that start a program, then the largest files. */
 function keyFiles(files: readonly FileCount[], { path, most }: { readonly path: string; readonly most: number }) {
   return files
     .flatMap((file) => {
@@ -96,7 +99,9 @@ function keyFiles(files: readonly FileCount[], { path, most }: { readonly path: 
 
 const ranks = { entry: 0, start: 1, code: 2, test: 3, prose: 3, other: 4 } as const;
 
-/** Returns undefined for files that are not worth opening. An entry point further down belongs to its own directory. */
+/**
+ * Returns the rank of a file; undefined for files that are not worth opening, such as entry points of subdirectories.
+ */
 function rankOf(file: string, directory: string): number | undefined {
   const name = baseName(file);
   const language = languageOf(file);
@@ -111,7 +116,10 @@ function isEntryPoint(path: string): boolean {
   return /^(index|mod|lib|__init__)\.\w+$/.test(baseName(path));
 }
 
-/** Returns the location of a file and one line about it: its comment, or else what it tests or defines, or else its size. */
+/**
+ * Returns the location of a file and one line about it: its comment, or else what it tests or defines, or else its
+ * size.
+ */
 function describeFile({ path, count }: FileCount, text: string): readonly [string, string] {
   const page = parsePage(text);
   const comment = /\.(md|markdown|mdx|rst)$/i.test(path) ? heading(page) : leadingComment(page);

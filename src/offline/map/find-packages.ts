@@ -4,15 +4,15 @@ import type { Manifest } from "./manifests/manifest.ts";
 import { packageManifests } from "./manifests/read-manifest.ts";
 import { isOwn, joinPath } from "./survey-files.ts";
 
-/** A directory below the top with a manifest of its own. */
+/** A subdirectory that has its own manifest. */
 export interface Package {
   readonly path: string;
   readonly manifest: Manifest;
 }
 
 /**
- * Returns the manifests of packages below `path`, one for each directory. If the manifests at the top declare a workspace,
- * only its members count.
+ * Returns the manifests of packages below `path`, one for each directory. If the top-level manifests declare a
+ * workspace, only its members are included.
  */
 export function packageManifestsIn(
   found: readonly string[],
@@ -47,7 +47,7 @@ function memberTest(path: string, patterns: readonly string[]): (directory: stri
   return (directory) => wanted.some((form) => form.test(directory)) && !unwanted.some((form) => form.test(directory));
 }
 
-/** Translates a pattern such as `packages/*` or `{apps,libs}/**`. */
+/** Translates a pattern such as `packages/*` or `{apps,libs}/**` to a regular expression. */
 function patternOf(path: string, pattern: string): RegExp {
   const source = escapePattern(joinPath(path, pattern.replace(/^\.\/|\/+$/g, "")))
     .replaceAll("\\*\\*/", "(?:.*/)?")

@@ -1,8 +1,8 @@
 export interface Language {
   readonly name: string;
-  /** Has functions and types. */
+  /** True if files in this language have functions and types. */
   readonly isCode: boolean;
-  /** Name of the file type in Grep, if it has one. */
+  /** Name of the file type in Grep; undefined if Grep has none. */
   readonly type?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export function isTest(path: string): boolean {
   return /(^|\/)(tests?|__tests__|spec)\//.test(path) && !/(^|\/)(fixtures|support|helpers)\//.test(path);
 }
 
-/** Glob for the file names of `isTest`. */
+/** Glob for the file names that `isTest` recognises. */
 export const testNames = "**/{*.test.*,*.spec.*,*_test.*,test_*.py,*_spec.rb,*Test.java,*Tests.cs}";
 
 /** Directories with third-party code and build output. */

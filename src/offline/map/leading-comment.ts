@@ -4,7 +4,7 @@ type Lines = Page["lines"];
 
 const maxLines = 5;
 
-/** Returns the first paragraph of the comment that describes a file. Skips licences, `#!` lines and notes to tools. */
+/** Returns the first paragraph of the comment that describes a file. Skips licences, `#!` lines and tool directives. */
 export function leadingComment({ lines }: Page): Lines {
   for (const comment of leadingComments(lines.slice(0, 80))) {
     if (comment.some(({ text }) => isLicence(text))) continue;
@@ -20,7 +20,7 @@ export function isLicence(text: string): boolean {
   );
 }
 
-/** Whether a comment says nothing about what its file is for. */
+/** Returns true if a comment says nothing about the purpose of its file. */
 export function isEmptyTalk(text: string): boolean {
   return /^(authors?:|contact:|created|dummy|placeholder|empty|(auto-?)?generated|this (file is|code was) (auto-?)?generated|do not edit|eslint|prettier|biome|tslint|istanbul|@ts-|re-?exports?\b)/i.test(
     text,
@@ -63,21 +63,24 @@ function* leadingComments(lines: Lines): Generator<Lines> {
 const blockStart = /^(?:[rRuU]?(?<quote>"""|''')|\/\*+!?|<!--)\s*/;
 const lineComment = /^(?:\/\/+!?|#+(?!\[)|--+|;+|%+)(?:\s(.*))?$/;
 
-/** Whether a line may stand before the comment of a file: a `#!` line, a note to a tool, the package of a Java class. */
+/**
+ * Returns true if a line may precede the comment of a file: a `#!` line, a tool directive or the package of a Java
+ * class.
+ */
 function isPreamble(line: string): boolean {
   return /^(#!|["']use strict["']|\/\/ ?@ts-|# ?-\*-|# (type|pylint|flake8|noqa|frozen_string_literal)\b|\/\/go:build|\/\* ?eslint|#(include|define|pragma|if|ifdef|ifndef|endif)\b|<\?php|declare\(|(package|namespace|using|import)( static)? [\w.*\\]+;$)/.test(
     line,
   );
 }
 
-/** Returns the lines up to the first empty one or the first tag, such as `@author`. */
+/** Returns the lines up to the first empty line or the first tag, such as `@author`. */
 function firstParagraph(comment: Lines): Lines {
   const lines: { number: number; text: string }[] = [];
   for (const { number, text } of comment) {
     const plain = text.replace(/^@(file(overview)?|module|packageDocumentation|brief)\b\s*/, "");
     if (/^@\w/.test(plain)) break;
     if (/[A-Za-z]/.test(plain)) lines.push({ number, text: plain });
-    // A single word repeats the name of the file.
+    // A single word only repeats the name of the file.
     else if (lines.length === 1 && !/\s/.test(lines[0]?.text ?? "")) lines.pop();
     else if (lines.length > 0) break;
   }

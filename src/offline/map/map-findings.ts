@@ -6,13 +6,13 @@ import type { Package } from "./find-packages.ts";
 import type { Manifest } from "./manifests/manifest.ts";
 import type { Survey } from "./survey-files.ts";
 
-/** Everything that a map is written from. */
+/** All information that a map is written from. */
 export interface MapFindings {
   readonly path: string;
   readonly top: Listing;
   readonly survey: Survey;
   readonly readme: CallResult | undefined;
-  /** Manifests at the top. */
+  /** Manifests in the top-level directory. */
   readonly manifests: readonly Manifest[];
   readonly packages: readonly Package[];
   /** Paths of packages whose manifests were not read. */

@@ -21,7 +21,10 @@ export function layoutLines({ path, top, survey, describe }: MapFindings): strin
   return lines;
 }
 
-/** Lists the packages of a monorepo: path, name, size and description. The layout describes those at the top. */
+/**
+ * Lists the packages of a monorepo: path, name, size and description. Returns nothing if all packages are at the top
+ * level, because the layout describes them.
+ */
 export function packageLines({ path: top, packages, otherPackages, survey, describe }: MapFindings): string[] {
   if (packages.every(({ path }) => directoryOf(path) === top)) return [];
   const lines = rows(
@@ -36,7 +39,10 @@ export function packageLines({ path: top, packages, otherPackages, survey, descr
   return lines;
 }
 
-/** Lists the inside of a directory that contains most of the files, unless agents or the list of packages describe it. */
+/**
+ * Lists the contents of a directory that contains most of the files, unless agents or the list of packages describe the
+ * directory.
+ */
 export function innerSection({ survey, describe, parts, packages }: MapFindings): Section | undefined {
   const largest = [...survey.directories].sort((left, right) => right.files - left.files)[0];
   if (!largest || largest.files * 2 < survey.total.files) return undefined;
@@ -84,7 +90,7 @@ function totalLine({ total, complete, files }: Survey): string {
   return `- total: ${plural(total.files, "text file")}, ${plural(total.lines, "line")}${seen}`;
 }
 
-/** Returns an empty text if lines could not be counted. */
+/** Formats a number of lines. Returns an empty text if lines could not be counted. */
 export function amountOfLines(lines: number): string {
   return lines === 0 ? "" : plural(lines, "line");
 }

@@ -3,10 +3,10 @@ import { clip, firstOf, type Section } from "../jobs/report.ts";
 import type { Part } from "./delegate-parts.ts";
 import type { Directory } from "./survey-files.ts";
 
-/** Maximum number of lines of a report in another form. */
+/** Maximum number of lines from a report that does not have the expected form. */
 const maxForeign = 20;
 
-/** Returns one section for each part. A missing or partial report is stated. */
+/** Returns one section for each part. A section says if its report is missing or partial. */
 export function partSections(parts: readonly Part[]): Section[] {
   return parts.map((part) => ({ heading: `Part ${part.directory.path}`, lines: linesOf(part) }));
 }
@@ -25,7 +25,10 @@ function outsideLine({ files, lines, inside, exact }: Directory): string {
   return `- contains ${amount}: ${clip(inside.join(", "), 200)}`;
 }
 
-/** Sections of an agent's report, in the order of the map. A label precedes lines that are not clear on their own. */
+/**
+ * Sections of an agent's report, in the order in which the map shows them. A label precedes lines that are not clear on
+ * their own.
+ */
 const shown: readonly { readonly heading: string; readonly label?: string }[] = [
   { heading: "What it is" },
   { heading: "Tests", label: "tests" },
@@ -52,7 +55,7 @@ function sectionsOf(text: string): ReadonlyMap<string, readonly string[]> {
   return sections;
 }
 
-/** Removes headings, which would become sections of the map. */
+/** Returns the lines of a report without its headings, which would become sections of the map. */
 function foreignLines(text: string): string[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return firstOf(

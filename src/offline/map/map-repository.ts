@@ -69,7 +69,7 @@ export function* mapRepository(path = ".", { canDelegate = false }: { readonly c
     `Reading the manifests of ${plural(chosen.length, "package")}`,
     chosen.map((name) => read(name, 1_000)),
   );
-  // A manifest without a name only sets options, such as the type of the modules beside it.
+  // A manifest without a name only sets options, such as the module type of the files beside it.
   const packages = results
     .flatMap((result) => manifestOf(result))
     .filter(({ title }) => title !== undefined)
@@ -97,7 +97,7 @@ function nameOf(path: string): string {
   return path === "." ? "this directory" : path;
 }
 
-/** Leaves out third-party code, build output and what belongs to version control. */
+/** Leaves out third-party code, build output and version control files. */
 function ownEntries(listing: Listing): Listing {
   return {
     ...listing,
@@ -111,7 +111,10 @@ function manifestOf(result: CallResult | undefined, beside: ReadonlySet<string> 
   return [readManifest({ path: String(result.call.input["file_path"]), page: parsePage(result.text), beside })];
 }
 
-/** Returns a test for names that the top .gitignore excludes. A search that starts inside such a directory would count it. */
+/**
+ * Returns a test for names that the top-level .gitignore excludes. A search that starts inside an ignored directory
+ * would still count its files.
+ */
 function ignoredNames(result: CallResult | undefined): (name: string) => boolean {
   const names = new Set(parsePage(resultText(result)).lines.map(({ text }) => text.trim().replace(/^\/|\/$/g, "")));
   return (name) => names.has(name);

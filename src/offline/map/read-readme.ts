@@ -4,11 +4,14 @@ type Line = Page["lines"][number];
 
 export interface Readme {
   readonly title?: Line | undefined;
-  /** The first paragraph that says something, as plain text on one line. */
+  /** The first meaningful paragraph, as plain text on one line. */
   readonly paragraph?: Line | undefined;
 }
 
-/** Finds the title and the first paragraph of a README in Markdown or reStructuredText. Skips badges, HTML, notes and code. */
+/**
+ * Finds the title and the first paragraph of a README in Markdown or reStructuredText. Skips badges, HTML, notes and
+ * code.
+ */
 export function readReadme({ lines }: Page): Readme {
   let title: Line | undefined;
   for (const block of blocksOf(lines)) {
@@ -33,7 +36,7 @@ function blocksOf(lines: readonly Line[]): readonly (readonly Line[])[] {
     if (skipUntil) {
       if (!skipUntil.test(text)) continue;
       skipUntil = undefined;
-      // The line after an indented directive is part of the text.
+      // The first line after an indented directive is part of the text.
       if (text.trim() === "" || /^(---|```|~~~)|-->/.test(text.trim())) continue;
     }
     const skip = skipped(text, index);
@@ -51,7 +54,10 @@ function blocksOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   return blocks.filter((block) => block.length > 0);
 }
 
-/** Tells whether a line begins something that is no text, and which line ends it. */
+/**
+ * Returns how to skip a line that is not text, such as the start of a code block; `until` matches the line that ends
+ * the block. Returns undefined for text.
+ */
 function skipped(text: string, index: number): { readonly until?: RegExp | undefined } | undefined {
   const line = text.trim();
   if (index === 0 && line === "---") return { until: /^---\s*$/ };
@@ -97,7 +103,7 @@ function paragraphOf(block: readonly Line[], title: string | undefined): Line | 
   return undefined;
 }
 
-/** Whether a text is a sentence, or longer than a link such as "Read the docs". */
+/** Returns true if a text is a sentence, or longer than a link such as "Read the docs". */
 function saysSomething(text: string): boolean {
   const words = (text.match(/\p{L}[\p{L}\d'-]*/gu) ?? []).length;
   return words >= fewestWords || (words > 1 && /[.!]$/.test(text));
@@ -105,7 +111,7 @@ function saysSomething(text: string): boolean {
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: " ", "#39": "'" };
 
-/** Returns the text of Markdown or HTML, without images, links and emphasis, on one line. */
+/** Returns Markdown or HTML as plain text on one line, without images, links and emphasis. */
 export function plainText(text: string): string {
   return text
     .replace(/!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])?/g, "")

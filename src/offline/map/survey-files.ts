@@ -18,23 +18,23 @@ export interface Amount {
 }
 
 export interface Survey {
-  /** Every file that was listed, with its number of lines. */
+  /** All listed files, with their numbers of lines. */
   readonly files: readonly FileCount[];
   readonly total: Amount;
-  /** False if there are more files than were listed. The amounts below cover all files. */
+  /** False if not all files were listed. The amounts below cover all files. */
   readonly complete: boolean;
-  /** Number of files with the name of a test, if not all files were listed. */
+  /** Number of files with the name of a test. Set only if not all files were listed. */
   readonly tests?: number | undefined;
   readonly languages: readonly (Amount & { readonly name: string })[];
   readonly directories: readonly Directory[];
-  /** Directories of the largest directory. */
+  /** Subdirectories of the largest directory. */
   readonly inner: readonly Directory[];
 }
 
 export interface Directory extends Amount {
   readonly path: string;
   readonly inside: readonly string[];
-  /** False if there may be more files. */
+  /** False if the directory may contain more files. */
   readonly exact: boolean;
 }
 
@@ -46,12 +46,12 @@ const maxTypes = 5;
 /** Excludes third-party code and build output from a search, in addition to .gitignore. */
 export const foreignGlob = `!**/{${foreignDirectories.join(",")}}/**`;
 
-/** Counts lines by file below a directory. Empty and binary files are not listed. */
+/** Counts the lines of each file below a directory. Empty and binary files are not listed. */
 export function countLines(path: string, more: { readonly type?: string; readonly head_limit?: number } = {}) {
   return grep("^", { path, glob: foreignGlob, output_mode: "count", head_limit: 5_000, ...more });
 }
 
-/** Lists the newest files and the number of all files, if lines can't be counted. */
+/** Lists the newest files and the number of all files. Used if lines can't be counted. */
 export function* countByNames(path: string): Generator<Step, Counts, readonly CallResult[]> {
   const { names } = yield* callTools("Listing the files by name", { names: glob("**/*", path) });
   const { paths, left } = parsePaths(resultText(names));
@@ -63,7 +63,10 @@ export function isOwn(path: string): boolean {
   return !path.split("/").some((part) => foreignDirectories.includes(part));
 }
 
-/** Surveys files from one count of everything or, if its list was cut, from counts by directory and by language. */
+/**
+ * Surveys files from a single count of everything or, if its list was truncated, from counts by directory and by
+ * language.
+ */
 export function* surveyFiles(
   first: Counts,
   options: {
@@ -72,7 +75,7 @@ export function* surveyFiles(
     readonly isIgnored: (name: string) => boolean;
     /** Maximum number of directories that are counted one by one. */
     readonly maxCounted?: number;
-    /** Whether agents explore the directories, so that the largest need not be split. */
+    /** Returns true if agents explore the directories, so that the largest one need not be split. */
     readonly isDelegated?: (known: Pick<Survey, "files" | "directories">) => boolean;
   },
 ): Generator<Step, Survey, readonly CallResult[]> {
@@ -135,7 +138,7 @@ interface Counting {
   readonly text: string;
 }
 
-/** Returns the directories whose list was cut, largest first. */
+/** Counts the files of each directory. Returns the directories whose list was truncated, largest first. */
 function* count(
   directories: readonly string[],
   { known, counted, text }: Counting,
@@ -191,7 +194,7 @@ function innerOf(directory: string, results: CallResult | undefined): string[] {
     .map((name) => joinPath(directory, name));
 }
 
-/** Replaces the entries of a directory whose list was cut by those of its listing. */
+/** For a directory whose list was truncated, replaces its entries with those of a directory listing. */
 function describeInside(counted: Counting["counted"], directory: string, results: CallResult | undefined): void {
   const amount = counted.get(directory);
   if (!amount || !results?.ok) return;
@@ -214,7 +217,7 @@ function languagesOf(files: readonly FileCount[]): Amounts[] {
 interface DirectoryOptions extends Pick<Counting, "counted"> {
   readonly path: string;
   readonly complete: boolean;
-  /** Directories to list even without files. */
+  /** Directories to list even if they contain no files. */
   readonly others: readonly string[];
 }
 
@@ -241,7 +244,7 @@ function directoriesOf(
   });
 }
 
-/** Describes a directory of which all files are known. */
+/** Describes a directory whose files are all known. */
 export function directoryAt(path: string, files: readonly FileCount[]): Directory {
   const group = files.filter((file) => file.path.startsWith(`${path}/`));
   const lines = group.reduce((sum, file) => sum + file.count, 0);

@@ -3,18 +3,18 @@ import type { Page } from "../../jobs/results.ts";
 export interface ManifestSource {
   readonly path: string;
   readonly page: Page;
-  /** Names of the files in the same directory, among them lock files. */
+  /** Names of the files in the same directory, including lock files. */
   readonly beside: ReadonlySet<string>;
 }
 
-/** A statement of a file, with its path and line. */
+/** A statement from a file, with the path and line where it was found. */
 export interface Fact {
   readonly where: string;
   readonly what: string;
   readonly detail: string;
 }
 
-/** What a manifest says about its package. */
+/** Information that a manifest contains about its package. */
 export interface Manifest {
   readonly path: string;
   readonly title?: string | undefined;

@@ -65,7 +65,7 @@ const locks: readonly (readonly [string, string])[] = [
   ["bun.lockb", "bun"],
 ];
 
-/** Returns the package manager, and the file that names it. */
+/** Returns the package manager and the file that names it. */
 function managerOf(
   json: Readonly<Record<string, unknown>>,
   beside: ReadonlySet<string>,
@@ -77,12 +77,12 @@ function managerOf(
 }
 
 function runScript(manager: string, name: string): string {
-  // `bun test` is the test runner of bun itself.
+  // `bun test` runs bun's own test runner instead of the script.
   const isShort = manager !== "bun" && (name === "test" || name === "start");
   return isShort ? `${manager} ${name}` : `${manager} run ${name}`;
 }
 
-/** Whether a script runs by itself, before or after another one or an installation. */
+/** Returns true if a script runs automatically, before or after another script or an installation. */
 function isLifecycle(name: string, scripts: Readonly<Record<string, unknown>>): boolean {
   if (/^(prepare|prepack|postpack|prepublish(Only)?|(pre|post)(install|version|publish))$/.test(name)) return true;
   const other = /^(?:pre|post)(.+)$/.exec(name)?.[1];
@@ -93,7 +93,7 @@ function fact(where: string, what: string, detail: unknown = ""): Fact {
   return { where, what, detail: Array.isArray(detail) ? detail.map(String).join(" && ") : String(detail) };
 }
 
-/** Returns `greet → cli.js` for each name, or only the names if they have several targets. */
+/** Returns `greet → cli.js` for each name, or only the name if it has several targets. */
 function targetsOf(value: unknown): string {
   if (typeof value === "string") return value;
   return Object.entries(objectOf(value))
@@ -118,7 +118,7 @@ function stringsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** Returns the line of a key, below the key `after` if it is given. */
+/** Returns the line of a key. If the key `after` is given, the search starts below it. */
 function lineOfKey({ lines }: Page, key: string, after: string): number {
   const lineOf = (name: string, from: number) => {
     const form = new RegExp(`"${escapePattern(name)}"\\s*:`);

@@ -27,7 +27,7 @@ export function readGradle({ path, beside }: ManifestSource): Manifest {
   return { ...emptyManifest(path), commands };
 }
 
-/** Also reads a justfile, which has the same form. */
+/** Reads a makefile, or a justfile, which has the same form. */
 export function readMakefile({ path, page }: ManifestSource): Manifest {
   const program = baseName(path) === "justfile" ? "just" : "make";
   const commands = page.lines.flatMap(({ number, text }): Fact[] => {

@@ -24,10 +24,10 @@ const readers: Readonly<Record<string, (source: ManifestSource) => Manifest>> = 
   Dockerfile: readDockerfile,
 };
 
-/** Most useful first. */
+/** Names of manifests, most useful first. */
 export const manifestNames: readonly string[] = Object.keys(readers);
 
-/** Manifests that make a directory a package. */
+/** Names of manifests that make a directory a package. */
 export const packageManifests: readonly string[] = manifestNames.slice(0, 6);
 
 export function readManifest(source: ManifestSource): Manifest {

@@ -2,13 +2,13 @@ import { pageText } from "../../jobs/results.ts";
 import { plainText } from "../read-readme.ts";
 import { emptyManifest, type Fact, type Manifest, type ManifestSource } from "./manifest.ts";
 
-/** Elements of a Maven project that have names and descriptions of their own. */
+/** Matches elements of a Maven project that have their own names and descriptions. */
 const nested =
   /<!--[\s\S]*?-->|<(parent|dependencies|dependencyManagement|build|profiles|licenses|developers|scm|organization|properties|repositories|distributionManagement|reporting|issueManagement|ciManagement)>[\s\S]*?<\/\1>/g;
 
 export function readPom({ path, page, beside }: ManifestSource): Manifest {
   const text = pageText(page);
-  // Line breaks stay, so that the lines keep their numbers.
+  // Keep line breaks, so that line numbers stay the same.
   const own = text.replace(nested, (block) => block.replace(/[^\n]/g, " "));
   const find = (name: string): Fact | undefined => {
     const match = new RegExp(`<${name}>([^<]+)</${name}>`).exec(own);

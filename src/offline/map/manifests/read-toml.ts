@@ -10,7 +10,7 @@ interface TomlEntry {
   readonly line: number;
 }
 
-/** Reads sections with keys, strings and arrays of strings. Everything else of TOML is skipped, and so are mistakes. */
+/** Reads sections with keys, strings and arrays of strings. Skips all other TOML syntax, including invalid lines. */
 export function parseToml({ lines }: Page): readonly TomlEntry[] {
   const entries: TomlEntry[] = [];
   let section = "";
@@ -36,7 +36,7 @@ export function parseToml({ lines }: Page): readonly TomlEntry[] {
   return entries;
 }
 
-/** Returns a test for the end of a value that may span lines. */
+/** Returns a test that recognises the end of a value; undefined if the value can't span several lines. */
 function closingOf(value: string): ((text: string) => boolean) | undefined {
   const quote = /^("""|''')/.exec(value)?.[1];
   if (quote !== undefined) return (text) => text.indexOf(quote, 3) >= 0;
@@ -97,7 +97,7 @@ export function readPyproject({ path, page, beside }: ManifestSource): Manifest 
   };
 }
 
-/** Reads setup.cfg, and setup.py as far as it has its values on lines of their own. */
+/** Reads setup.cfg, or setup.py as far as its values are on separate lines. */
 export function readSetup({ path, page }: ManifestSource): Manifest {
   const isScript = baseName(path) === "setup.py";
   const entries = parseToml(page).filter(({ section }) => isScript || section === "metadata");
@@ -116,7 +116,7 @@ function described(path: string, entries: readonly TomlEntry[], sections: readon
   };
 }
 
-/** Whether a value is written out, and not computed or taken from elsewhere. */
+/** Returns true if a value is written literally, rather than computed or read from another file. */
 function isLiteral(value: string | undefined): boolean {
   return value !== undefined && value !== "" && !/^[\w.]+\(|^\{|^file:|^attr:/.test(value);
 }
