@@ -3,25 +3,25 @@ import type { AssistantBlock, CacheLifetime, CallId, ModelOutcome, Origin, Usage
 
 export type CompleteAnswer = Extract<ModelOutcome, { ok: true }>;
 
-/** An error the provider reported inside the stream or in a body, in the provider's own words. */
+/** An error that the provider reported in the stream or in a response body, in its own words. */
 export interface ProviderError {
   readonly type: string;
   readonly message: string;
 }
 
-/** Makes neutral blocks of one dialect's answer. */
+/** Converts an answer in one dialect to neutral blocks. */
 export interface AnswerReader {
-  /** The data of one server-sent event. Returns what is wrong with it, if anything. */
+  /** Reads the data of one server-sent event. Returns what is wrong with it; undefined if it is valid. */
   event(data: string): string | undefined;
-  /** A whole answer that was not streamed. */
+  /** Reads a whole answer that was not streamed. Returns what is wrong with it; undefined if it is valid. */
   whole(body: unknown): string | undefined;
-  /** The protocol's own end marker was seen: nothing more will come. */
+  /** Returns true once the protocol's end marker has been read: nothing more will follow. */
   ended(): boolean;
-  /** The stream was closed cleanly; some servers end a complete answer this way. */
+  /** Called when the stream was closed cleanly. Some servers end a complete answer this way. */
   closed(): void;
   providerError(): ProviderError | undefined;
   answer(): CompleteAnswer;
-  /** Text and thinking so far, never a call. */
+  /** Returns the text and thinking received so far, without tool calls. */
   partial(): readonly AssistantBlock[];
   usage(): Usage | undefined;
 }
@@ -30,11 +30,14 @@ export interface ReaderOptions {
   readonly origin: Origin;
   readonly callId: (index: number) => CallId;
   readonly emit: (progress: ModelProgress) => void;
-  /** What the request asks of the provider's cache; absent: five minutes. */
+  /** Cache lifetime that the request asks for; five minutes if absent. */
   readonly cacheLifetime?: CacheLifetime | undefined;
 }
 
-/** Empty is how models write "no arguments". Undefined: the model did not finish writing it. */
+/**
+ * Returns the complete JSON input of a tool call; undefined if the model did not finish writing it. Models often write
+ * an empty text for "no arguments".
+ */
 export function completeInput(json: string, emptyIsComplete: boolean): string | undefined {
   if (json.trim() === "") return emptyIsComplete ? "{}" : undefined;
   const value = parseObject(json);
@@ -50,12 +53,12 @@ export function parseObject(json: string): object | undefined {
   }
 }
 
-/** A lone surrogate can't be sent back as UTF-8, and one would spoil every later request. */
+/** Replaces lone surrogates, which can't be sent back as UTF-8 and would make every later request invalid. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
-/** Cuts deltas so that no half of a surrogate pair is shown. */
+/** Returns a function that holds back the first half of a surrogate pair until the second half arrives. */
 export function createPairKeeper(): (text: string) => string {
   let held = "";
   return (text) => {

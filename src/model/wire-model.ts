@@ -16,18 +16,18 @@ import { type Connections, sharedConnections } from "./transport/connections.ts"
 export interface WireModelOptions {
   readonly provider: ResolvedProvider;
   readonly model: string;
-  /** One per provider, shared by everything in the process. */
+  /** Limiter of the provider, shared by the whole process. */
   readonly limiter: Limiter;
   readonly clock: Clock;
   readonly random?: () => number;
   readonly connections?: Connections;
   readonly retry?: Partial<RetryPolicy>;
-  /** How long the server may be silent, before the headers as well. */
+  /** Maximum time that the server may be silent, including the time before the headers. */
   readonly idleMs?: number;
   readonly maxAnswerBytes?: number;
 }
 
-/** A model behind HTTP. Never rejects for what a server or network does. */
+/** Creates a model that is reached over HTTP. Never rejects because of a server or the network. */
 export function createWireModel(options: WireModelOptions): Model {
   const { provider, model, connections = sharedConnections() } = options;
   const description = describeModel(provider, model);
@@ -112,12 +112,13 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   }
 }
 
-/** How far an attempt has come. */
+/** How far an attempt has progressed. */
 type Progress = "unsent" | "sent" | "accepted";
 
 /**
- * Providers bill what they accepted. A request that was sent and then abandoned may have been accepted too; one that
- * was refused, or whose connection broke before an answer began, was not.
+ * Returns whether the provider bills the attempt: providers bill the requests that they accepted. A request that was
+ * sent and then abandoned may have been accepted, too; one that was refused, or whose connection broke before an answer
+ * began, was not.
  */
 function isBilled(progress: Progress, end: AttemptEnd): boolean {
   if (progress !== "sent") return progress === "accepted";
@@ -158,7 +159,7 @@ function readerFor({ options, info }: Wire, { callId, prompt }: ModelRequest, em
   return make({ origin, callId, emit, cacheLifetime: prompt.head.cacheLifetime });
 }
 
-/** Counts what is received of an answer. */
+/** Counts the received characters of an answer. */
 function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: () => number } {
   let characters = 0;
   const counting: Emit = (progress) => {
@@ -171,7 +172,7 @@ function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: 
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** The cost of an answer up to where it broke off, which may be before the provider reports any numbers. */
+/** Returns the cost of an answer up to where it broke off, which may be before the provider reports any usage. */
 function usageOf(
   reader: AnswerReader,
   { characters, prompt }: { readonly characters: number; readonly prompt: ModelRequest["prompt"] },
@@ -186,7 +187,7 @@ function usageOf(
   return { ...usage, outputTokens: Math.max(usage.outputTokens, received) };
 }
 
-/** What failed tries leave behind: the longest partial answer, and every token that was paid for. */
+/** Collects what failed attempts leave behind: the longest partial answer, and every token that was paid for. */
 function createLost() {
   let partial: readonly AssistantBlock[] = [];
   let longest = 0;

@@ -68,7 +68,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
         const json = opaqueJson(block);
         if (json !== undefined) content.push({ type: "opaque", json, origin });
       } else {
-        // A limit can cut a call before its first character, which must not look like "no arguments".
+        // A token limit can cut off a call before its first character, which must not look like "no arguments".
         const cut = mapStopReason(stopReason) === "max_tokens" && block === blocks.at(-1);
         const inputJson = block.closed ? completeInput(block.json, !cut) : undefined;
         if (inputJson === undefined || block.name === "") incompleteCalls += 1;
@@ -160,13 +160,13 @@ interface OpenBlock {
   readonly keep: (text: string) => string;
   readonly call: number;
   readonly name: string;
-  /** The event that began an opaque block. */
+  /** JSON of the event that started an opaque block. */
   readonly raw: string;
   text: string;
   signature: string;
   json: string;
   closed: boolean;
-  /** It grew in a way we don't know, so what we have is not the block. */
+  /** True if the block grew in an unknown way, so that the content read so far is not the whole block. */
   spoilt: boolean;
 }
 
@@ -188,7 +188,9 @@ function openBlock(start: AnthropicBlock, { raw, call }: { raw: string; call: nu
 
 const kinds: Readonly<Record<string, OpenBlock["kind"]>> = { text: "text", thinking: "thinking", tool_use: "call" };
 
-/** Some compatible servers send the whole input at once instead of `{}` and deltas. */
+/**
+ * Returns the input in the start event. Some compatible servers send the whole input there instead of `{}` and deltas.
+ */
 function startingInput(start: AnthropicBlock, raw: string): string {
   if (start.input === undefined || start.input === null || Object.keys(start.input).length === 0) return "";
   const block = rawMember(raw, "content_block");
@@ -234,7 +236,7 @@ const usageFields = [
 function usageOf(tokens: AnthropicUsage, lifetime: CacheLifetime | undefined): Usage {
   const written = tokens.cache_creation_input_tokens ?? 0;
   const told = tokens.cache_creation?.ephemeral_1h_input_tokens;
-  // Who does not say for how long has done what was asked for.
+  // A server that does not report the lifetime is assumed to have used the requested one.
   const hour = typeof told === "number" ? told : lifetime === "1h" ? written : 0;
   return {
     inputTokens: tokens.input_tokens ?? 0,
@@ -245,7 +247,7 @@ function usageOf(tokens: AnthropicUsage, lifetime: CacheLifetime | undefined): U
   };
 }
 
-/** The parts of the Messages dialect we read; every field may be missing, whatever the book says. */
+/** The fields of the Messages dialect that are read. Any of them may be missing, whatever the documentation says. */
 interface AnthropicEvent {
   readonly type?: string;
   readonly index?: number;
@@ -283,7 +285,7 @@ interface AnthropicDelta {
 interface AnthropicUsage {
   input_tokens?: number;
   cache_creation_input_tokens?: number;
-  /** Tokens written to the cache, by cache lifetime. Some gateways leave it out. */
+  /** Tokens written to the cache, by cache lifetime. Some gateways omit this field. */
   cache_creation?: { readonly ephemeral_5m_input_tokens?: number; readonly ephemeral_1h_input_tokens?: number } | null;
   cache_read_input_tokens?: number;
   output_tokens?: number;

@@ -10,7 +10,7 @@ import {
 import { parseObject } from "../answer.ts";
 import { createWireModel, type WireModelOptions } from "../wire-model.ts";
 
-/** Fits the WebSearch tool's idea of a search engine. */
+/** Search engine for the WebSearch tool that uses the provider's own search. */
 export interface ProviderSearch {
   (
     query: string,
@@ -25,23 +25,26 @@ export type ProviderSearchOutcome =
       readonly ok: true;
       readonly hits: readonly { readonly title: string; readonly url: string; readonly snippet: string }[];
       readonly summary?: string | undefined;
-      /** Tokens the search cost. */
+      /** Tokens that the search cost. */
       readonly usage: Usage;
       readonly costUsd?: number;
     }
-  /** What failed may have cost something too. */
+  /** A failed search may have cost something, too. */
   | { readonly ok: false; readonly message: string; readonly usage?: Usage | undefined; readonly costUsd?: number };
 
 const maxTokens = 2_048;
 const maxSearches = 3;
-/** Of the request itself: the tool takes no more than 4,000 characters. */
+/** Maximum tokens of the request itself: the tool accepts at most 4,000 characters. */
 const REQUEST_TOKENS = 2_000;
-/** What one search usually puts before the model stays below. */
+/** Number of tokens that the results of one search usually stay below. */
 const FOUND_TOKENS = 10_000;
-/** The list price of each search beside its tokens, as published in November 2026; one that failed costs nothing. */
+/** List price of one search, in addition to its tokens, as published in November 2026. A failed search is free. */
 const SEARCH_USD = 0.01;
 
-/** Searches with a small separate request that declares only the provider's search. Never rejects because of a server. */
+/**
+ * Creates a search that sends a small separate request with only the provider's search tool. Never rejects because of a
+ * server.
+ */
 export function createAnthropicSearch(options: WireModelOptions): ProviderSearch {
   const model = createWireModel(options);
   const search: Search = async (query, domains, signal) => {
@@ -58,7 +61,7 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
         maxTokens,
         callId: (index) => `search_${index}`,
         signal,
-        // The budget of a search covers one attempt that is paid for.
+        // The budget of a search covers only one paid attempt.
         repeat: async () => ({ message: "The search was interrupted. Try again or use other words." }),
       },
       () => {},
@@ -96,7 +99,7 @@ function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
   return { ok: true, hits: found.hits, summary: summary || undefined, usage };
 }
 
-/** Citations cut one sentence into several blocks. */
+/** Joins the text blocks, because citations split one sentence into several blocks. */
 function textIn({ content }: AssistantMessage): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
@@ -107,7 +110,7 @@ interface Hit {
   readonly snippet: string;
 }
 
-/** What each search gave: a list, or an error. They come as blocks of the provider's own. */
+/** Returns the result of each search, a list or an error. The results are blocks in the provider's own format. */
 function resultsIn({ content }: AssistantMessage): readonly unknown[] {
   return content.flatMap((block) => {
     if (block.type !== "opaque") return [];
@@ -120,7 +123,7 @@ function searchesIn(message: AssistantMessage): number {
   return resultsIn(message).filter(Array.isArray).length;
 }
 
-/** Each once, however many searches found it. */
+/** Returns each hit once, even if several searches found it. */
 function hitsIn(message: AssistantMessage): { hits: readonly Hit[]; problem: string | undefined } {
   const hits = new Map<string, Hit>();
   let problem: string | undefined;
@@ -174,7 +177,7 @@ function searchPrompt({ provider, model }: WireModelOptions, query: string, doma
   return { head, messages: () => messages, body: () => [body] };
 }
 
-/** The API takes only one of the two lists; the tool filters what comes back by both. */
+/** Returns the filter for the API, which accepts only one of the two lists. The tool filters the results by both. */
 function domainFilter({ allowedDomains, blockedDomains }: Domains): object {
   if (allowedDomains.length > 0) return { allowed_domains: allowedDomains };
   return blockedDomains.length > 0 ? { blocked_domains: blockedDomains } : {};

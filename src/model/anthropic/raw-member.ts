@@ -1,4 +1,4 @@
-/** The text of a top-level member of a JSON object, exactly as written. The text must be valid JSON. */
+/** Returns the text of a top-level member of a JSON object, exactly as written. The text must be valid JSON. */
 export function rawMember(json: string, name: string): string | undefined {
   let position = skipSpace(json, 0) + 1;
   for (;;) {

@@ -1,23 +1,28 @@
 import type { Clock } from "../../ports/index.ts";
 import type { Delay } from "./delay.ts";
 
-/** Calls its owner at one time, which can be moved. While none is set, it keeps no timer and so no process alive. */
+/**
+ * Calls `ring` at a set time, which can be changed. While no time is set, the alarm has no timer, so it does not keep
+ * the process alive.
+ */
 export interface Alarm {
   now(): number;
-  /** Replaces the time that was set before; undefined sets none. */
+  /** Replaces the time that was set before; undefined removes it. */
   set(at: number | undefined): void;
 }
 
 export interface AlarmOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly delay: Delay;
-  /** May be called before the time, because timers of a busy process fire early. Set the alarm again then. */
+  /**
+   * Called at the set time, or earlier, because timers of a busy process can fire early. If so, set the alarm again.
+   */
   readonly ring: () => void;
 }
 
 export function createAlarm({ clock, delay, ring }: AlarmOptions): Alarm {
   let setTo: { readonly at: number; readonly stop: AbortController } | undefined;
-  /** Time that was waited for while the clock stood still: with such a clock, no wait would ever end. */
+  /** Time spent waiting while the clock stood still. It is added to `now`, because no wait would end otherwise. */
   let stoodStillMs = 0;
   const now = () => clock.monotonic() + stoodStillMs;
 

@@ -1,46 +1,53 @@
 /**
- * Learns how many requests a provider answers at once: its places.
+ * Learns how many requests a provider answers at once (its places).
  *
- * A refusal has two explanations: too many requests in a period, or too many at once. To tell them apart, the number
- * that was in flight at a refusal is supposed to be all places there are. Requests then keep to that number, and each
- * that ends lets the next one go.
+ * A refusal has two possible causes: too many requests in a period, or too many at once. To tell them apart, the number
+ * of requests in flight at a refusal is assumed to be the number of places. From then on, no more requests than that
+ * are in flight at once, and each request that ends lets the next one go.
  *
- * - If requests are accepted like this for three times that number, or if nothing in flight ends and the provider
- *   refuses at that number again and again, it is proven.
- * - If a request is refused although a place was free, or accepted although none was, it is disproved: the provider
+ * - The assumption is proven if three times that number of requests are accepted this way, or if nothing in flight ends
+ *   and the provider keeps refusing requests at that number.
+ * - It is disproved if a request is refused although a place was free, or accepted although none was: then the provider
  *   limits the rate.
  *
- * The one request that a period risks for this takes the place of the one that would have tried a higher rate.
+ * Each period risks one request to test the assumption. It replaces the request that would have tried a higher rate.
  */
 export interface LearntPlaces {
-  /** Number of requests in flight to keep to; infinite if none is supposed. */
+  /** Maximum number of requests in flight; infinite if no number of places is assumed. */
   limit(): number;
   isProven(): boolean;
-  /** Returns whether a request may join those in flight. One that exceeds the limit tries whether there are more places. */
+  /**
+   * Returns whether a request may join those in flight. A request beyond the limit tests whether there are more places.
+   */
   mayGo(inFlight: number, now: number): boolean;
-  /** Returns how many requests may go without waiting whether they are accepted, if the rate does not allow them. */
+  /** Returns how many requests may be sent before the provider has accepted them, when the rate does not allow them. */
   atOnce(inFlight: number): number;
-  /** When `mayGo` changes although nothing ends; undefined if no number is supposed. */
+  /**
+   * Time at which the result of `mayGo` changes even if no request ends; undefined if no number of places is assumed.
+   */
   changesAt(): number | undefined;
   /** Called when a request joins `inFlight` others. */
   sent(inFlight: number): void;
-  /** Called when a request was accepted; `inFlight` counts it too. */
+  /** Called when a request was accepted; `inFlight` includes that request. */
   accepted(inFlight: number): void;
   answered(): void;
-  /** Called for a refusal beside `inFlight` others. Returns whether the places explain it, so that only this request waits. */
+  /**
+   * Called when a request is refused while `inFlight` others are in flight. Returns whether the number of places
+   * explains the refusal, so that only the refused request must wait.
+   */
   explains(refusal: { readonly inFlight: number; readonly now: number; readonly waitMs: number }): boolean;
-  /** Called when one of those in flight at the latest refusal was refused as well. */
+  /** Called when another request that was in flight at the latest refusal is refused, too. */
   refusedToo(): void;
   forget(): void;
 }
 
-/** Requests accepted per place that prove the number of places. A rate would have to refuse one of them. */
+/** Accepted requests per place that prove the number of places. A rate limit would have refused one of them. */
 const acceptedToProve = 3;
-/** Refusals in a row, all of them with the supposed number in flight, that prove it too. */
+/** Consecutive refusals with the assumed number in flight that prove the number of places as well. */
 const refusalsToProve = 2;
-/** Answers per place after which one more place is tried. Few tries, because each may be a refusal. */
+/** Answers per place before one more place is tried. Tries are rare, because each one may cost a refusal. */
 const answersToGrow = 8;
-/** One more place is also tried after this time. */
+/** Time after which one more place is tried in any case. */
 const growMs = 60_000;
 
 export function createLearntPlaces(): LearntPlaces {
@@ -49,10 +56,13 @@ export function createLearntPlaces(): LearntPlaces {
   let acceptedInRow = 0;
   let refusedInRow = 0;
   let answers = 0;
-  /** When a request may exceed the number: at once, unless requests have filled the places since the refusal. */
+  /**
+   * Time from which a request may exceed the number of places: now, unless requests have filled the places since the
+   * refusal.
+   */
   let exceedAt = 0;
   let exceedFilledAt = 0;
-  /** Refusals to ignore before a number is supposed again. They increase with every number that was disproved. */
+  /** Refusals to ignore before a number of places is assumed again. Each number that is disproved increases them. */
   let ignored = 0;
   let disproved = 0;
 
@@ -84,7 +94,7 @@ export function createLearntPlaces(): LearntPlaces {
     atOnce(inFlight) {
       if (inFlight >= places || places === Number.POSITIVE_INFINITY) return 1;
       if (isProven) return Number.POSITIVE_INFINITY;
-      // Each request accepted beyond the supposed number makes a limit of the rate less likely.
+      // Each request accepted beyond the assumed number makes a rate limit less likely.
       return 1 + Math.floor(Math.max(0, acceptedInRow - places) / 4);
     },
     changesAt: () => (places === Number.POSITIVE_INFINITY ? undefined : exceedAt),
@@ -93,7 +103,7 @@ export function createLearntPlaces(): LearntPlaces {
     },
     accepted(inFlight) {
       if (isProven) places = Math.max(places, inFlight);
-      // Answers that are just ending are still counted here, but no longer by the provider.
+      // Answers that are just ending are still in flight here, but no longer at the provider.
       else if (inFlight > places + Math.floor(places / 16)) disprove();
       acceptedInRow += 1;
       refusedInRow = 0;

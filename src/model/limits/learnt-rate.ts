@@ -1,7 +1,7 @@
 /**
  * Learns how many requests a provider accepts in a period of time. A period lasts from one refusal to the next. As many
- * requests as one period accepted may go at once in the next; after them, single requests find out whether it accepts
- * more. A limit that is known thus costs one refusal per period.
+ * requests as one period accepted may go at once in the next; after them, single requests find out whether the provider
+ * accepts more. Once the limit is known, it costs one refusal per period.
  */
 export interface LearntRate {
   /** Requests that may go at once in a period; infinite before the first refusal. */
@@ -9,20 +9,22 @@ export interface LearntRate {
   /** Returns whether one more request stays within `perPeriod`. */
   hasRoom(): boolean;
   sent(): void;
-  /** Called for the first refusal of a period, which ends the period. `inFlight` counts the other requests. */
+  /**
+   * Called for the first refusal of a period, which ends the period. `inFlight` does not include the refused request.
+   */
   refused(refusal: { readonly inFlight: number; readonly now: number; readonly waitMs: number }): void;
   /** Called for each further refusal of a request that was sent before the period ended. */
   refusedToo(): void;
   /**
-   * Returns whether a new period begins because the provider refused nothing for a whole one. Requests are `undecided`
-   * while it is open whether the provider accepts them. While something else limits them (`isCapped`), the period goes
-   * on and can't show that more is possible.
+   * Returns whether a new period begins because the provider refused nothing during a whole one. `undecided` requests
+   * have been neither accepted nor refused yet. While something else limits the requests (`isCapped`), the period
+   * continues, because it can't show that more requests are possible.
    */
   turn(state: { readonly now: number; readonly undecided: number; readonly isCapped: boolean }): boolean;
   forget(): void;
 }
 
-/** Longest time between two refusals that is taken for a period. */
+/** Longest time between two refusals that is treated as a period. */
 const longestPeriodMs = 60_000;
 
 export function createLearntRate(): LearntRate {
@@ -31,15 +33,15 @@ export function createLearntRate(): LearntRate {
   let isMeasured = false;
   let sent = 0;
   let wasCapped = false;
-  /** The period before this one, with the bounds of what can be learnt from it. */
+  /** Previous period, with the bounds of what can be learnt from it. */
   let last = { accepted: 0, least: 0, most: 0 };
   let refusedAt = 0;
-  /** Longer than the provider's own period, wherever that begins. */
+  /** Length of a period: longer than the provider's own period, whenever that begins. */
   let periodMs = 0;
   let endsAt = Number.POSITIVE_INFINITY;
 
   function learn(): void {
-    // If nothing was accepted, the wait was too short, which says nothing about the number.
+    // If nothing was accepted, the wait was too short, which says nothing about the number of requests.
     learnt = last.accepted > 0 ? Math.min(last.accepted, last.most) : last.least;
   }
 

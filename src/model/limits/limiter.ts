@@ -5,15 +5,16 @@ import { createLearntPlaces } from "./learnt-places.ts";
 import { createLearntRate } from "./learnt-rate.ts";
 
 /**
- * Decides when the requests of this process to one provider may go. It begins without a limit and learns from how the
- * provider pushes back:
+ * Decides when the requests of this process to one provider may be sent. The limiter begins without a limit and learns
+ * from how the provider pushes back:
  *
- * - Every request that failed waits as long as it was told to, first come first served afterwards.
- * - A refusal holds all requests for as long, unless the number of requests in flight explains it (`learnt-places.ts`).
- *   After that, as many go as the provider accepted before (`learnt-rate.ts`).
- * - An overload delays only its own request. Three in a row with nothing accepted in between hold all requests.
+ * - Each failed request waits for its own delay; after that, requests are served in the order in which they came.
+ * - A refusal delays all requests for as long, unless the number of requests in flight explains it
+ *   (`learnt-places.ts`). After that, as many requests go as the provider accepted before (`learnt-rate.ts`).
+ * - An overload delays only its own request. Three overloads in a row, with nothing accepted in between, delay all
+ *   requests.
  *
- * A hold ends with one request; each one that is accepted lets two more go.
+ * After such a hold, one request is sent; each request that is accepted lets two more go.
  */
 export interface Limiter {
   /** Returns a position in the queue. A retry uses the ticket of its first attempt, so that later requests don't overtake it. */
@@ -30,20 +31,20 @@ export interface Ticket {
 }
 
 export interface Pass {
-  /** Call this when the provider has accepted the request: its answer begins. */
+  /** Call this when the provider has accepted the request, that is, when the answer begins. */
   taken(): void;
   /** Call this exactly once, when the request is over. */
   leave(end: PassEnd): void;
 }
 
-/** After `waitMs` the same ticket may enter again. */
+/** How a request ended. After `waitMs`, the same ticket may enter again. */
 export type PassEnd =
   | { readonly kind: "answered" }
-  /** Says nothing about the load of the provider. */
+  /** The request failed in a way that says nothing about the load of the provider. */
   | { readonly kind: "failed"; readonly waitMs?: number }
-  /** The provider failed, without saying when to come again. */
+  /** The provider failed without saying when to try again. */
   | { readonly kind: "overloaded"; readonly waitMs: number }
-  /** The provider refused the request because of its limits, or said when to come again. */
+  /** The provider refused the request because of its limits, or said when to try again. */
   | { readonly kind: "refused"; readonly waitMs: number };
 
 export interface LimiterState {
@@ -62,7 +63,7 @@ interface LimiterOptions {
 }
 
 const overloadsToHold = 3;
-/** Least time after which a request counts as accepted. */
+/** Minimum time after which a request is assumed to be accepted. */
 const leastMs = 25;
 /** Everything learnt is forgotten after this time without a refusal. */
 const quietMs = 60_000;
@@ -74,19 +75,19 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   const waiting: Waiting[] = [];
   /** Requests in flight that the provider has neither accepted nor pushed back yet, oldest first. */
   const undecided = new Set<Sent>();
-  /** How many requests may be undecided at once. One after a hold, and one more for each that is accepted. */
+  /** Maximum number of undecided requests: one after a hold, and one more for each request that is accepted. */
   let mostUndecided = Number.POSITIVE_INFINITY;
   let tickets = 0;
   let active = 0;
   /** Requests that were accepted and did not fail afterwards. */
   let accepted = 0;
-  /** Overloads in a row, and `accepted` at the latest one. */
+  /** Number of consecutive overloads, and the value of `accepted` at the latest one. */
   let overloads = { inRow: 0, accepted: 0 };
   /** Number of refusals so far that held all requests. */
   let period = 0;
   let heldUntil = Number.NEGATIVE_INFINITY;
   let refusedAt = Number.POSITIVE_INFINITY;
-  /** Providers push back quickly: a request that is out for longer than this has been accepted. */
+  /** A request in flight for longer than this is assumed to be accepted, because providers push back quickly. */
   let decidedMs = Number.POSITIVE_INFINITY;
 
   /** Sends all requests that may go now. */
@@ -113,7 +114,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     return undecided.size < Math.min(mostUndecided, isKnown ? Number.POSITIVE_INFINITY : places.atOnce(active));
   }
 
-  /** Returns when a waiting request may go although nothing else happens until then. */
+  /** Returns the next time at which a waiting request may go even if nothing else happens. */
   function nextChange(now: number): number | undefined {
     if (waiting.length === 0) return undefined;
     if (now < heldUntil) return heldUntil;
@@ -171,7 +172,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     if (sent.isAccepted) accepted -= 1;
     if (sent.isTaken) return;
     const tookMs = alarm.now() - sent.at;
-    // When many are sent at once, their times rather show how busy this process is, so the shortest counts.
+    // If many requests are sent at once, their times show how busy this process is, so the shortest time is used.
     const isAlone = sent.period > 0 && sent.period === period;
     decidedMs = isAlone ? 2 * tookMs + leastMs : Math.min(decidedMs, tookMs + leastMs);
   }
@@ -179,7 +180,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   function overload(sent: Sent, waitMs: number): void {
     pushedBack(sent);
     const [oldest] = undecided;
-    // A request that was sent earlier has not failed so far.
+    // An older request is undecided, too, and has not failed so far.
     if (undecided.has(sent) && oldest !== sent) return;
     const inRow = accepted > overloads.accepted ? 1 : overloads.inRow + 1;
     overloads = { inRow, accepted };
@@ -193,7 +194,8 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     pushedBack(sent);
     refusedAt = now;
     if (sent.period !== period) {
-      // It was sent before the refusal that ended its period. All it says is that one request less was accepted.
+      // This request was sent before the refusal that ended its period. It only shows that one request less was
+      // accepted.
       if (sent.period === period - 1 && !places.isProven()) {
         rate.refusedToo();
         places.refusedToo();
@@ -229,7 +231,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
       const later = waiting.findIndex((other) => other.ticket.number > ticket.number);
       waiting.splice(later === -1 ? waiting.length : later, 0, entry);
       pump();
-      // Nearly all requests go at once.
+      // Nearly all requests go at once, without a listener.
       if (hasGone) return;
       isHeard = true;
       signal.addEventListener("abort", onAbort, { once: true });
@@ -263,10 +265,12 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
 interface Sent {
   readonly at: number;
   readonly period: number;
-  /** Requests that were in flight when it was sent. */
+  /** Number of other requests in flight when this one was sent. */
   readonly beside: number;
   isAccepted: boolean;
-  /** Whether it is known that it was accepted, and not only concluded from the time. */
+  /**
+   * True if the provider is known to have accepted the request; false if that is only assumed from the elapsed time.
+   */
   isTaken: boolean;
 }
 

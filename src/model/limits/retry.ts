@@ -3,12 +3,12 @@ import type { Failure } from "../transport/failure.ts";
 
 export interface RetryPolicy {
   readonly maxAttempts: number;
-  /** For servers that answer wrongly or not at all. */
+  /** Maximum number of attempts for servers that send invalid answers or none. */
   readonly fewAttempts: number;
   /** Longest delay after the first attempt. It doubles with every attempt, up to `capMs`. */
   readonly baseMs: number;
   readonly capMs: number;
-  /** A longer wait that a server asks for is reported instead of waited for. */
+  /** Longest wait that a server can ask for. A longer one is reported as an error. */
   readonly longestWaitMs: number;
 }
 
@@ -25,7 +25,7 @@ export type RetryDecision =
   | { readonly again: false; readonly failure: Failure };
 
 interface RetrySituation {
-  /** Tries made so far, at least 1. */
+  /** Number of attempts so far, at least 1. */
   readonly attempt: number;
   readonly policy: RetryPolicy;
   readonly random: () => number;

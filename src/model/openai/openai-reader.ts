@@ -117,7 +117,7 @@ interface Part {
 }
 
 interface BegunCall {
-  /** Its place among the calls of this answer. */
+  /** Position among the calls of the answer. */
   readonly ordinal: number;
   readonly index: number | undefined;
   readonly id: string;
@@ -125,7 +125,7 @@ interface BegunCall {
   json: string;
 }
 
-/** Puts calls together from fragments; also from servers that send them whole, without an id or an index. */
+/** Assembles calls from fragments, and accepts whole calls without an id or an index, which some servers send. */
 function createCallCollector(emit: (progress: ModelProgress) => void): {
   take(wire: OpenaiCall): void;
   calls(): readonly BegunCall[];
@@ -150,11 +150,11 @@ function createCallCollector(emit: (progress: ModelProgress) => void): {
   };
 }
 
-/** The call this fragment belongs to; undefined when it begins one. */
+/** Returns the call that a fragment continues; undefined if the fragment begins a new call. */
 function continued(begun: readonly BegunCall[], wire: OpenaiCall, name: string): BegunCall | undefined {
   const candidate = typeof wire.index === "number" ? begun.findLast((call) => call.index === wire.index) : begun.at(-1);
   if (candidate === undefined || name === "") return candidate;
-  // Some servers give every call index 0, others repeat name and id with each fragment.
+  // Some servers give every call the index 0; others repeat the name and the id with each fragment.
   if (wire.id) return wire.id === candidate.id ? candidate : undefined;
   if (candidate.name === "") return candidate;
   return completeInput(candidate.json, false) === undefined ? candidate : undefined;
@@ -192,7 +192,7 @@ const finishReasons: Readonly<Record<string, StopReason>> = {
   content_filter: "refusal",
 };
 
-/** All of what was read from a cache or written to one is part of the prompt's tokens. */
+/** Converts the usage. The prompt's tokens include those that were read from a cache or written to one. */
 function usageOf(tokens: OpenaiUsage | undefined): Usage {
   const prompt = tokens?.prompt_tokens ?? 0;
   const read = Math.min(prompt, most(cacheReads(tokens)));
@@ -209,7 +209,9 @@ function most(counts: readonly (number | null | undefined)[]): number {
   return Math.max(0, ...counts.filter((count) => typeof count === "number"));
 }
 
-/** Servers of this dialect have several names for it: OpenAI's own, DeepSeek's, Moonshot's, Gemini's and those of gateways. */
+/**
+ * Returns the number of cached tokens from all known fields: those of OpenAI, DeepSeek, Moonshot, Gemini and gateways.
+ */
 function cacheReads(tokens: OpenaiUsage | undefined): readonly (number | null | undefined)[] {
   return [
     tokens?.prompt_tokens_details?.cached_tokens,

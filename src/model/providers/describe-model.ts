@@ -3,13 +3,16 @@ import type { ModelDescription } from "../../ports/index.ts";
 import type { Dialect, Effort, Prices } from "../../protocol/index.ts";
 import { type ResolvedProvider, tierOf } from "./providers.ts";
 
-/** Cautious: a window that is too small costs a compaction, one that is too large costs the run. */
+/**
+ * Cautious defaults for unknown models: a window that is too small costs a compaction, one that is too large ends the
+ * run.
+ */
 const unknown: Record<Dialect, { window: number; maxOutputTokens: number }> = {
   anthropic: { window: 200_000, maxOutputTokens: 32_000 },
   openai: { window: 128_000, maxOutputTokens: 8_192 },
 };
 
-/** Settings first, then what we know of the model, then a cautious guess. No price is better than a wrong one. */
+/** Describes a model by the settings, then the built-in tables, then cautious defaults. Unknown prices are left out. */
 export function describeModel(provider: ResolvedProvider, model: string): ModelDescription {
   const known = knownModel(provider.name, model);
   const prices = provider.prices?.[model] ?? known?.prices;
@@ -22,17 +25,17 @@ export function describeModel(provider: ResolvedProvider, model: string): ModelD
     prices,
     cacheMinimumTokens: known?.cacheMinimumTokens,
     efforts: known?.efforts,
-    // What a gateway makes of a model of this name is its own matter.
+    // A gateway may handle a model of this name differently.
     noEffortWithTools: known !== undefined && takesToolsOnlyWithoutReasoning(model),
   };
 }
 
 interface KnownModel {
-  /** Tokens of context, output included. */
+  /** Size of the context window in tokens, including the output. */
   readonly window: number;
   readonly maxOutputTokens: number;
   readonly prices: Prices;
-  /** Number of tokens below which nothing is cached. */
+  /** Minimum number of tokens that the provider caches. */
   readonly cacheMinimumTokens: number;
   /** Levels of effort, lowest first. */
   readonly efforts: readonly Effort[];
@@ -44,11 +47,12 @@ const upToMax: readonly Effort[] = [...upToExtraHigh, "max"];
 const withoutExtraHigh: readonly Effort[] = [...upToHigh, "max"];
 
 /**
- * Public list prices, limits and levels of effort as published in November 2026, by model id without a date. Cache writes
- * are those of five minutes; for an hour all of them charge twice the input. Where a price steps up for long prompts
- * (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over 272,000) this is the price below the step. Settings override
- * prices and limits (`providers.<name>`). The smallest cacheable prompt is as Anthropic's page on prompt caching listed it
- * in October 2026; it does not follow from the family or the age of a model.
+ * Public list prices, limits and levels of effort as published in November 2026, by model id without a date. Prices of
+ * cache writes are those for five minutes; a write for an hour always costs twice the input price. Where a price
+ * increases for long prompts (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over 272,000), the table contains
+ * the price for shorter ones. Settings override prices and limits (`providers.<name>`). The smallest cacheable prompts
+ * are from Anthropic's page on prompt caching of October 2026; they can't be derived from the family or the age of a
+ * model.
  */
 const anthropic: Readonly<Record<string, KnownModel>> = {
   "claude-fable-5-1": million(10, 50, [0.25, 12.5]),
@@ -87,7 +91,7 @@ const openai: Readonly<Record<string, KnownModel>> = {
 
 const byProvider: Readonly<Record<string, Readonly<Record<string, KnownModel>>>> = { anthropic, openai };
 
-/** By the provider's own name: a gateway sells the same model at its own price. */
+/** Looks up a model by the name of its own provider, because a gateway sells the same model at a different price. */
 export function knownModel(provider: string, model: string): KnownModel | undefined {
   const table = byProvider[provider];
   if (table === undefined) return undefined;
@@ -129,7 +133,7 @@ function early(input: number, output: number, [cacheRead, cacheWrite]: Cache): K
   };
 }
 
-/** Automatic caching: what is written to the cache counts as plain input in the usage that is reported. */
+/** Describes a model with automatic caching. Its reported usage includes cache writes in the plain input. */
 function wide(input: number, output: number, cacheRead: number): KnownModel {
   return {
     window: 1_050_000,

@@ -8,7 +8,7 @@ export interface ProviderInfo {
   readonly model: string;
   readonly host: string;
   readonly keyVariable: string | undefined;
-  /** Takes secrets out of a text that comes from outside, and makes one bounded line of it. */
+  /** Removes secrets from a text of external origin, and shortens it to one line of limited length. */
   readonly quote: (text: string) => string;
 }
 
@@ -32,7 +32,7 @@ const longestQuote = 400;
 function quote(secrets: readonly string[], text: string): string {
   let line = stripControls(text.slice(0, 20_000)).replace(/\s+/g, " ").trim();
   for (const secret of secrets) line = line.replaceAll(secret, "***");
-  // Providers quote a part of a wrong key; even a part does not belong into a transcript.
+  // Providers quote parts of a wrong key, and not even a part belongs in a transcript.
   line = line.replace(/\b[sp]k-[\w*.-]{6,}|\bBearer \S{6,}/g, "***");
   return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line;
 }

@@ -5,7 +5,7 @@ export interface ProviderEntry extends ProviderSettings {
   readonly name: string;
   readonly dialect: Dialect;
   readonly baseUrl: string;
-  /** The built-in address: without a key it can't be used. */
+  /** True if the provider can't be used without a key. */
   readonly keyRequired: boolean;
 }
 
@@ -13,16 +13,16 @@ export interface ProviderEntry extends ProviderSettings {
 export interface ResolvedProvider {
   readonly name: string;
   readonly dialect: Dialect;
-  /** As configured, with or without the version segment. */
+  /** Base URL as configured, with or without the version segment. */
   readonly baseUrl: string;
-  /** Where the key comes from; undefined where none is needed. */
+  /** Environment variable that contains the key; undefined if no key is needed. */
   readonly keyVariable?: string | undefined;
-  /** Key and configured headers. A function, so that the key stays out of logs and transcripts. */
+  /** Returns the key and the configured headers. A function, so that the key stays out of logs and transcripts. */
   readonly secretHeaders: () => Readonly<Record<string, string>>;
   readonly models: Partial<Readonly<Record<ModelTier, string>>>;
   readonly window?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** By model id. */
+  /** Prices by model id. */
   readonly prices?: Readonly<Record<string, Prices>> | undefined;
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
 }
@@ -46,7 +46,7 @@ const builtIns: Readonly<Record<string, BuiltIn>> = {
     baseUrl: "https://api.openai.com/v1",
     baseUrlEnv: "OPENAI_BASE_URL",
     apiKeyEnv: "OPENAI_API_KEY",
-    // The newest that take tools over Chat Completions.
+    // The newest models that support tools in Chat Completions.
     models: { small: "gpt-6-luna", medium: "gpt-6-sol", large: "gpt-6-sol" },
     maxTokensField: "max_completion_tokens",
   },
@@ -81,19 +81,20 @@ export function findProvider(
   const { maxTokensField, ...common } = basis as ProviderSettings;
   return {
     ...common,
-    // Compatible servers often know only the older name.
+    // Compatible servers often know only the older name of this field.
     ...(atHome && maxTokensField !== undefined ? { maxTokensField } : {}),
     ...own,
     models: { ...builtIn?.models, ...own?.models },
     name,
     baseUrl,
     dialect: own?.dialect ?? builtIn?.dialect ?? "openai",
-    // Behind another address there may be a local server, which needs no key; one named in settings is meant.
+    // Another address may be that of a local server, which needs no key. If the settings name a key variable, it is
+    // required.
     keyRequired: own?.apiKeyEnv !== undefined || (builtIn?.apiKeyEnv !== undefined && atHome),
   };
 }
 
-/** The provider the environment speaks of, and the variable that does. */
+/** Returns the provider that an environment variable selects, and the name of the variable. */
 export function providerOfEnvironment(environment: Environment): { name: string; variable: string } | undefined {
   for (const [variable, name] of speaking) if (environment[variable]?.trim()) return { name, variable };
   return undefined;
@@ -124,7 +125,7 @@ export function tierOf(model: string): ModelTier | undefined {
   return Object.hasOwn(tiers, model) ? tiers[model] : undefined;
 }
 
-/** The model of a tier, or of the nearest tier the provider has one for. */
+/** Returns the model of a tier, or of the nearest tier for which the provider has a model. */
 export function modelOfTier(models: ProviderSettings["models"], tier: ModelTier): string | undefined {
   for (const candidate of nearestTiers[tier]) if (models?.[candidate]) return models[candidate];
   return undefined;
@@ -136,7 +137,7 @@ const nearestTiers: Record<ModelTier, readonly ModelTier[]> = {
   large: ["large", "medium", "small"],
 };
 
-/** Whose model this is by its name; undefined where names tell nothing. */
+/** Returns the provider that makes a model, by the name of the model; undefined if the name does not tell. */
 export function makerOf(model: string): string | undefined {
   if (model.startsWith("claude-")) return "anthropic";
   return /^(gpt-|o\d)/.test(model) ? "openai" : undefined;

@@ -11,9 +11,9 @@ export interface AttemptOptions extends ReceiveOptions {
   readonly body: readonly Uint8Array[];
   readonly signal: AbortSignal;
   readonly idleMs: number;
-  /** The system has taken every byte of the request. */
+  /** Called when the operating system has accepted every byte of the request. */
   readonly onSent: () => void;
-  /** The server has taken the request: its answer begins. */
+  /** Called when the server has accepted the request, that is, when its answer begins. */
   readonly onTaken: () => void;
 }
 
@@ -58,7 +58,10 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
       end({ kind: "failed", failure: failureOfConnection(error, { info, reached: connector.reached }) });
     }
 
-    /** A bug in whoever listens to the answer must not take the process down from inside a socket's callback. */
+    /**
+     * Ends the attempt if there is a verdict. A bug in a listener rejects the attempt instead of ending the process
+     * from inside a socket's callback.
+     */
     function judge(verdict: () => Verdict | undefined): void {
       if (settled) return;
       try {
@@ -72,7 +75,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     }
 
     const listener: ExchangeListener = {
-      // Waiting for one of few connections is not the server's silence.
+      // Time spent waiting for a free connection is not silence of the server.
       began: heard,
       sent: () => options.onSent(),
       head(head) {

@@ -3,7 +3,7 @@ import type { Environment } from "../providers/providers.ts";
 import type { Connector } from "./connector.ts";
 import { ProxyError, proxyFor } from "./proxy.ts";
 
-/** Kept-alive connections to providers, shared by everything that is given the same object. */
+/** Kept-alive connections to providers, shared by all users of the same object. */
 export interface Connections {
   /** Returns the connector for the origin of a URL. */
   to(url: URL): Promise<Connector>;
@@ -13,7 +13,7 @@ export interface Connections {
 
 interface ConnectionsOptions {
   readonly environment?: Environment | undefined;
-  /** Connections to one origin; by default as many as the limit of open files allows. */
+  /** Maximum number of connections to one origin; by default as many as the limit of open files allows. */
   readonly maxConnections?: number | undefined;
   /** Certificates of authorities to trust instead of the usual ones (PEM). */
   readonly trusted?: string | undefined;
@@ -52,7 +52,10 @@ export function sharedConnections(): Connections {
   return shared;
 }
 
-/** Uses half of the descriptors that the program itself does not need, because journals and tools need some, too. */
+/**
+ * Returns half of the file descriptors that the program itself does not need, because journals and tools need some,
+ * too.
+ */
 function connectionsByDescriptorLimit(): number {
   return Math.max(8, Math.floor((descriptorLimit() - 64) / 2));
 }

@@ -14,7 +14,7 @@ import { type HttpProxy, unreachable } from "./proxy.ts";
 export interface Connector {
   /** Never throws: a request that can't be sent fails. */
   send(request: HttpRequest, listener: ExchangeListener): Exchange;
-  /** Whether the origin ever answered: if it did, a failed connection is worth another attempt. */
+  /** True if the origin has ever answered: then a failed connection is worth another attempt. */
   readonly reached: boolean;
   /** Ends all connections. */
   close(): void;
@@ -34,15 +34,15 @@ export interface ResponseHead {
 
 /** `end` or `failed` is called last, and exactly once unless the exchange is dropped or let go. */
 export interface ExchangeListener {
-  /** The request has a connection, or one is being opened: from now on, silence is the server's. */
+  /** Called when the request has a connection, or one is being opened. From then on, silence is the server's. */
   began(): void;
-  /** The system has taken every byte of the request. */
+  /** Called when the operating system has accepted every byte of the request. */
   sent(): void;
   head(head: ResponseHead): void;
   data(bytes: Buffer): void;
   /** `isComplete` is false if the connection broke before the end of the response. */
   end(isComplete: boolean): void;
-  /** There was no response, or none that is HTTP. */
+  /** Called if there was no response, or none that is valid HTTP. */
   failed(error: NodeJS.ErrnoException): void;
 }
 
@@ -50,13 +50,13 @@ export interface ExchangeListener {
 export interface Exchange {
   /** Closes the connection unless the response is complete. */
   drop(): void;
-  /** Everything needed has arrived: the connection is kept if the server ends its response soon. */
+  /** Called when everything needed has arrived. The connection is kept if the server ends its response soon. */
   letGo(): void;
 }
 
 export interface ConnectorOptions {
   readonly proxy: HttpProxy | undefined;
-  /** Further requests wait, so that the process has descriptors left for files. */
+  /** Maximum number of connections. Further requests wait, so that the process has file descriptors left for files. */
   readonly maxConnections: number;
   /** Certificates of authorities to trust instead of the usual ones (PEM). */
   readonly trusted: string | undefined;
@@ -88,14 +88,14 @@ async function createAgent(origin: URL, { proxy, trusted }: ConnectorOptions): P
   return createSecureAgent({ ...options, ca: trusted, server, proxy: isTunnel ? proxy : undefined });
 }
 
-/** Starts at most `max` requests at once, the others in the order in which they came. */
+/** Starts at most `max` requests at once; the others wait in the order in which they came. */
 interface Limit {
   enter(start: () => void): void;
-  /** Called for a request that is over, or that need not start any more. */
+  /** Called for a request that is over, or that no longer needs to start. */
   leave(start: () => void): void;
 }
 
-/** The agent's own limit does not count connections that are being opened through a proxy. */
+/** Creates a limit, because the agent's own limit does not count connections that are being opened through a proxy. */
 function createLimit(max: number): Limit {
   const running = new Set<() => void>();
   const waiting = new Set<() => void>();
@@ -127,7 +127,7 @@ interface ExchangeOptions {
   readonly onResponse: () => void;
 }
 
-/** How long a server may take to end a response of which everything needed has arrived. */
+/** Maximum time that a server may take to end a response after everything needed has arrived. */
 const lingerMs = 1_000;
 const mostStaleConnections = 5;
 
@@ -152,7 +152,7 @@ function exchange(sent: HttpRequest, { agent, limit, proxy, onResponse, ...optio
     let receivedBefore = 0;
     request = opened;
     opened.on("socket", (socket) => {
-      // A connection that was let go may come here without having been idle.
+      // A connection that was let go may be used again without having been idle.
       socket.ref();
       receivedBefore = socket.bytesRead;
     });
@@ -175,7 +175,10 @@ function exchange(sent: HttpRequest, { agent, limit, proxy, onResponse, ...optio
     opened.end();
   }
 
-  /** The server closed an idle connection. The others have been idle for longer, so they are not used either. */
+  /**
+   * Sends the request again after the server closed its idle connection. The other connections have been idle for
+   * longer, so they are not used either.
+   */
   function sendAgain(): void {
     staleConnections += 1;
     for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
@@ -234,7 +237,7 @@ function optionsOf(sent: HttpRequest, proxy: HttpProxy | undefined): RequestOpti
   return { ...direct, protocol, hostname, port, path: `${url.origin}${direct.path}` };
 }
 
-/** Requests without encryption are sent to the proxy itself, others through a tunnel. */
+/** Returns true if a request is sent to the proxy itself, as without encryption. Other requests use a tunnel. */
 function isForwarded({ url }: HttpRequest, proxy: HttpProxy | undefined): proxy is HttpProxy {
   return proxy !== undefined && url.protocol === "http:";
 }
@@ -248,7 +251,7 @@ function isMalformed(error: Error): boolean {
   return errorCode(error)?.startsWith("HPE_") ?? false;
 }
 
-/** Whether no connection could be opened. If a host has several addresses, each has an error of its own. */
+/** Returns true if no connection could be opened. If a host has several addresses, each has an error of its own. */
 function isUnconnected(error: Error): boolean {
   const first: NodeJS.ErrnoException = error instanceof AggregateError ? error.errors[0] : error;
   return first.syscall === "connect" || first.syscall === "getaddrinfo";

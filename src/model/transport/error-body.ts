@@ -1,7 +1,7 @@
-/** The text of an error response, also of one that was compressed although the request asked for no compression. */
+/** Collects the text of an error response, even if it was compressed although the request asked for no compression. */
 export interface ErrorBody {
   add(chunk: Buffer): void;
-  /** Returns an empty text if the body can't be decompressed, or only to more than the limit. */
+  /** Returns an empty text if the body can't be decompressed or exceeds the limit. */
   text(): string;
 }
 
@@ -24,7 +24,7 @@ export function createErrorBody(encoding: string | undefined): ErrorBody {
 
 function decompress(bytes: Buffer, encoding = "identity"): Buffer {
   if (encoding === "identity" || encoding === "") return bytes;
-  // Not imported, because hardly any process needs it, and loading it takes two milliseconds.
+  // Loaded only here, because hardly any process needs zlib, and loading it takes two milliseconds.
   const zlib = process.getBuiltinModule("node:zlib");
   const limit = { maxOutputLength: mostBytes };
   try {

@@ -3,7 +3,9 @@ import { type ProviderError, parseObject } from "../answer.ts";
 import type { ProviderInfo } from "../providers/provider-info.ts";
 import type { ResponseHead } from "./connector.ts";
 
-/** `few`: for a server that sends invalid answers or none, with fewer attempts than `yes`. */
+/**
+ * Whether to repeat a request. `few`: for servers that send invalid answers or none, with fewer attempts than `yes`.
+ */
 export type Retry = "no" | "few" | "yes";
 
 /** Why one attempt failed, and whether it may be repeated. */
@@ -14,7 +16,7 @@ export interface Failure {
   readonly retryAfterMs?: number;
   /**
    * How the provider pushed back. `refused`: because of its limits, or with a time to wait, which may concern all
-   * requests of this process. `overloaded`: it failed without saying more, which may concern only this one.
+   * requests of this process. `overloaded`: without giving details, which may concern only this request.
    */
   readonly pushback?: "refused" | "overloaded";
 }
@@ -31,7 +33,7 @@ export function failure(code: ModelErrorCode, { message, retry = "no", status }:
 
 interface ErrorAnswer extends ResponseHead {
   readonly body: string;
-  /** Time of day, to read dates in headers. */
+  /** Time of day, used to read dates in headers. */
   readonly now: number;
 }
 
@@ -145,7 +147,10 @@ function redirected(status: number, location: string | undefined, info: Provider
   return failure("protocol", { message, status });
 }
 
-/** A header of the provider overrides the status. A request is never repeated after a spend cap or a wrong key. */
+/**
+ * Returns whether to retry. A header of the provider overrides the status, but a spend cap or a wrong key is never
+ * retried.
+ */
 function retryByHeader(headers: ResponseHead["headers"], { error, retry }: Failure): Retry {
   if (error.code === "spend_cap" || error.code === "auth") return "no";
   if (headers["x-should-retry"] === "false") return "no";

@@ -16,7 +16,7 @@ export interface ReceiveOptions {
 
 export type Verdict = "complete" | Failure;
 
-/** Takes a response's bytes; says what it came to as soon as that is known. */
+/** Receives the bytes of a response, and returns the verdict as soon as it is known. */
 export interface Receiver {
   data(chunk: Buffer): Verdict | undefined;
   end(clean: boolean): Verdict;
@@ -41,7 +41,7 @@ export function isAnswer({ status }: ResponseHead): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Looks at the first character instead of trusting the content type: servers and gateways get that wrong. */
+/** Looks at the first character instead of the content type, which servers and gateways get wrong. */
 function answerReceiver({ reader, info }: ReceiveOptions): Receiver {
   const decoder = new StringDecoder("utf8");
   const text: string[] = [];
@@ -80,7 +80,7 @@ function answerReceiver({ reader, info }: ReceiveOptions): Receiver {
         return (body && judge(reader, reader.whole(body), info)) ?? cut;
       }
       if (!clean) return cut;
-      // The last line of some servers has no end; half an event is no event.
+      // Some servers do not end their last line. An incomplete event is not accepted.
       parser.feed("\n\n");
       reader.closed();
       return reader.ended() ? "complete" : cut;

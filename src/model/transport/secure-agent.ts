@@ -7,19 +7,25 @@ import { bareHost } from "../../lib/index.ts";
 import { type HttpProxy, unreachable } from "./proxy.ts";
 
 interface SecureAgentOptions extends AgentOptions {
-  /** The other end of the encrypted connections. */
+  /** URL of the server at the other end of the encrypted connections. */
   readonly server: URL;
-  /** Opens the connections through this proxy. */
+  /** Proxy through which the connections are opened, if any. */
   readonly proxy: HttpProxy | undefined;
 }
 
-/** Creates an agent for TLS connections. Like every agent of `node:https`, it resumes the sessions of earlier ones. */
+/**
+ * Creates an agent for TLS connections. Like every agent of `node:https`, it resumes the TLS sessions of earlier
+ * connections.
+ */
 export function createSecureAgent({ server, proxy, ...options }: SecureAgentOptions): Agent {
   const all = { ...options, servername: nameOf(server) };
   return proxy === undefined ? new Agent(all) : new TunnelAgent(all, { server, proxy });
 }
 
-/** By default, Node takes the name from the header `host`, which can name another server. IP addresses are not sent as names. */
+/**
+ * Returns the server name for TLS, which is never an IP address. By default, Node takes it from the header `host`,
+ * which can name another server.
+ */
 function nameOf(server: URL): string {
   const host = bareHost(server.hostname);
   return isIP(host) ? "" : host;
@@ -30,7 +36,7 @@ interface Tunnel {
   readonly proxy: HttpProxy;
 }
 
-/** Opens each connection through a tunnel, which it requests from the proxy with CONNECT. */
+/** Opens each connection through a tunnel that it requests from the proxy with CONNECT. */
 class TunnelAgent extends Agent {
   private readonly tunnel: Tunnel;
 
