@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { GitState } from "../ports/index.ts";
 import { type Environment, openGit } from "./worktrees/git.ts";
 
-/** An agent can be told later what git knows. A first request that waits longer would be noticed. */
+/** Time limit for git. A longer delay of the first request would be noticed; the agent can learn the state later. */
 const LIMIT_MS = 1_500;
 const MOST_CHANGES = 20;
 
@@ -18,7 +18,7 @@ export function repositoryRoot(directory: string): string | undefined {
 export async function readGitState(directory: string, environment: Environment): Promise<GitState> {
   try {
     const git = await openGit({ cwd: directory, environment });
-    // A submodule has a configuration of its own, which could name programs.
+    // A submodule has a configuration of its own, which could make git run programs.
     const args = ["status", "--porcelain=v1", "--branch", "--ignore-submodules=all"];
     const { code, output } = await git.ask(args, { limitMs: LIMIT_MS });
     return code === 0 ? parseStatus(output.toString("utf8")) : {};

@@ -17,13 +17,13 @@ export interface LocalWorkspaceOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Directory that `~/` refers to. */
   readonly home?: string | undefined;
-  /** Start of the session in milliseconds since 1970; defaults to now. */
+  /** Start of the session in milliseconds since 1970; defaults to the current time. */
   readonly since?: number | undefined;
   /** Sandbox for commands that models write. */
   readonly sandbox?: Sandbox | undefined;
 }
 
-/** Creates a workspace for a directory of this machine. */
+/** Creates a workspace for a directory on this machine. */
 export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace {
   const root = realpathSync.native(options.root);
   const home = options.home ?? homedir();

@@ -4,11 +4,13 @@ const secret = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PASS$|_P
 /** Harmless variables whose names look like secrets. */
 const kept = new Set(["TOKENIZERS_PARALLELISM", "KEYTIMEOUT", "SSH_AUTH_SOCK"]);
 const gitKey = /^GIT_CONFIG_KEY_\d+$/;
-/** Variables that run code in shells that inherit them, or change how they work. */
+/** Variables that make shells run code or behave differently. */
 const shellHooks =
   /^(BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|IFS|PS4|BASH_FUNC_.*|FORCE_COLOR)$/;
 
-/** Disables pagers, prompts, colours and optional locks of git, because these processes are not interactive. */
+/**
+ * Variables that disable pagers, prompts, colours and optional locks of git, because the processes are not interactive.
+ */
 const quiet = {
   GIT_PAGER: "cat",
   PAGER: "cat",
@@ -17,7 +19,7 @@ const quiet = {
   NO_COLOR: "1",
 };
 
-/** Disables programs that git would run for read-only commands because of a repository's configuration. */
+/** Settings that disable programs which a repository's configuration would make git run for read-only commands. */
 const gitConfiguration = [
   ["core.fsmonitor", "false"],
   ["log.showSignature", "false"],
@@ -43,7 +45,7 @@ function absolutePath({ PATH }: Record<string, string>): Record<string, string> 
   return { PATH: PATH.split(delimiter).filter(isAbsolute).join(delimiter) || "/usr/local/bin:/usr/bin:/bin" };
 }
 
-/** Adds our configuration after the user's, because the last value wins. */
+/** Adds our git configuration after the user's, because the last value wins. */
 function configureGit({ GIT_CONFIG_COUNT: before = "" }: Record<string, string>): Record<string, string> {
   const first = /^\d{1,4}$/.test(before) ? Number(before) : 0;
   const entries = gitConfiguration.flatMap(([key, value], index) => [

@@ -11,15 +11,16 @@ interface ProcessContext {
   readonly sandbox: Sandbox | undefined;
 }
 
-/** How often the output of an ended process is checked. */
+/** Interval at which the output of an ended process is checked. */
 const CHECK_MS = 25;
-/** An ended process is considered drained after this many checks without output. */
+/** Number of checks without output after which an ended process is considered drained. */
 const QUIET_CHECKS = 4;
 /** Maximum number of checks by which children that keep writing can delay the end of their parent. */
 const DRAIN_CHECKS = 40;
 
 /**
- * Starts a program in the workspace. Processes that it left running may write output after `exited`, until `end()`.
+ * Starts a program in the workspace. Child processes that the program leaves running may write output after `exited`,
+ * until `end()`.
  */
 export function spawnProcess(options: SpawnOptions, place: ProcessContext): RunningProcess {
   const { root } = place;
@@ -57,7 +58,8 @@ export function spawnProcess(options: SpawnOptions, place: ProcessContext): Runn
 
 function writeTo(stdin: Writable): ProcessInput {
   return {
-    // The error itself does not matter: a process that does not read has ended or will soon, and `exited` tells why.
+    // The error itself does not matter: a process that does not read has ended or will end soon, and `exited` tells
+    // why.
     write: (data) => new Promise((resolve) => stdin.write(data, (error) => resolve(!error))),
     end: () => void stdin.end(),
   };
@@ -72,7 +74,7 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
       chunks += 1;
       onOutput(chunk, name);
     });
-    // The read end of a pipe breaks only when its process has ended, and `exit` reports that.
+    // The pipe breaks only when the process has ended, and `exit` reports that.
     streams[name].on("error", () => {});
   }
   return {
@@ -94,7 +96,8 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
       for (let checks = 0; open && silent < QUIET_CHECKS && checks < DRAIN_CHECKS; ) {
         const before = chunks;
         await wait(CHECK_MS);
-        // On a busy machine the time can pass before Node has read what was already written. It reads before this resolves.
+        // On a busy machine the time can pass before Node has read output that was already written. Node reads it
+        // before this resolves.
         await nextImmediate();
         if (paused) continue;
         checks += 1;
@@ -107,8 +110,8 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
 const GRACE_MS = 2_000;
 
 /**
- * Sends TERM to the processes in a sandbox and waits a moment. The two processes of the sandbox itself get no signal: they
- * would end at once and kill everything in it before it could clean up.
+ * Sends TERM to the processes in a sandbox and waits a moment. The two processes of the sandbox itself get no signal:
+ * they would end at once and kill everything in the sandbox before it could clean up.
  */
 async function terminateConfined({ pid, exit, hasExited }: StartedProcess): Promise<void> {
   if (pid === undefined || hasExited) return;
@@ -136,6 +139,6 @@ function signal(pid: number): void {
   try {
     process.kill(pid, "SIGTERM");
   } catch {
-    // It has already ended.
+    // The process has already ended.
   }
 }

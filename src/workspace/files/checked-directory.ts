@@ -18,14 +18,17 @@ export interface CheckedDirectory {
   readonly ok: true;
   readonly path: string;
   readonly descriptor: number;
-  /** Returns a path to an entry of this directory, even if the directory's own path leads elsewhere by now. Use it at once. */
+  /**
+   * Returns a path to an entry of this directory, even if the directory's own path leads elsewhere by now. Use the path
+   * at once.
+   */
   within(name: string): string;
-  /** Returns false once the path leads elsewhere. */
+  /** Returns false once the path of this directory leads elsewhere. */
   isStillThere(): boolean;
   close(): void;
 }
 
-/** On Linux, gives the path of an open descriptor, and can be used as a directory in other paths. */
+/** Directory with a link for each open descriptor (Linux only). A link to a directory can be part of other paths. */
 const descriptors = process.platform === "linux" ? "/proc/self/fd" : undefined;
 
 /**
@@ -86,7 +89,7 @@ function checked(descriptor: number, path: string): CheckedDirectory | FileFailu
   };
 }
 
-/** Returns true if the descriptor currently is the file at `realPath`, and no symlink was followed. */
+/** Returns true if the descriptor is currently the file at `realPath`, and no symlink was followed to open it. */
 export function isOpenedPath(descriptor: number, realPath: string): boolean {
   try {
     if (descriptors) return readlinkSync(`${descriptors}/${descriptor}`) === realPath;
@@ -99,7 +102,9 @@ export function isOpenedPath(descriptor: number, realPath: string): boolean {
   }
 }
 
-/** Returns a path to `name` that stays in the open directory, even if its path was replaced by a symlink. */
+/**
+ * Returns a path to `name` that stays in the open directory, even if the directory's path was replaced by a symlink.
+ */
 function pathWithin(directory: { readonly descriptor: number; readonly path: string }, name: string): string {
   return descriptors ? `${descriptors}/${directory.descriptor}/${name}` : `${directory.path}/${name}`;
 }
@@ -107,7 +112,7 @@ function pathWithin(directory: { readonly descriptor: number; readonly path: str
 type ListResult = Awaited<ReturnType<Workspace["list"]>>;
 
 const MAX_ENTRIES = 100_000;
-/** Number of entries whose sizes are looked up, since each one costs a system call. */
+/** Maximum number of entries whose sizes are looked up, since each lookup costs a system call. */
 const MAX_SIZES = 5_000;
 
 /** Lists a directory in no particular order. `size` is -1 if it was not looked up. */

@@ -3,7 +3,9 @@ import type { FileFailure, FileStat } from "../../ports/index.ts";
 
 export const missing: FileStat = { kind: "missing", size: 0, version: "missing", mode: 0 };
 
-/** Does not follow symlinks. Symlinks and entries that can't be examined are `other`, not `missing`. */
+/**
+ * Examines a path without following symlinks. Symlinks and entries that can't be examined are `other`, not `missing`.
+ */
 export function statPath(path: string): FileStat {
   try {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });

@@ -14,7 +14,7 @@ const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | noFollow;
 const readLater = promisify(read);
 const closeLater = promisify(close);
 
-/** Reads the whole file or fails; with `offset`, reads at most `maxBytes` bytes from there. */
+/** Reads the whole file or fails; with `offset`, reads at most `maxBytes` bytes from that position. */
 export async function readRegularFile(realPath: string, options: ReadOptions): Promise<ReadResult> {
   const opened = openRegularFile(realPath);
   if (!opened.ok) return opened;
@@ -46,7 +46,7 @@ function openRegularFile(realPath: string): Opened {
   if (!isAbsolute(realPath)) return failure("invalid_path", `not an absolute path: ${JSON.stringify(realPath)}`);
   let descriptor: number | undefined;
   try {
-    // Examined before opening, because opening can wake the writer of a FIFO or start a device.
+    // The path is examined before it is opened, because opening can wake the writer of a FIFO or start a device.
     const named = lstatSync(realPath);
     if (!named.isFile()) return notRegular(realPath, named.isSymbolicLink() ? "link" : kindOf(named));
     descriptor = openSync(realPath, flags);

@@ -3,12 +3,12 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { ResolvedPath } from "../../protocol/index.ts";
 import { codeOf, kindOf } from "./file-stat.ts";
 
-/** Number of symlinks that Linux follows in one path. */
+/** Maximum number of symlinks that Linux follows in one path. */
 const MAX_LINKS = 40;
 
 /**
  * Resolves a path. A path that can't be followed (control characters, a loop of symlinks, a directory without search
- * permission) has kind `other` and an empty `real` path, which is in no root and can't be opened.
+ * permission) has kind `other` and an empty `real` path, which is within no root and can't be opened.
  */
 export function resolvePath(requested: string, place: { readonly root: string; readonly home: string }): ResolvedPath {
   const absolute = resolve(place.root, expandHome(requested, place.home));
@@ -31,7 +31,10 @@ function expandHome(path: string, home: string): string {
 
 type Found = Pick<ResolvedPath, "real" | "kind">;
 
-/** Returns undefined if the path can't be followed. Checks for existence first, because exceptions are slow. */
+/**
+ * Follows the symlinks of a path; undefined if it can't be followed. Checks for existence first, because exceptions are
+ * slow.
+ */
 function followLinks(path: string, linksLeft: number): Found | undefined {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false });

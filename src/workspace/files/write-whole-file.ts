@@ -141,6 +141,6 @@ function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It was never created, or was deleted with its directory.
+    // The temporary file was never created, or was deleted with its directory.
   }
 }

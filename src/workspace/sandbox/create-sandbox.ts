@@ -10,9 +10,9 @@ export interface SandboxOptions extends Confinement {
 
 /** Sandbox of a session, shared by its workspaces. */
 export interface Sandbox {
-  /** Returns whether commands will be confined, as far as that is known without trying it. */
+  /** Returns whether commands will be confined, as far as that is known without trying the sandbox. */
   expected(): Promise<SandboxState["kind"]>;
-  /** Returns whether commands can be confined. The first call tries it. */
+  /** Returns whether commands can be confined. The first call tries the sandbox. */
   ready(): Promise<SandboxState>;
   /** May be called only after `ready` has returned `on`. */
   confine(request: ConfinedRequest): ConfinedCommand;
@@ -21,9 +21,9 @@ export interface Sandbox {
 
 export type SandboxState =
   | { readonly kind: "on" }
-  /** Commands run without a sandbox. */
+  /** There is no sandbox, and commands run without it. */
   | ({ readonly kind: "off" } & Absence)
-  /** Commands must not run. */
+  /** There is no sandbox, so commands must not run. */
   | ({ readonly kind: "missing" } & Absence);
 
 export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {

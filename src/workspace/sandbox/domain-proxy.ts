@@ -9,7 +9,7 @@ import { describeError, judgeAddress } from "../../lib/index.ts";
 
 /** HTTP proxy that connects only to the allowed domains. */
 export interface DomainProxy {
-  /** Path of its Unix socket. */
+  /** Path of the proxy's Unix socket. */
   readonly socket: string;
   close(): void;
 }
@@ -78,7 +78,7 @@ async function passOn(
   return request({ host, port: target.port || 80, path: target.pathname + target.search, method, headers });
 }
 
-/** Resolves a host. Rejects hosts that are not allowed, and local addresses that are not listed themselves. */
+/** Resolves a host. Rejects hosts that are not allowed, and local addresses that are not in the list themselves. */
 async function addressOf(host: string, domains: readonly string[]): Promise<string> {
   const denial = `The sandbox does not allow commands to reach ${host}`;
   if (!isAllowed(host, domains)) throw new Error(`${denial}: it is not in sandbox.network.allowedDomains.`);

@@ -6,14 +6,14 @@ export interface RefusalFacts {
   readonly root: string;
   readonly scratch: string;
   readonly userHome: string;
-  /** Parents before children. */
+  /** Mounts of the sandbox, parents before children. */
   readonly mounts: readonly Mount[];
   readonly domains: readonly string[];
   /** The command that the model wrote. */
   readonly command: string;
 }
 
-/** Explains which part of a failed command's output the sandbox caused, and what to do; undefined if none. */
+/** Explains which part of a failed command's output the sandbox caused, and what to do; undefined if it caused none. */
 export function explainRefusal(output: string, facts: RefusalFacts): string | undefined {
   if (output.startsWith("bwrap: "))
     return "The sandbox could not be set up, so the command was not run. Run the command again.";
@@ -40,7 +40,7 @@ function explainWrite(output: string, facts: RefusalFacts): string | undefined {
   const isProtected = guard?.kind === "readOnly" && isWithin(guard.path, root);
   if (isBusy && guard?.kind === "writable" && guard.path === path)
     return `Sandbox: commands can't move or remove ${path} itself.`;
-  // Something else may be busy.
+  // The sandbox need not be the cause: a resource can be busy for other reasons.
   if (isBusy && !isProtected) return undefined;
   if (isProtected)
     return `Sandbox: ${guard.path} is read-only for commands, because programs outside the sandbox act on it. Change it with Write or Edit, which ask for approval.`;
@@ -48,7 +48,7 @@ function explainWrite(output: string, facts: RefusalFacts): string | undefined {
   return `Sandbox: commands can write only to ${root} and $TMPDIR (${scratch}), and ${what} is outside of both. Write to one of them, or ask the user to add a directory to sandbox.filesystem.allowWrite in the user settings.`;
 }
 
-/** Finds the path in a message: a quoted one, or the last word that looks like a path. */
+/** Finds the path in an error message: a quoted one, or the last word that looks like a path. */
 function pathIn(line: string, root: string): string | undefined {
   const quoted = /['"‘`]([^'"’`]*\/[^'"’`]*|\.[\w.-]+)['"’`]/.exec(line)?.[1];
   const word = line
@@ -62,7 +62,7 @@ function pathIn(line: string, root: string): string | undefined {
 const unreachable =
   /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known|Network is unreachable|Failed to connect to|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|CONNECT tunnel failed|sandbox\.network\.allowedDomains|Could not resolve hostname/i;
 
-/** Commands that may fail without a network, without saying so. */
+/** Commands that may fail without a network and not say that it is the cause. */
 const networked =
   /(?<![\w./-])(?:curl|wget|ssh|scp|rsync|npx|(?:npm|pnpm|yarn) (?:i|ci|add|install|update)|pip3? install|git (?:fetch|pull|push|clone|ls-remote)|apt(?:-get)? (?:install|update)|cargo (?:add|fetch|install|update)|go (?:get|install|mod))\b/;
 

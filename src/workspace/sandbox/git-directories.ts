@@ -6,9 +6,9 @@ export interface GitDirectories {
   readonly tree?: string;
   /** Paths that git must be able to write for a commit. */
   readonly writable: readonly string[];
-  /** Paths that determine which programs git runs, and parts of other checkouts. Some may not exist. */
+  /** Paths that determine which programs git runs, and parts of other checkouts. Some of them may not exist. */
   readonly readOnly: readonly string[];
-  /** Files that would redirect git to another directory, and that git itself never creates here. */
+  /** Files that would redirect git to another directory. Git itself never creates them here. */
   readonly forbidden: readonly string[];
   /** Directory of git's hooks. */
   readonly hooks?: string;
@@ -36,7 +36,7 @@ function ofRepository(directory: string): GitDirectories {
   };
 }
 
-/** Files of a git directory that determine which programs git runs. */
+/** Entries of a git directory that determine which programs git runs. */
 const obeyed = ["config", "config.worktree", "hooks", "info"];
 
 function ofWorktree(link: string): GitDirectories {
@@ -102,7 +102,7 @@ export function changedHooks(root: string, since: number): readonly string[] {
     });
 }
 
-/** Skips the samples, which git ignores. */
+/** Lists the entries of a directory, except the sample hooks, which git ignores. */
 function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory).filter((name) => !name.endsWith(".sample"));

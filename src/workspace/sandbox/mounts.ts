@@ -2,8 +2,8 @@ import { lstatSync } from "node:fs";
 import { isWithin } from "../../lib/index.ts";
 
 /**
- * Determines what a confined command sees at a path and below it. `private`: its own temporary directory. `hidden`: an
- * empty directory or file.
+ * What a confined command sees at a path and below it. `private`: its own temporary directory. `hidden`: an empty
+ * directory. `hiddenFile`: an empty file.
  */
 export type MountKind = "writable" | "readOnly" | "private" | "hidden" | "hiddenFile";
 
@@ -13,17 +13,22 @@ export interface Mount {
   readonly kind: MountKind;
 }
 
-/** Precedence of mounts at the same path, lowest first: a workspace may be anywhere, even where keys are stored. */
+/**
+ * Precedence of mounts at the same path, lowest first. `writable` is the highest, because a workspace may be anywhere,
+ * even where keys are stored.
+ */
 const strength: readonly MountKind[] = ["private", "hidden", "hiddenFile", "readOnly", "writable"];
 
-/** Returns the arguments for bubblewrap. Deeper paths win, so a directory can be shown below a hidden one. */
+/**
+ * Returns the arguments for bubblewrap. Deeper paths take precedence, so a directory can be shown below a hidden one.
+ */
 export function mountArguments(mounts: readonly Mount[], scratch: string): readonly string[] {
   const [base, ordered] = splitRoot(orderMounts(mounts));
   const hidden = ordered.filter(({ kind }) => kind === "hidden");
   return [
     ...[base, "/", "/", "--dev", "/dev", "--proc", "/proc"],
     ...ordered.flatMap(({ path, kind }) => oneMount(path, kind, scratch)),
-    // Last, because bubblewrap creates directories in them for the mounts below.
+    // These come last, because bubblewrap creates directories in them for the mounts below.
     ...hidden.flatMap(({ path }) => ["--remount-ro", path]),
   ];
 }
@@ -61,7 +66,10 @@ export function orderMounts(mounts: readonly Mount[]): readonly Mount[] {
   return [...strongest.values()].sort((left, right) => depth(left.path) - depth(right.path));
 }
 
-/** Returns the mount that applies to a path; undefined if it is visible and read-only, like the rest of the system. */
+/**
+ * Returns the mount that applies to a path; undefined if the path is visible and read-only, like the rest of the
+ * system.
+ */
 export function mountAt(path: string, ordered: readonly Mount[]): Mount | undefined {
   return ordered.findLast((mount) => isWithin(path, mount.path));
 }
@@ -70,7 +78,10 @@ function depth(path: string): number {
   return path === "/" ? 0 : path.split("/").length;
 }
 
-/** Returns the device and inode at a path without following symlinks; undefined if it is missing or can't be examined. */
+/**
+ * Returns the device and inode at a path without following symlinks; undefined if there is none or it can't be
+ * examined.
+ */
 export function entryIdentity(path: string): string | undefined {
   try {
     const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -81,9 +92,9 @@ export function entryIdentity(path: string): string | undefined {
 }
 
 /**
- * Returns a program that runs first in the sandbox and starts the command only if every mount is correct. Bubblewrap gets
- * the paths in the workspace by name, and a command that is still running could replace one of them by a symlink between
- * our check and the mount, which would then be anywhere.
+ * Returns a program that runs first in the sandbox and starts the command only if every mount is correct. Bubblewrap
+ * gets the paths in the workspace by name. Between our check and the mount, a command that is still running could
+ * replace one of them with a symlink, so that the mount would be somewhere else.
  */
 export function verifyMounts(mounts: readonly Mount[]): readonly string[] {
   const known = mounts.flatMap(({ path, kind }) => {
@@ -93,7 +104,7 @@ export function verifyMounts(mounts: readonly Mount[]): readonly string[] {
   const points = known.map(({ path }) => quoted(escaped(path))).join(" ");
   const paths = known.map(({ path }) => quoted(path)).join(" ");
   const identities = quoted(known.map(({ identity }) => identity).join("\n"));
-  // Avoids `read`, which reads the table byte by byte.
+  // The script avoids `read`, which reads the table of mounts byte by byte.
   const script = `
 refuse() { echo 'The sandbox could not be set up because a directory changed at that moment. Run the command again.' >&2; exit 125; }
 points="
@@ -107,7 +118,7 @@ exec "$@"`;
   return ["/bin/sh", "-c", script, "sh"];
 }
 
-/** Escapes a path like the kernel does in its table of mounts. */
+/** Escapes a path as the kernel does in its table of mounts. */
 function escaped(path: string): string {
   return path.replace(/[ \t\n\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }

@@ -21,7 +21,7 @@ export interface Absence {
   readonly cure?: string;
 }
 
-/** Opens a sandbox and tries it, because installed programs may not work. */
+/** Opens a sandbox and tries it, because installed programs may still not work. */
 export async function openSandbox(scratch: string, domains: readonly string[]): Promise<OpenSandbox | Absence> {
   const programs = findPrograms();
   if ("reason" in programs) return programs;
@@ -52,7 +52,7 @@ export async function openSandbox(scratch: string, domains: readonly string[]): 
   }
 }
 
-/** Returns why there can be no sandbox here; undefined if everything that it needs is installed. */
+/** Returns why there can be no sandbox on this machine; undefined if all required programs are installed. */
 export function missingProgram(): Absence | undefined {
   const programs = findPrograms();
   return "reason" in programs ? programs : undefined;
@@ -77,7 +77,10 @@ const always = [
   "--unshare-uts",
   "--unshare-user",
 ];
-/** From the strictest on; older versions of bubblewrap support fewer options. */
+/**
+ * Options that separate the sandbox from the system, strictest first. Older versions of bubblewrap support fewer of
+ * them.
+ */
 const separations = [
   [...always, "--unshare-cgroup-try", "--disable-userns"],
   [...always, "--unshare-cgroup-try"],
@@ -95,7 +98,7 @@ async function chooseSeparation(programs: NetworkPrograms, network: SharedNetwor
   throw new Error(failure);
 }
 
-/** Returns the error message; undefined on success. */
+/** Runs a command. Returns its error message; undefined on success. */
 function tryCommand(program: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 10_000 });

@@ -10,18 +10,18 @@ export interface SandboxPaths {
   /** Directory for temporary files of commands, which is also their /tmp. */
   readonly scratch: string;
   readonly userHome: string;
-  /** Paths that commands may write besides the workspace. */
+  /** Paths besides the workspace that commands may write to. */
   readonly writable: readonly string[];
-  /** Paths of Retinue, which contain other sessions. */
+  /** Paths of Retinue that contain other sessions. */
   readonly hidden: readonly string[];
-  /** Paths that are shown read-only, although they may be below a hidden or a writable one. */
+  /** Paths that are shown read-only, even if they are below a hidden or writable path. */
   readonly shown: readonly string[];
 }
 
 export interface SandboxPlan {
-  /** Parents before children. */
+  /** Mounts of the sandbox, parents before children. */
   readonly mounts: readonly Mount[];
-  /** Protected paths of the workspace that do not exist: a mount can't prevent a command from creating them. */
+  /** Protected paths in the workspace that do not exist: a mount can't prevent a command from creating them. */
   readonly absent: readonly string[];
   /** Paths that do not exist yet, and that only a command in the sandbox would create. */
   readonly forbidden: readonly string[];
@@ -104,7 +104,7 @@ function hide(path: string): Mount {
   return { path, kind: entryAt(path)?.isDirectory() ? "hidden" : "hiddenFile" };
 }
 
-/** Returns the real paths of the existing ones. */
+/** Returns the real paths of those paths that exist. */
 function existing(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     try {
@@ -115,7 +115,7 @@ function existing(paths: readonly string[]): readonly string[] {
   });
 }
 
-/** Keeps existing paths that are not symlinks: a mount on a symlink would be at its target. */
+/** Keeps existing paths that are not symlinks: a mount on a symlink would apply to its target. */
 function unlinked(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => {
     const entry = entryAt(path);
@@ -133,7 +133,7 @@ function entryAt(path: string): Stats | undefined {
 
 /**
  * Lists the Unix sockets of programs on this machine that accept connections or messages. A read-only file system does
- * not prevent connections to them, and some (docker, key agents) do whatever they are told.
+ * not prevent connections to them, and some of these programs (docker, key agents) do whatever they are told.
  */
 function openSockets(): readonly string[] {
   let table: string;

@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 
 /**
- * Network that all confined commands of a session share. It has only a loopback device, so a command can reach the servers
- * that other commands of the session started, and no others. Held by a process that ends with this one.
+ * Network that all confined commands of a session share. It has only a loopback device, so a command can reach only
+ * servers that other commands of the session started. The network is held by a process that ends with this one.
  */
 export interface SharedNetwork {
-  /** Prefix of a command that starts it in this network. */
+  /** Prefix that makes a command run in this network. */
   readonly enter: readonly string[];
   readonly isOpen: boolean;
   close(): void;
@@ -30,7 +30,7 @@ net.createServer({ allowHalfOpen: true }, (near) => {
 process.stdin.on("end", () => process.exit()).resume();
 `;
 
-/** Rejects with the error message of the system. */
+/** Opens a network. Rejects with the error message of the system. */
 export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?: string): Promise<SharedNetwork> {
   const program =
     proxySocket === undefined ? ["sh", "-c", "echo ready; exec cat"] : [process.execPath, "-e", forwarder, proxySocket];
@@ -46,7 +46,7 @@ export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?:
   ];
   const holder = spawn(programs.bubblewrap, [...separate, "--info-fd", "3", "--", ...program], {
     stdio: ["pipe", "pipe", "pipe", "pipe"],
-    // Commands in the network must not find our environment in the process that holds it.
+    // Commands in the network must not find our environment variables in the process that holds the network.
     env: { PATH: "/usr/bin:/bin" },
   });
   const pid = await untilReady(holder);
@@ -67,7 +67,10 @@ export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?:
   };
 }
 
-/** Returns the pid of the first process once the network can be entered: after both the pid and the output from inside. */
+/**
+ * Returns the pid of the network's first process once the network can be entered, that is, after both the pid and the
+ * output from inside have arrived.
+ */
 function untilReady(holder: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     const said = { info: "", out: "", error: "" };
@@ -86,7 +89,7 @@ function untilReady(holder: ChildProcess): Promise<number> {
   });
 }
 
-/** Lets this process exit; the holder ends then, because its input closes. */
+/** Lets this process exit while the holder runs; the holder then ends, because its input closes. */
 function letGo(holder: ChildProcess): void {
   holder.unref();
   for (const stream of holder.stdio) (stream as { unref?: () => void } | null)?.unref?.();

@@ -5,11 +5,11 @@ import { errorCode, formatBytes, plural, UserError } from "../../lib/index.ts";
 import { type Git, pathBelow, pathsOf, withIndexCopy } from "./git.ts";
 
 interface Trees {
-  /** Working tree to copy from; `to` is the new one. */
+  /** Working tree to copy from; `to` is the new worktree. */
   readonly from: Git;
   readonly to: Git;
   readonly includeUncommitted: boolean;
-  /** Maximum amount of changes; more than this is probably generated. */
+  /** Maximum amount of changes to copy; more than this is probably generated. */
   readonly most?: { readonly files: number; readonly bytes: number };
 }
 
@@ -21,7 +21,7 @@ export interface CopiedChanges {
 
 /**
  * Copies files from another working tree to a new worktree: uncommitted changes, if requested, and files that need a
- * filter program (git-lfs), since none is run.
+ * filter program (git-lfs), because filter programs are not run.
  */
 export async function copyChanges({ from, to, includeUncommitted, most = MOST }: Trees): Promise<CopiedChanges> {
   const [changed, filtered] = await Promise.all([
@@ -41,7 +41,7 @@ export async function copyChanges({ from, to, includeUncommitted, most = MOST }:
   }
   const copied = [...found.keys()].filter((path) => found.get(path) !== undefined);
   const removed = [...new Set(changed)].filter((path) => found.get(path) === undefined);
-  // Removed files first: a directory may replace a file, and a file a directory.
+  // Files are removed first: a directory may replace a file, and a file a directory.
   for (const path of removed) await removeBelow(target, path);
   for (const path of copied) await copyBelow(path, { source, target, stats: found.get(path)! });
   const isLink = (path: string): boolean => found.get(path)?.isSymbolicLink() === true;
@@ -60,7 +60,10 @@ async function changedPaths(git: Git, beside: string): Promise<string[]> {
   return [...tracked, ...pathsOf(untracked).filter((path) => !path.endsWith("/"))];
 }
 
-/** Refreshes the index first, which can be outdated for every file, for example after the repository was copied. */
+/**
+ * Lists the paths that differ. Refreshes the index first, which can be outdated for every file, for example after the
+ * repository was copied.
+ */
 async function differingPaths(git: Git, index?: string): Promise<string[]> {
   if (index !== undefined) await git.ask(["update-index", "-q", "--ignore-submodules", "--refresh"], { index });
   const args = ["diff-index", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", "HEAD"];
@@ -77,7 +80,7 @@ async function filteredPaths(git: Git): Promise<string[]> {
   return paths;
 }
 
-/** Returns undefined where git sees nothing: paths behind a symlink are not in the working tree. */
+/** Returns undefined if git sees no file: paths behind a symlink are not in the working tree. */
 async function statBelow(root: string, path: string): Promise<Stats | undefined> {
   for (const parent of parentsOf(path)) {
     if (!(await statOf(pathBelow(root, parent)))?.isDirectory()) return undefined;

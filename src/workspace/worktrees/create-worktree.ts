@@ -12,26 +12,26 @@ import { removeWorktree } from "./remove-worktree.ts";
 export interface Worktree {
   readonly path: string;
   readonly branch: string;
-  /** Commit that it was created from. */
+  /** Commit that the worktree was created from. */
   readonly base: string;
-  /** The requested directory within the worktree: `path`, or a directory below. */
+  /** The requested directory within the worktree: `path`, or a directory below it. */
   readonly directory: string;
 }
 
 export interface WorktreeRequest {
-  /** Directory in the repository. */
+  /** Any directory in the repository. */
   readonly repository: string;
   /** Path of the new worktree; its record is stored beside it. */
   readonly directory: string;
   readonly branch: string;
   /** Copies changed, staged and untracked files, except ignored ones. */
   readonly includeUncommitted: boolean;
-  /** The files in it are not needed after its agent has ended. Only commits keep it. */
+  /** The files in the worktree are not needed after its agent has ended; only commits are kept. */
   readonly scratch?: boolean | undefined;
   readonly environment: Environment;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Session and agent that it is for. */
+  /** Session and agent that the worktree is for. */
   readonly session?: string | undefined;
   readonly agent?: string | undefined;
 }
@@ -42,7 +42,7 @@ export type CreatedWorktree =
 
 /**
  * Creates a git worktree on a new branch, without running hooks or filter programs. Reuses an existing worktree of the
- * same repository at the path; creates it again if its creation was interrupted.
+ * same repository at the path, or recreates it if its creation was interrupted.
  */
 export async function createWorktree(request: WorktreeRequest): Promise<CreatedWorktree> {
   try {
@@ -93,7 +93,9 @@ interface Surroundings {
   readonly environment: Environment;
 }
 
-/** Returns undefined if nothing is left of the earlier worktree, so that it can be created again. */
+/**
+ * Returns the record of an earlier worktree at the path; undefined if nothing is left of it and it can be recreated.
+ */
 async function takeUp(record: WorktreeRecord, surroundings: Surroundings): Promise<WorktreeRecord | undefined> {
   const { repository, environment } = surroundings;
   const { path, branch, process: owner } = record;
@@ -134,7 +136,10 @@ async function mustBeFree(branch: string, { repository, environment }: Surroundi
   throw refusal(`The repository ${root} already has a branch ${branch}, left by an earlier run`, cure);
 }
 
-/** Creates the branch and the files. May be interrupted anywhere: `creating` in the record shows that it is unused. */
+/**
+ * Creates the branch and the files. May be interrupted at any point: `creating` in the record shows that the worktree
+ * is unused.
+ */
 async function fill(record: WorktreeRecord, { repository, environment }: Surroundings): Promise<WorktreeRecord> {
   const { path, branch, base } = record;
   const { root, gitDirectory } = repository;
@@ -162,7 +167,7 @@ async function fill(record: WorktreeRecord, { repository, environment }: Surroun
   return ready;
 }
 
-/** Records the current files in a separate index that the agent's git does not use. Returns the submodules. */
+/** Records the current files in a separate index that the agent's git commands do not use. Returns the submodules. */
 async function keepBaseline(
   { files, links, removed }: CopiedChanges,
   { git, path }: { readonly git: Git; readonly path: string },
@@ -174,7 +179,8 @@ async function keepBaseline(
     if (paths.length > 0) await git.run(["update-index", ...how, "-z", "--stdin"], { index, input });
   };
   await note(removed, "--force-remove");
-  // Without objects, because the user's repository need not store what is only compared. Symlinks need an object.
+  // No objects are written, because the user's repository need not store files that are only compared. Symlinks do need
+  // an object.
   await note(files, "--info-only", "--add", "--replace");
   await note(links, "--add", "--replace");
   const entries = pathsOf(await git.run(["ls-files", "--stage", "-z"], { index }));

@@ -6,27 +6,30 @@ import { askGit, type Environment, type Git, openGit, pathBelow, pathsOf, runGit
 import { baselinePath, isInUse, type WorktreeRecord } from "./record.ts";
 
 export type WorktreeState =
-  /** Unchanged since it was created. */
+  /** The worktree is unchanged since its creation. */
   | { readonly kind: "clean" }
   | {
       readonly kind: "changed";
       readonly files: number;
       readonly commits: number;
-      /** Other things that would be lost with it. */
+      /** Other things that would be lost with the worktree. */
       readonly also: readonly string[];
-      /** Only files would be lost with it. */
+      /** True if only files would be lost with the worktree. */
       readonly onlyFiles?: boolean | undefined;
-      /** Tip of its branch, if other branches or tags contain everything in it. */
+      /** Tip of the worktree's branch, if other branches or tags contain everything in it. */
       readonly merged?: string | undefined;
     }
-  /** Its creation was interrupted, so it is unused. */
+  /** The creation of the worktree was interrupted, so it is unused. */
   | { readonly kind: "unfinished" }
-  /** Its directory was deleted. */
+  /** The directory of the worktree was deleted. */
   | { readonly kind: "gone"; readonly commits: number }
-  /** Its original state is unknown. */
+  /** The original state of the worktree is unknown. */
   | { readonly kind: "orphan"; readonly why: string };
 
-/** Determines what was changed in a worktree, except ignored files. Never throws: it is an orphan if that can't be determined. */
+/**
+ * Determines what was changed in a worktree, except ignored files. Returns `orphan` if that can't be determined. Never
+ * throws.
+ */
 export async function examineWorktree(record: WorktreeRecord, environment: Environment): Promise<WorktreeState> {
   try {
     return await examine(record, environment);
@@ -61,7 +64,7 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   if (!existsSync(baselinePath(path))) return { kind: "orphan", why: "the record of its files is missing" };
   const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory });
   const obstacles = obstaclesOf(record, gitDirectory);
-  // Git would look into a filled submodule and use the configuration in it.
+  // Git would look into a submodule that has files, and use its configuration.
   if (obstacles.length > 0) return { kind: "changed", files: 0, commits: 0, also: obstacles };
   const tips = await tipsOf(git, record);
   const [files, commits, dropped, staged] = await Promise.all([
@@ -80,7 +83,7 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   return { kind: "changed", files, commits, also, onlyFiles, merged: merged ? tips.at(-1) : undefined };
 }
 
-/** Lists conditions that make a closer look pointless or unsafe. */
+/** Lists conditions that make further examination pointless or unsafe. */
 function obstaclesOf({ path, submodules }: WorktreeRecord, gitDirectory: string): string[] {
   const found: string[] = [];
   if (gitDirectoryOf(path) !== gitDirectory) found.push("its .git was replaced");
@@ -111,7 +114,7 @@ function isEmpty(directory: Buffer): boolean {
   }
 }
 
-/** Returns the commits of HEAD and of the branch, if it still exists. */
+/** Returns the commit of HEAD, and that of the branch if it still exists. */
 async function tipsOf(git: Git, { branch }: WorktreeRecord): Promise<string[]> {
   const { output, told } = await git.ask(["rev-parse", "HEAD^{commit}", `refs/heads/${branch}^{commit}`]);
   const tips = output
@@ -150,7 +153,7 @@ async function countCommits(git: Git, revisions: readonly string[]): Promise<num
   return Number((await git.run(["rev-list", "--count", ...revisions])).toString("latin1"));
 }
 
-/** Counts commits that were created here and are no longer on a branch, as after `git reset`. */
+/** Counts commits that were created in this worktree and are no longer on a branch, for example after `git reset`. */
 async function droppedCommits(git: Git, { record, gitDirectory, tips }: Commits): Promise<number> {
   const log = join(gitDirectory, "logs", "HEAD");
   const text = existsSync(log) ? readFileSync(log, "latin1") : "";
@@ -180,7 +183,7 @@ interface Merging {
   readonly tips: readonly string[];
 }
 
-/** Returns true if everything is committed, and the commits are on branches or tags that no agent owns. */
+/** Returns true if everything is committed, and the commits are on branches or tags that belong to no agent. */
 async function isMerged(git: Git, { record, tips }: Merging): Promise<boolean> {
   const [head, branch] = tips;
   if (branch === undefined || head !== branch) return false;

@@ -6,7 +6,7 @@ import { askGit, type Environment, type GitAnswer } from "./git.ts";
 export interface Repository {
   /** Root of the working tree. */
   readonly root: string;
-  /** Path of the requested directory within it, such as `packages/a`; may be empty. */
+  /** Path of the requested directory within the root, such as `packages/a`; may be empty. */
   readonly prefix: string;
   /** Git directory of this working tree; `commonDirectory` is shared by all working trees. */
   readonly gitDirectory: string;
@@ -15,10 +15,10 @@ export interface Repository {
   readonly head: string;
 }
 
-/** Throws a `UserError` if there is no repository that supports worktrees. */
+/** Finds the repository of a directory. Throws a `UserError` if there is none that supports worktrees. */
 export async function findRepository(directory: string, environment: Environment): Promise<Repository> {
   const cwd = realpathSync.native(directory);
-  // One call: git answers the questions in order, up to the first one that fails.
+  // One call is enough: git answers the questions in order, up to the first one that fails.
   const args = ["--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
   const place = ["--show-toplevel", "--show-prefix", "HEAD^{commit}"];
   const answer = await askGit(["rev-parse", ...args, ...place], { environment, cwd });
@@ -28,7 +28,7 @@ export async function findRepository(directory: string, environment: Environment
   if (gitDirectory === undefined || common === undefined) throw problemOf(cwd, answer);
   if (isBare === "true") throw unfit(`${cwd} is a bare git repository`, "Work in a checkout of it.");
   if (isInside !== "true") throw unfit(`${cwd} is inside a .git directory`, "Work in the checkout.");
-  // The configuration can set any directory as the working tree; its files are then not those of the repository.
+  // The configuration can set any directory as the working tree, and its files are then not those of the repository.
   if (!root || gitDirectoryOf(root) !== realpathSync.native(gitDirectory) || resolve(root, prefix) !== cwd) {
     throw unfit(`The working tree of ${gitDirectory} is set to another directory`, "Unset core.worktree.");
   }

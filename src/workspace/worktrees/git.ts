@@ -16,14 +16,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface GitPlace {
   readonly environment: Environment;
   readonly cwd: string;
-  /** Set explicitly if known, so that a file in the working tree can't lead git to another repository. */
+  /** Git directory, set if known, so that a file in the working tree can't lead git to another repository. */
   readonly gitDirectory?: string;
   readonly workTree?: string;
 }
 
 export interface GitCall {
   readonly input?: string;
-  /** Uses this index instead of the one of the working tree. */
+  /** Index to use instead of that of the working tree. */
   readonly index?: string | undefined;
   readonly settings?: readonly GitSetting[];
   readonly limitMs?: number;
@@ -32,14 +32,16 @@ export interface GitCall {
 export type GitSetting = readonly [key: string, value: string];
 
 export interface GitAnswer {
-  /** Null if git could not be started. */
+  /** Exit code; null if git could not be started. */
   readonly code: number | null;
   readonly output: Buffer;
   /** Standard error, as one line. */
   readonly told: string;
 }
 
-/** Runs git without the programs that a repository can configure, except filters, which must be disabled by name. */
+/**
+ * Runs git and disables the programs that a repository can configure, except filters, which must be disabled by name.
+ */
 export async function askGit(args: readonly string[], place: GitPlace, call: GitCall = {}): Promise<GitAnswer> {
   const git = startProcess({
     command: "git",
@@ -67,7 +69,10 @@ export async function askGit(args: readonly string[], place: GitPlace, call: Git
   }
 }
 
-/** Runs git like `askGit`. Waits while another git holds a lock; throws a `UserError` with git's message if it fails. */
+/**
+ * Runs git like `askGit`. Waits while another git process holds a lock; throws a `UserError` with git's message if git
+ * fails.
+ */
 export async function runGit(args: readonly string[], place: GitPlace, call: GitCall = {}): Promise<Buffer> {
   for (let attempt = 1; ; attempt += 1) {
     const { code, output, told } = await askGit(args, place, call);
@@ -82,7 +87,7 @@ export function pathsOf(output: Buffer): string[] {
   return output.toString("latin1").split("\0").slice(0, -1);
 }
 
-/** Returns the bytes of such a path below a directory. */
+/** Returns the bytes of a path from `pathsOf` below a directory. */
 export function pathBelow(directory: string, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(path, "latin1")]);
 }
@@ -91,7 +96,7 @@ const LIMIT_MS = 120_000;
 const ATTEMPTS = 60;
 const LONGEST_OUTPUT = 256 * 1024 * 1024;
 
-/** First, settings against running programs of the repository; then settings for reliable comparisons. */
+/** First, settings that keep git from running programs of the repository; then settings for reliable comparisons. */
 const harmless: readonly GitSetting[] = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
@@ -124,7 +129,7 @@ function environmentOf(place: GitPlace, { index, settings = [] }: GitCall): Reco
   if (place.gitDirectory !== undefined) environment["GIT_DIR"] = place.gitDirectory;
   if (place.workTree !== undefined) environment["GIT_WORK_TREE"] = place.workTree;
   if (index !== undefined) environment["GIT_INDEX_FILE"] = index;
-  // Passed by variables instead of -c, because a key may contain "=".
+  // Settings are passed as variables instead of -c, because a key may contain "=".
   const all = [...harmless, ...settings];
   for (const [position, [key, value]] of all.entries()) {
     environment[`GIT_CONFIG_KEY_${position}`] = key;
@@ -144,7 +149,7 @@ async function collect(stream: AsyncIterable<Uint8Array>, git: StartedProcess): 
   return Buffer.concat(chunks);
 }
 
-/** Returns true if another git is working in the same repository. */
+/** Returns true if git failed because another git process is working in the same repository. */
 function isLocked(told: string): boolean {
   if (/exists; cannot create|reference already exists/i.test(told)) return false;
   return /\.lock'?: File exists|cannot lock ref|could not lock|unable to lock|failed to read .*commondir|another git process/i.test(
@@ -162,7 +167,7 @@ function gitError(args: readonly string[], told: string): UserError {
 
 export interface Git {
   readonly place: GitPlace;
-  /** Names of the configured filter programs, which are all disabled. */
+  /** Names of the configured filter programs, all of which are disabled. */
   readonly filters: readonly string[];
   /** Throws a `UserError` if git fails. */
   run(args: readonly string[], call?: GitCall): Promise<Buffer>;
@@ -171,15 +176,15 @@ export interface Git {
 }
 
 /**
- * Opens git for one working tree and disables its filter programs (`filter.NAME.smudge`, as for git-lfs). Looks them up in
- * the same directory, because a configuration may apply to one branch or directory only.
+ * Opens git for one working tree and disables its filter programs (`filter.NAME.smudge`, as for git-lfs). Looks them up
+ * in that working tree, because a configuration may apply to one branch or directory only.
  */
 export async function openGit(place: GitPlace): Promise<Git> {
   const { code, output, told } = await askGit(["config", "-z", "--name-only", "--get-regexp", "^filter\\."], place);
-  // Code 1: there are none. After any other failure, there may be some.
+  // Code 1 means that there are no filters. After any other failure, there may be some.
   if (code !== 0 && code !== 1) throw new UserError(`The git configuration can't be read: ${told}`, { code: "git" });
   const keys = output.toString("utf8");
-  // Such a name can't be passed to git, so the filter can't be disabled.
+  // A name that is not UTF-8 can't be passed to git, so the filter can't be disabled.
   if (!Buffer.from(keys).equals(output))
     throw new UserError("A git filter has a name that is not UTF-8", { code: "git" });
   const filters = new Set(keys.split("\0").flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
@@ -204,7 +209,10 @@ export async function copyIndex(from: string, to: string): Promise<void> {
   await utimes(to, atime, mtime);
 }
 
-/** Runs `work` with a copy of an index, because git writes to it. The copy is in `beside`, the git directory of a worktree. */
+/**
+ * Runs `work` with a copy of an index, because git writes to the index. The copy is in `beside`, the git directory of a
+ * worktree.
+ */
 export async function withIndexCopy<Result>(
   { from, beside }: { readonly from: string; readonly beside: string },
   work: (index: string) => Promise<Result>,

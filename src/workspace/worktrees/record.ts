@@ -7,21 +7,21 @@ import {
   writeAtomically,
 } from "../../lib/index.ts";
 
-/** Describes a worktree, in a file beside it: `a1.json` for the directory `a1`. */
+/** Record of a worktree, stored in a file beside it: `a1.json` for the directory `a1`. */
 export interface WorktreeRecord {
   readonly v: 1;
-  /** `creating` until it can be used; `kept` after its agent has finished and changed it. */
+  /** `creating` until the worktree can be used; `kept` after its agent has finished and left changes. */
   readonly state: "creating" | "ready" | "kept";
   readonly path: string;
-  /** Working tree that it was created from. */
+  /** Working tree that the worktree was created from. */
   readonly repository: string;
   readonly commonDirectory: string;
-  /** Git directory of the worktree, inside that of the repository; absent while it is being created. */
+  /** Git directory of the worktree, inside that of the repository; absent while the worktree is being created. */
   readonly gitDirectory?: string;
   readonly branch: string;
   readonly base: string;
   readonly includesUncommitted: boolean;
-  /** Changed files in it are not kept, only commits. */
+  /** True if changed files in the worktree are not kept, only commits. */
   readonly scratch?: boolean | undefined;
   readonly submodules: readonly string[];
   readonly session?: string | undefined;
@@ -45,7 +45,7 @@ export function trashPath(path: string): string {
   return `${path}.removing`;
 }
 
-/** Returns undefined if the record is missing or invalid. */
+/** Reads the record of a worktree; undefined if it is missing or invalid. */
 export function readRecord(path: string): WorktreeRecord | undefined {
   try {
     const record = parseRecord(readFileSync(recordPath(path), "utf8"));
@@ -61,7 +61,10 @@ export async function writeRecord(record: WorktreeRecord): Promise<void> {
   await writeAtomically(recordPath(record.path), `${JSON.stringify(record, null, 2)}\n`);
 }
 
-/** Returns whether a process creates it or works in it. A process on another machine can't be checked and counts. */
+/**
+ * Returns whether a process creates the worktree or works in it. A process on another machine can't be checked and is
+ * assumed to be running.
+ */
 export function isInUse({ state, process: owner }: WorktreeRecord): boolean {
   return state !== "kept" && mayBeRunning(owner);
 }

@@ -8,18 +8,18 @@ import { baselinePath, readRecord, recordPath, trashPath, type WorktreeRecord, w
 
 export interface Removal {
   readonly environment: Environment;
-  /** Expected tip of the branch; a branch that has moved is kept. Defaults to its base. */
+  /** Expected tip of the branch, which defaults to its base. A branch with a different tip is kept. */
   readonly tip?: string | undefined;
 }
 
 /**
- * Removes a worktree and its branch with everything in it; the caller must have made sure that nothing is lost. Can be
- * repeated after an interruption, because the record is removed last.
+ * Removes a worktree and its branch with everything in them; the caller must have made sure that nothing is lost. Can
+ * be repeated after an interruption, because the record is removed last.
  */
 export async function removeWorktree(record: WorktreeRecord, { environment, tip }: Removal): Promise<void> {
   const { path, commonDirectory, branch, base, state } = record;
   await deleteTree(trashPath(path));
-  // Renamed first, because a partly deleted directory would look like changes.
+  // The directory is renamed first, because a partly deleted directory would look changed.
   await rename(path, trashPath(path)).catch((error: unknown) => {
     if (errorCode(error) !== "ENOENT") throw error;
   });
@@ -35,7 +35,7 @@ export async function removeWorktree(record: WorktreeRecord, { environment, tip 
   await rm(recordPath(path), { force: true });
 }
 
-/** Deletes read-only directories as well, which package caches contain. */
+/** Deletes a directory tree, including read-only directories, which package caches contain. */
 export async function deleteTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
@@ -60,13 +60,13 @@ export type SettledWorktree =
       readonly state: "kept";
       readonly path: string;
       readonly branch: string;
-      /** Describes a state in one line for the user: `3 files changed, 1 commit`. */
+      /** Describes the state in one line for the user: `3 files changed, 1 commit`. */
       readonly changes: string;
     };
 
 /**
- * Removes a worktree and its branch after its agent has ended, unless it was changed or can't be examined. Changed files
- * do not keep a scratch copy. Never throws.
+ * Removes a worktree and its branch after its agent has ended, unless it was changed or can't be examined. A scratch
+ * worktree is removed even if files were changed. Never throws.
  */
 export async function settleWorktree(
   { path, branch }: Pick<WorktreeRecord, "path" | "branch">,
