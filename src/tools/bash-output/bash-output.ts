@@ -24,7 +24,7 @@ const bashOutputSpec: ToolSpec = {
 
 export interface BashOutputDependencies {
   readonly shells: Shells;
-  /** Maximum time to wait for new output of a silent shell. */
+  /** Maximum time to wait for new output of a shell. */
   readonly waitMs?: number;
 }
 
@@ -36,7 +36,7 @@ export function createBashOutputTool({ shells, waitMs = 2_000 }: BashOutputDepen
       const shell = shells.find(context.agentId, id);
       if (!shell) return failed(noSuchShell(id, shells.list(context.agentId)));
       const filter = typeof input["filter"] === "string" && input["filter"] !== "" ? input["filter"] : undefined;
-      // Checked first, so that an invalid filter does not consume the output.
+      // The filter is checked first, so that an invalid one does not consume the output.
       const unusable = filter === undefined ? undefined : filterLines("", filter);
       if (unusable && !unusable.ok) return failed(unusable.message);
       await newsOrTimeout(shell, context, waitMs);
@@ -77,7 +77,10 @@ type Filtered = { readonly ok: true; readonly text: string } | { readonly ok: fa
 const limitMs = 100;
 const maxLineLength = 2_000;
 
-/** Keeps the lines that match. Runs in a script context, the only place where an endless expression can be stopped. */
+/**
+ * Keeps the lines that match. Runs in a script context, the only place where an endless regular expression can be
+ * stopped.
+ */
 export function filterLines(text: string, expression: string): Filtered {
   try {
     new RegExp(expression);

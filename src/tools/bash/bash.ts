@@ -34,7 +34,7 @@ const bashSpec: ToolSpec = {
 
 export interface BashDependencies extends CommandPlace {
   readonly shells: Shells;
-  /** Default for calls without a timeout. */
+  /** Timeout for calls that do not set one. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ const progressEveryMs = 250;
 export function createBashTool(dependencies: BashDependencies): Tool {
   return {
     ...bashSpec,
-    // Ending a process tree may take a few seconds, and its output should still be reported.
+    // Terminating a process tree may take a few seconds, and its output should still be reported.
     timeoutMs: (input) => timeoutOf(input, dependencies) + 10_000,
     run: async (input, context) => run(input, context, dependencies),
     release: (agentId) => dependencies.shells.release(agentId),
@@ -120,7 +120,7 @@ async function runToEnd(
   await shell.exited;
   clearTimeout(timer);
   signal.removeEventListener("abort", abort);
-  // Processes that the command left running would outlive the call unnoticed.
+  // Ends processes that the command left running, which would outlive the call unnoticed.
   await shell.kill();
   return present(shell, { cause, timeout, limits });
 }

@@ -10,12 +10,12 @@ import {
 
 export interface OutputText {
   readonly text: string;
-  /** Says where the omitted part of the text is, or why it was not saved; empty if the text is complete. */
+  /** Explains where the omitted part of the text is, or why it was not saved; empty if the text is complete. */
   readonly note: string;
 }
 
 export interface CommandOutput {
-  /** Returns false once the file has reached its maximum size and the command should be stopped. */
+  /** Returns false once the output has reached its maximum size and the command should be stopped. */
   push(chunk: Uint8Array, stream: "stdout" | "stderr"): boolean;
   /** Returns the output since the last call; the middle of a long output is omitted. */
   takeNew(): OutputText;
@@ -33,7 +33,10 @@ export interface OutputLimits {
 
 export const outputLimits: OutputLimits = { headBytes: 16_000, tailBytes: 10_000, fileBytes: 256 * 1024 * 1024 };
 
-/** Collects both streams of a command as one text, bounded in memory; a longer output is saved completely in a file. */
+/**
+ * Collects both streams of a command as one text in limited memory. The complete text of a long output is saved in a
+ * file.
+ */
 export function createCommandOutput(path: string, limits: OutputLimits = outputLimits): CommandOutput {
   const characters = { stdout: createWholeCharacters(), stderr: createWholeCharacters() };
   const file = createOverflowFile(path, limits);
@@ -68,7 +71,9 @@ export function createCommandOutput(path: string, limits: OutputLimits = outputL
   };
 }
 
-/** Creates the file only when the output exceeds the memory limits; the file then contains it from the first byte. */
+/**
+ * Creates the file only when the output exceeds the memory limits; the file contains the output from the first byte on.
+ */
 function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: OutputLimits) {
   let early: Buffer[] = [];
   let size = 0;
@@ -121,14 +126,14 @@ function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: O
   };
 }
 
-/** Keeps only the last state of a line that was redrawn, such as a progress bar. */
+/** Keeps only the last state of a line that was redrawn, such as that of a progress bar. */
 function readable(text: string): string {
   return stripControls(text.replaceAll("\r\n", "\n").replace(/^[^\n]*\r(?=[^\r\n])/gm, ""));
 }
 
 /**
- * Holds back an incomplete character, so that two streams can be written into one text. `rest` returns what is left at the
- * end of the stream.
+ * Holds back incomplete characters, so that two streams can be written into one text. `rest` returns the bytes that are
+ * left at the end of the stream.
  */
 export function createWholeCharacters(): { take(chunk: Uint8Array): Uint8Array; rest(): Uint8Array } {
   let held: Uint8Array = new Uint8Array(0);

@@ -9,15 +9,15 @@ export interface Shell {
   readonly id: string;
   readonly command: string;
   readonly output: CommandOutput;
-  /** Undefined while it runs. */
+  /** How the shell ended; undefined while it runs. */
   readonly end: CommandEnd | undefined;
-  /** True if it was stopped because its output exceeded the maximum size. */
+  /** True if the shell was stopped because its output exceeded the maximum size. */
   readonly overflowed: boolean;
   /** Settles when the shell itself has ended. Never rejects. */
   readonly exited: Promise<void>;
-  /** Settles when there is new output, or when it ends. */
+  /** Settles when there is new output, or when the shell ends. */
   news(): Promise<void>;
-  /** Settles when all its processes have ended. */
+  /** Ends the shell. Settles when all its processes have ended. */
   kill(): Promise<void>;
   /** Explains whether the sandbox caused the failure. */
   explain(output: string, failed: boolean): string | undefined;
@@ -52,8 +52,8 @@ export interface Shells {
 const maxKept = 64;
 
 /**
- * `instance` tags all commands, which tells them from those of other sessions with the same agent ids, and lets a later
- * process end what this one left when it was killed.
+ * `instance` tags all commands. The tag distinguishes them from commands of other sessions with the same agent ids, and
+ * lets a later process end commands that this process left behind when it was killed.
  */
 export function createShells(instance: string = randomBytes(6).toString("hex")): Shells {
   const listed = new Map<AgentId, Map<string, Shell>>();
@@ -73,7 +73,8 @@ export function createShells(instance: string = randomBytes(6).toString("hex")):
       } else {
         const own = unlisted.get(agentId) ?? new Set();
         unlisted.set(agentId, own.add(shell));
-        // Processes that it left are ended after it; until then, `release` must find it here and wait.
+        // Processes that the shell left running are ended after it; until then, `release` must find the shell here and
+        // wait.
         void shell.exited.then(shell.kill).then(() => own.delete(shell));
       }
       return shell;

@@ -15,7 +15,7 @@ export interface RunningCommand {
 
 export interface CommandRequest {
   readonly command: string;
-  /** Tags from the widest group to the command itself. */
+  /** Tags of the command, from the widest group to the command itself. */
   readonly tag: readonly string[];
   readonly callId: string;
   /** Runs the command in the sandbox. */
@@ -23,7 +23,7 @@ export interface CommandRequest {
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
 }
 
-/** Runs a command in the root of the workspace, without input; with bash, or with sh if there is no bash. */
+/** Runs a command in the root of the workspace, without input. Uses bash, or sh if there is no bash. */
 export function startCommand(workspace: Workspace, request: CommandRequest): RunningCommand {
   const start = (shell: string, options: readonly string[]): RunningProcess =>
     workspace.spawn({

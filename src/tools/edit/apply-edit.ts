@@ -39,7 +39,7 @@ function findSpans(text: string, { oldString, replaceAll }: Edit): Span[] {
   const searched = crlf ? toLf(text) : text;
   const wanted = !crlf && text.includes(oldString) ? oldString : toLf(oldString);
   const original = crlf ? offsetsBefore(text) : (offset: number) => offset;
-  // Overlapping matches make an edit ambiguous, but can't all be replaced.
+  // Overlapping matches make an edit ambiguous, but they can't all be replaced.
   const step = replaceAll ? wanted.length : 1;
   const spans: Span[] = [];
   for (let at = searched.indexOf(wanted); at >= 0; at = searched.indexOf(wanted, at + step)) {
@@ -65,7 +65,7 @@ function offsetsBefore(text: string): (offset: number) => number {
   };
 }
 
-/** Gives the new text the line breaks of the text it replaces, or those of the file if that has none. */
+/** Gives the new text the line breaks of the text it replaces, or those of the file if the replaced text has none. */
 function newTextFor(text: string, newString: string): (replaced: string) => string {
   if (!text.includes("\r\n")) return () => newString;
   const mostlyCrlf = usesCrlf(text);

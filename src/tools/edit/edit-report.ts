@@ -60,7 +60,10 @@ function findWindow(lines: readonly string[], wanted: readonly string[]): number
   return -1;
 }
 
-/** Each line that occurs in both texts votes for the position of the whole; the position with most votes is the closest. */
+/**
+ * Each line that occurs in both texts votes for a position of the whole text; the position with the most votes is the
+ * closest.
+ */
 function explainClosest(lines: readonly string[], wanted: readonly string[]): string {
   const positions = new Map<string, number[]>();
   for (const [index, line] of wanted.entries()) {

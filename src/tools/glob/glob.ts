@@ -41,7 +41,7 @@ export function createGlobTool(dependencies: SearchDependencies): Tool {
 interface GlobTarget {
   /** Directory to search: absolute, symlinks resolved. */
   readonly directory: string;
-  /** Takes paths relative to the directory. */
+  /** Returns whether a path matches, relative to the directory. */
   readonly matches: (path: string) => boolean;
 }
 
@@ -62,7 +62,7 @@ async function findTarget(
   if (typeof matches === "string") return failed(matches);
   const within = await workspace.resolve([start]);
   const real = within[0]?.real ?? "";
-  // A symlink or an absolute pattern can lead out of the directory that was authorized.
+  // A symlink or an absolute pattern can lead outside the authorized directory.
   if (real !== base.real && !real.startsWith(`${base.real}/`)) {
     const decision = await context.authorize({ kind: "search", path: real });
     if (decision.effect !== "allow")

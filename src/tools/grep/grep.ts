@@ -101,7 +101,7 @@ function number(input: JsonObject, name: string): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** Returns undefined for an empty text. */
+/** Returns the text of an input field; undefined if it is empty. */
 function text(input: JsonObject, name: string): string | undefined {
   const value = input[name];
   return typeof value === "string" && value !== "" ? value : undefined;
@@ -110,19 +110,20 @@ function text(input: JsonObject, name: string): string | undefined {
 interface CollectOptions {
   /** Maximum number of lines or paths to show. */
   readonly limit: number;
-  /** Directory that shown paths are relative to. */
+  /** Directory to which the shown paths are relative. */
   readonly root: string;
   readonly hidden: (path: string) => boolean;
   readonly lineNumbers: boolean;
 }
 
-// Collects more than it shows, so that the output does not depend on the order in which ripgrep's threads finish.
+// More hits are collected than shown, so that the output does not depend on the order in which ripgrep's threads
+// finish.
 const maxCollected = 20_000;
 const maxCollectedCharacters = 4_000_000;
 const maxCounted = 200_000;
 const maxCharacters = 25_000;
 
-/** Collects hits in any order, in bounded memory, and sorts them at the end. Hits in hidden files are dropped. */
+/** Collects hits in any order, in limited memory, and sorts them at the end. Drops hits in hidden files. */
 function collectHits(request: SearchRequest, options: CollectOptions) {
   const byPath = new Map<string, Hit[]>();
   let collected = 0;

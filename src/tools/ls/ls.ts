@@ -52,7 +52,9 @@ async function list(input: JsonObject, context: ToolContext, { workspace }: LsDe
   return { content: text, details: { path: directory.name, entries: wanted.length } };
 }
 
-/** Returns a message if a pattern is invalid. `build/` and `build/**` exclude `build` itself. */
+/**
+ * Returns a matcher for the patterns, or a message if one is invalid. `build/` and `build/**` exclude `build` itself.
+ */
 function matcherOf(patterns: readonly string[]): ((name: string) => boolean) | string {
   const matchers: ((name: string) => boolean)[] = [];
   for (const pattern of patterns) {

@@ -15,7 +15,7 @@ export type CellsEdited =
 
 type Cell = Readonly<Record<string, unknown>>;
 
-/** Changes one cell in the JSON text of a notebook and preserves every byte outside of it. */
+/** Changes one cell in the JSON text of a notebook and preserves every byte outside of that cell. */
 export function editCells(text: string, edit: CellEdit, newId: () => string): CellsEdited {
   const notebook = parseNotebook(text);
   const spans = notebook && elementSpans(text, "cells");
@@ -165,7 +165,7 @@ export function elementSpans(
     const keyEnd = skipString(text, at);
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = skipValue(text, start);
-    // The last one of several members with the same name wins, as in JSON.parse.
+    // If several members have the same name, the last one wins, as in JSON.parse.
     if (JSON.parse(text.slice(at, keyEnd)) === key) array = { start, end };
     at = skipSpace(text, skipSpace(text, end) + 1);
   }

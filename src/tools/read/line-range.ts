@@ -8,7 +8,7 @@ export interface LineRange {
   readonly limit: number;
 }
 
-/** Below the limit of the executor, so that it does not cut a page again. */
+/** Maximum size of a page; below the limit of the executor, so that the executor does not cut the page again. */
 export const MAX_CHARACTERS = 28_000;
 
 export function pastEnd(name: string, total: number, offset: number): string {
@@ -23,7 +23,7 @@ export interface FoundLines {
 
 const NEWLINE = 0x0a;
 
-/** Decodes only the requested lines. */
+/** Returns the requested lines of a text. Decodes no other lines, except in UTF-16. */
 export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: LineRange): FoundLines {
   const start = markLength[encoding];
   if (isWide(encoding)) return choose(splitLines(decodeAs(encoding, bytes.subarray(start))), asked);
@@ -32,7 +32,7 @@ export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: LineRange)
   return { lines: decodeLines(bytes.subarray(from, to), encoding), total };
 }
 
-/** Does the same with the first bytes of a text; returns undefined if they end before the requested lines do. */
+/** Returns the requested lines from the first bytes of a text; undefined if these end before the requested lines do. */
 export function linesInPart(
   part: Uint8Array,
   encoding: Encoding,
@@ -49,7 +49,7 @@ export function choose(lines: readonly string[], { offset, limit }: LineRange): 
   return { lines: lines.slice(offset - 1, offset - 1 + limit), total: lines.length };
 }
 
-/** Finds the position of the requested lines and the number of the last line. Stops after line `last`. */
+/** Finds the position of the requested lines, and the number of the last line. Stops after line `last`. */
 function scan(
   bytes: Uint8Array,
   start: number,

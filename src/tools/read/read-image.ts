@@ -3,7 +3,7 @@ import type { ToolOutput } from "../../ports/index.ts";
 import type { ImageBlock } from "../../protocol/index.ts";
 import { failed } from "../shared/failed.ts";
 
-/** Providers accept 5 MB of base64. */
+/** Maximum size of an image: providers accept 5 MB of base64. */
 export const MAX_IMAGE_BYTES = 3_750_000;
 
 export function readImage(
@@ -22,7 +22,7 @@ export function readImage(
   };
 }
 
-/** Detects the type by the first bytes, because file names can be wrong. */
+/** Detects the type of an image by its first bytes, because file names can be wrong. */
 export function imageType(bytes: Uint8Array): ImageBlock["mediaType"] | undefined {
   if (bytes.length < 12) return undefined;
   const [first] = bytes;

@@ -14,10 +14,10 @@ interface LargeFileContext {
 }
 
 const CHUNK_BYTES = 1024 * 1024;
-/** A character takes at most four bytes; one more character shows that the line is longer. */
+/** A character takes at most four bytes; one extra character shows that the line is longer. */
 const MAX_LINE_BYTES = (MAX_LINE_CHARACTERS + 1) * 4;
 
-/** Finds the requested lines chunk by chunk, in bounded memory for files and lines of any size. */
+/** Finds the requested lines chunk by chunk, in limited memory even for large files and long lines. */
 export async function readLargeFile(
   file: { readonly real: string; readonly name: string },
   range: LineRange,

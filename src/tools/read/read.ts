@@ -39,12 +39,12 @@ const readSpec: ToolSpec = {
 export interface ReadDependencies {
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
-  /** Serves `retinue://result/<id>`. */
+  /** Store that serves `retinue://result/<id>`. */
   readonly results?: ResultStore | undefined;
 }
 
 const DEFAULT_LINES = 2_000;
-/** Maximum number of bytes read from the start of a longer file that is already known; fewer for a small range. */
+/** Maximum number of bytes to read from the start of a longer file that was read before; a small range needs fewer. */
 const FIRST_BYTES = 64 * 1024;
 const LEAST_BYTES = 8 * 1024;
 const BYTES_PER_LINE = 512;
@@ -86,7 +86,9 @@ async function read(input: JsonObject, context: ToolContext, dependencies: Known
   return show(content, context, dependencies);
 }
 
-/** Reads only the first bytes of a file that is known and unchanged; they often contain the requested lines. */
+/**
+ * Reads only the first bytes of a file that was read before and is unchanged; they often contain the requested lines.
+ */
 async function readAgain(
   file: Content["file"],
   range: LineRange,
@@ -180,7 +182,9 @@ function fold(line: string): string[] {
   return folded;
 }
 
-/** Facts about a file that was read completely. Long files are read in parts, and by many agents. */
+/**
+ * Facts about a file that was read completely. They are kept because long files are read in parts, and by many agents.
+ */
 interface KnownText {
   readonly version: string;
   readonly encoding: Encoding;

@@ -9,7 +9,7 @@ export interface RenderedNotebook {
 const MAX_OUTPUT_CHARACTERS = 4_000;
 const MAX_IMAGES = 5;
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
-/** In the order of preference. */
+/** MIME types of outputs that are shown as text, in order of preference. */
 const textTypes = ["text/plain", "text/markdown", "text/latex", "text/html", "application/json"];
 
 /** Renders cells with their outputs as text; returns undefined for a file that is not a notebook. */

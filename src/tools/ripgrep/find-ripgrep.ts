@@ -4,12 +4,12 @@ import { delimiter, isAbsolute, join } from "node:path";
 
 export type RipgrepLocation =
   | { readonly program: string }
-  /** Says why it was not found, and what to do about it. */
+  /** Explains why ripgrep was not found, and what to do. */
   | { readonly missing: string; readonly cure: string };
 
 /**
- * Finds ripgrep: the path in `RETINUE_RIPGREP`, the binary of the npm package, or `rg` on the path.
- * The lookup happens at run time and starts from this file, so that it works from source and from a bundle alike.
+ * Finds ripgrep: the path in `RETINUE_RIPGREP`, the binary of the npm package, or `rg` on the PATH. The lookup happens
+ * at run time and starts from this file, so that it works both from source and from a bundle.
  */
 export function findRipgrep(
   environment: Readonly<Record<string, string | undefined>>,
@@ -33,7 +33,7 @@ export function findRipgrep(
 
 function findInPackage(file: string): string | undefined {
   try {
-    // The platform's package is a dependency of @vscode/ripgrep and need not be visible from here.
+    // The package for the platform is a dependency of @vscode/ripgrep and may not be visible from here.
     const main = createRequire(import.meta.filename).resolve("@vscode/ripgrep");
     const path = createRequire(main).resolve(file);
     return isProgram(path) ? path : undefined;

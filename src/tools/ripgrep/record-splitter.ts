@@ -11,7 +11,7 @@ export function createRecordSplitter(
     const room = maxBytes - size;
     if (room <= 0 || bytes.length === 0) return;
     const kept = bytes.subarray(0, room);
-    // Copied because the stream may reuse its memory.
+    // The bytes are copied, because the stream may reuse its memory.
     pending.push(Buffer.from(kept));
     size += kept.length;
   }

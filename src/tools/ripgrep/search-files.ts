@@ -4,13 +4,13 @@ import { findRipgrep } from "./find-ripgrep.ts";
 import { createRecordSplitter } from "./record-splitter.ts";
 import { createMessageReader, parseFileError, type Unsearched, unwanted } from "./unsearched.ts";
 
-/** Searches files, except those that `.gitignore` excludes. Never rejects. */
+/** Searches files, except those that `.gitignore` ignores. Never rejects. */
 export type SearchFiles = (request: SearchRequest, listener: SearchListener) => Promise<SearchEnd>;
 
 export interface SearchRequest {
   /** Absolute path of the directory to search; patterns in `glob` are relative to it. */
   readonly directory: string;
-  /** Restricts the search to this file in the directory. */
+  /** Restricts the search to this file within the directory. */
   readonly file?: string | undefined;
   /** `content`: lines; `files`: paths with a match; `count`: matching lines by path; `list`: all paths, newest first. */
   readonly mode: "content" | "files" | "count" | "list";
@@ -32,11 +32,11 @@ export interface SearchListener {
 }
 
 export interface Hit {
-  /** Relative to the directory of the request. */
+  /** Path relative to the directory of the request. */
   readonly path: string;
   readonly line: number;
   readonly text: string;
-  /** False for a line of context. */
+  /** False for a context line. */
   readonly matched: boolean;
   readonly count: number;
 }
@@ -112,14 +112,17 @@ async function runRipgrep(
   return { ok: true };
 }
 
-/** Pauses between chunks: ripgrep prints faster than we read, and would starve everything else in this process. */
+/**
+ * Pauses the process between chunks: ripgrep prints faster than we read, and would starve everything else in this
+ * process.
+ */
 function letOthersRun(process: RunningProcess): void {
   process.pause();
   setImmediate(() => process.resume());
 }
 
 const maxLineLength = 400;
-// Unlikely to occur in source code, so that a line can be split safely whatever its file is called.
+// These characters are unlikely in source code, so a line can be split safely whatever the name of its file is.
 const matchMark = "\u0001";
 const contextMark = "\u0002";
 
@@ -130,7 +133,7 @@ function argumentsOf(request: SearchRequest): string[] {
   const target = file === undefined ? "./" : `./${file}`;
   if (mode === "list") return [...args, "--files", "--sortr=modified", "--", target];
   if (request.ignoreCase) args.push("--ignore-case");
-  // ripgrep reads whole files into memory to match across lines.
+  // To match across lines, ripgrep reads whole files into memory.
   if (request.multiline) args.push("--multiline", "--multiline-dotall", "--max-filesize=64M");
   if (mode === "files") args.push("--files-with-matches");
   if (mode === "count") args.push("--count", "--with-filename");
@@ -146,7 +149,7 @@ function argumentsOf(request: SearchRequest): string[] {
 
 function filtersOf({ glob, type }: SearchRequest): string[] {
   const filters: string[] = [];
-  // A glob that matches everything would also include files that .gitignore excludes.
+  // A glob that matches everything would also include files that .gitignore ignores.
   if (glob !== undefined && !/^(\*+\/?)+$/.test(glob)) filters.push(`--glob=${glob}`);
   for (const directory of unwanted) filters.push(`--glob=!**/${directory}/**`);
   if (type !== undefined) filters.push(`--type=${type}`);
@@ -156,7 +159,7 @@ function filtersOf({ glob, type }: SearchRequest): string[] {
 function parserFor(mode: SearchRequest["mode"]): (record: string) => Hit | undefined {
   if (mode === "files" || mode === "list") return (record) => hit(record, {});
   const parse = mode === "count" ? parseCount : parseLine;
-  // A file name may contain line breaks: then the parts before the last one have no NUL.
+  // A file name may contain line breaks; then only the part after the last one contains a NUL.
   let begun = "";
   return (record) => {
     const end = record.indexOf("\0");

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../protocol/index.ts";
 
 const MAX_COMPARED_CHARACTERS = 2_000_000;
 const MAX_DIFF_CHARACTERS = 20_000;
-/** Comparing texts with more differing lines would take too long. */
+/** Maximum number of differing lines; comparing more would take too long. */
 const MAX_EDIT_LENGTH = 1_000;
 
 export interface Change {
@@ -11,10 +11,13 @@ export interface Change {
   readonly after: string;
 }
 
-/** Describes a change for the user with a bounded unified diff; without a diff if the texts are too large or too different. */
+/**
+ * Describes a change for the user, with a unified diff of limited size; without a diff if the texts are too large or
+ * too different.
+ */
 export async function describeChange({ name, before, after }: Change): Promise<JsonObject> {
   if (before.length + after.length > MAX_COMPARED_CHARACTERS) return { path: name };
-  // Loaded with the first change, because a run that only reads does not need it.
+  // The library is loaded with the first change, because a run that only reads files does not need it.
   const { structuredPatch } = await import("diff");
   const options = { context: 3, maxEditLength: MAX_EDIT_LENGTH };
   const patch = structuredPatch(name, name, before, after, undefined, undefined, options);

@@ -9,8 +9,9 @@ export type Located =
   | { readonly ok: false; readonly output: ToolOutput };
 
 /**
- * Finds where a path of a call leads. Files are opened by their real path without following links, so for them the path of
- * the decision still holds. Searches follow links: their path is resolved again, and authorized if it leads elsewhere now.
+ * Resolves the path of a call. Files are opened by their real path without following symlinks, so the authorized path
+ * is still correct for them. Searches follow symlinks: their path is resolved again, and authorized again if it now
+ * leads elsewhere.
  */
 export async function locate(
   path: string,
@@ -67,7 +68,7 @@ export async function explainMissing(
   return failed(`${file.name} does not exist. ${mayLook ? `List ${where} with LS or find it` : "Find it"} with Glob.`);
 }
 
-/** Returns names only if the agent may list them itself. */
+/** Returns the names in a directory if the agent may list it itself; otherwise none. */
 async function namesIn(
   directory: string,
   { workspace, context }: { readonly workspace: Workspace; readonly context: ToolContext },

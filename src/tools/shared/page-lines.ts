@@ -4,7 +4,7 @@ export interface Lines {
   readonly lines: readonly string[];
   /** Number of the first line. */
   readonly first: number;
-  /** Number of lines in the file; undefined if they were not counted, and then more lines follow. */
+  /** Number of lines in the file; undefined if they were not counted, which means that more lines follow. */
   readonly total: number | undefined;
 }
 

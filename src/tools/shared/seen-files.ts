@@ -13,7 +13,7 @@ export interface SeenFiles {
 export interface SeenByAgent {
   /** Records that lines `first` to `last` of `total` were shown; parts of the same version add up. */
   lines(path: string, shown: { version: string; first: number; last: number; total: number | undefined }): void;
-  /** Records that the agent knows the whole content, because it was shown completely or written by the agent. */
+  /** Records that the agent knows the whole content, because it was shown to the agent or written by it. */
   whole(path: string, version: string): void;
   /** Records that the agent changed a part of the file. */
   edited(path: string, version: string): void;
@@ -24,12 +24,12 @@ export interface SeenByAgent {
 interface Knowledge {
   version: string;
   whole: boolean;
-  /** Parts that were shown, in order; adjacent and overlapping parts are merged. */
+  /** Parts that were shown, in order. Adjacent and overlapping parts are merged. */
   parts: readonly Part[];
 }
 type Part = readonly [first: number, last: number];
 
-/** Maximum number of files per agent; beyond it, the oldest are forgotten and must be read again. */
+/** Maximum number of files per agent. Beyond it, the oldest are forgotten and must be read again. */
 const MAX_FILES = 10_000;
 
 export function createSeenFiles(): SeenFiles {
@@ -63,7 +63,7 @@ function seenByAgent(files: Files): SeenByAgent {
       remember(path, { version, whole, parts });
     },
     whole: (path, version) => remember(path, { version, whole: true, parts: [] }),
-    // Line numbers have changed, so the parts are no longer valid.
+    // Line numbers have changed, so the recorded parts are no longer valid.
     edited: (path, version) => remember(path, { version, whole: files.get(path)?.whole === true, parts: [] }),
     versionOf: (path) => files.get(path)?.version,
     knowsWhole: (path) => files.get(path)?.whole === true,

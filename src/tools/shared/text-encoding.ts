@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
-/** Latin-1 is used for all unknown encodings: letters may be wrong, but every byte survives an edit. */
+/**
+ * Encoding of a text. Latin-1 is used for all unknown encodings: letters may be wrong, but every byte survives an edit.
+ */
 export type Encoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "latin1";
 
 /** Describes content that is not text. */
@@ -8,7 +10,7 @@ type NoText = { readonly ok: false; readonly what: string };
 
 export type Decoded = { readonly ok: true; readonly text: string; readonly encoding: Encoding } | NoText;
 
-/** Decodes text without its byte order mark and keeps line breaks. Encoding it again gives the same bytes. */
+/** Decodes text without its byte order mark and keeps line breaks. Encoding the text again gives the same bytes. */
 export function decodeText(bytes: Uint8Array): Decoded {
   const found = detectEncoding(bytes);
   if (!found.ok) return found;
@@ -26,7 +28,7 @@ export function detectEncoding(bytes: Uint8Array): { readonly ok: true; readonly
   return { ok: true, encoding: hasMark ? "utf-8-bom" : "utf-8" };
 }
 
-/** Length of the byte order mark. */
+/** Length of the byte order mark in bytes. */
 export const markLength: Record<Encoding, number> = {
   "utf-8": 0,
   "utf-8-bom": 3,
@@ -35,7 +37,7 @@ export const markLength: Record<Encoding, number> = {
   latin1: 0,
 };
 
-/** Takes the bytes after the byte order mark. */
+/** Decodes bytes that follow the byte order mark. */
 export function decodeAs(encoding: Encoding, bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (encoding === "utf-16le") return buffer.toString("utf16le");
@@ -43,7 +45,7 @@ export function decodeAs(encoding: Encoding, bytes: Uint8Array): string {
   return buffer.toString(encoding === "latin1" ? "latin1" : "utf8");
 }
 
-/** Returns undefined if the encoding can't represent a character of the text. */
+/** Encodes a text; undefined if the encoding can't represent one of its characters. */
 export function encodeText(text: string, encoding: Encoding): Uint8Array | undefined {
   if (encoding === "utf-8") return Buffer.from(text, "utf8");
   if (encoding === "utf-8-bom") return Buffer.from(`\ufeff${text}`, "utf8");

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
 
-/** Depends on the available skills, which it lists. */
+/** Returns the spec of the tool, which lists the available skills. */
 function skillSpec(skills: Skills): ToolSpec {
   return {
     declaration: {
@@ -24,7 +24,7 @@ function skillSpec(skills: Skills): ToolSpec {
 
 export interface SkillDependencies {
   readonly skills: Skills;
-  /** Absent: every skill gives its text to the agent that calls it. */
+  /** Runs skills in an agent of their own. If absent, every skill gives its text to the calling agent. */
   readonly runner?: SkillRunner | undefined;
 }
 
@@ -44,7 +44,7 @@ async function useSkill(
   const loaded = await skills.load(input["skill"] as string);
   if (!loaded.ok) return failed(loaded.message);
   const { name, directory, fork } = loaded;
-  // A rule may use the full name of the skill where the call uses a short one.
+  // A rule may use the full name of a skill, while the call uses a short one.
   const { effect, reason } = await context.authorize({ kind: "skill", name });
   if (effect !== "allow") return failed(`The skill ${name} was not loaded. ${reason}`);
   const body = fillArguments(loaded.body, (input["args"] as string | undefined) ?? "").trim();
@@ -56,7 +56,7 @@ async function useSkill(
 
 const followYourself = "[This skill is written for a subagent, and you can't start one. Follow it yourself.]";
 
-/** Replaces `$ARGUMENTS` with the arguments, or appends them. They are inserted literally. */
+/** Replaces `$ARGUMENTS` with the arguments, or appends them. The arguments are inserted literally. */
 export function fillArguments(body: string, args: string): string {
   const given = args.trim();
   let stands = false;
@@ -67,5 +67,5 @@ export function fillArguments(body: string, args: string): string {
   return stands || given === "" ? filled : `${body.trimEnd()}\n\nArguments: ${given}`;
 }
 
-/** Excludes longer names with this prefix, and `$ARGUMENTS[0]`. */
+/** Matches `$ARGUMENTS`, but neither longer names with this prefix nor `$ARGUMENTS[0]`. */
 const placeholder = /\$ARGUMENTS(?![\w[])/g;

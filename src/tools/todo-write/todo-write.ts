@@ -31,11 +31,11 @@ const todoWriteSpec: ToolSpec = {
 interface Todo {
   readonly content: string;
   readonly status: "pending" | "in_progress" | "completed";
-  /** Describes the step while it is in progress: "Running the tests". */
+  /** Description of the step while it is in progress: "Running the tests". */
   readonly activeForm?: string | undefined;
 }
 
-/** Checks and counts the to-dos. The transcript keeps the list, in the details of the result. */
+/** Checks and counts the to-dos. The list is kept in the transcript, in the details of the result. */
 export function createTodoWriteTool(): Tool {
   return {
     ...todoWriteSpec,

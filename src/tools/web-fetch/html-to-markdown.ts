@@ -10,7 +10,7 @@ export interface HtmlPage {
 
 /**
  * Converts the readable part of a page to Markdown. Runs in a thread with limited time and memory, because a malicious
- * page can take any amount of both; such a page is returned as plain text.
+ * page can take any amount of both; such a page is converted to plain text instead.
  */
 export async function htmlToMarkdown(
   html: string,
@@ -82,7 +82,7 @@ interface Libraries {
   };
 }
 
-// The thread runs the source text of this function, so it must not use anything outside of it.
+// The thread runs the source text of this function, so the function must not use anything defined outside of it.
 function convert(
   { html, url }: { html: string; url: string },
   { linkedom, readability, turndown }: Libraries,

@@ -10,7 +10,7 @@ export interface FetchedPage {
   readonly body: Uint8Array;
 }
 
-/** Converts HTML to Markdown and returns other text unchanged. Refuses anything else with its type and size. */
+/** Converts HTML to Markdown and returns other text unchanged. Refuses anything else, and names its type and size. */
 export async function pageText({ url, contentType, body }: FetchedPage, signal: AbortSignal): Promise<PageText> {
   const type = (contentType.split(";")[0] ?? "").trim().toLowerCase();
   if (!isText(type, body)) {
@@ -49,7 +49,7 @@ function decode(body: Uint8Array, contentType: string): string {
   }
 }
 
-// Controls, zero-width and bidirectional marks, and tag characters can hide text from the user.
+// Control characters, zero-width and bidirectional marks, and tag characters can hide text from the user.
 const invisible =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
@@ -68,7 +68,8 @@ function told({ text, removed }: { text: string; removed: number }): string {
 }
 
 /**
- * Shortens a long page to its start and the sections that contain most words of the question, in their original order.
+ * Shortens a long page to its beginning and the sections that contain the most words of the question, in their original
+ * order.
  */
 export function chooseSections(text: string, question: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
@@ -100,7 +101,7 @@ function wordsOf(question: string): string[] {
   return [...new Set(words)].filter((word) => !tooCommon.has(word)).slice(0, 30);
 }
 
-/** Splits at the ends of paragraphs into sections of about a screen. */
+/** Splits a text at the ends of paragraphs into sections of about a screen each. */
 function split(text: string): string[] {
   const sections: string[] = [];
   let current = "";

@@ -19,7 +19,7 @@ export interface RequestOptions {
   /** Maximum size of the body after decompression. */
   readonly maxBytes: number;
   readonly lookup?: Lookup | undefined;
-  /** Allows other than public addresses: `loopback` for tests, `any` for a server from the user's own settings. */
+  /** Allows addresses that are not public: `loopback` for tests, `any` for a server from the user's own settings. */
   readonly alsoAllow?: "loopback" | "any" | undefined;
 }
 
@@ -29,13 +29,13 @@ export type Reply =
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
       readonly body: Uint8Array;
-      /** Whether the body is longer than `maxBytes`, or the connection broke. */
+      /** Whether the body was cut because it is longer than `maxBytes`, or because the connection broke. */
       readonly cut: "no" | "too_long" | "broken";
     }
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Sends one GET request without following redirects, without cookies, credentials or a proxy. Resolves the name once,
+ * Sends one GET request without cookies, credentials or a proxy, and does not follow redirects. Resolves the name once,
  * checks every address, and connects only to a checked address. Never rejects.
  */
 export async function request(url: URL, options: RequestOptions): Promise<Reply> {
@@ -78,7 +78,7 @@ function lookUp(hostname: string): Promise<readonly Address[]> {
   return systemLookup(hostname, { all: true, verbatim: true });
 }
 
-/** Makes Node connect to the checked addresses, even if the name resolves to others by then. */
+/** Makes Node connect to the checked addresses, even if the name resolves to others by that time. */
 function pinned(addresses: readonly Address[]): LookupFunction {
   return (_hostname, options, callback) => {
     const usable = addresses.filter(({ family }) => !options.family || options.family === family);

@@ -23,7 +23,7 @@ const webFetchSpec: ToolSpec = {
 
 export interface WebFetchDependencies {
   readonly lookup?: Lookup | undefined;
-  /** For tests with a local server. Never set from settings or the environment. */
+  /** Allows loopback addresses, for tests with a local server. Never set from settings or the environment. */
   readonly allowLoopback?: boolean;
   readonly timeoutMs?: number | undefined;
   readonly maxBytes?: number;

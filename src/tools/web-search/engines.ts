@@ -41,7 +41,7 @@ interface Question {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** What to do, by HTTP status. */
+  /** What to do about a failure, by HTTP status. */
   readonly cures: Readonly<Record<number, string>>;
   readonly hits: (answer: JsonObject) => SearchHit[];
 }
@@ -74,7 +74,7 @@ function withQuery(
   return url;
 }
 
-/** Adds `site:` filters, which engines support; the tool filters the results as well. */
+/** Adds `site:` filters, which search engines support; the tool filters the results as well. */
 function narrowed(query: string, { allowedDomains, blockedDomains }: SearchOptions): string {
   const allowed = allowedDomains.map((domain) => `site:${domain}`).join(" OR ");
   const blocked = blockedDomains.map((domain) => `-site:${domain}`).join(" ");

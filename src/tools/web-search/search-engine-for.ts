@@ -5,7 +5,10 @@ export type SearchChoice = { readonly engine: Search } | { readonly absent: stri
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the engine from the settings, or why there is no WebSearch. The model module creates `given.anthropic`. */
+/**
+ * Returns the search engine from the settings, or why there is no WebSearch. The model module creates
+ * `given.anthropic`.
+ */
 export function searchEngineFor(
   settings: SearchSettings | undefined,
   environment: Environment,
@@ -57,7 +60,7 @@ function badUrl(baseUrl: string): string {
   return `WebSearch has no engine: \`search.baseUrl\` is ${JSON.stringify(baseUrl)}, which is not an http or https URL.`;
 }
 
-/** Loads the HTTP code with the first search. */
+/** Creates a search that loads the HTTP code with the first query. */
 function lazily(make: (engines: typeof import("./engines.ts")) => Search): Search {
   return async (query, options, signal) => make(await import("./engines.ts"))(query, options, signal);
 }

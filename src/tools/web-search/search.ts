@@ -11,7 +11,7 @@ export type SearchOutcome =
   | ({
       readonly ok: true;
       readonly hits: readonly SearchHit[];
-      /** The engine's own summary, if it gives one. */
+      /** Summary by the search engine, if there is one. */
       readonly summary?: string | undefined;
     } & SearchCost)
   | ({ readonly ok: false; readonly message: string } & SearchCost);

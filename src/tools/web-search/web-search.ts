@@ -26,7 +26,10 @@ function webSearchSpec({ takes }: Pick<Search, "takes">): ToolSpec {
 const maxHits = 10;
 const maxSnippet = 400;
 const limitMs = 30_000;
-/** The budget reserved for a search assumes this limit; engines accept less. */
+/**
+ * Maximum length of the input in characters. The budget reserved for a search assumes this limit; search engines accept
+ * less.
+ */
 const maxInput = 4_000;
 
 export function createWebSearchTool({ search }: { readonly search: Search }): Tool {

@@ -30,7 +30,7 @@ export interface WriteDependencies {
   readonly seen: SeenFiles;
 }
 
-/** For a larger file, encoding and line breaks are not detected and no diff is created. */
+/** Above this size, encoding and line breaks are not detected and no diff is created. */
 const MAX_COMPARED_BYTES = 10 * 1024 * 1024;
 
 export function createWriteTool(dependencies: WriteDependencies): Tool {
@@ -71,7 +71,7 @@ async function write(input: JsonObject, context: ToolContext, dependencies: Writ
 }
 
 interface Before {
-  /** Undefined if it is not text, or too large to compare. */
+  /** Previous content; undefined if it is not text, or too large to compare. */
   readonly text: string | undefined;
   readonly encoding: Encoding;
   readonly crlf: boolean;
