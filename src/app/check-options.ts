@@ -1,16 +1,19 @@
 import { isRecord, nearest, UserError } from "../lib/index.ts";
 
-/** What an option of a library function can be. */
+/** Values that an option of a library function accepts. */
 export interface OptionType {
   readonly accepts: (value: unknown) => boolean;
-  /** Completes "Use …". */
+  /** Completes the sentence "Use …" in messages. */
   readonly description: string;
   readonly optional?: boolean | undefined;
 }
 
 export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, OptionType>>;
 
-/** Checks the options of a library function, because a program without types learns of a wrong one in no other way. */
+/**
+ * Checks the options of a library function, because programs without type checking learn of a wrong one in no other
+ * way.
+ */
 export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
   if (!isRecord(options)) throw optionError(`${name} needs an object with options`, "See docs/library.md.");
   const table = new Map<string, OptionType>(Object.entries(types));
@@ -84,7 +87,7 @@ function unknownOption(name: string, option: string, known: Iterable<string>): U
   return optionError(`${name} has no option ${option}`, cure);
 }
 
-/** Names a value without printing what an object contains, which may be long or secret. */
+/** Describes a value without the contents of an object, which may be long or secret. */
 function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === "function") return "a function";

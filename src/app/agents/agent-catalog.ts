@@ -25,16 +25,16 @@ export interface CatalogAgent extends CatalogEntry {
 export interface AgentCatalog {
   readonly catalog: Catalog<CatalogAgent>;
   readonly snapshot: Snapshot;
-  /** Problems of files, plugins, settings and names. */
+  /** Problems in files, plugins, settings and names. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Whether files of the project are used. */
+  /** True if the files of the project are used. */
   readonly trusted: boolean;
   /** Highest trusted directory of the project. */
   readonly trustedRoot?: string | undefined;
   /** Root of the project. */
   readonly root: string;
   readonly switchedOff: readonly SwitchedOff[];
-  /** Rules of the settings files; empty if the caller supplied the settings. */
+  /** Rules from the settings files; empty if the caller supplied the settings. */
   readonly rules: readonly Rule[];
 }
 
@@ -48,12 +48,12 @@ export interface CatalogOptions {
   readonly trust: boolean;
   /** Agents that the caller defines, by name. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
-  /** Selects built-in agents. */
+  /** Which built-in agents to load. */
   readonly builtIn?: BuiltInChoice;
-  /** Settings that are loaded already; absent: the settings files are read. */
+  /** Settings that are already loaded; if absent, the settings files are read. */
   readonly settings?: Pick<LoadedSettings, "agents" | "origins" | "settings"> | undefined;
   readonly managedDirectory?: string | undefined;
-  /** Files as they were read last. They replace files that are incomplete now. */
+  /** Files as they were last read. They replace files that are incomplete now. */
   readonly previous?: Snapshot | undefined;
 }
 
@@ -104,7 +104,7 @@ function readCatalogSettings({ settings, builtIn, ...options }: CatalogOptions):
   return { chosen: catalogSettings(loaded, builtIn), rules: loaded.rules };
 }
 
-/** Returns built-in agents and those of files, without fields that managed settings override. */
+/** Returns built-in agents and those from files, without the fields that managed settings override. */
 function catalogEntries(
   { home }: CatalogOptions,
   { snapshot, settings }: { readonly snapshot: Snapshot; readonly settings: CatalogSettings },
@@ -131,13 +131,13 @@ function recordsProblem(home: string, message: string): Diagnostic {
 
 interface ManagedDefinition {
   readonly definition: AgentDefinition;
-  /** One message for each field without effect. */
+  /** One message for each field that has no effect. */
   readonly ignored: readonly string[];
 }
 
 /**
  * Removes fields that managed settings override, unless the definition is stricter: fewer turns, or a stricter mode.
- * Definitions of the administrator stay unchanged.
+ * The administrator's own definitions stay unchanged.
  */
 function managedDefinition(definition: AgentDefinition, origins: readonly SettingsOrigin[]): ManagedDefinition {
   const managed = definition.source === "policy" ? [] : origins.filter(({ scope }) => scope === "managed");

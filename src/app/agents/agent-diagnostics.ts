@@ -33,7 +33,7 @@ export function missingSessionAgent(name: string, loaded: AgentCatalog): UserErr
   return new UserError(message, { code: "agent", cure, exitCode: 2 });
 }
 
-/** Reports skills that a definition names and that do not exist. */
+/** Reports skills that a definition names although they do not exist. */
 export function missingSkills(
   { name, file = name, skills = [] }: AgentDefinition,
   { snapshot }: AgentCatalog,
@@ -41,22 +41,25 @@ export function missingSkills(
   return findSkills(snapshot.skills, skills, { file }).diagnostics;
 }
 
-/** Reports an effort that the model of a definition lacks or is not known to have, if the definition names the model. */
+/**
+ * Reports an effort that the model of a definition does not support, or may not support, if the definition names a
+ * model.
+ */
 export function effortFindings({ name, file = name, model, effort }: AgentDefinition): readonly Diagnostic[] {
   const named = model === undefined || model === "inherit" ? undefined : describeNamedModel(model);
   const notice = named && chooseEffort(effort, { ...named, hasTools: false }).notice;
   return notice === undefined ? [] : [{ severity: "warning", file, line: 1, code: "effort", message: notice }];
 }
 
-/** Messages about instruction files and their imports, including files that could not be read. */
+/** Returns messages about instruction files and their imports, including files that could not be read. */
 export function contextNotices({ diagnostics }: AgentCatalog): readonly string[] {
   return diagnostics.filter(({ code }) => /^(context|import)_/.test(code)).map(formatDiagnostic);
 }
 
-/** Messages about agents that do not load, or have no prompt. A file without frontmatter is not an agent. */
+/** Returns messages about agents that do not load or have no prompt. A file without frontmatter is not an agent. */
 export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
   const failed = diagnostics.filter(({ file, code, severity, agent }) => {
-    // Agents that were given with the call are reported separately.
+    // Agents passed with the call are reported separately.
     if (file === "--agents" || code === "no_frontmatter") return false;
     return code === "no_prompt" || (severity === "error" && (agent !== undefined || isAgentFile(file)));
   });
@@ -73,20 +76,23 @@ function isAgentFile(file: string): boolean {
   return /[/\\]agents[/\\].*\.md$/i.test(file) && !/[/\\]skill\.md$/i.test(file);
 }
 
-/** Messages about skills and commands of plugins that do not load. */
+/** Returns messages about skills and commands of plugins that do not load. */
 export function skillNotices({ diagnostics }: AgentCatalog): readonly string[] {
   const isSkillFile = (file: string) =>
     /(^|\/)skill\.md$|\/\.(agents|claude)\/skills(\/|$)|\/plugins\/[^/]+\/commands\//i.test(file);
   return diagnostics.filter(({ file, severity }) => severity !== "notice" && isSkillFile(file)).map(formatDiagnostic);
 }
 
-/** Errors and warnings about one agent. */
+/** Returns errors and warnings about one agent. */
 export function definitionNotices({ diagnostics }: AgentCatalog, definition: AgentDefinition): readonly string[] {
   const isProblem = (each: Diagnostic): boolean => each.severity !== "notice" && isAbout(each, definition);
   return diagnostics.filter(isProblem).map(formatDiagnostic);
 }
 
-/** A settings file defines several agents, so the file alone does not say which agent a diagnostic is about. */
+/**
+ * Returns whether a diagnostic is about an agent. The file alone does not tell, because a settings file defines several
+ * agents.
+ */
 export function isAbout({ file, agent }: Diagnostic, definition: AgentDefinition): boolean {
   return agent === undefined ? file === definition.file : agent === definition.name;
 }

@@ -7,15 +7,18 @@ import { docsDirectory, existingPaths } from "../directories.ts";
 
 /** The agents that files, settings and the program make available, and their skills. */
 export interface LoadedAgents extends AvailableAgents {
-  /** Content of the files that were read; absent if none were. */
+  /** Content of the files that were read; absent if no files were read. */
   readonly snapshot?: Snapshot | undefined;
   /** Skills that agents can call; absent if there are none. */
   readonly skillCatalog?: Skills | undefined;
-  /** Reads the files again. Running agents keep what they started with. */
+  /** Reads the files again. Running agents keep their definitions. */
   reload?(): Promise<void>;
 }
 
-/** Makes agents reloadable. If reading fails, they stay as they were. The list of skills stays, for the cache. */
+/**
+ * Makes agents reloadable. If reading fails, they stay as they were. The list of skills never changes, so that requests
+ * can be cached.
+ */
 export function reloadable(first: LoadedAgents, read: (before: LoadedAgents) => Promise<LoadedAgents>): LoadedAgents {
   let current = first;
   const { skillCatalog } = first;
@@ -37,7 +40,7 @@ export function reloadable(first: LoadedAgents, read: (before: LoadedAgents) => 
   };
 }
 
-/** Returns the built-in agents alone, for a session that reads no files. */
+/** Returns only the built-in agents, for a session that reads no files. */
 export function builtInAgentsOnly(stateDirectory: string, choice: BuiltInChoice): LoadedAgents {
   const environment = { docsDirectory: docsDirectory(), stateDirectory };
   const catalog = createCatalog(builtInAgents(choice));
@@ -54,12 +57,12 @@ export function builtInAgentsOnly(stateDirectory: string, choice: BuiltInChoice)
   };
 }
 
-/** Returns what the guide may read outside the workspace: the documentation, and the user's settings. */
+/** Returns the paths outside the workspace that the guide may read: the documentation, and the user's settings. */
 export function guideRoots(stateDirectory: string): readonly string[] {
   return [docsDirectory(), join(stateDirectory, "settings.json"), join(stateDirectory, "permissions.jsonc")];
 }
 
-/** Whether an agent is the one that explains Retinue. */
+/** Returns true for the agent that explains Retinue. */
 export function isGuide({ source, name }: AgentDefinition): boolean {
   return source === "built-in" && name === "retinue-guide";
 }

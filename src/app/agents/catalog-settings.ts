@@ -11,18 +11,18 @@ import type { LoadedSettings } from "../../settings/index.ts";
 /** A built-in agent that settings disable. */
 export interface SwitchedOff {
   readonly name: string;
-  /** Sentence for the user. */
+  /** Explains in one sentence for the user why the agent is disabled. */
   readonly reason: string;
 }
 
-/** The settings that decide which agents there are. */
+/** The settings that determine which agents are available. */
 export interface CatalogSettings {
   readonly snapshot: NonNullable<SnapshotOptions["settings"]>;
   readonly builtIn: BuiltInChoice;
   readonly replaceBuiltIns: readonly string[];
   readonly origins: readonly SettingsOrigin[];
   readonly switchedOff: readonly SwitchedOff[];
-  /** Reports settings without effect on the loaded agents, and settings files that could not be read. */
+  /** Reports settings that have no effect on the loaded agents, and settings files that could not be read. */
   diagnosticsFor(catalog: Catalog<CatalogEntry>): readonly Diagnostic[];
 }
 

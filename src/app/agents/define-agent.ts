@@ -6,7 +6,7 @@ import type { AgentDefinition, Effect, JsonObject, RunResult } from "../../proto
 export interface AgentEnvironment extends PromptEnvironment {
   /** Real path of the workspace. */
   readonly cwd: string;
-  /** Node's name of the platform, such as `linux` or `darwin`. */
+  /** Platform by Node's name for it, such as `linux` or `darwin`. */
   readonly platform: string;
 }
 
@@ -14,10 +14,10 @@ export type AgentPrompt = (environment: AgentEnvironment) => string;
 export type AgentCallback = (result: RunResult) => void | Promise<void>;
 
 export interface HookOptions {
-  /** Tools to match, such as `Bash` or `Edit|Write`; absent: all. */
+  /** Tools to match, such as `Bash` or `Edit|Write`; all tools if absent. */
   readonly matcher?: string;
   readonly command: string;
-  /** Seconds. */
+  /** Timeout in seconds. */
   readonly timeout?: number;
 }
 
@@ -43,16 +43,19 @@ type SameInFiles =
   | "initialPrompt"
   | "hidden";
 
-/** The fields of an agent file, and two functions that no file can have. The key of the agent is its name. */
+/**
+ * The fields of an agent file, and two functions that files can't contain. The name of the agent is its key in
+ * `agents`.
+ */
 export interface AgentOptions extends Pick<AgentDefinition, "description" | SameInFiles> {
   readonly prompt: string | AgentPrompt;
-  /** Called after each run. If it throws, the run has a notice, and its result does not change. */
+  /** Called after each run. If it throws, the run gets a notice, but its result does not change. */
   readonly callback?: AgentCallback;
-  /** Seconds, or a duration such as `5m`. */
+  /** Timeout in seconds, or as a duration such as `5m`. */
   readonly timeout?: number | string;
   /** Effect for all tools, by tool, or by tool and pattern. */
   readonly permission?: Effect | Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>>;
-  /** Names of configured servers, or servers with a configuration of their own. */
+  /** Names of configured servers, or servers with their own configuration. */
   readonly mcpServers?: readonly (string | Readonly<Record<string, JsonObject>>)[];
   readonly hooks?: Readonly<Partial<Record<"PreToolUse" | "PostToolUse" | "Stop", readonly HookOptions[]>>>;
 }
@@ -68,9 +71,9 @@ export interface AgentFunctions {
 }
 
 export interface SplitAgents {
-  /** Definitions as JSON. */
+  /** Definitions as JSON, without functions. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** Functions by the name of the agent. */
+  /** Functions, by name of the agent. */
   readonly functions: ReadonlyMap<string, AgentFunctions>;
 }
 
@@ -99,13 +102,16 @@ function functionsOf(value: unknown): AgentFunctions {
   };
 }
 
-/** Returns the functions of a definition, if it is that of the program and not another one with its name. */
+/**
+ * Returns the functions of a definition if the definition comes from the program, not from another source with the same
+ * name.
+ */
 export function functionsFor(definition: AgentDefinition | undefined, { functions }: SplitAgents): AgentFunctions {
   if (definition?.source !== "flag") return {};
   return functions.get(definition.name) ?? {};
 }
 
-/** Throws a `UserError` if the function returns no text, and whatever the function throws. */
+/** Calls a prompt function. Throws a `UserError` if it returns no text, and rethrows its errors. */
 export function writePrompt(name: string, prompt: AgentPrompt, environment: AgentEnvironment): string {
   const text: unknown = prompt(environment);
   if (typeof text === "string") return text;

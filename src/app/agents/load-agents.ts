@@ -35,19 +35,19 @@ import { type AgentCallback, functionsFor, type SplitAgents, splitAgents, writeP
 
 /** The main agent of a session, with everything that files, options and the program define for it. */
 export interface LoadedMainAgent {
-  /** Absent for the agent `main`, which needs no definition. */
+  /** Definition of the agent; absent for the agent `main`, which needs none. */
   readonly definition?: AgentDefinition | undefined;
   readonly prompt?: string | undefined;
-  /** Skills that its definition names. They are part of its prompt. */
+  /** Skills that the agent's definition names. They are part of its prompt. */
   readonly skills: readonly { readonly name: string; readonly text: string }[];
   readonly memory?: AgentMemory | undefined;
   readonly projectContext?: string | undefined;
-  /** Directories outside of the workspace that it may read. */
+  /** Directories outside the workspace that the agent may read. */
   readonly readableRoots: readonly string[];
   readonly notices: readonly string[];
   /** Function of the program that is called after each run. */
   readonly callback?: AgentCallback | undefined;
-  /** Agents that it can start. */
+  /** Agents that the main agent can start. */
   readonly agents: LoadedAgents;
 }
 
@@ -104,9 +104,9 @@ function withFunctions(agents: LoadedAgents, functionsOf: FunctionsOf): LoadedAg
 }
 
 interface Previous {
-  /** Type of the main agent of a session that is resumed. */
+  /** Type of the main agent of the session that is resumed. */
   readonly before: string | undefined;
-  /** Files as they were read last. */
+  /** Files as they were last read. */
   readonly previous: Snapshot | undefined;
 }
 
@@ -156,7 +156,7 @@ async function loadDefinitions(
   if (found !== undefined) {
     return { ...found, prompt: found.prompt(cwd), notices: [...givenNotices, ...found.notices], agents };
   }
-  // If its file is deleted while the session is open, the main agent stays as it is.
+  // If the main agent's file is deleted while the session is open, the agent stays as it is.
   if (name !== undefined && name !== MAIN_TYPE && previous === undefined) {
     throw options.agent === undefined ? missingSessionAgent(name, loaded) : unknownAgent(name, loaded);
   }
@@ -181,7 +181,7 @@ function entryPointOf(
   return environment["CLAUDE_CODE_ENTRYPOINT"] || entryPoint;
 }
 
-/** Whether there may be instructions, skills or plugins that need no trust. */
+/** Returns true if there may be instructions, skills or plugins of the user, which need no trust. */
 function hasUserFiles(home: string, environment: Environment): boolean {
   const userHome = environment["HOME"] || homedir();
   return [
@@ -225,7 +225,7 @@ function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts)
     ]),
     notices: [
       ...(definition.omitProjectContext ? [] : contextNotices(loaded)),
-      // Problems of agents that were given with the call are reported once, when the session begins.
+      // Problems in agents passed with the call are reported once, when the session begins.
       ...(definition.source === "flag" ? [] : definitionNotices(loaded, definition)),
       ...(usesSkills(definition) ? skillNotices(loaded) : []),
       ...diagnostics.map(formatDiagnostic),
@@ -234,7 +234,7 @@ function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts)
   };
 }
 
-/** Opens the memory of an agent, if it has one. The notice says why it can't be used. */
+/** Opens the memory of an agent, if it has one. The notice explains why it can't be used. */
 function agentMemory(
   { memory: scope, name: agent }: AgentDefinition,
   { home, trustedRoot }: { readonly home: string; readonly trustedRoot: string | undefined },
@@ -244,7 +244,7 @@ function agentMemory(
     const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust it with "retinue trust add", or for one run with --trust.`;
     return { notice };
   }
-  // Memory of a project stays within the directory that is trusted.
+  // The memory of a project stays within the trusted directory.
   const opened = openMemory({ scope, agent, stateHome: home, projectRoot: trustedRoot ?? home });
   if (opened.ok) return { memory: opened };
   return {

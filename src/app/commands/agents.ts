@@ -26,17 +26,17 @@ export interface AgentRow {
   readonly file: string | null;
   readonly plugin: string | null;
   readonly model: string | null;
-  /** Tools as written; null: every tool. */
+  /** Tools as written in the definition; null for every tool. */
   readonly tools: readonly string[] | null;
   readonly disallowedTools: readonly string[];
   readonly description: string;
-  /** Definitions with the same name that it replaces. */
+  /** Definitions with the same name that this one replaces. */
   readonly overrides: readonly AgentOverride[];
-  /** Tokens of its line in the list that a model chooses from. */
+  /** Tokens of the agent's line in the list that a model chooses from. */
   readonly tokens: number;
-  /** Whether it is left out of that list and can only be used by name. */
+  /** True if the agent is left out of that list and can only be used by name. */
   readonly hidden: boolean;
-  /** Reason why a rule denies using it; null if none does. */
+  /** Reason why a rule denies use of the agent; null if none does. */
   readonly denied: string | null;
 }
 
@@ -45,11 +45,11 @@ export interface AgentList {
   /** Built-in agents that the settings disable. */
   readonly switchedOff: readonly SwitchedOff[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Whether the files of the directory are used. */
+  /** True if the files of the directory are used. */
   readonly trusted: boolean;
   /** Files that were not read because the directory is not trusted. */
   readonly off: readonly string[];
-  /** Root of the project. If it is trusted, nothing is off. */
+  /** Root of the project. If it is trusted, all files are read. */
   readonly root: string;
   /** Tokens of the whole list that a model chooses from. */
   readonly tokens: number;
@@ -65,13 +65,13 @@ export async function listAgents(options: CatalogOptions): Promise<AgentList> {
 export interface AgentDetails extends AgentRow {
   /** All fields of the definition as read. */
   readonly definition: AgentDefinition;
-  /** Canonical names of its tools; null: every tool. */
+  /** Canonical names of the agent's tools; null for every tool. */
   readonly resolvedTools: readonly string[] | null;
   readonly bodyCharacters: number;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Throws a `UserError` with similar names if there is no such agent. */
+/** Returns the details of one agent. Throws a `UserError` with similar names if there is no such agent. */
 export async function showAgent(name: string, options: CatalogOptions): Promise<AgentDetails> {
   const loaded = await loadAgentCatalog(options);
   const found = loaded.catalog.find(name);
@@ -116,7 +116,10 @@ function denialOf(name: string, rules: readonly Rule[]): string | null {
   return effect === "deny" ? `The rule ${rule} (${file ?? scope}) denies it.` : null;
 }
 
-/** Returns the tools without those in `disallowedTools`. An entry with a specifier restricts a tool and does not remove it. */
+/**
+ * Returns the tools without those in `disallowedTools`. An entry with a specifier only restricts a tool and does not
+ * remove it.
+ */
 function resolvedNames({ tools, disallowedTools = [] }: AgentDefinition): readonly string[] | null {
   if (tools === undefined || tools.includes("*")) return null;
   const removed = new Set(disallowedTools.filter((each) => !each.includes("(")).map(canonicalToolName));
@@ -127,7 +130,7 @@ function resolvedNames({ tools, disallowedTools = [] }: AgentDefinition): readon
 export interface NewAgent {
   readonly name: string;
   readonly description: string;
-  /** Absent: all tools. */
+  /** Tools of the agent; all tools if absent. */
   readonly tools?: readonly string[] | undefined;
   readonly model?: string | undefined;
 }
@@ -161,14 +164,14 @@ function alreadyExists(path: string): UserError {
   return usage(`${path} already exists`, "Edit it, or choose another name.");
 }
 
-/** Returns the directory of the existing definitions. */
+/** Returns the directory that contains existing definitions, or the default one. */
 function directoryFor(base: string): string {
   const ours = join(base, ".agents", "agents");
   const compatible = join(base, ".claude", "agents");
   return !existsSync(ours) && existsSync(compatible) ? compatible : ours;
 }
 
-/** The name is also a file name, on all systems. */
+/** Checks a name, which is also used as a file name on all systems. */
 function nameProblem(name: string): UserError | undefined {
   if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return undefined;
   return usage(`"${name}" can't be the name of a new agent`, "Use letters, digits and hyphens, e.g. code-reviewer.");
@@ -184,7 +187,7 @@ export function agentFileText({ name, description, tools, model }: NewAgent): st
   return `---\n${fields.join("\n")}\n---\n\n${bodyFor(name)}`;
 }
 
-/** Quotes a value that YAML would not read as the same text. */
+/** Quotes a value if YAML would not read it as the same text. */
 function scalar(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   const isPlain =

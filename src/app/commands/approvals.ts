@@ -27,10 +27,10 @@ export interface AnswerRequest {
   readonly by: string;
   readonly message?: string | undefined;
   readonly inputJson?: string | undefined;
-  /** Rule for `always`, or the specifier of one. */
+  /** Rule for `always`, or only the specifier of the rule. */
   readonly pattern?: string | undefined;
   readonly project: boolean;
-  /** With `reply`: one for each question. Numbers or labels of options, or own words. */
+  /** Answers for `reply`, one for each question: numbers or labels of options, or a free text. */
   readonly replies?: readonly string[] | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface AnsweredRequest {
   readonly answer: ApprovalAnswer;
 }
 
-/** Answers a request of any process. Throws a `UserError` if the request does not wait for an answer. */
+/** Answers a request of any process. Throws a `UserError` if the request is not waiting for an answer. */
 export async function answerApproval(answering: AnswerRequest): Promise<AnsweredRequest> {
   const request = findRequest(answering);
   const { question } = request;
@@ -92,7 +92,10 @@ function readReplies(questions: readonly UserQuestion[], replies: readonly strin
   return questions.map((question, index) => readReply(question, (replies[index] ?? "").trim()));
 }
 
-/** Reads a number or label of an option, several of them separated by commas if the question allows that, or own words. */
+/**
+ * Reads the number or label of an option, several of them separated by commas if the question allows that, or a free
+ * text.
+ */
 function readReply({ question, options, multiSelect }: UserQuestion, text: string): UserReply {
   if (text === "") throw problem(`The answer to "${question}" is empty`, "Choose an option, or write your own answer.");
   const optionFor = (part: string): string | undefined =>

@@ -24,17 +24,19 @@ import { type ProjectSettingsOptions, readProjectSettings } from "../settings/pr
 import { isSkill, type MarkdownFile, markdownFiles, readDefinition } from "./markdown-files.ts";
 
 export interface AgentCheck extends CheckedFile {
-  /** Path relative to the given directory. If several were given, it begins with the name of the directory. */
+  /**
+   * Path relative to the given directory. If several directories were given, it begins with the name of the directory.
+   */
   readonly file: string;
   /** Absolute path. */
   readonly path: string;
-  /** Whether the file is meant to be a definition and does not load. */
+  /** True if the file is meant to be a definition but does not load. */
   readonly failed: boolean;
 }
 
 /**
- * Checks every Markdown file of the given files and directories. `shown` formats the paths in messages. Throws a
- * `UserError` if a path does not exist.
+ * Checks the given Markdown files, and all Markdown files in the given directories. `shown` formats the paths in
+ * messages. Throws a `UserError` if a path does not exist.
  */
 export async function* checkAgents(
   paths: readonly string[],
@@ -45,7 +47,7 @@ export async function* checkAgents(
     for (const found of markdownFiles(given, paths.length > 1 ? given.replace(/\/+$/, "") : "")) {
       const path = resolve(found.path);
       const checked = withDuplicate(await checkFile(found), { path, names, shown });
-      // A file that was given itself must be an agent; in a directory a file without frontmatter may be any text.
+      // A file that was given explicitly must be an agent; in a directory, a file without frontmatter may be any text.
       const mayBeText = found.file !== given && checked.kind === "agent";
       const isText = mayBeText && checked.diagnostics.some(({ code }) => code === "no_frontmatter");
       const isOff = checked.diagnostics.some(({ code }) => code === "disabled");
@@ -61,7 +63,7 @@ interface NamesSoFar {
   readonly shown: (path: string) => string;
 }
 
-/** Adds a warning if an earlier file of the same directory has the same name. */
+/** Adds a warning if an earlier file in the same directory has the same name. */
 function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar): CheckedFile {
   const { kind, name, loaded } = checked;
   if (!loaded || name === null) return checked;
@@ -82,7 +84,7 @@ function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar)
   return { ...checked, diagnostics: [...checked.diagnostics, duplicate] };
 }
 
-/** Checks the agents in the settings of a workspace, trusted or not. Reads the files, and uses nothing of them. */
+/** Checks the agents in the settings of a workspace, trusted or not. Only reads the files, without applying them. */
 export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trust">): Generator<AgentCheck> {
   const { agents: settings } = readProjectSettings({ ...options, trust: true });
   for (const { file = "settings", source, agents, lines } of settings.definitions) {
@@ -143,7 +145,7 @@ export interface LintReport {
   readonly off: readonly string[];
 }
 
-/** Lints agents, given by names, files or directories; without targets, every agent that is not built in. */
+/** Lints agents given by names, files or directories; without targets, every agent that is not built in. */
 export async function lintAgents(targets: readonly string[], options: CatalogOptions): Promise<LintReport> {
   const paths = targets.filter((target) => existsSync(target));
   const names = targets.filter((target) => !paths.includes(target));
@@ -164,7 +166,7 @@ export async function lintAgents(targets: readonly string[], options: CatalogOpt
   };
 }
 
-/** Returns undefined for a text that is no agent. */
+/** Lints one file; undefined if its text is not an agent. */
 async function lintFile(
   { path, file, problem }: MarkdownFile,
   { isGiven }: { isGiven: boolean },
@@ -197,7 +199,7 @@ function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCatalog): D
   return [...fromFile, ...named, ...overrides, ...lintAgent({ definition, body: body() })];
 }
 
-/** Overriding is usually intended, so this is only a notice. */
+/** Returns a notice about an overridden definition. It is not a warning, because overriding is usually intended. */
 function overrideNotice({ winner, loser, reason }: Override<CatalogAgent>): Diagnostic {
   const { name, source, file = source } = winner.definition;
   const hidden = loser.definition.file ?? `the ${loser.definition.source} agent`;

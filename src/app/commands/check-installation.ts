@@ -14,15 +14,15 @@ import { type ProjectSettings, readProjectSettings } from "../settings/project-s
 import { VERSION } from "../version.ts";
 
 /**
- * Result of one check. Never contains a key. `ok`: nothing to do. `warn`: something is missing, off or unusual, and
- * Retinue works without it. `fail`: something is broken.
+ * Result of one check. Never contains a key. `ok`: nothing to do. `warn`: something is missing, disabled or unusual,
+ * but Retinue works without it. `fail`: something is broken.
  */
 export type Finding = {
   readonly name: string;
   readonly found: string;
 } & (
   | { readonly status: "ok"; readonly cure?: undefined }
-  /** `cure` says what to do. */
+  /** `cure` explains what to do. */
   | { readonly status: "warn" | "fail"; readonly cure: string }
 );
 
@@ -152,7 +152,7 @@ function checkSearch(
   return { name, status: "warn", found: "not configured: agents can't search the web", cure };
 }
 
-/** Replaces the provider's search, which is never called here. */
+/** Stands in for the provider's search, which is never called here. */
 const unused: Search = async () => ({ ok: false, message: "" });
 
 function checkState(home: string): Finding {
@@ -205,7 +205,7 @@ function usable(path: string): string | undefined {
   }
 }
 
-/** Tries the sandbox, because its programs may be installed without working. */
+/** Tries the sandbox, because its programs may be installed but not work. */
 async function checkSandbox(settings: Settings): Promise<Finding> {
   const name = "sandbox";
   const { mode, network: { allowedDomains: domains = [] } = {} } = sandboxSettings(settings);

@@ -34,7 +34,10 @@ import { createLocalWorkspace } from "../../workspace/index.ts";
 
 export interface CheckedRow {
   readonly id: string | null;
-  /** `error`: the call or the row is invalid. `allow-but-no-match`: the search is allowed, and finds nothing that is denied. */
+  /**
+   * `error`: the call or the row is invalid. `allow-but-no-match`: the search is allowed, but finds nothing that is
+   * denied.
+   */
   readonly decision: Effect | "error" | "allow-but-no-match";
   readonly rule: string;
   readonly reason: string;
@@ -51,13 +54,13 @@ interface Row {
     readonly server?: string;
   };
   readonly input: JsonObject & { readonly tool: string };
-  /** Earlier command of the same session. It is not run, but the programs that it writes are created. */
+  /** Earlier command of the same session. It is not run, but the programs that it would write are created. */
   readonly preset?: string;
 }
 
 /**
- * Decides on rows in the format of attack lists, one line of JSON each: on `input` under `setup`. Files of a row are created
- * below `root`, which replaces `/w`, and removed again. Only searches are run.
+ * Decides on the rows of an attack list. Each row is one line of JSON: a call (`input`) and its `setup`. The files of a
+ * row are created below `root`, which replaces `/w`, and removed afterwards. Only searches are run.
  */
 export async function* checkRows(lines: AsyncIterable<string>, root?: string): AsyncGenerator<CheckedRow> {
   const top = root === undefined ? mkdtempSync(join(tmpdir(), "retinue-check-")) : root;
@@ -131,7 +134,10 @@ async function answer(row: Row, { stage, executor }: Stage): Promise<Omit<Checke
   return isLeaked ? first : { ...first, decision: "allow-but-no-match" };
 }
 
-/** Decides on the call without parameters that its tool does not know. Returns undefined if it is allowed or still invalid. */
+/**
+ * Decides on the call without the parameters that its tool does not know. Returns undefined if the call is allowed or
+ * still invalid.
+ */
 async function stricterAnswer(
   { input: { tool, ...input } }: Row,
   { executor, policy }: { readonly executor: ToolExecutor; readonly policy: Policy },
@@ -171,7 +177,7 @@ function executorAt(root: string): ToolExecutor {
   return createExecutor({ tools, workspace, results, home: HOME });
 }
 
-/** Replaces `/w` in paths, and placeholders by harmless values. */
+/** Replaces `/w` in paths, and placeholders with harmless values. */
 function onStage(value: unknown, stage: string): unknown {
   if (typeof value === "string") {
     return value
@@ -185,13 +191,16 @@ function onStage(value: unknown, stage: string): unknown {
 }
 
 interface Staging {
-  /** Nothing is created outside of this directory, and nothing in it is overwritten. */
+  /** Directory for the files. Nothing is created outside of it, and nothing in it is overwritten. */
   readonly stage: string;
-  /** Directory that `~` refers to in links. */
+  /** Directory that `~` refers to in symlinks. */
   readonly home: string;
 }
 
-/** Creates files by their description: `-> target` (a link), `dir`, `fifo`, `socket`, or a text. Returns a function that removes them. */
+/**
+ * Creates files by their description: `-> target` (a symlink), `dir`, `fifo`, `socket`, or a text. Returns a function
+ * that removes them.
+ */
 async function stageFiles(files: Readonly<Record<string, string>>, { stage, home }: Staging): Promise<() => void> {
   const undo: (() => void)[] = [];
   const remove = (path: string) => undo.push(() => rmSync(path, { recursive: true, force: true }));
@@ -211,7 +220,7 @@ async function stageFiles(files: Readonly<Record<string, string>>, { stage, home
   };
 }
 
-/** Creates a link and its target, unless the target is another file of the row or marked as missing. */
+/** Creates a symlink and its target, unless the target is another file of the row or marked as missing. */
 function makeLink(
   path: string,
   what: string,

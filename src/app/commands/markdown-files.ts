@@ -21,14 +21,15 @@ export interface MarkdownFile {
   readonly path: string;
   /** Path for messages, relative to the given directory. */
   readonly file: string;
-  /** Set for a link that is not followed. */
+  /** Set for a symlink that is not followed. */
   readonly problem?: Diagnostic;
 }
 
 /**
- * Yields the given file, or every Markdown file below the given directory in a stable order. Links are followed as when
- * agents are loaded: within the project, or within home for the user's own directories. Skips `.git` and `node_modules`.
- * A directory that can't be listed is yielded as if it were a file, so that reading it reports why.
+ * Yields the given file, or every Markdown file below the given directory, in a stable order. Symlinks are followed as
+ * when agents are loaded: within the project, or within the home directory for the user's own directories. Skips `.git`
+ * and `node_modules`. A directory that can't be listed is yielded as if it were a file, so that reading it reports the
+ * reason.
  */
 export function* markdownFiles(given: string, prefix = ""): Generator<MarkdownFile> {
   if (!statOf(given).isDirectory()) {
@@ -42,9 +43,9 @@ export function* markdownFiles(given: string, prefix = ""): Generator<MarkdownFi
 interface Walk {
   /** Real path of the given directory. */
   readonly real: string;
-  /** Directory that links may not leave. */
+  /** Directory that symlinks must not lead out of. */
   readonly scope: string;
-  /** Linked directories so far. Each is visited once, so that a loop of links ends. */
+  /** Linked directories visited so far. Each is visited once, so that a loop of symlinks ends. */
   readonly followed: Set<string>;
 }
 
@@ -113,10 +114,13 @@ function statOf(path: string): Stats {
   }
 }
 
-/** One byte more than a definition may have, so that the reader can report that it is too large. */
+/**
+ * Has one byte more than the maximum size of a definition, so that the reader can report a definition that is too
+ * large.
+ */
 const buffer = Buffer.allocUnsafe(256 * 1024 + 1);
 
-/** Reads a definition, or the beginning of a file that is too large for one. */
+/** Reads a definition, or the beginning of a file that is too large to be one. */
 export function readDefinition(
   path: string,
   file: string,

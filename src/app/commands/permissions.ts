@@ -54,7 +54,7 @@ export interface ExplainRequest {
   /** Call such as `Bash(git push)` or `Read(src/a.ts)`, or a tool with its input as JSON. */
   readonly call: string;
   readonly catalog: CatalogOptions;
-  /** Permission mode of the session; defaults to that of the settings. */
+  /** Permission mode of the session; defaults to the mode in the settings. */
   readonly mode?: PermissionMode | undefined;
   readonly background?: boolean;
 }
@@ -72,7 +72,7 @@ export interface ExplainedCall {
   readonly notices: readonly string[];
 }
 
-/** Returns the decision about a call of an agent that the main agent would start, with the deciding rule. */
+/** Returns the decision about a call of an agent that the main agent would start, and the rule that decided. */
 export async function explainCall(request: ExplainRequest): Promise<ExplainedCall> {
   const { catalog, agent: name } = request;
   const settings = loadProjectSettings(catalog);
@@ -102,7 +102,9 @@ export async function explainCall(request: ExplainRequest): Promise<ExplainedCal
 
 type CommonRequest = Omit<AgentRequest, "definition" | "prompt">;
 
-/** Returns the part of a resolution that all agents share. Fields that only matter for the prompt are left empty. */
+/**
+ * Returns the part of a request that is the same for all agents. Fields that only matter for the prompt are left empty.
+ */
 function commonRequest({ mode, catalog }: ExplainRequest, settings: ProjectSettings, tool: string): CommonRequest {
   const { permissions = {} } = settings.settings;
   const names = toolNames.includes(tool) ? toolNames : [...toolNames, tool];

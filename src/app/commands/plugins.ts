@@ -28,7 +28,7 @@ export interface AddedPlugin {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Installs a plugin from a directory or a git repository, disabled. Throws a `UserError` if that fails. */
+/** Installs a plugin from a directory or a git repository, without enabling it. Throws a `UserError` if that fails. */
 export async function addPlugin(
   source: string,
   { home, environment }: { readonly home: string; readonly environment: Environment },
@@ -65,7 +65,7 @@ export function removePlugin(home: string, name: string): Promise<void> {
   });
 }
 
-/** Approves the current content. `hash` is that of the content that the user was shown. */
+/** Approves the current content of a plugin. `hash` identifies the content that the user was shown. */
 export function enablePlugin(home: string, { name, hash }: { name: string; hash: string }): Promise<void> {
   return withRecordsLock(home, async () => {
     const records = recordsWith(home, name);
@@ -84,13 +84,13 @@ export function disablePlugin(home: string, name: string): Promise<void> {
   });
 }
 
-/** Throws a `UserError` if there is no such plugin. */
+/** Returns an installed plugin. Throws a `UserError` if there is none with this name. */
 export function findPlugin(home: string, name: string): InstalledPlugin {
   recordsWith(home, name);
   return installedPlugins(home).plugins.find((each) => each.name === name)!;
 }
 
-/** Keeps other processes from changing the records between reading and writing them. */
+/** Prevents other processes from changing the records between reading and writing them. */
 function withRecordsLock<Result>(home: string, work: () => Promise<Result>): Promise<Result> {
   return withFileLock(join(home, "plugins.json"), work);
 }
@@ -119,7 +119,10 @@ function isRepositoryAddress(source: string): boolean {
   return /^[a-z][a-z0-9+.-]*:(:|\/\/)/i.test(source) || isScp(source);
 }
 
-/** Clones the latest commit of a repository to a temporary directory, without running programs that it configures. */
+/**
+ * Clones the latest commit of a repository to a temporary directory, without running programs that the repository
+ * configures.
+ */
 async function cloneRepository(
   address: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -152,7 +155,7 @@ const withoutPrograms = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "fi
   (setting) => ["-c", setting],
 );
 
-/** A host that begins with a dash would be an option of ssh. */
+/** Returns whether an address may be cloned. A host that begins with a dash would be an option of ssh. */
 function isAllowed(address: string): boolean {
   if (/[\s\0]/.test(address)) return false;
   return (

@@ -15,9 +15,9 @@ export interface TrustOptions {
 }
 
 export interface AddedTrust {
-  /** Settings of the directory that are in force from now on, until they change. */
+  /** Settings of the directory that apply from now on, until they change. */
   readonly counts: readonly SettingsOrigin[];
-  /** What the directory brings that is in force from now on, by kind. */
+  /** Names of agents, skills and other files of the directory that are active from now on, by kind. */
   readonly active: readonly { readonly kind: string; readonly names: readonly string[] }[];
   readonly notices: readonly string[];
 }
@@ -54,7 +54,7 @@ function isOwnFile({ source, file }: Defined["definition"], cwd: string): boolea
   return source === "project" && file?.startsWith(cwd + sep) === true;
 }
 
-/** Whether project agents in a directory are loaded: it is trusted, or it is the user's home directory. */
+/** Returns true if agents of a directory are loaded: it is trusted, or it is the user's home directory. */
 export function isTrusted({ home, cwd, environment }: TrustOptions): boolean {
   return cwd === (environment["HOME"] || homedir()) || createTrustStore({ stateHome: home }).isTrusted(cwd);
 }
@@ -68,7 +68,7 @@ function broadTrustNotice(cwd: string, environment: Environment): readonly strin
 export interface RemovedTrust {
   /** False if the directory itself was not trusted. */
   readonly removed: boolean;
-  /** Directory above it that still makes it trusted. */
+  /** Parent directory whose trust still includes this directory. */
   readonly stillBy?: string | undefined;
 }
 

@@ -167,7 +167,7 @@ interface Delegation {
   taskTool(): ToolDeclaration | undefined;
 }
 
-/** Creates the session's tools, and the dispatcher of the agents that its delegation tools start. */
+/** Creates the session's tools, and the dispatcher for the agents that its delegation tools start. */
 function createDelegation(
   options: SessionOptions,
   { context, main, chosen, transcript, thread }: OpenedSession,
@@ -184,7 +184,7 @@ function createDelegation(
     mayFork: forks,
     settleLost: (agentId) => settleLostWorktree({ agentId, transcript, environment }),
     offered: () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),
-    // Tools start agents, and agents are prepared with these tools.
+    // The tools start agents, and agents are prepared with these tools.
     prepare: (request) => prepare(request),
   });
   const offer = () => offerDelegation({ context, agents, rules, mayFork: forks, interactive });
@@ -229,7 +229,7 @@ function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Valu
   };
 }
 
-/** Reports runs that an earlier process did not end to hooks, if any agent has hooks. */
+/** Reports runs that an earlier process did not end to the hooks, if any agent has hooks. */
 async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.reportLostRuns(async (agentType) => {

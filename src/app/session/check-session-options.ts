@@ -19,7 +19,7 @@ import {
 } from "../check-options.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** Throws a `UserError` for options that a program got wrong. */
+/** Throws a `UserError` if an option is invalid. */
 export function checkSessionOptions(options: SessionOptions): void {
   checkOptions("openSession", options, types);
   if (options.home === false && options.resume !== undefined) {

@@ -11,7 +11,7 @@ import type { LoadedMainAgent } from "../agents/load-agents.ts";
 
 export interface ContextUpdatesOptions {
   readonly main: Pick<LoadedMainAgent, "agents" | "definition">;
-  /** Names of the tools of the main agent. */
+  /** Names of the main agent's tools. */
   readonly pool: readonly string[];
   readonly rules: readonly Rule[];
   /** Returns a value that changes when the conversation is compacted. */
@@ -20,13 +20,13 @@ export interface ContextUpdatesOptions {
 
 /** Changes of files since the last prompt. */
 export interface ContextUpdate {
-  /** Text for the main agent; undefined if it has nothing to know. */
+  /** Text for the main agent; undefined if nothing has changed for it. */
   readonly text: string | undefined;
   /** Messages for the user. */
   readonly notices: readonly string[];
 }
 
-/** Files that the agent knows. */
+/** Definitions, skills and instructions that the agent knows. */
 interface Known {
   readonly definitions: readonly AgentDefinition[];
   readonly agents: readonly AgentDefinition[];
@@ -34,8 +34,9 @@ interface Known {
 }
 
 /**
- * Returns a function that reads the files again and describes changes since the last call. The list of skills in the head
- * of requests stays as it is, for the cache; that of agents is rewritten, because providers may enforce its enum.
+ * Returns a function that reads the files again and describes the changes since the last call. The list of skills in
+ * the head of requests is never changed, so that the head stays cached; the list of agents is rewritten, because
+ * providers may enforce its enum.
  */
 export function createContextUpdates(options: ContextUpdatesOptions): () => Promise<ContextUpdate> {
   const { main, pool, rules, contextFloor } = options;
@@ -54,7 +55,7 @@ export function createContextUpdates(options: ContextUpdatesOptions): () => Prom
     await agents.reload?.();
     const isCompacted = floor !== contextFloor();
     floor = contextFloor();
-    // Earlier updates may be gone from a compacted conversation.
+    // A compacted conversation may no longer contain earlier updates.
     const last = known;
     const before = isCompacted ? first : last;
     known = knownNow();
@@ -68,7 +69,7 @@ export function createContextUpdates(options: ContextUpdatesOptions): () => Prom
   };
 }
 
-/** Reports agents whose file no longer defines them, and what happens instead. */
+/** Reports agents whose file no longer defines them, and what is used instead. */
 function goneNotices(
   before: readonly AgentDefinition[],
   now: readonly AgentDefinition[],

@@ -7,12 +7,15 @@ import { sandboxSettings } from "./session-tools.ts";
 
 export interface EnvironmentFactsOptions {
   readonly context: SessionContext;
-  /** The user trusts the workspace, so git may read its configuration. */
+  /** True if the user trusts the workspace, so that git may read its configuration. */
   readonly trusted: boolean;
   readonly sandbox: Sandbox;
 }
 
-/** Creates the facts about the environment of a session's agents. Reads the state of the workspace's repository at once. */
+/**
+ * Creates the facts about the environment of a session's agents. Starts reading the state of the workspace's repository
+ * at once.
+ */
 export function createEnvironmentFacts(options: EnvironmentFactsOptions): EnvironmentFacts {
   const { context, trusted, sandbox } = options;
   const { allowedDomains = [] } = sandboxSettings(context.settings).network ?? {};

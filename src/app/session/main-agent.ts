@@ -36,7 +36,7 @@ export interface MainAgentParts {
   readonly rules: readonly Rule[];
   /** MCP servers of the main agent. */
   readonly connection: McpConnection;
-  /** Head of a conversation that is resumed. */
+  /** Head of the conversation that is resumed. */
   readonly previousHead: Head | undefined;
 }
 
@@ -92,7 +92,10 @@ function resolveMain(options: SessionOptions, { context, main, chosen, tools, ru
 
 const delegationTools: ReadonlySet<string> = new Set(["Task", "TaskOutput", "TaskStop", "SendMessage"]);
 
-/** Leaves an agent only the tools for delegation. Its subagents are limited by the policy that it would have had. */
+/**
+ * Restricts an agent to the tools for delegation. Its subagents are limited by the policy that the agent would have
+ * had.
+ */
 function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
   const { head, policy } = agent;
   const pool = policy.pool.filter((tool) => delegationTools.has(tool));
@@ -120,7 +123,7 @@ function modelChangeNotices(before: Head | undefined, now: Head): readonly strin
   return [`This session used the model ${old} so far and now uses ${other}. To keep the old one, pass --model ${old}.`];
 }
 
-/** Reports agents that a resumed session could start before and that do not exist any more. */
+/** Reports agents that a resumed session could start before and that no longer exist. */
 function goneAgents(before: Head | undefined, definitions: readonly AgentDefinition[]): readonly string[] {
   const known = new Set([FORK_TYPE, ...definitions.map(({ name }) => name)]);
   const gone = ((before && declaredTypes(before)) ?? []).filter((name) => !known.has(name));
@@ -132,7 +135,7 @@ function goneAgents(before: Head | undefined, definitions: readonly AgentDefinit
 
 interface AcceptanceOptions {
   readonly definition: AgentDefinition | undefined;
-  /** Commands of the options. The caller has allowed them. */
+  /** Commands from the options. They need no approval, because the caller supplied them. */
   readonly given: readonly string[] | undefined;
   /** Policy of the main agent. */
   readonly policy: Policy;
@@ -152,7 +155,9 @@ interface Verification {
   readonly notices: readonly string[];
 }
 
-/** Decides how the work of the main agent is verified, by the setting `verify` and the agents that it can start. */
+/**
+ * Decides how the work of the main agent is verified, based on the setting `verify` and the agents that it can start.
+ */
 export function chooseVerification(
   { verify = "off" }: Settings,
   { policy, offered }: { readonly policy: Policy; readonly offered: readonly string[] },
@@ -171,11 +176,14 @@ export interface SessionBudgetOptions {
   readonly context: SessionContext;
   /** Definition of the main agent. */
   readonly definition: AgentDefinition | undefined;
-  /** Set for a resumed session. Called only if there are limits, because it reads all transcripts. */
+  /** Returns what a resumed session has spent. Called only if there are limits, because it reads all transcripts. */
   readonly spentBefore?: (() => Promise<BudgetSpent>) | undefined;
 }
 
-/** Creates the budget of a session for its whole life, with the lower limits of settings and main agent. */
+/**
+ * Creates the budget for the whole life of a session, with the lower of the limits of the settings and of the main
+ * agent.
+ */
 export async function createSessionBudget(options: SessionBudgetOptions): Promise<Budget> {
   const { context, definition, spentBefore } = options;
   const { settings, clock } = context;

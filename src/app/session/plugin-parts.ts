@@ -39,7 +39,10 @@ function enabledPlugins(home: string): readonly Plugin[] {
   );
 }
 
-/** A shell finds the root in its environment; a program that runs without one needs it in its arguments. */
+/**
+ * Replaces the variable in the arguments of a program. A shell finds the root in its environment, but a program that
+ * runs without a shell does not.
+ */
 function withRoot({ args, ...hook }: HookEntry, root: string): HookEntry {
   if (args === undefined) return hook;
   return { ...hook, command: replaceVariable(hook.command, root), args: args.map((arg) => replaceVariable(arg, root)) };
@@ -52,7 +55,7 @@ function replaceRoot(value: JsonValue, root: string): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaceRoot(each ?? null, root)]));
 }
 
-/** Replaces `${RETINUE_PLUGIN_ROOT}`, and its name in Claude Code, by the directory of the plugin. */
+/** Replaces `${RETINUE_PLUGIN_ROOT}`, and Claude Code's name for it, with the directory of the plugin. */
 function replaceVariable(text: string, root: string): string {
   return text.replaceAll(/\$\{(?:CLAUDE|RETINUE)_PLUGIN_ROOT\}/g, () => root);
 }

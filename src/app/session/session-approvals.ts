@@ -9,7 +9,7 @@ import { loadProjectSettings } from "../settings/project-settings.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** Creates the approval queue of a session. A resumed session has the requests and answers of earlier processes. */
+/** Creates the approval queue of a session. A resumed session keeps the requests and answers of earlier processes. */
 export async function openApprovals(
   { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
   context: SessionContext,
@@ -49,7 +49,10 @@ async function keepRule(rule: string, { home, cwd, environment }: TrustOptions):
   }
 }
 
-/** The user has seen the rule, so if the rest of the file was approved, the file with the rule is approved too. */
+/**
+ * Adds a rule to a settings file. The user has seen the rule, so if the rest of the file was approved, the changed file
+ * is approved, too.
+ */
 async function addRule(rule: string, file: string, options: TrustOptions): Promise<string> {
   const { home, cwd } = options;
   const store = createTrustStore({ stateHome: home });
@@ -73,7 +76,7 @@ function currentApproval(options: TrustOptions) {
   return approvals.find(({ kind, name }) => kind === "permissions" && name === LOCAL_SETTINGS);
 }
 
-/** Throws if the file has comments, because writing it would remove them. */
+/** Reads a settings file. Throws if it has comments, because writing the file would remove them. */
 function readPlainJson(file: string): Record<string, unknown> {
   let text: string;
   try {

@@ -8,17 +8,17 @@ import type { SessionOptions } from "./session-options.ts";
 export interface SessionContext {
   /** Real path of the workspace. */
   readonly cwd: string;
-  /** State directory. A session that keeps nothing on disk still reads the user's files there. */
+  /** State directory. A session that stores nothing on disk still reads the user's files there. */
   readonly home: string;
   readonly settings: Settings;
   /** Environment variables of the process, overridden by those of the settings. */
   readonly environment: Environment;
   readonly clock: Clock;
-  /** Aborted to end waiting for space on a full disk, because the session closes or is no longer wanted. */
+  /** Aborted to stop waiting for space on a full disk, because the session closes or is no longer wanted. */
   readonly stopWaiting: AbortController;
 }
 
-/** Throws a `UserError` if the workspace does not exist. */
+/** Creates the context of a session. Throws a `UserError` if the workspace does not exist. */
 export function createSessionContext(options: SessionOptions): SessionContext {
   const { settings = {}, clock = systemClock } = options;
   const given = options.environment ?? process.env;

@@ -21,7 +21,7 @@ export interface SessionHooks {
   readonly main?: Hooks | undefined;
   /** Hooks of all subagents; undefined if there are none. */
   readonly shared?: Hooks | undefined;
-  /** Returns the hooks of a subagent whose definition has some; undefined: those of all subagents apply. */
+  /** Returns the hooks of a subagent whose definition has some; undefined if the hooks of all subagents apply. */
   forAgent(definition: AgentDefinition): Hooks | undefined;
   readonly notices: readonly string[];
   /** Waits for processes that hooks started. */
@@ -49,7 +49,7 @@ export function createSessionHooks(
     sessionId: transcript.sessionId,
     transcriptPath: (agentId) => transcriptPath(transcript.path, agentId),
   });
-  // Without such a hook, all requests are denied.
+  // Without a PermissionRequest hook, all requests are denied.
   const missesHook = options.onAsk === "hook" && !opened.has("PermissionRequest");
   return {
     main: hooks.length + own.length === 0 ? undefined : opened,
@@ -74,7 +74,7 @@ interface ConfiguredHooks {
   readonly notices: readonly string[];
 }
 
-/** Returns the hooks of settings, then those of plugins, then those of the program. */
+/** Returns the hooks of the settings, then those of plugins, then those of the program. */
 function configuredHooks(options: SessionOptions, context: SessionContext): ConfiguredHooks {
   const { settings } = context;
   const fromSettings = settingsHooks(settings, options.settingsOrigins);
@@ -121,7 +121,9 @@ function functionHooks(functions: SessionHookOptions = {}): readonly Hook[] {
   );
 }
 
-/** Hooks in a project's file count as the project's, all others as the user's. */
+/**
+ * Returns the hooks of a definition. Hooks in a project's file are treated as the project's, all others as the user's.
+ */
 function definitionHooks(
   { hooks = [], source }: Partial<AgentDefinition> = {},
   { disableAllHooks }: Settings,

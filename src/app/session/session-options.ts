@@ -21,7 +21,7 @@ export type SessionHookOptions = {
 };
 
 export interface FunctionHookOptions<Event extends HookEvent> {
-  /** Tools, agent types or other subjects of the event to match; absent: all. */
+  /** Tools, agent types or other subjects of the event to match; all if absent. */
   readonly matcher?: string;
   readonly timeoutSeconds?: number;
   readonly run: HookFunction<Event>;
@@ -30,31 +30,34 @@ export interface FunctionHookOptions<Event extends HookEvent> {
 export interface SessionOptions {
   /** The workspace; defaults to the current directory. */
   readonly cwd?: string;
-  /** State directory; defaults to `RETINUE_HOME` or `~/.retinue`. With `false`, nothing is kept on disk. */
+  /** State directory; defaults to `RETINUE_HOME` or `~/.retinue`. With `false`, nothing is stored on disk. */
   readonly home?: string | false;
   /** Environment variables; defaults to those of the process. */
   readonly environment?: Environment;
   readonly settings?: Settings;
   /** Path of the settings file, for messages about its rules. */
   readonly settingsFile?: string;
-  /** Origins of the settings from `loadProjectSettings`; absent: the program supplied all settings. */
+  /** Origins of the settings from `loadProjectSettings`; absent if the program supplied all settings. */
   readonly settingsOrigins?: readonly SettingsOrigin[];
   /** Rules with their scopes from `loadProjectSettings`. They replace the lists in the settings. */
   readonly rules?: readonly Rule[];
-  /** Settings about agents from `loadProjectSettings`; absent: read from the settings files. */
+  /** Settings about agents from `loadProjectSettings`; read from the settings files if absent. */
   readonly catalogSettings?: CatalogOptions["settings"];
-  /** Main agent of the session; defaults to that of a resumed session, or to `main`. */
+  /** Main agent of the session; defaults to that of the resumed session, or to `main`. */
   readonly agent?: string | undefined;
-  /** Gives the main agent only the tools for delegation. Its subagents have the tools that it would have had. */
+  /**
+   * Gives the main agent only the tools for delegation. Its subagents have the tools that the main agent would have
+   * had.
+   */
   readonly coordinator?: boolean;
-  /** Agents for this session, by name: made with `defineAgent`, or in the form of the settings key `agents`. */
+  /** Agents for this session, by name: created with `defineAgent`, or in the form of the settings key `agents`. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) of the workspace are used, beside those of the user.
-   * Absent: a named agent uses what the user trusts, and the main agent reads no instructions.
+   * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) of the workspace are used in addition to those of
+   * the user. If absent, a named agent uses what the user trusts, and the main agent reads no instructions.
    */
   readonly trusted?: boolean;
-  /** How the program was started, for agents that only help people at a command line; defaults to `sdk`. */
+  /** How the program was started; defaults to `sdk`. Some agents only help people at a command line. */
   readonly entryPoint?: string;
   readonly provider?: string | undefined;
   readonly model?: string | Model | undefined;
@@ -64,27 +67,28 @@ export interface SessionOptions {
   readonly disallowedTools?: readonly string[];
   readonly maxTurns?: number | undefined;
   /**
-   * Commands that check the work of a run. It passes if all of them exit with 0. They run after that of the agent's
-   * definition, and need no approval unless a rule denies them.
+   * Commands that check the work of a run. The check passes if all of them exit with 0. They run after the command of
+   * the agent's definition, and need no approval unless a rule denies them.
    */
   readonly acceptance?: readonly string[];
   /**
-   * A person is present. Forks work in the background, a subagent that takes too long moves there instead of being
-   * stopped, and a run ends without waiting for background agents. Their ends are reported with the next prompt.
+   * True if a person is present. Then forks work in the background, a subagent that takes too long moves there instead
+   * of being stopped, and a run ends without waiting for background agents, whose results are reported with the next
+   * prompt.
    */
   readonly interactive?: boolean;
   /** Full id of a session to resume. */
   readonly resume?: SessionId | undefined;
   /** Hook functions, in addition to the commands in settings and definitions. */
   readonly hooks?: SessionHookOptions;
-  /** Answers requests for approval. Other processes can answer too, with `retinue approvals`. */
+  /** Answers requests for approval. Other processes can answer them too, with `retinue approvals`. */
   readonly approvals?: Approvals;
   /**
-   * How requests for approval are handled without `approvals`. `deny` (default) denies them. `wait` waits for
-   * `retinue approvals`. `hook` lets PermissionRequest hooks decide and denies what they leave open.
+   * How requests for approval are handled without `approvals`. `deny` (default) denies them. `wait` waits for `retinue
+   * approvals`. `hook` lets PermissionRequest hooks decide and denies requests that they leave undecided.
    */
   readonly onAsk?: OnAsk | undefined;
-  /** Events of subagents that a run reports; defaults to `all`. With hundreds of agents, fewer events save time. */
+  /** Which events of subagents a run reports; defaults to `all`. With hundreds of agents, fewer events save time. */
   readonly agentUpdates?: AgentUpdates;
   readonly clock?: Clock;
   /** Aborts opening the session. MCP servers that are starting are stopped. */

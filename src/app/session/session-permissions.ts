@@ -16,7 +16,7 @@ import type {
 import { askUserQuestionSpec, planSpecs, type RunRequest } from "../../runs/index.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** Throws if the requested or default mode is disabled by the settings. */
+/** Throws if the settings disable the requested mode or the default mode. */
 export function checkMode({ permissions = {} }: Settings, requested: PermissionMode | undefined): void {
   const mode = requested ?? permissions.defaultMode;
   if (mode !== "bypassPermissions" || permissions.disableBypassPermissionsMode !== "disable") return;
@@ -27,7 +27,7 @@ export function checkMode({ permissions = {} }: Settings, requested: PermissionM
   });
 }
 
-/** Collects the rules of settings and options, and reports invalid ones. */
+/** Collects the rules of the settings and the options, and reports invalid ones. */
 export function collectRules(
   { rules: fromFiles, settingsFile: file, allowedTools, disallowedTools }: SessionOptions,
   { permissions = {} }: Settings,
@@ -55,8 +55,8 @@ function rulesOf(texts: readonly string[] = [], { effect, scope, file }: RuleOri
 }
 
 /**
- * Returns the tools that need a person: those for plan mode if someone can approve a plan, and the one that asks questions
- * if someone can answer. A resumed conversation keeps the latter, because its question may have been answered meanwhile.
+ * Returns the tools that need a person: those for plan mode if someone can approve a plan, and the one for questions if
+ * someone can answer. A resumed conversation keeps the latter, because its question may have been answered meanwhile.
  */
 export function attendedTools(
   { interactive, approvals, onAsk, permissionMode }: SessionOptions,
@@ -72,7 +72,7 @@ export function attendedTools(
   return [...(canApprove ? planSpecs : []), ...(canAnswer || couldAsk ? [askUserQuestionSpec] : [])];
 }
 
-/** Returns the mode that follows plan mode in a session that began in it. */
+/** Returns the mode that follows plan mode in a session that began in plan mode. */
 export function modeAfterPlan({ permissions = {} }: Settings): PermissionMode {
   const { defaultMode = "default" } = permissions;
   return defaultMode === "plan" ? "default" : defaultMode;
@@ -81,13 +81,16 @@ export function modeAfterPlan({ permissions = {} }: Settings): PermissionMode {
 interface OpeningModes {
   /** Mode that was requested when the session was opened. */
   readonly requested: PermissionMode | undefined;
-  /** Mode of the main agent by its definition, settings and options. */
+  /** Mode of the main agent according to its definition, the settings and the options. */
   readonly mode: PermissionMode;
   /** Last change of plan mode in the transcript. */
   readonly before: "entered" | "left" | undefined;
 }
 
-/** Says whether the first run of an opened session enters or leaves plan mode. A resumed session keeps it unless a mode is requested. */
+/**
+ * Returns whether the first run of an opened session enters or leaves plan mode. A resumed session stays in plan mode
+ * unless a mode is requested.
+ */
 export function planChange({ requested, mode, before }: OpeningModes): Pick<RunRequest, "plan"> {
   if (requested === undefined) return before === undefined && mode === "plan" ? { plan: "enter" } : {};
   if (requested === "plan") return before === "entered" ? {} : { plan: "enter" };
@@ -100,8 +103,8 @@ export interface CautiousPolicy {
 }
 
 /**
- * Requires approval for git in an untrusted directory whose git configuration names programs: git may run them even when it
- * only reads files.
+ * Requires approval for git in an untrusted directory whose git configuration names programs: git may run them even for
+ * read-only commands.
  */
 export function askAboutGit(policy: Policy, untrusted: string | undefined): CautiousPolicy {
   const isAsked = untrusted !== undefined && policy.mode !== "bypassPermissions";
@@ -112,7 +115,7 @@ export function askAboutGit(policy: Policy, untrusted: string | undefined): Caut
   return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
 }
 
-/** Returns the configuration files of the repository itself that git reads in this directory. */
+/** Returns the repository's own configuration files that git reads in this directory. */
 function gitConfigurations(cwd: string): readonly string[] {
   const found = gitDirectory(cwd);
   if (found === undefined) return [];
@@ -132,13 +135,16 @@ function gitDirectory(directory: string): string | undefined {
   return above === directory ? undefined : gitDirectory(above);
 }
 
-/** Searches the text for keywords however git would parse it, because a false alarm is better than a miss. */
+/**
+ * Returns true if a configuration file may name programs. Searches the whole text for keywords regardless of syntax,
+ * because a false alarm is better than a miss.
+ */
 function namesPrograms(file: string): boolean {
   const text = readText(file)?.replace(lfsFilter, "") ?? "";
   return dangerousKeywords.some((keywords) => keywords.every((keyword) => keyword.test(text)));
 }
 
-/** Filter lines that git-lfs itself writes. */
+/** Matches filter lines that git-lfs itself writes. */
 const lfsFilter =
   /^\s*(?:clean|smudge|process)\s*=\s*git-lfs (?:clean -- %f|smudge(?: --skip)? -- %f|filter-process(?: --skip)?)\s*$/gm;
 

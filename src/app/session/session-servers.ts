@@ -16,11 +16,13 @@ export interface SessionServers {
   close(): Promise<void>;
 }
 
-/** The agent that connects to servers. */
+/** An agent that connects to servers. */
 export interface ServerClient {
   readonly owner: AgentId;
   readonly signal: AbortSignal;
-  /** Directory in which the servers start. Servers outside of the workspace are not shared with other agents. */
+  /**
+   * Directory in which the servers start. Servers that start outside the workspace are not shared with other agents.
+   */
   readonly root: string;
 }
 
@@ -62,7 +64,7 @@ export function createSessionServers(
   };
 }
 
-/** Returns the servers of plugins and settings by name. */
+/** Returns the servers of plugins and settings, by name. */
 function enabledServers(options: SessionOptions, context: SessionContext): Readonly<Record<string, JsonObject>> {
   const home = pluginHome(options, context);
   const fromPlugins = home === undefined ? {} : readPluginServers(home);

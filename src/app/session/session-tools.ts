@@ -18,12 +18,12 @@ export interface SessionToolsOptions {
   readonly chosen: ChosenModel;
   /** Skills that the model can load; absent if there are none. */
   readonly skills?: Skills | undefined;
-  /** Tools for delegating work, for planning and for asking the user. */
+  /** Tools for delegation, for planning and for asking the user. */
   readonly delegation: readonly ToolSpec[];
   readonly dispatcher: Dispatcher;
-  /** Tools of MCP servers. They are declared after all others. */
+  /** Tools of MCP servers, which are declared after all others. */
   readonly serverTools: readonly Tool[];
-  /** Closed together with the tools. */
+  /** Sandbox for commands. It is closed together with the tools. */
   readonly sandbox: Sandbox;
 }
 
@@ -31,15 +31,15 @@ export interface SessionTools {
   readonly executor: ToolExecutor;
   /** Creates an executor of the same tools for another directory. */
   executorAt(root: string): ToolExecutor;
-  /** Built-in tools that this session does not have, with the reason. */
+  /** Built-in tools that this session does not have, with the reasons. */
   readonly absent: readonly { readonly name: string; readonly reason: string }[];
-  /** Messages for the user about tools that the settings configure and that are not available. */
+  /** Messages for the user about tools that the settings configure but that are not available. */
   readonly notices: readonly string[];
   /** Directory for the complete text of long outputs and other files of the session. */
   readonly outputDirectory: string;
 }
 
-/** Creates the tools of a session. All its directories share its sandbox. */
+/** Creates the tools of a session. The tools for all its directories share one sandbox. */
 export function createSessionTools(options: SessionToolsOptions): SessionTools {
   const { context, transcript, chosen, skills, sandbox } = options;
   const { settings, environment } = context;
@@ -87,7 +87,7 @@ function filesDirectory({ path, sessionId }: Transcript): string {
   return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
 }
 
-/** Returns when a session began, in milliseconds since 1970, or undefined if it has no transcript file yet. */
+/** Returns when a session began, in milliseconds since 1970; undefined if it has no transcript file yet. */
 function startTime(transcriptPath: string | undefined): number | undefined {
   const born = transcriptPath && statSync(transcriptPath, { throwIfNoEntry: false })?.birthtimeMs;
   return born || undefined;
@@ -108,7 +108,7 @@ export function createSessionSandbox(
     scratch: join(outputDirectory, "scratch"),
     userHome,
     writable: (filesystem.allowWrite ?? []).map((path) => path.replace(/^~(?=\/)/, userHome)),
-    // Other sessions, and settings that may contain keys.
+    // Hides other sessions, and settings that may contain keys.
     hidden: projects === undefined ? [] : [projects, join(dirname(projects), "settings.json")],
     // The state directory may be in the workspace, and commands must not write to it.
     shown: [stateDirectory(context.environment), outputDirectory],

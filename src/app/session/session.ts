@@ -36,31 +36,31 @@ export interface Session {
   readonly model: ModelDescription;
   /** Type of the main agent: `main`, or the name of a definition. */
   readonly agentType: string;
-  /** Prompt that the agent gets first in a new session, before that of the user. */
+  /** Prompt that the agent gets first in a new session, before the user's prompt. */
   readonly initialPrompt: string | undefined;
   readonly tools: readonly string[];
-  /** Names of the agents that it can start. */
+  /** Names of the agents that the main agent can start. */
   readonly agents: readonly string[];
   readonly mcpServers: readonly ConnectedMcpServer[];
   /** Tools that the agent's definition asked for and tools that it got. */
   readonly toolReport: ToolReport;
-  /** Built-in tools that this session does not have, with the reason. */
+  /** Built-in tools that this session does not have, with the reasons. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
   /** Current mode. It changes when the agent enters or leaves plan mode. */
   readonly permissionMode: PermissionMode;
-  /** Messages for the user, such as an offline model, an invalid rule or a repaired transcript. */
+  /** Messages for the user, for example about the offline model, an invalid rule or a repaired transcript. */
   readonly notices: readonly string[];
-  /** Undefined if the session keeps nothing on disk. */
+  /** Path of the transcript; undefined if the session stores nothing on disk. */
   readonly transcriptPath: string | undefined;
-  /** Starts a run, one at a time. With an empty prompt it continues the conversation. */
+  /** Starts a run; only one at a time is possible. An empty prompt continues the conversation. */
   prompt(prompt: string | readonly UserBlock[]): Run;
   /** Moves the foreground subagents of the main agent to the background. Returns their ids. */
   moveToBackground(): Promise<readonly AgentId[]>;
   /** Stops the current run and its foreground subagents. Background agents continue. */
   interrupt(): Promise<StopReceipt>;
   /**
-   * Stops an agent by its name, its id, or the start or end of its id. Its background agents continue. Returns undefined if
-   * there is no such agent; throws a `UserError` if several match.
+   * Stops an agent by its name, its id, or the start or end of its id. The background agents that it started continue.
+   * Returns undefined if there is no such agent; throws a `UserError` if several match.
    */
   stopAgent(reference: string): Promise<StopReceipt | undefined>;
   /** Stops the current run and all agents. The session stays open. */
@@ -81,13 +81,13 @@ export interface SessionParts {
   readonly mayBackground: boolean;
   /** Mode that was requested when the session was opened. */
   readonly requestedMode?: PermissionMode | undefined;
-  /** Describes changes of agents, skills and instructions since the last prompt for the agent. */
+  /** Describes changes of agents, skills and instructions since the last prompt, for the agent and the user. */
   readonly contextUpdates: () => Promise<ContextUpdate>;
   /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
   readonly taskTool: () => ToolDeclaration | undefined;
   readonly callback?: AgentCallback | undefined;
   readonly stopWaiting: AbortController;
-  /** Releases everything that the session uses beside its executor and its transcript. */
+  /** Releases everything that the session uses besides its executor and its transcript. */
   readonly release: () => Promise<void>;
 }
 
@@ -202,7 +202,7 @@ function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
   return prompt.trim() === "" ? [] : [{ type: "text", text: prompt }];
 }
 
-/** Returns the agent with another declaration of Task, or the agent itself if the declaration is the same. */
+/** Returns the agent with another declaration of Task, or the same agent if the declaration is unchanged. */
 function withTaskTool(agent: ResolvedAgent, task: ToolDeclaration | undefined): ResolvedAgent {
   const { head, policy } = agent;
   const before = head.tools.find(({ name }) => name === "Task");

@@ -8,13 +8,13 @@ export interface CallbackOptions {
   readonly agentType: string;
   readonly clock: Clock;
   record(events: readonly DurableEvent[]): Promise<readonly Line[]>;
-  /** Limit for the callback; defaults to one minute. */
+  /** Time limit for the callback; defaults to one minute. */
   readonly limitMs?: number;
 }
 
 /**
- * Calls a function after a run. The result of the returned run waits for it. If it fails, the run's events end with a notice,
- * and the result does not change.
+ * Calls a function after a run. The result of the returned run waits for the function. If the function fails, the run's
+ * events end with a notice, and the result does not change.
  */
 export function withCallback(run: Run, callback: AgentCallback, options: CallbackOptions): Run {
   const after = run.result.then(async (result) => ({ result, lines: await recordCallback(callback, result, options) }));
@@ -29,7 +29,7 @@ export function withCallback(run: Run, callback: AgentCallback, options: Callbac
   };
 }
 
-/** Returns a notice if the callback fails. Never rejects. */
+/** Runs a callback. Returns a notice if it fails. Never rejects. */
 export async function runCallback(
   callback: AgentCallback,
   result: RunResult,
@@ -49,7 +49,7 @@ async function recordCallback(
   const notices = await runCallback(callback, result, options);
   if (notices.length === 0) return [];
   const unrecorded = { v: 1, id: "unrecorded", parentId: null, at: options.clock.now() } as const;
-  // If the session is closed or its disk is full, the notice is shown but not recorded.
+  // If the session is closed or the disk is full, the notice is shown but not recorded.
   return options.record(notices).catch(() => notices.map((notice) => ({ ...unrecorded, ...notice })));
 }
 

@@ -18,9 +18,9 @@ export interface ChosenModel {
   readonly model: Model;
   readonly requested: string | null;
   readonly reason: string;
-  /** Undefined for models that do not use HTTP. */
+  /** Provider of the model; undefined for models that do not use HTTP. */
   readonly provider?: ResolvedProvider | undefined;
-  /** Web search of the provider, if it has one. */
+  /** The provider's web search, if it has one. */
   readonly search?: ProviderSearch | undefined;
   /** Message for the user. */
   readonly notice?: string | undefined;
@@ -31,18 +31,18 @@ export interface ModelOptions {
   readonly environment: Environment;
   readonly flags: { readonly provider?: string | undefined; readonly model?: string | undefined };
   readonly clock: Clock;
-  /** Agent that will use the model. */
+  /** Agent that uses the model. */
   readonly agent?: AgentDefinition | undefined;
 }
 
 /**
- * Chooses a model by flags, then by the agent's definition, then by settings, then by environment variables. Without any of
- * these it is the offline model. Throws a `UserError` for an invalid choice.
+ * Chooses a model by flags, then the agent's definition, then settings, then environment variables. Without any of
+ * these, chooses the offline model. Throws a `UserError` for an invalid choice.
  */
 export function chooseModel(options: ModelOptions): ChosenModel {
   const { agent, settings, flags } = options;
   const wanted = agent?.model;
-  // `inherit` is the parent's model, and a main agent has no parent.
+  // `inherit` means the parent's model, and a main agent has no parent.
   if (agent === undefined || wanted === undefined || wanted === "inherit" || flags.model) return createChosen(options);
   const requested = { ...options, settings: { ...settings, model: wanted } };
   const choice = resolveProvider(requested);
@@ -69,7 +69,7 @@ function createChosen({ settings, environment, flags, clock }: ModelOptions): Ch
 
 const limiters = new Map<string, Limiter>();
 
-/** One limiter per provider for the whole process. */
+/** Returns the limiter of a provider. The whole process shares one limiter per provider. */
 function limiterOf({ name, baseUrl }: ResolvedProvider, clock: Clock): Limiter {
   const key = `${name} ${baseUrl}`;
   const known = limiters.get(key);

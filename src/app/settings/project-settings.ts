@@ -27,13 +27,13 @@ export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file"
 }
 
 export interface ProjectSettings extends LoadedSettings {
-  /** Whether files of the project are used. */
+  /** True if the files of the project are used. */
   readonly trusted: boolean;
 }
 
 /**
- * Loads all settings files for a workspace, including the trusted ones of its project. The notices name files that are
- * ignored. Throws a `UserError` for invalid files.
+ * Loads all settings files for a workspace, including those of its project that are trusted. The notices name files
+ * that are ignored. Throws a `UserError` for invalid files.
  */
 export function loadProjectSettings(options: ProjectSettingsOptions): ProjectSettings {
   checkOptions("loadProjectSettings", options, optionTypes);
@@ -79,7 +79,7 @@ function combineSettings(
     levels,
     approvedHash: (path) => (trust && path === cwd ? undefined : approvedHash(path)),
   });
-  // In the home directory these files are the user's own.
+  // In the home directory, these files are the user's own.
   const untrusted = [...loaded.untrusted, ...(cwd === userHome ? [] : unreadFiles(levels, cwd)), ...project.untrusted];
   const notices = [
     ...(store.problem === undefined ? [] : [store.problem]),
@@ -100,7 +100,7 @@ function combineSettings(
   };
 }
 
-/** A server of the settings overrides one of `.mcp.json` with the same name. */
+/** Adds the servers from `.mcp.json`. A server in the settings overrides one with the same name. */
 function withServers(settings: Settings, servers: NonNullable<Settings["mcpServers"]>): Settings {
   if (Object.keys(servers).length === 0) return settings;
   return Object.freeze({ ...settings, mcpServers: Object.freeze({ ...servers, ...settings.mcpServers }) });
@@ -122,7 +122,7 @@ interface ProjectServers {
   readonly servers: Readonly<Record<string, JsonObject>>;
   readonly origins: readonly SettingsOrigin[];
   readonly notices: readonly string[];
-  /** Approvals that trusting the workspace now would record. */
+  /** Approvals that would be recorded if the workspace were trusted now. */
   readonly approvals: readonly Approval[];
   /** Files that are ignored because their directory is not trusted, relative to the workspace. */
   readonly untrusted: readonly string[];
@@ -132,11 +132,13 @@ interface ProjectServersOptions {
   /** Real path of the workspace. */
   readonly cwd: string;
   readonly levels: TrustedLevels;
-  /** Returns the approved hashes of a directory; undefined: its current content is approved. */
+  /**
+   * Returns a function that looks up the approved hashes of a directory; undefined if its current content is approved.
+   */
   readonly approvedHash: (path: string) => ((kind: string, name: string) => string | undefined) | undefined;
 }
 
-/** Reads the approved `.mcp.json` files of a project. The nearest file wins. */
+/** Reads the approved `.mcp.json` files of a project. The nearest file takes precedence. */
 function readProjectServers({ cwd, levels, approvedHash }: ProjectServersOptions): ProjectServers {
   const servers: Record<string, JsonObject> = {};
   const origins: SettingsOrigin[] = [];
@@ -176,13 +178,13 @@ const SERVERS_KEY = "mcpServers";
 
 type ReadServers = { readonly servers: Readonly<Record<string, JsonObject>> } | { readonly problem: string };
 
-/** A larger file is a mistake or an attack. */
+/** Maximum size of a file; a larger one is a mistake or an attack. */
 const MAX_BYTES = 1_000_000;
 
 function readServers(file: string): ReadServers {
   try {
     const stat = statSync(file);
-    // Reading a pipe would block.
+    // Only regular files are read, because reading a pipe would block.
     if (!stat.isFile() || stat.size > MAX_BYTES)
       return { problem: `${file} is not a regular file of at most 1 MB. Replace it.` };
     return parseServers(readFileSync(file, "utf8"), file);

@@ -21,7 +21,10 @@ export interface LevelsRequest {
   readonly trust: boolean;
 }
 
-/** Returns which directories of a project are trusted. Trust applies to everything below, so they are the nearest ones. */
+/**
+ * Returns which directories of a project are trusted. Trust includes everything below a directory, so the trusted ones
+ * are those nearest to the workspace.
+ */
 export function trustedLevels({ cwd, userHome, store, trust }: LevelsRequest): TrustedLevels {
   const { nearestFirst } = projectLevels({ cwd, home: userHome });
   const above = nearestFirst.filter((path) => path !== cwd);
@@ -33,7 +36,10 @@ export function trustedLevels({ cwd, userHome, store, trust }: LevelsRequest): T
   return { nearestFirst: levels, root: levels.at(-1)!.path, trustedRoot };
 }
 
-/** Returns agents, skills and instructions of untrusted directories, which are not read, relative to the workspace. */
+/**
+ * Returns the agents, skills and instructions of untrusted directories, which are not read. Paths are relative to the
+ * workspace.
+ */
 export function unreadFiles({ nearestFirst }: TrustedLevels, cwd: string): readonly string[] {
   return nearestFirst
     .filter(({ trusted }) => !trusted)

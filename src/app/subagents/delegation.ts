@@ -12,11 +12,11 @@ export interface DelegationOptions {
   readonly agents: LoadedAgents;
   readonly rules: readonly Rule[];
   readonly mayFork: boolean;
-  /** A person is present. */
+  /** True if a person is present. */
   readonly interactive: boolean;
 }
 
-/** Declares the tools for delegation; none if there is no agent to start and no fork. */
+/** Declares the tools for delegation; none if there are neither agents to start nor forks. */
 export function offerDelegation(options: DelegationOptions): readonly ToolSpec[] {
   const { context, rules, mayFork, interactive } = options;
   const { subagents = {} } = context.settings;
@@ -32,7 +32,10 @@ export function offerDelegation(options: DelegationOptions): readonly ToolSpec[]
   });
 }
 
-/** Returns the agents that Task offers. Without a person there is no status line: its agent can only be used by name. */
+/**
+ * Returns the agents that Task offers. If no person is present, there is no status line, so the agent for it can only
+ * be used by name.
+ */
 export function taskAgents({
   agents,
   rules,
@@ -45,19 +48,19 @@ function setsUpStatusLine({ source, name }: AgentDefinition): boolean {
   return source === "built-in" && name === "statusline-setup";
 }
 
-/** Whether agents may run in the background, even those whose definition asks for it. */
+/** Returns whether agents may run in the background, even those whose definition asks for it. */
 export function mayBackground({ settings, environment }: SessionContext): boolean {
   return settings.subagents?.background !== false && !isBackgroundOff(environment);
 }
 
 interface ForkOptions {
-  /** A person is present. */
+  /** True if a person is present. */
   readonly interactive: boolean;
-  /** The main agent only delegates, so it knows no more than its subagents reported. */
+  /** True if the main agent only delegates, so that it knows no more than its subagents reported. */
   readonly coordinator: boolean;
 }
 
-/** Whether agents may start forks of themselves. */
+/** Returns whether agents may start forks of themselves. */
 export function mayFork({ fork = "auto" }: Settings, { interactive, coordinator }: ForkOptions): boolean {
   if (coordinator) return false;
   return fork === "auto" ? interactive : fork === "on";

@@ -23,15 +23,15 @@ export interface SubagentParts {
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
   readonly tools: SessionTools;
-  /** The program supplied the only model there is. */
+  /** True if the program supplied the model, which is then the only one available. */
   readonly modelIsGiven: boolean;
-  /** A person is present. */
+  /** True if a person is present. */
   readonly interactive: boolean;
   /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
   taskTool(): ToolDeclaration | undefined;
 }
 
-/** Creates the ports that supply subagents with models, MCP servers, working copies, hooks and tools. */
+/** Creates the ports that provide subagents with models, MCP servers, working copies, hooks and tools. */
 export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
   const { context, agents, transcript, servers, connection, hooks, tools, modelIsGiven, interactive, taskTool } = parts;
   const { settings, environment, clock } = context;
@@ -63,7 +63,7 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
 interface CopyRequest {
   readonly agentId: AgentId;
   readonly definition: AgentDefinition;
-  /** Directory that is copied. */
+  /** Directory to copy. */
   readonly cwd: string;
 }
 

@@ -41,7 +41,10 @@ export async function settleLostWorktree({
   return existsSync(path) ? leaveWorktree({ path, branch: branchOf(agentId) }, environment) : undefined;
 }
 
-/** Removes a worktree without changes and returns undefined. Call it after everything that runs there has ended. */
+/**
+ * Removes a worktree if it has no changes, and then returns undefined. Call this after everything that runs in it has
+ * ended.
+ */
 export async function leaveWorktree(
   worktree: Pick<Worktree, "path" | "branch">,
   environment: Environment,
@@ -56,7 +59,10 @@ function branchOf(agentId: AgentId): string {
   return `retinue/${agentId}`;
 }
 
-/** Returns `worktrees/PROJECT/AGENT` beside `projects/PROJECT`, or a temporary directory for a session without files. */
+/**
+ * Returns `worktrees/PROJECT/AGENT` beside `projects/PROJECT`, or a temporary directory for a session that stores no
+ * files.
+ */
 function worktreeDirectory({ path, sessionId }: AgentWorktreeRequest["transcript"], agentId: AgentId): string {
   if (path === undefined) return join(tmpdir(), `retinue-${sessionId}`, "worktrees", agentId);
   const project = dirname(path);
