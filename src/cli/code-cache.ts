@@ -19,13 +19,13 @@ import { basename, dirname, isAbsolute, join } from "node:path";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
-/** Tells where the compiled code of this process came from. docs/decisions/0019 explains why and how it is kept. */
+/** Compiled code of the bundle that this process uses. docs/decisions/0019 explains why and how it is kept. */
 export interface CodeCache {
-  /** File with the compiled code in use; undefined if V8 compiled the source. */
+  /** File that the compiled code was read from; undefined if V8 compiled the source. */
   readonly file?: string | undefined;
   /** File that `keep` writes; undefined if another file is in use or there is a problem. */
   readonly target?: string | undefined;
-  /** Why compiled code is neither used nor written. */
+  /** Reason why compiled code is neither used nor written. */
   readonly problem?: CodeCacheProblem | undefined;
   /** Writes the functions that V8 has compiled so far for the next start. Never throws. */
   keep(): void;
@@ -41,7 +41,7 @@ export function loadCompiled(
   bundle: string,
   state: string,
 ): { readonly exports: unknown; readonly codeCache: CodeCache } {
-  // The build leaves only ASCII characters, which need no decoding, and wraps them in a function.
+  // The bundle contains only ASCII characters, which need no decoding, and is wrapped in a function.
   const source = readFileSync(bundle, "latin1");
   const { code, ...found } = findCode(bundle, { source, state });
   // Compiled code contains the file name for stack traces, which must not be a path of the machine that compiled it.
@@ -72,7 +72,7 @@ function findCode(
   const folder = join(state, "retinue-code-cache");
   const problem = whyUntrusted(state, folder);
   if (problem !== undefined) return { problem };
-  // V8 compares only the length of the source.
+  // V8 itself compares only the length of the source.
   const hash = createHash("sha256").update(source, "latin1").digest("hex").slice(0, 32);
   const target = join(folder, `${basename(bundle, ".cjs")}-${hash}-${version}-${origin}.cache`);
   const code = readCode(target, { origin, isShipped: false });
@@ -80,8 +80,8 @@ function findCode(
 }
 
 /**
- * Returns the version and the flags of the V8 that has compiled the code, in hexadecimal. They are the second and the fourth of the
- * words that it begins with. V8 compares them as well, but compiles the whole source when they differ, and then takes no
+ * Returns the version and the flags of the V8 that compiled the code, in hexadecimal. They are the second and the
+ * fourth word of the code. V8 compares them as well, but if they differ, it compiles the whole source and accepts no
  * other code for it in this process.
  */
 function originOf(code: Buffer): string {
@@ -92,11 +92,14 @@ const CHECKSUM_BYTES = 4;
 
 interface Expected {
   readonly origin: string;
-  /** It belongs to the program, which is trusted as a whole. */
+  /** True if the file belongs to the program, which is trusted as a whole. */
   readonly isShipped: boolean;
 }
 
-/** Returns undefined if there is no file, or if it can't be used. V8 does not notice damaged code and crashes. */
+/**
+ * Reads compiled code; undefined if there is no file, or if it can't be used. V8 does not notice damaged code and
+ * crashes.
+ */
 function readCode(path: string, { origin, isShipped }: Expected): Uint8Array | undefined {
   let file: number | undefined;
   try {
@@ -126,7 +129,7 @@ function writeCode(script: Script, { target, state }: { readonly target: string;
   makeFolder(folder);
   if (whyUntrusted(state, folder) !== undefined) return;
   const code = script.createCachedData();
-  // A run with many agents changes a flag of V8. The next start, without it, could not use this code.
+  // A run with many agents changes a flag of V8. The next start does not set that flag and could not use this code.
   if (!target.endsWith(`-${originOf(code)}.cache`)) return;
   const checksum = Buffer.alloc(CHECKSUM_BYTES);
   checksum.writeUInt32LE(crc32(code));
@@ -144,11 +147,11 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch {
-    // It exists, or writing a file in it fails as well.
+    // The directory exists. If not, writing a file in it fails as well.
   }
 }
 
-/** Number of files to keep: several versions of Node and Retinue may be in use in turns. */
+/** Maximum number of files: several versions of Node and Retinue may be used alternately. */
 const MAX_FILES = 4;
 
 function removeOldFiles(folder: string): void {
@@ -160,7 +163,10 @@ function removeOldFiles(folder: string): void {
   for (const { path } of files.slice(MAX_FILES)) rmSync(path, { force: true });
 }
 
-/** V8 executes compiled code as it is, so nobody else may be able to write it. */
+/**
+ * Returns why a directory is not trusted. V8 executes compiled code without checks, so only the user may be able to
+ * write it.
+ */
 function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefined {
   if (!isAbsolute(state)) {
     return { found: `the state directory ${state} is a relative path`, cure: "Set RETINUE_HOME to an absolute path." };
@@ -182,7 +188,7 @@ function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefin
   }
 }
 
-/** Returns false on systems without user ids, where modes don't tell who can write. */
+/** Returns false on systems without user ids, where file modes don't show who can write. */
 function isOwn({ uid, mode }: Stats): boolean {
   return uid === process.getuid?.() && (mode & WRITABLE_BY_OTHERS) === 0;
 }

@@ -21,7 +21,7 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
   const field = (fieldsByTool.get(tool) ?? describingFields).find((each) => text(each) !== "");
   if (field === undefined) return "";
   if (field !== "pattern") return text(field);
-  // A glob that only excludes files does not say where the search is.
+  // A glob that only excludes files does not describe what is searched.
   const where = [text("path"), text("glob")].filter((part) => part !== "" && part !== "." && !part.startsWith("!"));
   const what = text("pattern") === "^" ? "every line" : text("pattern");
   return [what, ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
@@ -29,7 +29,10 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
 
 const MAX_ANNOUNCEMENT = 100;
 
-/** Returns the line by which an answer announces its calls, or an empty text. A single call is described by its input. */
+/**
+ * Returns the line with which an answer announces its calls, or an empty text. A single call is described by its input
+ * instead.
+ */
 export function announcementOf(message: AssistantMessage): string {
   const text = textOf(message.content).trim();
   const isLine = !text.includes("\n") && text.length <= MAX_ANNOUNCEMENT;

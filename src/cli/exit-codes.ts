@@ -5,7 +5,7 @@ export const exitCodes = { succeeded: 0, failed: 1, usage: 2, incomplete: 3, unv
 interface RunEvidence {
   /** Error of the last request, if it failed. */
   readonly modelError: ModelErrorCode | undefined;
-  /** Number of subagents at any depth that a limit ended. The run's facts count only its own agents. */
+  /** Number of subagents at any depth that were ended by a limit. The run's facts count only its direct subagents. */
   readonly agentsCut: number;
 }
 

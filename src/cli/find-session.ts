@@ -22,7 +22,7 @@ interface SoughtAgent {
   readonly kind: string;
 }
 
-/** Explains why a text names no single agent of a session. */
+/** Explains why a text does not identify exactly one agent of a session. */
 export function noSuchAgent(id: string, { match, agentIds, kind }: SoughtAgent): UserError {
   const ids = match.kind === "many" ? match.ids : agentIds;
   const listed = `${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`;

@@ -4,7 +4,7 @@ import { exitCodes } from "./exit-codes.ts";
 
 export interface Output {
   readonly isTerminal: boolean;
-  /** Resolves when the text has left this process, so that a slow reader slows down the writer. Never rejects. */
+  /** Resolves when this process has written the text, so that a slow reader slows down the writer. Never rejects. */
   write(text: string): Promise<void>;
 }
 

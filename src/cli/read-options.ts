@@ -3,7 +3,7 @@ import { nearest, UserError } from "../lib/index.ts";
 import type { HelpTopic } from "./help/help.ts";
 
 export interface OptionKind {
-  /** Name of the value in messages, in capitals. Absent for an option without a value. */
+  /** Name of the value in messages, in capitals; absent for an option without a value. */
   readonly value?: string;
   readonly short?: string;
   readonly choices?: readonly string[];
@@ -13,10 +13,10 @@ export interface OptionKind {
 export type OptionKinds = Readonly<Record<string, OptionKind>>;
 
 export interface ReadOptions {
-  /** The positional arguments, in order. */
+  /** Positional arguments, in order. */
   readonly positionals: readonly string[];
   has(name: string): boolean;
-  /** The last value given. */
+  /** Returns the last value given. */
   value(name: string): string | undefined;
   values(name: string): readonly string[];
 }
@@ -24,7 +24,7 @@ export interface ReadOptions {
 export const helpOption: OptionKind = { short: "h" };
 export const directoryOption: OptionKind = { value: "DIRECTORY", short: "C" };
 
-/** Parses a command line. Throws a `UserError` with exit code 2 that names `help`, the command that shows more. */
+/** Parses a command line. Throws a `UserError` with exit code 2 that suggests `help`, the command that shows more. */
 export function readOptions(
   argv: readonly string[],
   { kinds, help }: { readonly kinds: OptionKinds; readonly help: string },
@@ -61,9 +61,9 @@ export interface HelpRequest {
 }
 
 interface VerbOptions {
-  /** The options of each verb. */
+  /** Options of each verb. */
   readonly verbs: Readonly<Record<string, OptionKinds>>;
-  /** Verbs that the caller has parsed already; they are only listed in messages. */
+  /** Verbs that the caller has already parsed; they are only listed in messages. */
   readonly others?: readonly string[];
 }
 
@@ -87,7 +87,10 @@ export function readVerb(
   return options.has("help") ? { kind: "help", topic } : { verb, options };
 }
 
-/** Splits a list of rules at commas and blanks outside of parentheses: `Read, Bash(git log, git show) Edit` has three. */
+/**
+ * Splits a list of rules at commas and spaces outside of parentheses: `Read, Bash(git log, git show) Edit` has three
+ * rules.
+ */
 export function splitRules(text: string): string[] {
   const rules: string[] = [];
   let depth = 0;

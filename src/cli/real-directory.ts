@@ -1,7 +1,9 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** Resolves links, as in the directories of sessions. A path that does not exist is only made absolute. */
+/**
+ * Resolves the symlinks in a path, as in the directories of sessions. A path that does not exist is only made absolute.
+ */
 export function realDirectory(path: string): string {
   try {
     return realpathSync.native(path);

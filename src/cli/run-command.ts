@@ -13,10 +13,10 @@ import { type HelpRequest, helpOption, readOptions, usageError } from "./read-op
 import { type Outputs, reportError } from "./report-error.ts";
 import { asPrompt, unknownCommand } from "./unknown-command.ts";
 
-/** Runs the command line and ends the process after all output is written. The entry `run` of the program. */
+/** Runs the command line and ends the process after all output is written. This is the entry `run` of the program. */
 export async function runCommand(argv: readonly string[], codeCache: CodeCache): Promise<void> {
   const fail = async (error: unknown): Promise<number> => reportError(error, await outputsFor(argv));
-  // A bug in the background must not show a person a stack, nor leave a program without a result.
+  // A bug in the background must neither show the user a stack trace nor leave a program without a result.
   process.once("uncaughtException", (error) => void fail(error).then((code) => process.exit(code)));
   let code: number;
   try {
@@ -24,7 +24,7 @@ export async function runCommand(argv: readonly string[], codeCache: CodeCache):
   } catch (error) {
     code = await fail(error);
   }
-  // An output that could not be written has set the exit code already.
+  // If output could not be written, the exit code is already set.
   process.exit(code || process.exitCode);
 }
 
@@ -41,7 +41,10 @@ async function outputsFor(argv: readonly string[]): Promise<Outputs> {
 
 type Command = (argv: readonly string[], codeCache: CodeCache) => Promise<number>;
 
-/** Each command parses its own arguments and is loaded when it is called, so that a run does not pay for the others. */
+/**
+ * Commands by name. Each one parses its own arguments and is loaded when it is called, so that a run does not load the
+ * others.
+ */
 const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   sessions: async () => (await import("./commands/sessions/sessions.ts")).sessions,
   agents: async () => (await import("./commands/agents/agents.ts")).agents,
@@ -64,7 +67,7 @@ async function dispatch(argv: readonly string[], codeCache: CodeCache): Promise<
   switch (request.kind) {
     case "print": {
       const code = await printRun(request.options);
-      // Only a whole run has used the functions that the next run needs.
+      // Only a complete run has used the functions that the next run needs.
       if (code === exitCodes.succeeded) codeCache.keep();
       return code;
     }
@@ -84,7 +87,7 @@ type RootRequest =
   | { readonly kind: "version" }
   | HelpRequest;
 
-/** Parses a command line that does not begin with a command. Throws a `UserError` with exit code 2. */
+/** Parses a command line that does not start with a command. Throws a `UserError` with exit code 2. */
 export function parseRoot(argv: readonly string[]): RootRequest {
   const [first, ...rest] = argv;
   if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };

@@ -1,11 +1,13 @@
 import { nearest, type UserError } from "../lib/index.ts";
 import { usageError } from "./read-options.ts";
 
-/** Returns an error if words without `-p` look like a command that does not exist; undefined if they look like a prompt. */
+/**
+ * Returns an error if words without `-p` look like a command that does not exist; undefined if they look like a prompt.
+ */
 export function unknownCommand(words: readonly string[], commandNames: readonly string[]): UserError | undefined {
   const [first = "", second] = words;
   if (words.length > 3 || !/^[\w-]+$/.test(first)) return undefined;
-  // Three words are a prompt rather than a command of another program.
+  // Three words are more likely a prompt than a command of another program.
   const others = words.length > 2 ? [] : Object.keys(elsewhere);
   const [meant] = nearest(first, [...commandNames, ...others, "help"]);
   if (meant === undefined) return undefined;
@@ -22,7 +24,7 @@ const noServer = () => "This version has no server; each run is a process of its
 const noLogin = () => "Set ANTHROPIC_API_KEY or OPENAI_API_KEY instead; `retinue doctor` shows which key is used.";
 const newVersion = () => "Install the new version in the way you installed this one.";
 
-/** Commands of other programs, with what to do here. The argument is the word after the command. */
+/** Commands of other programs, with the alternative in Retinue. The argument is the word after the command. */
 const elsewhere: Readonly<Record<string, (argument: string | undefined) => string>> = {
   mcp: () => "Configure MCP servers in .mcp.json or in the settings (docs/mcp.md).",
   login: noLogin,

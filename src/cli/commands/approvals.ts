@@ -80,7 +80,7 @@ function parseList(options: ReadOptions): ListCommand {
 }
 
 const answers = ["allow", "deny", "always"] as const;
-/** The answers that each option goes with. */
+/** Answers that each option can be used with. */
 const answersByOption = { message: ["deny"], input: ["allow"], pattern: ["always"], project: ["always"] } as const;
 
 function parseAnswer(options: ReadOptions): AnswerCommand {
@@ -177,7 +177,7 @@ function renderQuestion({ header, question, options, multiSelect }: UserQuestion
   ];
 }
 
-/** Shows the form of an answer: `NUMBER|TEXT NUMBERS|TEXT`. */
+/** Returns the format of the expected answers: `NUMBER|TEXT NUMBERS|TEXT`. */
 function replyTemplate(questions: readonly UserQuestion[]): string {
   return questions.map(({ multiSelect }) => (multiSelect ? "NUMBERS|TEXT" : "NUMBER|TEXT")).join(" ");
 }

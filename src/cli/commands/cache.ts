@@ -30,7 +30,7 @@ export async function cache(argv: readonly string[]): Promise<number> {
 }
 
 interface CacheQuery {
-  /** Session id or a prefix of it; by default the latest session of the directory. */
+  /** Session id or a prefix of it; defaults to the latest session of the directory. */
   readonly id: string | undefined;
   readonly json: boolean;
   readonly cwd: string | undefined;

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { usageError } from "../read-options.ts";
 
-/** Asks on the terminal; without one it throws a `UserError` that names `--yes`. */
+/** Asks a yes-or-no question on the terminal. Without a terminal, throws a `UserError` that suggests `--yes`. */
 export async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
     throw usageError("There is no terminal to confirm on", "Add --yes to skip the question.");

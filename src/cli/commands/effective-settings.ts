@@ -16,7 +16,7 @@ export const settingsOptions: OptionKinds = {
 
 export interface SettingsQuery {
   readonly json: boolean;
-  /** Show the origin of each value. */
+  /** Shows the origin of each value. */
   readonly origin: boolean;
   readonly trust: boolean;
   readonly cwd: string | undefined;
@@ -44,7 +44,7 @@ export function settingsSources({ cwd, trust, settings }: SettingsQuery): Projec
   };
 }
 
-/** Renders `path = value` lines, with the origin of each on request. */
+/** Renders `path = value` lines, with the origin of each value if requested. */
 export function renderOrigins(origins: readonly SettingsOrigin[], { origin }: { readonly origin: boolean }): string {
   return origins
     .map(({ path, value, scope, file }) => {

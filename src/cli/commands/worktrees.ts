@@ -62,7 +62,7 @@ async function prune(
   return failed.length === 0 ? exitCodes.succeeded : exitCodes.failed;
 }
 
-/** Names the branch that remains after its directory was deleted by hand: commits are never removed. */
+/** Names the branch that remains after the worktree's directory was deleted by hand: commits are never removed. */
 function keptBranch({ record, state }: ListedWorktree): string {
   return state.kind === "gone" && state.commits > 0 ? `; the branch ${record?.branch} stays` : "";
 }
@@ -84,7 +84,7 @@ function flatten({ path, record, inUse, state }: ListedWorktree): object {
   };
 }
 
-/** Renders three lines: the contents, the path, and the repository with the agent. */
+/** Renders three lines: the state, the path, and the repository with the agent. */
 function renderWorktree({ path, record, inUse, state }: ListedWorktree, now: number): string {
   const head = [
     record?.branch,

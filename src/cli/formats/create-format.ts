@@ -7,7 +7,7 @@ export interface FormatOptions {
   readonly partialMessages: boolean;
   readonly subagentText: boolean;
   readonly forTerminal: boolean;
-  /** Observes each update before the format does. */
+  /** Views that observe each update before the format does. */
   readonly agents: AgentViews;
 }
 
@@ -26,7 +26,7 @@ export function requestedFormat(argv: readonly string[]): OutputFormat {
   return named === "json" || named === "stream-json" ? named : "text";
 }
 
-/** Prints only the last text of the agent; on a terminal without control characters. */
+/** Prints only the last text of the agent, without control characters on a terminal. */
 function createTextFormat(forTerminal: boolean): Format {
   return {
     opened: () => "",

@@ -3,13 +3,13 @@ import type { RunResult, RunUpdate } from "../../protocol/index.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
 
-/** An error before there was a run, or outside of it. */
+/** An error before or outside of a run. */
 export interface Failure {
   readonly message: string;
   readonly code: string;
 }
 
-/** Turns a run into text for standard output. Exactly one of `result` and `failure` is called, last. */
+/** Renders a run as text for standard output. The last call is exactly one of `result` and `failure`. */
 export interface Format {
   opened(session: Session): string;
   update(update: RunUpdate): string;

@@ -35,7 +35,10 @@ export function createJsonFormat(agents: AgentViews): Format {
 
 interface ResultCollector {
   observe(update: RunUpdate): void;
-  /** Returns the last line of a stream, which is also the whole output of `json`: compatible fields first, then our own. */
+  /**
+   * Returns the last line of a stream, which is also the whole output of `json`: compatible fields first, then
+   * Retinue's own.
+   */
   resultObject(result: RunResult, cache: CacheReport | undefined): object;
 }
 
@@ -46,7 +49,7 @@ interface Denial {
   readonly message: string;
 }
 
-/** Collects what the result object shows beyond the run's own result. */
+/** Collects data for the result object that the run's own result does not contain. */
 export function createResultCollector(agents: AgentViews): ResultCollector {
   const inputs = new Map<string, string>();
   const denials: Denial[] = [];
@@ -110,7 +113,7 @@ export function createResultCollector(agents: AgentViews): ResultCollector {
   };
 }
 
-/** Explains why the run is no success; undefined if it is one. */
+/** Explains why the run did not succeed; undefined if it did. */
 function failureOf({ outcome, reason, message, acceptance }: RunResult): string | undefined {
   if (outcome !== "succeeded") return message ?? `The run ended: ${reason}.`;
   return acceptance?.ok === false ? acceptanceFailure(acceptance) : undefined;
@@ -152,7 +155,7 @@ function cacheObject(figures: CacheFigures | undefined): object | undefined {
 }
 
 interface Totals {
-  /** Sum of the costs that are known. */
+  /** Sum of the known costs. */
   readonly costUsd: number;
   readonly isCostKnown: boolean;
   readonly modelUsage: Readonly<Record<string, ModelUsage>>;
@@ -166,7 +169,7 @@ interface ModelUsage {
   readonly costUSD: number;
 }
 
-/** Adds up the run and its subagents. */
+/** Adds up the usage and cost of the run and its subagents. */
 function totalsOf({ model, usage, costUsd }: RunResult, agents: readonly AgentView[]): Totals {
   const modelUsage: Record<string, ModelUsage> = {};
   for (const part of [{ model, usage, costUsd }, ...agents]) {
@@ -195,7 +198,7 @@ function added(
   };
 }
 
-/** Returns an object of the same shape for a failure without a run. */
+/** Returns an object of the same form for a failure without a run. */
 export function failureObject({ message, code }: Failure, sessionId: string | null): object {
   return {
     type: "result",

@@ -9,7 +9,7 @@ import { createSteps } from "./stream-steps.ts";
 
 interface StreamOptions {
   readonly partialMessages: boolean;
-  /** Include the text of subagents, not only their tool calls. */
+  /** Includes the text of subagents, not only their tool calls. */
   readonly subagentText: boolean;
   readonly agents: AgentViews;
   readonly newId: () => string;
@@ -53,7 +53,7 @@ function initMessage({ cwd, tools, agents, mcpServers, model, permissionMode }: 
     plugins: [],
     apiKeySource: model.provider === "offline" ? "none" : "user",
     output_style: "default",
-    // A field of the compatible format, with our own version.
+    // This field belongs to the compatible format; the value is Retinue's version.
     claude_code_version: VERSION,
     capabilities: [],
     provider: model.provider,
@@ -63,12 +63,12 @@ function initMessage({ cwd, tools, agents, mcpServers, model, permissionMode }: 
 interface TaskOptions {
   readonly agents: AgentViews;
   readonly partialMessages: boolean;
-  /** Include the text of subagents, not only their tool calls. */
+  /** Includes the text of subagents, not only their tool calls. */
   readonly text: boolean;
   readonly transcriptPath: () => string | undefined;
 }
 
-/** Turns the updates of subagents into messages: their steps, and their start, progress and end. */
+/** Converts the updates of subagents to messages: their steps, and their start, progress and end. */
 function createTasks({ agents, partialMessages, text, transcriptPath }: TaskOptions) {
   const steps = new Map<string, ReturnType<typeof createSteps>>();
   const startedAt = new Map<string, number>();
@@ -139,7 +139,7 @@ function progressMessage(view: AgentView, duration: number): object {
 
 const notificationStatuses: Record<Outcome, string> = {
   succeeded: "completed",
-  // A limit ended the agent, so it is not completed.
+  // The agent was ended by a limit, so it is not completed.
   incomplete: "stopped",
   failed: "failed",
   stopped: "stopped",

@@ -3,14 +3,14 @@ import { wireContent, wireStopReason, wireToolResult, wireUsage } from "./wire-b
 
 interface StepOptions {
   readonly partialMessages: boolean;
-  /** False to include only the tool calls of its answers. */
+  /** False to include only the tool calls of answers, not their text. */
   readonly text: boolean;
   /** Call that a subagent works on; null for the main agent. */
   readonly parent: () => string | null;
   readonly agentId?: string;
 }
 
-/** Turns the updates of one agent into messages in the format of the Messages API. */
+/** Converts the updates of one agent to messages in the format of the Messages API. */
 export function createSteps({ partialMessages, text, parent, agentId }: StepOptions): (update: RunUpdate) => object[] {
   const decisions = new Map<string, RecordedDecision>();
   let model = "";
@@ -105,7 +105,10 @@ function deniedMessage(
 
 type BlockKind = "text" | "thinking" | `call ${number}`;
 
-/** Turns deltas into the events of the Messages API: a message of numbered blocks, each with a start, deltas and a stop. */
+/**
+ * Converts deltas to the events of the Messages API: a message of numbered blocks, each with a start, deltas and a
+ * stop.
+ */
 export function createStreamEvents(model: () => string): (update: RunUpdate) => unknown[] {
   let open: { readonly index: number; readonly kind: BlockKind } | undefined;
   let blocks = 0;
@@ -168,7 +171,7 @@ function messageStart(turn: number, model: string): unknown {
   };
 }
 
-/** Returns the id of a streamed message, which the complete message that follows it shares. */
+/** Returns the id that a streamed message shares with the complete message that follows it. */
 function messageId(turn: number): string {
   return `msg_${turn}`;
 }

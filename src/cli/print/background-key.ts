@@ -9,7 +9,7 @@ import type { ShownProgress } from "../progress/progress.ts";
 
 export interface BackgroundKeyOptions {
   readonly session: Pick<Session, "moveToBackground" | "tools">;
-  /** Observes each update before this does. */
+  /** Views that observe each update before this object does. */
   readonly agents: AgentViews;
   readonly progress: ShownProgress;
 }
@@ -22,9 +22,12 @@ export interface BackgroundKey {
 
 const changes: readonly string[] = ["run.started", "run.backgrounded", "run.ended"];
 
-/** Handles Ctrl+B while the main agent waits for agents: they continue in the background, and it continues too. */
+/**
+ * Handles Ctrl+B while the main agent waits for subagents: they are moved to the background, and the main agent
+ * continues.
+ */
 export function createBackgroundKey({ session, agents, progress }: BackgroundKeyOptions): BackgroundKey {
-  // If background agents are switched off, their tools are missing.
+  // If background agents are disabled, the tools for them are missing.
   const isAllowed = session.tools.includes("TaskOutput");
   const isSupported = isAllowed && progress.isLive && process.platform !== "win32" && isatty(0);
   let keys: TerminalKeys | undefined;
@@ -33,7 +36,7 @@ export function createBackgroundKey({ session, agents, progress }: BackgroundKey
     if (moved.length > 0) progress.report(`Moved to the background: ${plural(moved.length, "agent")}.`);
   };
   const send = (name: NodeJS.Signals): void => {
-    // While this process is stopped, other programs write where the lines were.
+    // While this process is stopped, other programs write to the rows of the live lines.
     if (name !== "SIGINT") progress.clear();
     process.kill(0, name);
   };
@@ -65,7 +68,7 @@ function openKeys(on: Pick<KeyOptions, "onBackground" | "onSignal">): TerminalKe
   });
 }
 
-/** The methods of a terminal's input that are used here. */
+/** Methods of a terminal's input that are used here. */
 export interface KeyInput {
   setRawMode(isRaw: boolean): unknown;
   on(event: "data", listener: (bytes: Uint8Array) => void): unknown;
@@ -79,24 +82,26 @@ interface KeyOptions {
   readonly onBackground: () => void;
   /** Sends the signal to every process that the terminal itself would send it to. */
   readonly onSignal: (name: NodeJS.Signals) => void;
-  /** Returns whether this process may use the terminal now. The system stops a background process that does. */
+  /** Returns whether this process may use the terminal now. The system stops background processes that use it. */
   readonly isForeground: () => boolean;
   /** Registers a listener for when this process continues after it was stopped. Returns a function that removes it. */
   readonly onContinued: (listener: () => void) => () => void;
 }
 
 interface TerminalKeys {
-  /** Turns reading of single keys on or off. Off by default, so that input typed ahead reaches the next program. */
+  /**
+   * Turns reading of single keys on or off. It is off by default, so that input typed ahead reaches the next program.
+   */
   listen(isWanted: boolean): void;
   readonly isListening: boolean;
 }
 
 const CTRL_B = 0x02;
 
-/** Signals that the terminal sends by itself unless single keys are read. */
+/** Signals that the terminal sends itself unless single keys are read. */
 const signals: Readonly<Record<number, NodeJS.Signals>> = { 3: "SIGINT", 26: "SIGTSTP", 28: "SIGQUIT" };
 
-/** Reads Ctrl+B from a terminal, and sends the signals of other keys as the terminal would have done. */
+/** Reads Ctrl+B from a terminal, and sends the signals of other keys as the terminal would have. */
 export function createTerminalKeys({
   input,
   onBackground,
@@ -136,7 +141,7 @@ export function createTerminalKeys({
       input.pause();
     }
     if (!isUsable) return;
-    // A shell may have changed its mode in the meantime.
+    // A shell may have changed the terminal's mode in the meantime.
     turn(false);
     turn(isWanted);
   };
@@ -154,7 +159,7 @@ export function createTerminalKeys({
   };
 }
 
-/** Returns whether this process gets the terminal's keys. It does not if a shell started it with `&`. */
+/** Returns whether this process receives the terminal's keys. It does not if a shell started it with `&`. */
 function isForeground(): boolean {
   try {
     const [, , group, , , foreground] = fieldsOf(readFileSync("/proc/self/stat", "latin1"));
@@ -172,7 +177,7 @@ function fieldsOf(stat: string): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Used without /proc: a plus in the state of a process means that it is in the foreground. */
+/** Returns whether this process is in the foreground, which `ps` shows as a plus in its state. Used without /proc. */
 function hasPlus(): boolean {
   try {
     return execFileSync("ps", ["-o", "stat=", "-p", String(process.pid)], { encoding: "utf8" }).includes("+");

@@ -7,11 +7,11 @@ import type { AgentView } from "../progress/agent-view.ts";
 export interface ClosingContext {
   readonly sessionId: SessionId;
   readonly agents: readonly AgentView[];
-  /** Whether this sentence is on standard error already. */
+  /** Returns whether a sentence was already printed on standard error. */
   readonly wasReported: (sentence: string) => boolean;
 }
 
-/** Explains to a person what a run left undone, why, and how to continue. Empty if everything succeeded. */
+/** Explains to the user what a run left undone, why, and how to continue. Empty if everything succeeded. */
 export function closingMessage(result: RunResult, { sessionId, agents, wasReported }: ClosingContext): string {
   const { outcome, facts, acceptance } = result;
   const ofAgents = outcome === "stopped" ? stoppedLines(agents) : incompleteLines(agents, facts.agentsCut);
@@ -25,12 +25,12 @@ export function closingMessage(result: RunResult, { sessionId, agents, wasReport
     return messageLines([...ofAgents, ...(prompt === undefined ? [] : [`To continue: ${resume} "${prompt}"`])]);
   }
   const why = result.message ?? `The run ended: ${result.reason}.`;
-  // If the model gives up, its text says why, and that is on standard output already.
+  // If the model gives up, its text explains why, and that is already on standard output.
   const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
   return messageLines([...ofAgents, ...reason, `To continue: ${resume} "…"`]);
 }
 
-/** Reports at once what the first Ctrl+C does. */
+/** Explains what the first Ctrl+C does, and is shown at once. */
 export function interruptMessage(agents: readonly AgentView[]): string {
   const running = agents.filter(({ end }) => end === undefined);
   const foreground = running.filter(({ background }) => !background).length;
@@ -69,14 +69,16 @@ export function stoppedLines(agents: readonly AgentView[]): readonly string[] {
   ];
 }
 
-/** Lists the agents that did not finish, why, and what to change. `count`: how many the run counted itself. */
+/**
+ * Lists the agents that did not finish, why, and what to change. `count`: number of such agents according to the run.
+ */
 export function incompleteLines(agents: readonly AgentView[], count: number): readonly string[] {
   const incomplete = unfinished(agents);
   const lines = incomplete.map((agent) => {
     const after = `after ${plural(agent.turns, "turn")}`;
     return `${nameOf(agent)} (${agent.agentId}) was cut short ${after}: ${cutReason(agent)}`;
   });
-  // The run also counts agents that were resumed later and then had another end.
+  // The run also counts agents that were resumed later and then ended differently.
   const others = count - incomplete.length;
   return [...truncated(lines), ...(others > 0 ? [`${plural(others, "agent")} had been cut short before.`] : [])];
 }
@@ -116,7 +118,7 @@ function cutReason({ agentType, background, end }: AgentView): string {
 
 const MAX_LISTED = 10;
 
-/** `sessions show` lists all of them. */
+/** Truncates a list; `sessions show` lists all agents. */
 function truncated(lines: readonly string[]): readonly string[] {
   if (lines.length <= MAX_LISTED) return lines;
   return [...lines.slice(0, MAX_LISTED), `  … and ${lines.length - MAX_LISTED} more`];

@@ -8,8 +8,8 @@ export interface Notices {
 }
 
 /**
- * Reports notices of a run and its agents, and calls that wait for approval or were denied without one. Each sentence
- * is reported once.
+ * Reports notices of a run and its agents, and calls that wait for approval or were denied for lack of one. Reports
+ * each sentence once.
  */
 export function createNotices(onAsk: OnAsk, report: (sentence: string) => void): Notices {
   const requests = new Map<string, EventOf<"approval.requested">>();
@@ -25,7 +25,7 @@ export function createNotices(onAsk: OnAsk, report: (sentence: string) => void):
       const agentType = isSubagent ? update.agentType : undefined;
       const event = isSubagent ? update.event : update;
       if (event.type === "notice.raised") {
-        // A sentence about a budget names its agent already.
+        // A sentence about a budget already names its agent.
         const needsName = agentType !== undefined && event.code !== "budget";
         reportOnce(needsName ? `${agentType}: ${event.message}` : event.message);
       }
@@ -42,8 +42,8 @@ export function createNotices(onAsk: OnAsk, report: (sentence: string) => void):
 }
 
 /**
- * Returns the lines about what was found while a session was opened. Without `verbose`, several notices become one line with
- * the first sentence of each, which says what happened. A mistake in a file or an option keeps a line of its own.
+ * Returns the lines to print for the notices from opening a session. Without `verbose`, several notices become one line
+ * with the first sentence of each, which says what happened. A mistake in a file or an option keeps its own line.
  */
 export function openingNotices(
   notices: readonly string[],
@@ -58,7 +58,7 @@ export function openingNotices(
   return [joined, ...notices.filter(isLocated)];
 }
 
-/** Returns whether a notice begins with the line of a file, or with an option. */
+/** Returns whether a notice begins with a file and line, or with an option. */
 function isLocated(notice: string): boolean {
   return /^(\S+:\d+|--[\w-]+): /.test(notice);
 }

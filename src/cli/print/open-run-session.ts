@@ -20,7 +20,7 @@ import { noPrompt } from "./read-prompt.ts";
 export interface RunSession {
   readonly session: Session;
   readonly settings: Settings;
-  /** What was found while the session was opened. */
+  /** Notices from opening the session. */
   readonly notices: readonly string[];
 }
 
@@ -73,7 +73,7 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
     signal,
     onTrouble: report,
   }).catch((error: unknown) => {
-    // They may explain the error.
+    // The notices may explain the error.
     for (const notice of openingNotices(found, options)) report(notice);
     throw error;
   });
@@ -103,14 +103,14 @@ function sessionToResume(
   return session.id;
 }
 
-/** A session whose last run succeeded needs a new prompt; any other can be resumed without one. */
+/** Returns true if the last run succeeded. Such a session needs a new prompt; any other can be resumed without one. */
 function isDone(home: string, sessionId: string): boolean {
   return sessionById({ home, id: sessionId }).lastOutcome === "succeeded";
 }
 
-/** Returns the options that are settings of the flag scope. */
+/** Returns the command-line options that are settings, for the flag scope. */
 function flagSettings({ maxCost, maxTokens, maxSpawns, fork, cacheLifetime }: PrintOptions): Settings {
-  // Only keys that were given: an undefined one would override the value of a lower scope.
+  // Contains only keys that were given: an undefined key would override the value of a lower scope.
   const settings: { -readonly [Key in keyof Settings]: Settings[Key] } = {};
   if (maxCost !== undefined) settings.budget = { usd: maxCost };
   if (maxTokens !== undefined) settings.budget = { ...settings.budget, tokens: maxTokens };
@@ -130,7 +130,7 @@ const manageable: Readonly<Record<keyof ManageableOptions, { readonly path: stri
   permissionMode: { path: "permissions.defaultMode", option: "--permission-mode" },
 };
 
-/** Drops options that the machine's managed settings override, with a notice for each. */
+/** Drops options that managed settings override, with a notice for each. */
 export function withoutManaged(
   given: ManageableOptions,
   origins: readonly SettingsOrigin[],
@@ -147,7 +147,7 @@ export function withoutManaged(
   return { unmanaged, notices };
 }
 
-/** Reports a broken state directory instead of the error it caused: it is the usual reason that opening fails. */
+/** Reports a broken state directory instead of the error it caused: it is the usual reason why opening fails. */
 function explainHome(error: unknown): never {
   const isConfiguration = error instanceof UserError && error.exitCode === exitCodes.usage;
   const check = isConfiguration ? undefined : checkHome(stateDirectory(process.env));

@@ -17,9 +17,9 @@ export interface PrintOptions {
   readonly prompt: string;
   readonly outputFormat: OutputFormat;
   readonly partialMessages: boolean;
-  /** Include the text of subagents in a stream, not only their tool calls. */
+  /** Includes the text of subagents in a stream, not only their tool calls. */
   readonly subagentText: boolean;
-  /** Name of the agent that runs. */
+  /** Name of the agent to run. */
   readonly agent?: string | undefined;
   /** Definitions of agents for this run, by name. */
   readonly agents?: JsonObject | undefined;
@@ -27,7 +27,7 @@ export interface PrintOptions {
   readonly provider?: string | undefined;
   readonly effort?: Effort | undefined;
   readonly maxTurns?: number | undefined;
-  /** US dollars, for the run and all its agents. */
+  /** Maximum cost in US dollars, for the run and all its agents. */
   readonly maxCost?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly maxSpawns?: number | undefined;
@@ -43,13 +43,13 @@ export interface PrintOptions {
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];
   readonly settings?: string | undefined;
-  /** The main agent only delegates. */
+  /** Restricts the main agent to delegation. */
   readonly coordinator: boolean;
   /** Whether agents may start forks of themselves. */
   readonly fork?: ForkChoice | undefined;
   /** How long the provider keeps the conversation in its cache. */
   readonly cacheLifetime?: CacheLifetime | undefined;
-  /** Trust the directory's own files for this run. */
+  /** Trusts the directory's own files for this run. */
   readonly trust: boolean;
   readonly verbose: boolean;
   readonly quiet: boolean;
@@ -59,7 +59,7 @@ const lifetimes: readonly CacheLifetime[] = ["5m", "1h"];
 const onAskChoices: readonly OnAsk[] = ["deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
-/** Every option of a run. */
+/** All options of a run. */
 export const printOptionKinds = {
   "output-format": { value: "FORMAT", choices: formats },
   "include-partial-messages": {},
@@ -90,7 +90,10 @@ export const printOptionKinds = {
   quiet: { short: "q" },
 } satisfies OptionKinds;
 
-/** Throws a `UserError` with exit code 2 for invalid values and for options that exclude each other. */
+/**
+ * Parses the options of a run. Throws a `UserError` with exit code 2 for invalid values and for options that exclude
+ * each other.
+ */
 export function parsePrintOptions(options: ReadOptions): PrintOptions {
   const outputFormat = (options.value("output-format") ?? "text") as OutputFormat;
   if (options.has("resume") && options.has("continue")) {

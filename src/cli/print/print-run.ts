@@ -26,7 +26,7 @@ import { openRunSession } from "./open-run-session.ts";
 import type { PrintOptions } from "./print-options.ts";
 import { readPrompt } from "./read-prompt.ts";
 
-/** Runs `retinue -p`: one prompt, one run, its result. Returns the exit code. */
+/** Runs `retinue -p`: one prompt, one run, one result. Returns the exit code. */
 export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
   let session: Session | undefined;
@@ -76,7 +76,10 @@ export async function printRun(options: PrintOptions): Promise<number> {
   }
 }
 
-/** Some launchers forward a Ctrl+C that the terminal has sent already; both count as one press. */
+/**
+ * Time within which two Ctrl+C count as one press, because some launchers forward a signal that the terminal has
+ * already sent.
+ */
 const SAME_PRESS_MS = 200;
 
 const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -115,7 +118,7 @@ interface RunContext extends Outputs {
   readonly agents: AgentViews;
   readonly progress: ShownProgress;
   readonly signal: AbortSignal;
-  /** Called before the session opens; from then on, ending the process must close it. */
+  /** Called before the session opens; from then on, the session must be closed before the process ends. */
   readonly onOpening: () => void;
   readonly onStart: (run: Run, session: Session) => void;
 }
@@ -154,14 +157,14 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
       await show(update);
     }
     const result = await run.result;
-    // Closed before the result is written: its reader may open the session again at once.
+    // The session is closed before the result is written, because the reader of the result may open it again at once.
     await session.close().catch((error: unknown) => report(describeError(error)));
     for (const end of missedEnds(session, agents)) await show(end);
     progress.end();
     await output.write(format.result(result, await cacheReport(session, options)));
     const { wasReported } = notices;
     await errors.write(closingMessage(result, { sessionId: session.id, agents: agents.inOrder(), wasReported }));
-    // Last, since it must not delay anything else.
+    // This comes last, because it must not delay anything else.
     if (result.outcome !== "stopped") await cleanUpSessions(settings, options, report);
     return { result, modelError };
   } finally {
@@ -171,13 +174,19 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
   }
 }
 
-/** Requests only updates that are shown or become a part of the result: with a thousand agents, all are many. */
+/**
+ * Returns which updates to request: only those that are shown or are part of the result, because a thousand agents send
+ * many.
+ */
 function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, errors: Output): AgentUpdates {
   if (errors.isTerminal || partialMessages) return "all";
   return outputFormat === "text" && !verbose ? "milestones" : "recorded";
 }
 
-/** Undefined for text, which does not show it: the report reads every transcript of the session. */
+/**
+ * Reports the cache usage; undefined for the text format, which does not show it: the report reads every transcript of
+ * the session.
+ */
 async function cacheReport(
   { transcriptPath }: Session,
   { outputFormat }: PrintOptions,
@@ -195,7 +204,7 @@ function errorAfter(update: RunUpdate, before: ModelErrorCode | undefined): Mode
   return update.type === "model.ended" ? undefined : before;
 }
 
-/** Deletes old sessions once a day, and reports it if `verbose`. */
+/** Deletes old sessions once a day, and reports the deletion if `verbose`. */
 async function cleanUpSessions(
   { cleanupPeriodDays: days = 30 }: Settings,
   { verbose }: PrintOptions,
@@ -210,7 +219,7 @@ async function cleanUpSessions(
   );
 }
 
-/** With fewer agents, a run ends before the optimizer matters. */
+/** Number of agents from which the optimizer matters; a run with fewer ends before. */
 const MANY_AGENTS = 8;
 /** Amount of code that V8 runs before it optimizes; its default is 67,584. */
 const INTERRUPT_BUDGET = 5_000_000;
@@ -219,8 +228,8 @@ let isOptimizationDelayed = false;
 
 /**
  * Makes V8 optimize later on Node 20, which saves a quarter of the processor time at 256 agents (docs/decisions/0019).
- * Many agents run the whole program a few hundred times: often enough for V8 to optimize all of it, too seldom for that
- * to pay off. Newer versions of V8 have a cheaper compiler in between, and need no help.
+ * Many agents run the whole program a few hundred times: often enough for V8 to optimize all of it, too rarely for that
+ * to pay off. Newer versions of V8 have a cheaper compiler in between and do not need this.
  */
 function delayOptimization(): void {
   if (isOptimizationDelayed || !process.versions.v8.startsWith("11.")) return;

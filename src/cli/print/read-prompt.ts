@@ -1,13 +1,16 @@
 import { fstatSync } from "node:fs";
 import { UserError } from "../../lib/index.ts";
 
-/** Joins the prompt argument and standard input, unless that is a terminal. */
+/** Joins the prompt argument and standard input, unless standard input is a terminal. */
 export async function readPrompt(argument: string, report: (notice: string) => void): Promise<string> {
   const piped = hasPipedInput() ? await readInput(report) : "";
   return [argument, piped].filter((part) => part.trim() !== "").join("\n\n");
 }
 
-/** `agent`: name of the agent, if one that has an `initialPrompt` could have started without a prompt. */
+/**
+ * Returns the error for a missing prompt. `agent`: name of the agent, if only its lack of an `initialPrompt` requires
+ * one.
+ */
 export function noPrompt(agent?: string): UserError {
   const message = "There is no prompt";
   return new UserError(agent === undefined ? message : `${message}, and agent "${agent}" has no initialPrompt`, {
@@ -17,7 +20,10 @@ export function noPrompt(agent?: string): UserError {
   });
 }
 
-/** Terminals and /dev/null are character devices; a closed descriptor has no status. */
+/**
+ * Returns whether standard input is piped. Terminals and /dev/null are character devices; a closed descriptor has no
+ * status.
+ */
 function hasPipedInput(): boolean {
   try {
     return !fstatSync(0).isCharacterDevice();
@@ -29,7 +35,7 @@ function hasPipedInput(): boolean {
 const HINT_AFTER_MS = 2_000;
 
 async function readInput(report: (notice: string) => void): Promise<string> {
-  // A slow writer has to be waited for, but a pipe that a program forgot to close looks the same.
+  // Waits for a slow writer. A pipe that a program forgot to close looks the same, hence the hint.
   const hint = "Still waiting for standard input. If there is none, add: < /dev/null";
   const timer = setTimeout(() => report(hint), HINT_AFTER_MS);
   const chunks: Buffer[] = [];

@@ -9,13 +9,13 @@ interface LinesLayout {
   /** Maximum number of lines. */
   readonly rows: number;
   readonly now: number;
-  /** Mark of a running agent. */
+  /** Symbol that marks a running agent. */
   readonly frame: string;
 }
 
 export const outcomeMarks: Record<Outcome, string> = { succeeded: "✓", incomplete: "!", failed: "✗", stopped: "–" };
 
-/** Renders one line for each agent, in the given order. If there are too many, running agents are preferred. */
+/** Renders one line for each agent, in the given order. If there are too many, running agents take precedence. */
 export function agentLines(
   agents: readonly AgentView[],
   { columns, rows, now, frame }: LinesLayout,
@@ -42,19 +42,19 @@ export function agentLine(
   ].join(" · ");
   const width = columns - displayWidth(tail) - 3;
   const parts = { name: `${indent}${mark} ${titleOf(agent)}`, suffix: suffixOf(agent), state };
-  // In a narrow terminal, the activity says more than the numbers.
+  // In a narrow terminal, the activity is more useful than the numbers.
   if (width < 24) return fitTogether(parts, columns);
   return fitLine(`${fitTogether(parts, width)} · ${tail}`, columns);
 }
 
 interface LineParts {
   readonly name: string;
-  /** Shown whole, or not at all if the line is too short. */
+  /** Text that is shown whole, or not at all if the line is too short. */
   readonly suffix: string;
   readonly state: string;
 }
 
-/** If the line is too short, the name and the state get about half each. */
+/** Joins the parts of a line. If the line is too short, the name and the state get about half of it each. */
 function fitTogether({ name, suffix, state }: LineParts, columns: number): string {
   const width = Math.max(Math.floor((columns - 3) / 2), columns - 3 - displayWidth(state));
   const kept = displayWidth(suffix) * 2 > width ? "" : suffix;
@@ -86,7 +86,7 @@ function endText({ end }: AgentView): string {
   return end.outcome === end.reason ? end.outcome : `${end.outcome} (${end.reason})`;
 }
 
-/** Chooses running agents, then those that ended last. */
+/** Chooses running agents first, then those that ended last. */
 function chosen(agents: readonly AgentView[], count: number): ReadonlySet<AgentView> {
   const running = agents.filter(({ end }) => end === undefined);
   const endedAt = ({ startedAt, end }: AgentView): number => startedAt + (end?.milliseconds ?? 0);

@@ -11,14 +11,14 @@ export interface AgentTranscript {
   readonly problems: readonly string[];
 }
 
-/** Reads the transcripts of a session's subagents, the oldest agent first. `transcriptPath`: that of the session. */
+/** Reads the transcripts of a session's subagents, oldest agent first. `transcriptPath` is that of the session. */
 export function readAgentTranscripts(transcriptPath: string): readonly AgentTranscript[] {
   const agentIds = namesIn(directoryOf(transcriptPath)).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
   const transcripts = agentIds.map((agentId) => readAgentTranscript(transcriptPath, agentId));
   return transcripts.sort(byCreation);
 }
 
-/** Agents that were created at the same time are in the order of the calls that started them. */
+/** Sorts agents by creation time; those created at the same time are in the order of the calls that started them. */
 function byCreation({ lines: [left] }: AgentTranscript, { lines: [right] }: AgentTranscript): number {
   return (left?.at ?? 0) - (right?.at ?? 0) || callOf(left).localeCompare(callOf(right), "en", { numeric: true });
 }
@@ -27,7 +27,7 @@ function callOf(line: Line | undefined): string {
   return line?.type === "agent.created" ? line.parent.callId : "";
 }
 
-/** Reads the ends of agents that were stopped with the session, and whose end the run did not report. */
+/** Reads the ends of agents that were stopped with the session, if the run did not report them. */
 export function missedRunEnds(transcriptPath: string, agents: AgentViews): readonly SubagentEvent[] {
   return agents.inOrder().flatMap(({ agentId, agentType, path, end }) => {
     if (end !== undefined) return [];

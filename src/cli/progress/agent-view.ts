@@ -16,32 +16,32 @@ import {
 } from "../../protocol/index.ts";
 import { announcementOf, describeCall } from "../describe-call.ts";
 
-/** State of a subagent, folded from the updates of all its runs. */
+/** State of a subagent, computed from the updates of all its runs. */
 export interface AgentView extends AgentTotals {
   readonly agentId: AgentId;
   readonly agentType: string;
   readonly description: string;
   /** Ids from the main agent's child down to this agent. */
   readonly path: readonly AgentId[];
-  /** Call of its parent that started or resumed it. */
+  /** Call of the parent that started or resumed this agent. */
   readonly callId: CallId | undefined;
   readonly background: boolean;
   readonly model: string;
   readonly startedAt: number;
-  /** Shown while no tool call runs and it has written nothing. */
+  /** Shown while no tool call is running and the agent has written nothing. */
   readonly activity: string;
-  /** End of the text it wrote last. */
+  /** End of the text that the agent wrote last. */
   readonly lastText: string;
   readonly lastTool: string | undefined;
-  /** What the running calls are for, in the agent's words; may be empty. */
+  /** Purpose of the running calls, in the agent's words; may be empty. */
   readonly announcement: string;
-  /** Running calls, described. */
+  /** Descriptions of the running calls. */
   readonly running: ReadonlyMap<CallId, string>;
-  /** Descriptions of the inputs of calls that were requested. */
+  /** Descriptions of the inputs of requested calls. */
   readonly targets: ReadonlyMap<CallId, string>;
-  /** Totals of its earlier runs. */
+  /** Totals of the agent's earlier runs. */
   readonly before: AgentTotals;
-  /** Undefined while it runs. */
+  /** How the last run ended; undefined while the agent is running. */
   readonly end: AgentEnd | undefined;
 }
 
@@ -49,7 +49,7 @@ interface AgentTotals {
   readonly turns: number;
   readonly toolCalls: number;
   readonly usage: Usage;
-  /** Undefined if a part has no known price. */
+  /** Total cost; undefined if a part has no known price. */
   readonly costUsd: number | undefined;
   readonly denied: readonly DeniedFact[];
 }
@@ -88,7 +88,9 @@ export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: n
   };
 }
 
-/** Pure. Returns the same view if the event changes nothing that is shown. */
+/**
+ * Applies an event to a view, without side effects. Returns the same view if the event changes nothing that is shown.
+ */
 export function foldAgent(view: AgentView, event: SubagentEvent["event"], now: number): AgentView {
   switch (event.type) {
     case "agent.created":
@@ -147,7 +149,7 @@ function startRun(view: AgentView, event: EventOf<"run.started">, now: number): 
 }
 
 function addText(view: AgentView, text: string): AgentView {
-  // Text of an earlier answer does not belong to this one.
+  // Text of an earlier answer does not belong to this answer.
   const before = view.activity === "writing" ? view.lastText : "";
   return { ...view, activity: "writing", lastText: (before + text).slice(-MAX_LAST_TEXT) };
 }
@@ -179,7 +181,7 @@ function without({ running, targets }: AgentView, callId: CallId): Pick<AgentVie
   return left;
 }
 
-/** Takes the totals of the run from its end, since events before it may have been missed. */
+/** Takes the totals of a run from its end, because earlier events may have been missed. */
 function endRun(view: AgentView, event: EventOf<"run.ended">): AgentView {
   const { outcome, reason, message, text, milliseconds, facts } = event;
   const { before } = view;

@@ -3,20 +3,20 @@ import { type AgentId, type CallId, callsOf, MAIN_AGENT, type RunUpdate } from "
 import { parsed } from "../formats/wire-blocks.ts";
 import { type AgentView, foldAgent, newAgentView } from "./agent-view.ts";
 
-/** The subagents of a run, folded from its updates. */
+/** Subagents of a run, computed from its updates. */
 export interface AgentViews {
   observe(update: RunUpdate, now: number): void;
   get(agentId: AgentId): AgentView | undefined;
-  /** Depth first, siblings in the order in which they started. */
+  /** Returns the agents depth first, siblings in the order in which they started. */
   inOrder(): readonly AgentView[];
   readonly size: number;
 }
 
-/** A call that resumes an agent. The events of the agent do not say which call that is. */
+/** A call that resumes an agent. The agent's own events do not say which call that is. */
 interface Resumption {
   readonly by: AgentId;
   readonly callId: CallId;
-  /** Id of the agent, or the start or end of it. */
+  /** Id of the agent, or the start or end of its id. */
   readonly id: string;
   readonly description: string;
 }

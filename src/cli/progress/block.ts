@@ -1,16 +1,16 @@
 export interface BlockOptions {
   readonly write: (text: string) => void;
-  /** Height of the terminal, as far as it is known. */
+  /** Returns the height of the terminal, as far as it is known. */
   readonly rows: () => number;
 }
 
 /**
- * Lines at the bottom of a terminal that are redrawn in place. Nothing else moves the cursor. Between two draws it is at the
- * start of the first line: a terminal that is resized wraps and moves rows, but keeps the cursor with its text, and one that
- * becomes lower drops the rows below the cursor instead of moving others into its history.
+ * Lines at the bottom of a terminal that are redrawn in place. Nothing else moves the cursor. Between two draws, the
+ * cursor is at the start of the first line: a terminal that is resized wraps and moves rows, but keeps the cursor with
+ * its text. When its height shrinks, it drops the rows below the cursor instead of moving others into its history.
  */
 export interface Block {
-  /** There must be fewer lines than the terminal has rows. Lines that are too long are cut. */
+  /** Draws the lines, of which there must be fewer than the terminal has rows. Lines that are too long are cut. */
   draw(lines: readonly string[]): void;
   /** Prints text that stays above the lines. It must end with a newline. */
   print(text: string, lines: readonly string[]): void;
@@ -21,16 +21,19 @@ const save = "\u001b7";
 const restore = "\u001b8";
 const clearBelow = "\u001b[J";
 const clearRight = "\u001b[K";
-/** Moves to the start of the next row, and never scrolls. */
+/** Moves to the start of the next row and never scrolls. */
 const down = "\u001b[1B\r";
-/** Clears the first row on its own: some terminals keep text in their history if everything is cleared from the first cell on. */
+/**
+ * Clears the first row on its own, because some terminals keep text in their history if everything is cleared from the
+ * first cell on.
+ */
 const erase = `\r\u001b[2K${save}${down}${clearBelow}${restore}`;
 const wrapOff = "\u001b[?7l";
 const wrapOn = "\u001b[?7h";
 
 export function createBlock({ write, rows }: BlockOptions): Block {
   let isDrawn = false;
-  /** Rows from the first line on that the terminal is known to have. */
+  /** Number of rows, from the first line on, that the terminal is known to have. */
   let reserved = 1;
   let height = rows();
 
@@ -42,11 +45,11 @@ export function createBlock({ write, rows }: BlockOptions): Block {
     reserved = count;
     return `${"\n".repeat(count - 1)}\u001b[${count - 1}A\r`;
   };
-  // The terminal may already be smaller than we know, so nothing here wraps or scrolls.
+  // The terminal may already be smaller than we know, so nothing in the output wraps or scrolls.
   const drawn = (lines: readonly string[]): string => {
     isDrawn = lines.length > 0;
     if (!isDrawn) return "";
-    // Overwrites before it clears the rest, so that nothing flickers.
+    // The text is overwritten before the rest is cleared, so that nothing flickers.
     const text = `${lines.join(`${clearRight}${down}`)}${clearBelow}`;
     return `${reserve(lines.length)}${save}${wrapOff}${text}${restore}${wrapOn}`;
   };

@@ -19,29 +19,29 @@ interface ProgressOptions {
   readonly write: (text: string) => void;
   readonly columns: () => number;
   readonly rows: () => number;
-  /** Redraws a status line with a line for each agent below it; needs a terminal that can move its cursor. */
+  /** Redraws a status line with a line for each agent below it. Requires a terminal that can move its cursor. */
   readonly live: boolean;
-  /** Prints a line for every call that ended. */
+  /** Prints a line for every call that has ended. */
   readonly calls: boolean;
   readonly color: boolean;
-  /** Monotonic milliseconds. */
+  /** Returns the monotonic time in milliseconds. */
   readonly now: () => number;
-  /** Observes each update before this does. */
+  /** Views that observe each update before the progress does. */
   readonly agents: AgentViews;
 }
 
 /** Shows the progress of a run on standard error. */
 export interface Progress {
   observe(update: RunUpdate): void;
-  /** Prints a message that stays. */
+  /** Prints a message that stays visible. */
   report(notice: string): void;
-  /** Sets the hint about keys at the end of the status line; empty for none. */
+  /** Sets the hint about keys at the end of the status line; an empty text removes it. */
   hint(text: string): void;
-  /** Redraws the lines with the elapsed time. */
+  /** Redraws the live lines with the elapsed time. */
   tick(): void;
-  /** Removes the lines until they are drawn again. */
+  /** Removes the live lines until they are drawn again. */
   clear(): void;
-  /** Removes the lines for good. */
+  /** Removes the live lines for good. */
   end(): void;
 }
 
@@ -56,8 +56,8 @@ const marks: Record<CallOutcome, string> = {
 };
 
 /**
- * A terminal that becomes narrower wraps long lines and can move them into its history, where nothing removes them. Lines of
- * this length are rarely wrapped.
+ * Maximum length of a line. A terminal that becomes narrower wraps long lines and can move them into its history, where
+ * nothing removes them. Lines of this length are rarely wrapped.
  */
 const LONGEST_LINE = 100;
 
@@ -69,13 +69,13 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   let tokens = 0;
   let frame = 0;
   let activity = "starting";
-  /** What the running calls are for, in the words of the model; may be empty. */
+  /** Purpose of the running calls, in the model's words; may be empty. */
   let announcement = "";
-  /** The main agent has finished, unless a notice resumes it. */
+  /** True if the main agent has finished, unless a notice resumes it. */
   let isIdle = false;
   let isOver = false;
   let hint = "";
-  /** Agents of the main agent whose end is printed already. */
+  /** Direct subagents of the main agent whose end has already been printed. */
   const reported = new Set<string>();
 
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
@@ -91,7 +91,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const liveLines = (): readonly string[] => {
     if (!live || isOver) return [];
     const width = Math.max(1, Math.min(columns() - 1, LONGEST_LINE));
-    // One row is the status line, one stays free: what is higher than the terminal can't be drawn over.
+    // One row is the status line, and one stays free: lines that fill the terminal can't be overwritten.
     const view = { columns: width, rows: rows() - 2, now: now(), frame: frames[frame] ?? "" };
     const below = agents.size === 0 ? [] : agentLines(agents.inOrder().filter(isShown), view);
     return [status(width), ...below].map(dim);
@@ -172,7 +172,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   };
 }
 
-/** Undefined if no agent is running. */
+/** Describes what the main agent waits for; undefined if no agent is running. */
 function waitingText(agents: readonly AgentView[]): string | undefined {
   const working = agents.filter(({ end }) => end === undefined).length;
   return working === 0 ? undefined : `waiting for ${plural(working, "agent")}`;
@@ -188,7 +188,7 @@ interface StatusParts {
   readonly hint: string;
 }
 
-/** In a narrower terminal, the hint is left out. */
+/** Minimum width of the terminal for the hint. */
 const MIN_HINT_WIDTH = 60;
 
 function statusLine({ mark, what, more, milliseconds, tokens, hint }: StatusParts, width: number): string {
@@ -203,7 +203,7 @@ function statusLine({ mark, what, more, milliseconds, tokens, hint }: StatusPart
 const TICK_MS = 100;
 
 export interface ShownProgress extends Progress {
-  /** Whether lines are redrawn on a terminal. */
+  /** True if lines are redrawn on a terminal. */
   readonly isLive: boolean;
   /** Resolves when everything has been written. */
   flushed(): Promise<void>;
@@ -211,7 +211,7 @@ export interface ShownProgress extends Progress {
 
 interface ShownOptions {
   readonly verbose: boolean;
-  /** Show only notices, also on a terminal. */
+  /** Shows only notices, even on a terminal. */
   readonly quiet: boolean;
   readonly agents: AgentViews;
 }

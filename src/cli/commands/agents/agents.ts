@@ -65,7 +65,7 @@ export async function agents(argv: readonly string[]): Promise<number> {
 
 interface AgentsPlace {
   readonly json: boolean;
-  /** Read this project's definitions although it is not trusted. */
+  /** Reads this project's definitions even if it is not trusted. */
   readonly trust: boolean;
   readonly cwd: string | undefined;
 }
@@ -156,7 +156,7 @@ function placeOf({ cwd, trust }: Pick<AgentsPlace, "cwd" | "trust">): CatalogOpt
 
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** Writes results while the next files are read. */
+/** Checks definitions. Writes results while the next files are read. */
 async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>, output: Output): Promise<number> {
   const place = { cwd: realDirectory("."), environment: process.env };
   const shown = (path: string): string => shownPath(path, place);
@@ -174,7 +174,7 @@ async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>
   return counts.failed > 0 ? exitCodes.failed : exitCodes.succeeded;
 }
 
-/** Checks all definitions of a place: those of its directories, of the user and of the settings. */
+/** Checks all definitions for a directory: those of the project, of the user and of the settings. */
 async function* checkPlace(
   place: { readonly cwd: string; readonly environment: NodeJS.ProcessEnv },
   shown: (path: string) => string,
@@ -187,7 +187,7 @@ function checkedLine({ failed: _, path: _path, diagnostics, ...checked }: AgentC
   return { ...checked, diagnostics: diagnostics.map(({ file: _file, agent: _agent, ...diagnostic }) => diagnostic) };
 }
 
-/** Empty for a file beside the definitions that is not meant to be one. */
+/** Returns an empty text for a file among the definitions that is not meant to be one. */
 function renderChecked({ path, loaded, failed, diagnostics }: AgentCheck, shown: (path: string) => string): string {
   if (!loaded && !failed) return "";
   return renderDiagnostics(diagnostics.map((each) => ({ ...each, file: shown(path) })));
@@ -204,7 +204,7 @@ function checkSummary({ agent, skill, failed, other }: CheckCounts): string {
   return `${sentences.join(" ")}\n`;
 }
 
-/** Fails if there is any finding worse than a notice. */
+/** Lints agents. Fails if any finding is worse than a notice. */
 async function lint(command: Extract<AgentsCommand, { kind: "lint" }>, output: Output): Promise<number> {
   const place = placeOf(command);
   const report = await lintAgents(command.targets, place);
@@ -223,7 +223,7 @@ function renderLint({ agents: count, findings, off }: LintReport): string {
   return `${renderDiagnostics(findings)}${plural(count, "agent")}: ${sum}.${skipped}\n`;
 }
 
-/** Shows the decision about a call of an agent, and the rule that decided. */
+/** Shows the decision about a call of an agent, and the rule that decided it. */
 async function explain(command: ExplainCommand, output: Output): Promise<number> {
   const { agent, call, json, mode, background } = command;
   const explained = await explainCall({ agent, call, catalog: placeOf(command), background, mode });

@@ -25,7 +25,7 @@ export interface NewAgentOptions extends GivenAgent {
   readonly cwd: string | undefined;
 }
 
-/** Writes a definition; on a terminal it asks for missing values. Returns the text to print. */
+/** Writes a definition. On a terminal, asks for missing values. Returns the text to print. */
 export async function newAgent(options: NewAgentOptions): Promise<string> {
   const base = options.scope === "user" ? process.env["HOME"] || homedir() : realDirectory(options.cwd ?? ".");
   const agent = await complete(options, (name) => whyNotNew(name, base));
@@ -36,7 +36,9 @@ export async function newAgent(options: NewAgentOptions): Promise<string> {
   return options.scope === "user" || isTrusted(place) ? written : `${written}${await offerTrust(place)}`;
 }
 
-/** Says that an agent in an untrusted directory is not loaded, and asks on a terminal whether to trust the directory. */
+/**
+ * Reports that an agent in an untrusted directory is not loaded. On a terminal, asks whether to trust the directory.
+ */
 async function offerTrust(place: CatalogOptions): Promise<string> {
   const { cwd } = place;
   const why = `It is not loaded until you trust ${stripControls(cwd)}`;
@@ -48,7 +50,7 @@ async function offerTrust(place: CatalogOptions): Promise<string> {
   return `${why}: retinue trust add ${stripControls(cwd)}\n`;
 }
 
-/** Returns a sentence if the answer is not valid. */
+/** Checks an answer. Returns a sentence for the user if the answer is invalid. */
 type AnswerCheck = (answer: string) => string | undefined;
 
 async function complete(
@@ -79,13 +81,13 @@ async function complete(
 }
 
 export interface Dialog {
-  /** Resolves with the trimmed answer. */
+  /** Asks a question and resolves with the trimmed answer. */
   readonly ask: (question: string) => Promise<string>;
   readonly report: (sentence: string) => void;
   readonly checkName: AnswerCheck;
 }
 
-/** Asks for missing values, and again after an invalid answer. */
+/** Asks for missing values, and asks again after an invalid answer. */
 export async function askForAgent(given: GivenAgent, dialog: Dialog): Promise<NewAgent> {
   const { ask, checkName } = dialog;
   const name = given.name ?? (await askUntilValid("Name, e.g. code-reviewer:", checkName, dialog));

@@ -74,7 +74,9 @@ export function renderList(list: AgentList, checked: readonly string[]): string 
   return `${table}\n${notes.join("")}${renderProblems(list.diagnostics, checked)}`;
 }
 
-/** Renders problems that `agents check` does not find: those of all files together, and of other directories. */
+/**
+ * Renders problems that `agents check` does not find: those that concern several files, and those in other directories.
+ */
 function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly string[]): string {
   const isFoundByCheck = ({ file, code }: Diagnostic): boolean =>
     !crossFileCodes.has(code) && checked.some((directory) => file.startsWith(`${directory}/`));

@@ -33,7 +33,9 @@ export function agentById(transcripts: readonly AgentTranscript[], id: string): 
   throw noSuchAgent(id, { match, agentIds, kind: "agent" });
 }
 
-/** Renders each agent with its end, usage and cost, then totals by type and of all. Empty if there are no agents. */
+/**
+ * Renders each agent with its outcome, usage and cost, then totals by type and overall. Empty if there are no agents.
+ */
 export function renderAgentTree(agents: readonly AgentView[], { inUse }: { readonly inUse: boolean }): string {
   if (agents.length === 0) return "";
   const lines = agents.map((agent) => renderAgentLine(agent, inUse));
@@ -49,14 +51,14 @@ function observeAny(views: ReturnType<typeof createAgentViews>, event: SubagentE
   try {
     views.observe(event, "at" in event.event ? event.event.at : 0);
   } catch {
-    // A damaged line must not hide the others. The transcript of the agent shows it.
+    // A damaged line must not hide the others. `sessions show` for the agent still shows the line.
   }
 }
 
 function pathTo(agentId: AgentId, parents: ReadonlyMap<AgentId, AgentId>): readonly AgentId[] {
   const path: AgentId[] = [];
   for (let at: AgentId | undefined = agentId; at !== undefined && at !== MAIN_AGENT; at = parents.get(at)) {
-    // A damaged file can name an agent as its own ancestor.
+    // A damaged file can make an agent its own ancestor.
     if (path.includes(at)) break;
     path.unshift(at);
   }

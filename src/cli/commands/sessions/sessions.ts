@@ -110,7 +110,10 @@ function list({ all, json, cwd }: Extract<SessionsCommand, { kind: "list" }>, ho
   return `There are no sessions ${where} yet.${all ? "" : ' "retinue sessions list --all" looks everywhere.'}\n`;
 }
 
-/** Renders a table, newest first. `all`: the sessions are of every directory, so each row names its own. */
+/**
+ * Renders a table, newest session first. `all`: the sessions belong to different directories, so each row names its
+ * own.
+ */
 function renderList(found: readonly SessionSummary[], all: boolean): string {
   const head = ["SESSION", "WHEN", "STATE", "TURNS", ...(all ? ["DIRECTORY"] : []), "PROMPT"];
   const now = Date.now();
@@ -145,13 +148,13 @@ async function show({ id, agent, json }: Extract<SessionsCommand, { kind: "show"
   return `${transcript}${renderAgentTree(recordedAgents(agents), session)}${await cacheSection(session.path)}`;
 }
 
-/** Empty if no model has answered, or if the transcripts are too damaged to tell. */
+/** Renders the cache usage; empty if no model has answered, or if the transcripts are too damaged to tell. */
 async function cacheSection(path: string): Promise<string> {
   const report = await reportCache(path).catch(() => undefined);
   return report === undefined || report.total.requests === 0 ? "" : `\n${renderReport(report)}`;
 }
 
-/** Yields every recorded line with the id of its agent, in one part for each agent. */
+/** Yields every recorded line with the id of its agent, grouped by agent. */
 function* exported(id: string, home: string): Iterable<string> {
   const { path } = sessionById({ home, id });
   const withAgent = (agent: string) => (line: Line) => ({ agent, ...exportedLine(line) });
@@ -159,7 +162,7 @@ function* exported(id: string, home: string): Iterable<string> {
   for (const { agentId, lines } of readAgentTranscripts(path)) yield jsonLines(lines.map(withAgent(agentId)));
 }
 
-/** Gives a compaction the shape that readers of other transcripts look for, and keeps all its other fields. */
+/** Gives a compaction the form that readers of other transcripts expect, and keeps all its other fields. */
 function exportedLine(line: Line): object {
   if (line.type !== "conversation.compacted") return line;
   const { type: _, trigger, before, ...rest } = line;

@@ -18,7 +18,10 @@ export function renderTranscript(lines: readonly Line[], { id, problems }: Trans
   return `${parts.join("\n")}\n`;
 }
 
-/** Files get damaged, and newer versions write other fields; a line that can't be shown must not hide the rest. */
+/**
+ * Renders any line. Files can be damaged, and newer versions write other fields; a line that can't be shown must not
+ * hide the rest.
+ */
 function renderAnyLine(line: Line, targets: Map<string, string>): string {
   try {
     if (line.type === "model.ended") {
@@ -84,7 +87,7 @@ function prompted({ content, from }: EventOf<"prompt.received">): string {
   return `\n${label}${indent(textOf(content), " ".repeat(label.length)).trimStart()}`;
 }
 
-/** Empty if the hooks had no effect. */
+/** Renders the effect of hooks; empty if they had none. */
 function renderHooks({ event, decision, reason, inputJson, context }: EventOf<"hooks.ran">): string {
   const effects = [
     ...(decision === undefined ? [] : [decision]),
@@ -122,7 +125,7 @@ function renderEnd({
     costUsd === undefined ? "cost unknown" : `$${costUsd.toFixed(4)}`,
     formatDuration(milliseconds),
   ];
-  // If the model gives up, its last text says why, and that is already shown above.
+  // If the model gives up, its last text explains why, and that is already shown above.
   const isShown = message === undefined || outcome === "succeeded" || message.trim() === text.trim();
   const why = isShown ? "" : `\n   ${oneLine(message)}`;
   const files = facts.filesChanged.length === 0 ? "" : `\n   changed: ${facts.filesChanged.map(oneLine).join(", ")}`;
