@@ -15,7 +15,7 @@ export interface CacheAccount {
   readonly idealTokens: number;
   /** Part of `idealTokens` that was not read from the cache. */
   readonly missedTokens: number;
-  /** Explains a large `missedTokens`; undefined otherwise. */
+  /** Explains a large value of `missedTokens`; undefined otherwise. */
   readonly reason?: MissReason | undefined;
   /** Lifetime that was requested for the missed tokens, if there is a reason. */
   readonly keptFor?: CacheLifetime | undefined;
@@ -26,9 +26,14 @@ export interface CacheAccount {
 }
 
 /**
- * early: sent before the request that writes the prefix was answered. expired: not used within its lifetime. lifetime:
- * written with another lifetime than requested now. small: too small for most providers to cache, on a model whose
- * minimum is unknown. unreported: this provider reports no cache usage. provider: the provider did not use its cache although the bytes were the same.
+ * Why tokens were not read from the cache.
+ *
+ * - early: sent before the request that writes the prefix was answered.
+ * - expired: the prefix was not used within its lifetime.
+ * - lifetime: the prefix was written with another lifetime than the one requested now.
+ * - small: too small for most providers to cache, on a model whose minimum is unknown.
+ * - unreported: the provider reports no cache usage.
+ * - provider: the provider did not use its cache although the bytes were identical.
  */
 export type MissReason = "early" | "expired" | "lifetime" | "small" | "unreported" | "provider";
 
@@ -38,13 +43,13 @@ export interface LifetimeChange {
 }
 
 export interface BrokenPrefix extends CacheDifference {
-  /** Estimated number of tokens that could have been read if the prefix were intact. */
+  /** Estimated number of tokens that could have been read if the prefix had not changed. */
   readonly tokens: number;
   readonly before: string;
   readonly after: string;
 }
 
-/** Accounts for each request. The requests must be in the order in which they were sent. */
+/** Computes an account for each request. The requests must be in the order in which they were sent. */
 export function accountsOf(requests: readonly SentRequest[]): readonly CacheAccount[] {
   const seen: SeenPoints = new Map();
   const tokens = new Map<SentPrompt, number>();
@@ -102,9 +107,9 @@ interface SeenPoint {
   answeredAt: number;
   /** Time of the last request with this prefix. */
   usedAt: number;
-  /** Longest lifetime that was requested. */
+  /** Longest lifetime that was requested for this prefix. */
   lifetime: CacheLifetime;
-  /** Known if a request ended here. */
+  /** Number of tokens; known if a request ended at this point. */
   tokens?: number;
 }
 
@@ -122,7 +127,7 @@ function longestSeen(
   for (let at: SentPrompt | undefined = prompt; at !== undefined; at = at.continues) {
     for (const { key, bytes } of at.points.toReversed()) {
       const point = seen.get(key);
-      // If no request ended here, its tokens are estimated from its share of the bytes.
+      // If no request ended at this point, the tokens are estimated from its share of the bytes.
       if (point) return { point, tokens: Math.min(total, point.tokens ?? Math.round((total * bytes) / prompt.bytes)) };
     }
   }
@@ -148,7 +153,7 @@ function remember(prompt: SentPrompt, { seen, sentAt, answeredAt, total }: Sent)
     }
     const next: SentPrompt | undefined = at.continues;
     const known = next && seen.get(next.end.key);
-    // Everything before it was remembered with it.
+    // All earlier points were remembered together with this one.
     if (known) {
       use(known, sentAt, lifetime);
       break;
@@ -168,7 +173,10 @@ function use(point: SeenPoint, at: number, lifetime: CacheLifetime): void {
   if (lifetime === "1h") point.lifetime = lifetime;
 }
 
-/** Whether a request asks for this lifetime at its start or its end. They differ in a fork, whose origin set the first. */
+/**
+ * Returns whether a request asks for this lifetime at its start or its end. The two differ in a fork, where the origin
+ * set the first.
+ */
 function asksFor({ prompt: { view } }: SentPrompt, lifetime: CacheLifetime): boolean {
   return lifetimeAt(view, 0) === lifetime || lifetimeAt(view, view.segments - 1) === lifetime;
 }
@@ -179,9 +187,9 @@ function changeOfLifetime({ prompt, before }: SentPrompt): LifetimeChange | unde
 }
 
 const LIVES_MS: Readonly<Record<CacheLifetime, number>> = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
-/** Most providers do not cache shorter prefixes. Counts only where the minimum of the model is unknown. */
+/** Smallest prefix that most providers cache. Used only if the minimum of the model is unknown. */
 const SMALLEST = 1_024;
-/** Some providers count cached tokens in steps of this size. */
+/** Step in which some providers count cached tokens. */
 const STEP = 128;
 
 interface Miss {
@@ -203,7 +211,7 @@ function reasonOf(
 }
 
 interface Earlier {
-  /** The first request of an agent of the same type. */
+  /** First request of an agent of the same type. */
   readonly sibling: SentPrompt | undefined;
   readonly tokens: ReadonlyMap<SentPrompt, number>;
 }

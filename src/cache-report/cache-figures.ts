@@ -4,12 +4,12 @@ import { type CacheAccount, inputOf } from "./cache-accounts.ts";
 /** Cost of the input: actual, without a cache, and with an unlimited cache. */
 export interface CacheFigures {
   readonly requests: number;
-  /** `inputTokens` were neither read from a cache nor written to one. */
+  /** Tokens by kind; `inputTokens` were neither read from a cache nor written to one. */
   readonly usage: Usage;
   readonly idealReadTokens: number;
-  /** Input only, in tokens at the base price: written tokens count 1.25 (2 for an hour), read tokens 0.1. */
+  /** Cost of the input in tokens at the base price: written tokens cost 1.25 (2 for an hour), read tokens 0.1. */
   readonly baseTokens: Amounts;
-  /** US dollars including output; absent if a price is unknown. */
+  /** Cost in US dollars, including output; absent if a price is unknown. */
   readonly usd?: Amounts | undefined;
 }
 
@@ -38,7 +38,7 @@ export function figuresOf(accounts: readonly CacheAccount[]): CacheFigures {
   };
 }
 
-/** Returns the figures of the main agent, then of the others in the order of their first requests. */
+/** Returns the figures of the main agent, then those of the others in the order of their first requests. */
 export function figuresByAgent(accounts: readonly CacheAccount[]): readonly AgentFigures[] {
   const byAgent = new Map<AgentId, CacheAccount[]>();
   for (const account of accounts) {
@@ -54,7 +54,7 @@ export function figuresByAgent(accounts: readonly CacheAccount[]): readonly Agen
   }));
 }
 
-/** Prices are per million tokens, so a token of plain input counts 1. */
+/** Prices are per million tokens, so that a token of plain input costs 1. */
 const basePrices: Prices = { input: 1e6, cacheRead: 0.1e6, cacheWrite: 1.25e6, cacheWrite1h: 2e6, output: 0 };
 
 function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amounts {
@@ -67,7 +67,10 @@ function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amoun
   };
 }
 
-/** Returns the usage if the missed tokens, which were written again or were plain input, had been read from the cache. */
+/**
+ * Returns the usage as if the missed tokens, which were written again or were plain input, had been read from the
+ * cache.
+ */
 function withoutMiss(usage: Usage, missed: number): Usage {
   const written = Math.min(missed, usage.cacheWriteTokens);
   const { cacheWrite1hTokens = 0 } = usage;

@@ -11,13 +11,13 @@ export interface SentRequest {
   readonly turn: number;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
-  /** Undefined if no answer was recorded. */
+  /** Recorded answer; undefined if there is none. */
   readonly answer: Answer | undefined;
   readonly model: string;
   readonly prices: Prices | undefined;
-  /** Number of tokens below which the provider cached nothing; undefined if unknown. */
+  /** Minimum number of tokens that the provider caches; undefined if unknown. */
   readonly cacheMinimumTokens: number | undefined;
-  /** Undefined for a request for a summary, which is not in the transcript. */
+  /** Prompt of the request; undefined for a request for a summary, which is not in the transcript. */
   readonly prompt: SentPrompt | undefined;
 }
 
@@ -35,11 +35,11 @@ export interface SentPrompt {
   readonly end: PrefixPoint;
   /** Request of the same agent that this one continues, byte for byte. */
   readonly continues: SentPrompt | undefined;
-  /** Points that the continued request does not have, in order. */
+  /** Points of this request that the continued request does not have, in order. */
   readonly points: readonly PrefixPoint[];
-  /** Request that this one should continue: the previous one, or that of the agent it was forked from. */
+  /** Request that this one should continue: the previous one, or that of the agent from which this agent was forked. */
   readonly before: SentPrompt | undefined;
-  /** Whether the bytes of the transcript differ from those that were sent. */
+  /** True if the bytes of the transcript differ from those that were sent. */
   readonly isChanged: boolean;
 }
 
@@ -89,7 +89,7 @@ async function writtenPrompts(
   return written;
 }
 
-/** Returns a journal that drops repairs. It reads each file once, since agents share heads and forks share a past. */
+/** Returns a journal that drops repairs. It reads each file once, because agents share heads and forks share a past. */
 function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal {
   const refuse = async (): Promise<never> => {
     throw new Error("a session that is only looked at keeps nothing");
@@ -127,7 +127,7 @@ function promptsIn(written: readonly Written[], { lines, parent }: Recorded): re
   const prompts: SentPrompt[] = [];
   for (const [index, { prompt, head, points, continues }] of written.entries()) {
     const before = prompts.at(-1) ?? parent;
-    // A request that adds nothing is the previous one, sent again.
+    // A request that adds nothing repeats the previous one.
     const end = points.at(-1) ?? before?.end ?? { key: "", bytes: 0 };
     const fingerprint = answers[index]?.fingerprint;
     prompts.push({
@@ -146,7 +146,7 @@ function promptsIn(written: readonly Written[], { lines, parent }: Recorded): re
 
 type AnswerLine = Line & EventOf<"model.ended" | "model.failed">;
 
-/** Returns the answer to each request by its index. */
+/** Returns the answers in the order of their requests; undefined for a request without one. */
 function answersIn(lines: readonly Line[]): readonly (AnswerLine | undefined)[] {
   const answers: (AnswerLine | undefined)[] = [];
   for (const line of lines) {

@@ -16,20 +16,20 @@ export interface CacheReport {
   readonly sessionId: string;
   readonly total: CacheFigures;
   readonly agents: readonly AgentFigures[];
-  /** Models with requests that were too short to be cached. Empty for models whose minimum is unknown. */
+  /** Models with requests that were too short to be cached. Excludes models whose minimum is unknown. */
   readonly belowMinimum: readonly BelowMinimum[];
 }
 
 export interface BelowMinimum {
   readonly model: string;
   readonly minimumTokens: number;
-  /** Answered requests to the model. */
+  /** Number of answered requests to the model. */
   readonly requests: number;
-  /** Those of them with fewer tokens than the minimum. */
+  /** Number of answered requests with fewer tokens than the minimum. */
   readonly tooShort: number;
 }
 
-/** Reports how much a session, given by the path of its transcript, saved with prompt caches. */
+/** Reports how much prompt caches saved in a session, given by the path of its transcript. */
 export async function reportCache(transcriptPath: string): Promise<CacheReport> {
   const session = readSession(transcriptPath);
   const accounts = accountsOf(await replaySession(session));
@@ -64,11 +64,11 @@ export interface ExplainedRequest {
   /** Number of the request within its agent, starting at 1. */
   readonly number: number;
   readonly sentAt: number;
-  /** Whether it requested a summary of the conversation. */
+  /** True if the request asked for a summary of the conversation. */
   readonly isSummary: boolean;
-  /** Undefined if no answer was recorded. */
+  /** Tokens of the request; undefined if no answer was recorded. */
   readonly tokens?: ExplainedTokens | undefined;
-  /** Set if the whole request was too short to be cached: the model's minimum. */
+  /** The model's minimum, if the whole request was too short to be cached. */
   readonly belowMinimum?: number | undefined;
   readonly reason?: MissReason | undefined;
   /** Lifetime that was requested for the missed tokens, if there is a reason. */
@@ -76,7 +76,7 @@ export interface ExplainedRequest {
   /** Set if the setting `cache.lifetime` changed with this request. */
   readonly lifetimeChange?: LifetimeChange | undefined;
   readonly broken?: BrokenPrefix | undefined;
-  /** Whether the transcript was changed since, so that its bytes differ from those that were sent. */
+  /** True if the transcript was changed later, so that its bytes differ from those that were sent. */
   readonly isChanged: boolean;
 }
 
@@ -87,7 +87,7 @@ export interface ExplainedTokens {
   /** Part of `written` that is cached for an hour. */
   readonly written1h: number;
   readonly plain: number;
-  /** Tokens that could have been read: the longest prefix of an earlier request. */
+  /** Tokens that could have been read: the longest common prefix with an earlier request. */
   readonly ideal: number;
   readonly missed: number;
 }
