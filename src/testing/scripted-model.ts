@@ -9,14 +9,14 @@ import {
   textOf,
 } from "../protocol/index.ts";
 
-/** The model's answer to one request. The run assigns the ids of its `calls`. */
+/** Answer of the model to one request. The run assigns the ids of the `calls`. */
 export interface ScriptedAnswer {
   readonly text?: string;
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[];
   readonly stopReason?: StopReason;
   readonly incompleteCalls?: number;
   readonly error?: ModelError;
-  /** Never answers. Only an abort ends the request. */
+  /** True if the model never answers. Only an abort ends the request. */
   readonly hangs?: boolean;
   /** Delays the answer until the promise settles or the request is aborted. */
   readonly after?: Promise<unknown>;
@@ -25,13 +25,15 @@ export interface ScriptedAnswer {
 export type ScriptedStep = ScriptedAnswer | ((messages: readonly Message[]) => ScriptedAnswer);
 
 export interface ScriptedModel extends Model {
-  /** The messages of each request so far. */
+  /** Messages of each request so far. */
   readonly requests: readonly (readonly Message[])[];
   /** Throws unless every step was used and none was missing. */
   assertDone(): void;
 }
 
-/** Creates a model that gives scripted answers. A request without a scripted answer fails, and so does `assertDone`. */
+/**
+ * Creates a model that gives scripted answers. A request without a scripted answer fails and makes `assertDone` throw.
+ */
 export function createScriptedModel(
   steps: readonly ScriptedStep[],
   description: Partial<ModelDescription> = {},
@@ -63,13 +65,16 @@ export function createScriptedModel(
 }
 
 export interface Cast extends Model {
-  /** Returns the messages of each request of a part so far. */
+  /** Returns the messages of each request so far that belongs to a part. */
   requests(part: string): readonly (readonly Message[])[];
   /** Throws unless every step of every part was used and none was missing. */
   assertDone(): void;
 }
 
-/** Creates a model that plays several agents. The key of a part is a text in the first message of its conversation. */
+/**
+ * Creates a model that plays several agents. The key of a part is a text that the first message of its conversation
+ * contains.
+ */
 export function createCast(
   parts: Readonly<Record<string, readonly ScriptedStep[]>>,
   description: Partial<ModelDescription> = {},

@@ -110,8 +110,8 @@ async function resolveReply(choice: Choice, request: RecordedRequest, context: S
 
 /**
  * Returns a function that gives each request a salt for its ids: the hash of its body, and how many times that body was
- * sent. Ids then repeat in a second run of the same script, but differ between agents that send the same request, and
- * after a restart of the server in the middle of a session.
+ * sent. Thus ids are the same in a second run of the same script, but differ between agents that send identical
+ * requests, and after a restart of the server in the middle of a session.
  */
 function createSaltMaker(light: boolean): (request: RecordedRequest) => string {
   if (light) return (request) => `${request.ordinal}`;
@@ -132,7 +132,7 @@ function contextOf(request: RecordedRequest, { ordinal, choice, random }: Contex
     count: choice.count,
     conversation: choice.conversation,
     random,
-    // A getter, because it parses the body, which a light recording avoids.
+    // This is a getter, because it parses the body, which a light recording avoids.
     get turn() {
       return turnOf(request);
     },

@@ -101,7 +101,7 @@ async function breakOff(response: ServerResponse, { delivery, kind, gone }: Brea
     if (!response.destroyed) await new Promise((resolve) => response.once("close", resolve));
     return;
   }
-  // To a client on Node, a reset right after bytes looks like a normal end: let it read them first.
+  // To a client on Node, a reset right after bytes looks like a normal end, so the client gets time to read them first.
   if (kind === "reset" && response.headersSent) await pause(20, gone);
   delivery.onClosing();
   if (kind === "reset") response.socket?.resetAndDestroy();
@@ -132,7 +132,7 @@ async function writePaced(response: ServerResponse, { delivery, gone, limit }: P
   return sent;
 }
 
-/** Waits until the bytes have left the process, so that a cut right after them doesn't discard them. */
+/** Writes bytes and waits until they have left the process, so that a cut right after them doesn't discard them. */
 function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -4,13 +4,13 @@ import { anthropicErrorFrame } from "./wire/wire-anthropic.ts";
 import type { Frame, WireMessage, WirePart } from "./wire/wire-message.ts";
 import { openaiErrorFrame } from "./wire/wire-openai.ts";
 
-/** Marks where `applyToFrames` inserts invalid bytes: a private-use character, so that no script contains it. */
+/** Marks where `applyToFrames` inserts invalid bytes: a private-use character that no script contains. */
 const invalidBytesMark = "\uE0FF";
 
 /** Overlong, stray and truncated sequences that no decoder accepts as UTF-8. */
 const invalidBytes = Buffer.from([0xc3, 0x28, 0xff, 0xe2, 0x82]);
 
-/** Returns the server's own fault for the n-th model call, from the first plan that applies. */
+/** Returns a function that chooses the server's own fault for the n-th model call, from the first plan that applies. */
 export function planFaults(plans: readonly PlannedFault[], seed: number): (ordinal: number) => Fault | undefined {
   return (ordinal) => {
     const random = seededRandom(seed, ordinal * 7919);
@@ -18,7 +18,7 @@ export function planFaults(plans: readonly PlannedFault[], seed: number): (ordin
   };
 }
 
-/** Applies faults in what the model says. Throws if the scripted reply has no part to apply the fault to. */
+/** Applies faults to the content of a reply. Throws if the scripted reply has no part to apply the fault to. */
 export function applyToMessage(message: WireMessage, fault: Fault): WireMessage {
   switch (fault.kind) {
     case "unknown-tool":
@@ -46,7 +46,7 @@ export function applyToMessage(message: WireMessage, fault: Fault): WireMessage 
 
 type FrameContext = { wire: Wire; streaming: boolean; random: () => number };
 
-/** Applies faults in the sequence of events. A body that is not a stream is one frame. */
+/** Applies faults to the sequence of events. A body that is not a stream is one frame. */
 export function applyToFrames(frames: Iterable<Frame>, fault: Fault, context: FrameContext): Iterable<Frame> {
   switch (fault.kind) {
     case "invalid-utf8":

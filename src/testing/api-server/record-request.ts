@@ -3,11 +3,14 @@ import { asObject, asText } from "./json-values.ts";
 import type { RecordedRequest } from "./types.ts";
 
 export type Recorder = {
-  /** Reads the whole body and records the request. Resolves to undefined if the client disconnects before the end. */
+  /**
+   * Reads the whole body and records the request. Resolves to undefined if the client disconnects before the end of the
+   * body.
+   */
   record(incoming: IncomingMessage, response: ServerResponse): Promise<LiveRequest | undefined>;
   readonly requests: readonly RecordedRequest[];
   waitFor(n: number): Promise<RecordedRequest>;
-  /** Called before the server closes its connections. Rejects all waits for requests that can't arrive any more. */
+  /** Called before the server closes its connections. Rejects all waits for requests that can no longer arrive. */
   stop(): void;
 };
 
@@ -154,7 +157,7 @@ function readFields(value: unknown): BodyFields {
   };
 }
 
-/** Finds the fields without parsing the body: inside a JSON string these quotes would be escaped. */
+/** Finds the fields without parsing the body: inside a JSON string, the quotes would be escaped. */
 function scanFields(body: Buffer): BodyFields {
   const holds = (key: string) => body.includes(`"${key}":true`) || body.includes(`"${key}": true`);
   const at = body.indexOf('"model"');

@@ -12,7 +12,7 @@ export type Rendered = {
   frames: Iterable<Frame>;
   pacing: Pacing;
   fault: Fault | undefined;
-  /** Whether the fault leaves the client without a complete message, so that it is expected to ask again. */
+  /** True if the fault leaves the client without a complete message, so that the client is expected to try again. */
   incomplete: boolean;
   message: WireMessage | undefined;
 };
@@ -74,7 +74,7 @@ const leavesIncomplete: ReadonlySet<Fault["kind"]> = new Set([
   "wrong-content-type",
 ] satisfies Fault["kind"][]);
 
-/** Settles the place of a random cut, and whether the answer stays incomplete. */
+/** Determines the position of a random cut, and whether the answer stays incomplete. */
 function settleCut(
   frames: Iterable<Frame>,
   fault: Fault | undefined,

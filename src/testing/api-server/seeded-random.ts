@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that depend only on the seed and the salt (mulberry32). */
+/** Returns a generator of numbers in [0, 1) that depend only on the seed and the salt (mulberry32). */
 export function seededRandom(seed: number, salt = 0): () => number {
   let state = (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(salt + 1, 0xc2b2ae35)) >>> 0;
   return () => {

@@ -12,13 +12,16 @@ export type StopReason =
   | "pause_turn"
   | "model_context_window_exceeded";
 
-/** The exact pieces of the stream, or one string that is split into pieces of `chunkCharacters`. */
+/** Exact pieces of the stream, or one string that is split into pieces of `chunkCharacters`. */
 export type Pieces = string | readonly string[];
 
 export type ToolPart = {
   tool: string;
   id?: string;
-  /** Serialised by JSON.stringify. `inputJson` is sent verbatim instead, even if it is not valid JSON. */
+  /**
+   * Input of the tool call, serialised by JSON.stringify. `inputJson` is sent verbatim instead, even if it is not valid
+   * JSON.
+   */
   input?: unknown;
   inputJson?: Pieces;
 };
@@ -29,7 +32,7 @@ export type ReplyPart =
   | { thinking: Pieces; signature?: string }
   | { redactedThinking: string }
   | ToolPart
-  /** Any other Anthropic content block, for example of a provider's search, sent whole in content_block_start. */
+  /** Any other Anthropic content block, for example from a provider's search, sent whole in content_block_start. */
   | { block: Readonly<Record<string, unknown>> };
 
 export type Pacing = {
@@ -56,7 +59,7 @@ export type Usage = {
 
 export type Reply = {
   content: string | readonly ReplyPart[];
-  /** Default: tool_use if there is a tool call, end_turn otherwise. */
+  /** Stop reason; defaults to tool_use if there is a tool call, and to end_turn otherwise. */
   stopReason?: StopReason;
   pacing?: Pacing;
   usage?: UsageOverride;
@@ -64,7 +67,7 @@ export type Reply = {
   fault?: Fault;
 };
 
-/** A number of body bytes, or a place inside the body that the seed chooses. */
+/** Number of body bytes, or a position in the body that the seed chooses. */
 export type AfterBytes = number | "random";
 
 export type RetryAfter = { seconds: number } | { dateInSeconds: number } | { milliseconds: number };
@@ -76,18 +79,18 @@ export type Fault =
       retryAfter?: RetryAfter;
       errorType?: string;
       message?: string;
-      /** Replaces the error object of the wire format. */
+      /** Body that replaces the error object of the wire format. */
       body?: string;
       headers?: Readonly<Record<string, string>>;
     }
   /** OpenAI: 429 insufficient_quota. Anthropic: billing_error with 429 or 402, or the credit message with 400. */
   | { kind: "spend-cap"; status?: 400 | 402 | 429 }
-  /** Without `afterBytes`, the next three happen before the headers. */
+  /** Without `afterBytes`, this fault and the next two happen before the headers. */
   | { kind: "hang"; afterBytes?: AfterBytes }
   | { kind: "close"; afterBytes?: AfterBytes }
   | { kind: "reset"; afterBytes?: AfterBytes }
   | { kind: "slow"; msPerByte: number }
-  /** Every write has this many bytes (default 1). */
+  /** Writes this many bytes at a time (default 1). */
   | { kind: "split"; bytes?: number }
   | { kind: "error-event"; afterEvents?: number; errorType?: string; message?: string }
   | { kind: "truncated-tool-json"; end: "close" | "max-tokens" }
@@ -96,7 +99,7 @@ export type Fault =
   | { kind: "missing-end" }
   | { kind: "wrong-content-type"; contentType?: string }
   | { kind: "html" }
-  /** Default: 50 MB of text. `oneEvent` puts all of it in one line of the stream. */
+  /** Sends 50 MB of text by default. `oneEvent` puts all of it in one line of the stream. */
   | { kind: "huge"; bytes?: number; oneEvent?: boolean }
   | { kind: "unknown-tool"; name?: string }
   | { kind: "wrong-argument-types" }
@@ -104,8 +107,8 @@ export type Fault =
   | { kind: "same-tool-id-twice" };
 
 /**
- * A fault, and the model calls that get it: numbered from 1, or chosen by `chance` from the seed.
- * Steps are used up as with faults of a step.
+ * A fault, and the model calls that get it: numbered from 1, or chosen by `chance` from the seed. Steps are used up as
+ * with the faults of a step.
  */
 export type PlannedFault = { fault: Fault } & (
   | { first: number }
@@ -113,15 +116,15 @@ export type PlannedFault = { fault: Fault } & (
   | { chance: number }
 );
 
-/** All conditions must hold. Texts match if the text that was sent contains them. */
+/** Conditions for a request, all of which must hold. A text matches if the text that was sent contains it. */
 export type Matcher = {
   systemContains?: string;
   firstUserContains?: string;
   lastUserContains?: string;
   toolResultContains?: string;
-  /** The last message contains the result of a call to this tool; "*" matches any tool. */
+  /** Tool whose result is in the last message; "*" matches any tool. */
   afterTool?: string;
-  /** 1 + the number of assistant messages in the request. */
+  /** Number of assistant messages in the request, plus 1. */
   turn?: number;
   model?: string;
   offersTool?: string;
@@ -134,24 +137,26 @@ export type Step = {
   name?: string;
   when?: Matcher | ((request: RecordedRequest) => boolean);
   reply: Reply | ReplyFunction;
-  /** How many requests this step answers (default 1). "always" answers any number, including none. */
+  /** Number of requests that this step answers (default 1). "always" answers any number, including none. */
   times?: number | "always";
   /**
    * Faults for the first requests of the step, one for each. A request that gets no complete message does not use up
-   * the step: an error answer, a cut, an error event, a missing end, truncated tool JSON with a close, HTML, or a wrong
-   * content type.
+   * the step. This is so after an error answer, a cut, an error event, a missing end, truncated tool JSON with a close,
+   * HTML, or a wrong content type.
    */
   faults?: readonly Fault[];
 };
 
 export type Conversation = {
   name?: string;
-  /** Without it, the conversation answers every request that no earlier conversation matches. */
+  /**
+   * Requests that belong to the conversation; if absent, it answers every request that no earlier conversation matches.
+   */
   match?: Matcher | ((request: RecordedRequest) => boolean);
   steps: readonly Step[];
 };
 
-/** A list may contain plain replies in place of steps that have only a reply. */
+/** Replies of the server. A list may contain plain replies in place of steps that have only a reply. */
 export type Script = ReplyFunction | readonly (Step | Reply)[] | { conversations: readonly Conversation[] };
 
 export type ScriptContext = {
@@ -159,7 +164,7 @@ export type ScriptContext = {
   ordinal: number;
   /** Number of this request in its conversation or script, starting at 1. */
   count: number;
-  /** 1 + the number of assistant messages in the request. */
+  /** Number of assistant messages in the request, plus 1. */
   turn: number;
   conversation: string;
   random: () => number;
@@ -171,7 +176,7 @@ export type CacheAccount = {
   written: number;
   written1h: number;
   read: number;
-  /** Tokens that could have been read and were not: idealRead - read, at least 0. */
+  /** Tokens that could have been read but were not: idealRead - read, at least 0. */
   missed: number;
   /**
    * Tokens that an unlimited longest-common-prefix cache over all earlier requests would have read. A prefix below the
@@ -186,18 +191,18 @@ export type RecordedRequest = {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Empty after the answer was sent, if the recording is light. */
+  /** Bytes of the body; empty after the answer was sent if the recording is light. */
   readonly rawBody: Buffer;
   readonly bodyBytes: number;
-  /** Parsed on first use; undefined if it is not valid JSON. */
+  /** Body, parsed on first use; undefined if it is not valid JSON. */
   readonly body: unknown;
   readonly model: string;
   readonly streaming: boolean;
   /** Value of stream_options.include_usage in the OpenAI wire format. */
   readonly streamsUsage: boolean;
-  /** When its headers had arrived. */
+  /** Time at which the headers had arrived. */
   readonly beganAt: number;
-  /** When its body had arrived. */
+  /** Time at which the whole body had arrived. */
   readonly arrivedAt: number;
   /** Number of the connection. Requests over one kept-alive connection have the same number. */
   readonly connection: number;
@@ -210,7 +215,7 @@ export type RecordedRequest = {
   bytesSent: number;
   firstByteAt?: number;
   lastByteAt?: number;
-  /** Whether the client disconnected before the answer was complete. */
+  /** True if the client disconnected before the answer was complete. */
   aborted: boolean;
   /** Resolves when the exchange is over, however it ended. */
   readonly ended: Promise<void>;
@@ -225,7 +230,7 @@ export type CacheOptions = {
    * 4096 in the real API).
    */
   minimumTokens?: number | Readonly<Record<string, number>>;
-  /** Number of positions searched per mark, from the mark backwards (default 20). */
+  /** Number of positions searched per mark, backwards from the mark (default 20). */
   lookBack?: number;
   /** Smallest cached prefix of the OpenAI wire format, and the step in which it grows (default 1024 and 128). */
   openaiMinimumTokens?: number;
@@ -238,16 +243,16 @@ export type ApiServerOptions = {
   cache?: CacheOptions;
   faults?: readonly PlannedFault[];
   record?: "full" | "light";
-  /** The only accepted key. Default: any key is accepted, but a request without one is rejected. */
+  /** The only accepted key. By default any key is accepted, but a request without one is rejected. */
   apiKey?: string;
-  /** False accepts requests without a key, like local servers do. */
+  /** False to accept requests without a key, as local servers do. */
   requireKey?: boolean;
-  /** Known models; others are answered with 404. Default: every model is known. */
+  /** Known models; requests for others are answered with 404. By default every model is known. */
   models?: readonly string[];
-  /** False turns request validation off. */
+  /** False to disable request validation. */
   validate?: boolean;
   port?: number;
-  /** Clock in milliseconds, for times in records and the lifetime of cache entries. */
+  /** Clock in milliseconds, used for times in records and the lifetime of cache entries. */
   now?: () => number;
 };
 
@@ -257,10 +262,10 @@ export type ApiServer = {
   readonly seed: number;
   /** Every request in order of arrival, including GET /v1/models and unknown paths. */
   readonly requests: readonly RecordedRequest[];
-  /** Resolves to the n-th request (from 1) once its body has arrived. Rejects if the server closes first. */
+  /** Resolves to the n-th request (starting at 1) once its body has arrived. Rejects if the server closes first. */
   waitForRequest(n: number): Promise<RecordedRequest>;
-  /** Throws if a request was unscripted or rejected, or a step was not used. */
+  /** Throws if a request was unscripted or rejected, or if a step was not used. */
   assertDone(): void;
-  /** Also ends hanging answers and open connections. */
+  /** Closes the server, including hanging answers and open connections. */
   close(): Promise<void>;
 };

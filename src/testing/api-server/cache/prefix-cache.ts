@@ -3,14 +3,16 @@ import type { Prefix } from "./prompt-prefixes.ts";
 
 export type OpenEntry = {
   account: CacheAccount;
-  /** Makes the prefixes that this request wrote readable for other requests. */
+  /** Makes the prefixes that this request wrote available to other requests. */
   commit: (now: number) => void;
 };
 
 export type CachedRequest = { wire: Wire; model: string; prefixes: readonly Prefix[] };
 
 export type PrefixCache = {
-  /** Reads at once. Prefixes that the request writes are readable only after `commit`. */
+  /**
+   * Opens an entry and reads from the cache at once. Prefixes that the request writes can be read only after `commit`.
+   */
   open(request: CachedRequest, now: number): OpenEntry;
 };
 
@@ -20,7 +22,7 @@ type Entry = { expiresAt: number; life: number };
 /** Simulates the providers' prompt caches: Anthropic caches at marks, OpenAI automatically. */
 export function createPrefixCache(options: CacheOptions = {}): PrefixCache {
   const entries = new Map<string, Entry>();
-  /** Every prefix ever sent: the contents of the unlimited cache that `idealRead` is computed from. */
+  /** Every prefix that was ever sent: the contents of the unlimited cache from which `idealRead` is computed. */
   const everSeen = new Set<string>();
 
   const isLive = (prefix: Prefix | undefined, now: number) => {

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import type { Wire } from "../types.ts";
 import { isArray, itemsOf, membersOf, type Span, valueAt, withoutMember } from "./json-spans.ts";
 
-/** A prompt up to and including one block. Equal hashes mean equal prompts. */
+/** A prompt up to and including one block. Prefixes with the same hash are identical. */
 export type Prefix = { hash: string; tokens: number; mark: "5m" | "1h" | undefined };
 
 /**
- * Returns the prefixes of a prompt, one for each block in the provider's order: tools, system, content of messages.
- * A block is its raw bytes without `cache_control`. Four bytes of a whole prefix count as one token.
+ * Returns the prefixes of a prompt, one for each block in the provider's order: tools, system, content of messages. A
+ * block consists of its raw bytes without `cache_control`. Four bytes of a prefix are counted as one token.
  */
 export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
   const members = new Map(membersOf(rawBody, valueAt(rawBody, 0)).map((member) => [member.key, member.value]));
@@ -22,7 +22,7 @@ export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
   const chain = startChain(`${wire} ${raw("model")}`);
   for (const tool of listed("tools")) chain.add("tool", block(rawBody, tool));
   for (const system of listed("system")) chain.add("system", block(rawBody, system));
-  // If one of these changes, the provider still reads tools and system from its cache, but no messages.
+  // If one of these parameters changes, the provider still reads tools and system from its cache, but no messages.
   if (wire === "anthropic") chain.salt(`${raw("thinking")} ${raw("tool_choice")}`);
   for (const message of listed("messages")) {
     if (wire === "openai")

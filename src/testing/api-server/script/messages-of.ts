@@ -11,7 +11,10 @@ export type SeenMessage = {
   toolResults: readonly SeenToolResult[];
 };
 
-/** Returns the messages of a request, alike for both wire formats: OpenAI tool messages in a row are one user message. */
+/**
+ * Returns the messages of a request, in the same form for both wire formats: consecutive OpenAI tool messages become
+ * one user message.
+ */
 export function messagesOf(request: RecordedRequest): readonly SeenMessage[] {
   const messages = asList(asObject(request.body)["messages"]).map(asObject);
   return request.wire === "openai" ? openaiMessages(messages) : messages.map(anthropicMessage);

@@ -4,18 +4,18 @@ import { messagesOf, systemOf, toolNamesOf } from "./messages-of.ts";
 
 export type Choice = {
   reply: Reply | ReplyFunction;
-  /** The step's own fault for this attempt. */
+  /** Fault of the step for this attempt. */
   fault: Fault | undefined;
   count: number;
   conversation: string;
-  /** Makes the step available again, after an answer that left no complete message. */
+  /** Makes the step available again after an answer that left no complete message. */
   release: () => void;
 };
 
 export type RunningScript = {
   /**
-   * Uses up a step at once, so that requests in flight never share one. Returns a message if no step matches.
-   * If the server already has a fault for this request, the step keeps its own for a later request.
+   * Chooses and uses up a step at once, so that requests in flight never share one. Returns a message if no step
+   * matches. If the server already has a fault for this request, the step keeps its own fault for a later request.
    */
   choose(request: RecordedRequest, hasFault: boolean): Choice | string;
   /** Returns one line for each step that was not used up. */

@@ -3,12 +3,12 @@ import { isObject, type JsonObject } from "../json-values.ts";
 import { signThinking, type WireMessage } from "../wire/wire-message.ts";
 import { type CheckedMessage, demand, demandObject } from "./check.ts";
 
-/** Remembers the thinking that was sent, with its signatures and the tool calls that followed it. */
+/** Remembers the thinking that the server sent, with its signatures and the tool calls that followed it. */
 export type ThinkingLedger = {
   remember(message: WireMessage): void;
   /** Returns whether this server could have sent exactly this thinking or redacted_thinking block. */
   isGenuine(block: JsonObject): boolean;
-  /** Returns the thinking blocks that were sent in one message with this tool call. */
+  /** Returns the thinking blocks that were sent in the same message as this tool call. */
   sentWith(toolCallId: string): readonly JsonObject[];
 };
 
@@ -30,14 +30,14 @@ export function createThinkingLedger(seed: number): ThinkingLedger {
       if (block["type"] === "redacted_thinking") return redacted.has(String(block["data"]));
       const { thinking, signature } = block;
       if (typeof thinking !== "string" || typeof signature !== "string") return false;
-      // Computed signatures stay valid when the server is restarted in the middle of a session.
+      // Computed signatures stay valid even if the server is restarted in the middle of a session.
       return textBySignature.get(signature) === thinking || signThinking(seed, thinking) === signature;
     },
     sentWith: (toolCallId) => byToolCall.get(toolCallId) ?? [],
   };
 }
 
-/** Checks that the parameters of a request agree with its thinking. */
+/** Checks that the other parameters of a request are compatible with its thinking. */
 export function checkThinkingParameters(request: JsonObject): void {
   if (request["thinking"] === undefined) return;
   const { type, budget_tokens: budget } = demandObject(request["thinking"], "thinking");
@@ -62,7 +62,7 @@ export function checkThinkingParameters(request: JsonObject): void {
 
 /**
  * Checks that, with thinking enabled, the thinking that came with tool calls is sent back unchanged within their turn.
- * The provider drops thinking from older turns itself, so a client may leave it out there.
+ * The provider itself drops thinking from older turns, so a client may leave it out there.
  */
 export function checkThinkingReturned(
   messages: readonly CheckedMessage[],

@@ -10,7 +10,10 @@ import {
 } from "./check.ts";
 import { checkThinkingParameters, checkThinkingReturned, type ThinkingLedger } from "./thinking.ts";
 
-/** Returns why the provider would reject this request, with the place in the body; undefined if it would accept it. */
+/**
+ * Returns why the provider would reject a request, with the position in the body; undefined if it would accept the
+ * request.
+ */
 export function validateAnthropic(body: unknown, ledger: ThinkingLedger): string | undefined {
   return firstProblem(() => {
     const request = demandObject(body, "body");
@@ -72,7 +75,7 @@ function checkTools(request: JsonObject): void {
     demand(/^[a-zA-Z0-9_-]{1,128}$/.test(name), `${where}.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`);
     demand(!names.has(name), `tools: Tool names must be unique, but "${name}" occurs twice`);
     names.add(name);
-    // A provider's own tool has a dated type and no schema.
+    // A tool of the provider itself has a dated type and no schema.
     if (tool["type"] !== undefined && tool["type"] !== "custom") continue;
     demandKeys(tool, where, [
       "type",
@@ -215,7 +218,7 @@ function checkThinking(block: JsonObject, { where, ledger }: BlockContext): void
   demand(ledger === undefined || ledger.isGenuine(block), `${where}: ${problem}`);
 }
 
-/** Checks that there are at most four marks, and that those for an hour come first. */
+/** Checks that there are at most four marks, and that marks for an hour come first. */
 function checkCacheMarks(request: JsonObject): void {
   const blocks = [
     ...listed(request["tools"], "tools"),
@@ -241,7 +244,7 @@ function listed(value: unknown, where: string): readonly { block: JsonObject; wh
   return asList(value).flatMap((block, index) => (isObject(block) ? [{ block, where: `${where}.${index}` }] : []));
 }
 
-/** Checks that every tool_use is answered at the start of the next user turn, and that there are no other results. */
+/** Checks that every tool_use has a result at the start of the next user turn, and that there are no other results. */
 function checkToolPairs(messages: readonly CheckedMessage[]): void {
   const turns = mergeTurns(messages);
   const seen = new Set<string>();

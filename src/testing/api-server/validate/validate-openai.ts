@@ -1,7 +1,10 @@
 import { asList, isObject, type JsonObject } from "../json-values.ts";
 import { demand, demandKeys, demandList, demandObject, demandText, firstProblem } from "./check.ts";
 
-/** Returns why the provider would reject this request, with the place in the body; undefined if it would accept it. */
+/**
+ * Returns why the provider would reject a request, with the position in the body; undefined if it would accept the
+ * request.
+ */
 export function validateOpenai(body: unknown): string | undefined {
   return firstProblem(() => {
     const request = demandObject(body, "body");
@@ -79,7 +82,10 @@ function checkTools(request: JsonObject): void {
   }
 }
 
-/** Newer models reason unless the request turns it off, and accept no tools while they reason. Some always reason. */
+/**
+ * Returns whether the model accepts tools. Newer models reason unless the request turns that off, and accept no tools
+ * while they reason. Some always reason.
+ */
 function acceptsTools({ model, reasoning_effort: effort }: JsonObject): boolean {
   if (/^gpt-(6-astra|6\.)/.test(String(model))) return false;
   if (/^gpt-(5\.6|6)/.test(String(model))) return effort === "none";
@@ -139,7 +145,7 @@ function checkCalls(value: unknown, where: string): void {
   }
 }
 
-/** Checks that tool messages directly follow their calls, and that every call has one. */
+/** Checks that tool messages directly follow the calls that they answer, and that every call has one. */
 function checkSequence(messages: readonly JsonObject[]): void {
   let open = new Set<string>();
   for (const [index, message] of messages.entries()) {

@@ -52,7 +52,7 @@ function jsonProblem(request: RecordedRequest): string | undefined {
   return hasLoneSurrogate(request.body) ? "The request body is not valid JSON: lone surrogate in a string" : undefined;
 }
 
-/** Finds what JSON.parse accepts and the provider rejects. */
+/** Finds lone surrogates, which JSON.parse accepts and the provider rejects. */
 function hasLoneSurrogate(value: unknown): boolean {
   if (typeof value === "string") return /\p{Surrogate}/u.test(value);
   if (typeof value !== "object" || value === null) return false;

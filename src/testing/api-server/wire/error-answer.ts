@@ -2,7 +2,7 @@ import type { Fault, RetryAfter, Wire } from "../types.ts";
 
 export type ErrorAnswer = { status: number; headers: Record<string, string>; body: string };
 
-/** Returns an error response in the shape of the wire format. */
+/** Returns an error response in the format of the provider. */
 export function errorAnswer(
   wire: Wire,
   status: number,

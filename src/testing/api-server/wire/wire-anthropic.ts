@@ -1,6 +1,6 @@
 import type { Frame, WireMessage, WirePart } from "./wire-message.ts";
 
-/** The message as server-sent events. Lazy, so that a huge answer is never in memory whole. */
+/** Yields the message as server-sent events, one by one, so that a huge answer is never in memory as a whole. */
 export function* anthropicFrames(message: WireMessage): Generator<Frame> {
   yield event("message_start", {
     message: {
@@ -29,9 +29,10 @@ export function* anthropicFrames(message: WireMessage): Generator<Frame> {
   yield event("message_stop", {}, "end");
 }
 
-/** The message as one JSON object. */
+/** Returns the message as one JSON object. */
 export function anthropicBody(message: WireMessage): string {
-  // Tool input goes in verbatim, so that number forms and key order survive; a scripted non-JSON text becomes {}.
+  // Tool input is inserted verbatim, so that number formats and the order of keys are preserved; a scripted text that
+  // is not JSON becomes {}.
   const content = message.parts.map((part) => {
     if (part.kind !== "tool") return JSON.stringify(wholeOf(part));
     const input = isJson(part.pieces.join("")) ? part.pieces.join("") : "{}";

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Pieces, Reply, ReplyPart, StopReason, Usage, Wire } from "../types.ts";
 
-/** A reply with ids, signatures, pieces of the stream, stop reason and usage filled in. */
+/** A reply in which ids, signatures, pieces of the stream, stop reason and usage are filled in. */
 export type WireMessage = {
   id: string;
   model: string;
@@ -17,7 +17,7 @@ export type WirePart =
   | { kind: "tool"; id: string; name: string; pieces: readonly string[] }
   | { kind: "block"; block: Readonly<Record<string, unknown>> };
 
-/** One event of a stream. Faults use the role to find their place in either wire format. */
+/** One event of a stream. Faults use `role` to find their position in either wire format. */
 export type Frame = { text: string | Buffer; role?: "tool-input" | "end" | undefined };
 
 export type MessageOptions = {

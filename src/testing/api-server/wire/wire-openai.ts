@@ -11,7 +11,7 @@ const finishReasons: Record<StopReason, string> = {
   refusal: "content_filter",
 };
 
-/** The message as chunks. Lazy, so that a huge answer is never in memory whole. */
+/** Yields the message as chunks, one by one, so that a huge answer is never in memory as a whole. */
 export function* openaiFrames(message: WireMessage, includeUsage: boolean): Generator<Frame> {
   const head = { id: message.id, object: "chat.completion.chunk", created: 1_700_000_000, model: message.model };
   const chunk = (delta: unknown, finish: string | null = null, role?: Frame["role"]): Frame => {
@@ -22,7 +22,7 @@ export function* openaiFrames(message: WireMessage, includeUsage: boolean): Gene
   let call = -1;
   for (const part of message.parts) {
     if (part.kind === "text") for (const content of part.pieces) yield chunk({ content });
-    // Servers of open models stream reasoning under this name; the provider itself sends none.
+    // Servers of open models stream reasoning in this field; the provider itself sends none.
     if (part.kind === "thinking") for (const piece of part.pieces) yield chunk({ reasoning_content: piece });
     if (part.kind !== "tool") continue;
     call += 1;
@@ -37,7 +37,7 @@ export function* openaiFrames(message: WireMessage, includeUsage: boolean): Gene
   yield { text: "data: [DONE]\n\n", role: "end" };
 }
 
-/** The message as one JSON object. */
+/** Returns the message as one JSON object. */
 export function openaiBody(message: WireMessage): string {
   const texts = message.parts.flatMap((part) => (part.kind === "text" ? part.pieces : []));
   const reasoning = message.parts.flatMap((part) => (part.kind === "thinking" ? part.pieces : []));
@@ -73,7 +73,7 @@ function data(value: unknown, role?: Frame["role"]): Frame {
 }
 
 function usageOf({ usage }: WireMessage) {
-  // This wire counts cached tokens inside prompt_tokens.
+  // This wire format includes cached tokens in prompt_tokens.
   const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   return {
     prompt_tokens: prompt,
