@@ -1,5 +1,5 @@
-// Owns: putting the modules together: a session with its model, tools, policy and transcript. The only place that wires.
-// Does not own: any behaviour of its own.
+// Owns: putting the modules together: a session with its model, tools, policy and transcript. Only app does this.
+// Does not own: any other behaviour.
 // Called by: cli, and programs that embed Retinue (src/index.ts).
 
 export {

@@ -57,7 +57,9 @@ export interface CatalogOptions {
   readonly previous?: Snapshot | undefined;
 }
 
-/** Loads the agents of a workspace: built-in ones and those of plugins, the user and the trusted part of the project. */
+/**
+ * Loads the agents of a workspace: built-in ones and those of plugins, the user and the trusted part of the project.
+ */
 export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCatalog> {
   const { cwd, home, environment, trust } = options;
   const userHome = environment["HOME"] || homedir();

@@ -45,7 +45,9 @@ export interface OpenedSession extends OpenedTranscript {
   readonly chosen: ChosenModel;
 }
 
-/** Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent. */
+/**
+ * Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent.
+ */
 export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
   const servers = createSessionServers(options, opened.context, opened.transcript);
   try {

@@ -33,7 +33,9 @@ export function createSessionContext(options: SessionOptions): SessionContext {
   };
 }
 
-/** Returns the state directory if plugins are used. A program that does not set `trusted` uses none of the user's files. */
+/**
+ * Returns the state directory if plugins are used. A program that does not set `trusted` uses none of the user's files.
+ */
 export function pluginHome({ trusted }: SessionOptions, { home }: SessionContext): string | undefined {
   return trusted === undefined ? undefined : home;
 }

@@ -93,6 +93,8 @@ export interface SessionOptions {
   readonly clock?: Clock;
   /** Aborts opening the session. MCP servers that are starting are stopped. */
   readonly signal?: AbortSignal;
-  /** Receives messages for the user about a full disk, an MCP server that starts slowly, or commands without a sandbox. */
+  /**
+   * Receives messages for the user about a full disk, an MCP server that starts slowly, or commands without a sandbox.
+   */
   readonly onTrouble?: (message: string) => void;
 }
