@@ -32,7 +32,9 @@ export interface RunSessionOptions {
   readonly signal: AbortSignal;
 }
 
-/** Opens the session of a run, new or resumed, with the settings of the directory and the options of the command line. */
+/**
+ * Opens the session of a run, new or resumed, with the settings of the directory and the options of the command line.
+ */
 export async function openRunSession(options: PrintOptions, run: RunSessionOptions): Promise<RunSession> {
   return open(options, run).catch(explainHome);
 }

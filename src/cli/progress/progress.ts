@@ -172,7 +172,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   };
 }
 
-/** Describes what the main agent waits for; undefined if no agent is running. */
+/** Describes the agents that are still running; undefined if there are none. */
 function waitingText(agents: readonly AgentView[]): string | undefined {
   const working = agents.filter(({ end }) => end === undefined).length;
   return working === 0 ? undefined : `waiting for ${plural(working, "agent")}`;
