@@ -1,6 +1,6 @@
 // Owns: talking to models: providers and their choice, wire formats, retries, the rate limiter, prices.
 // Does not own: how conversations become bytes (conversation), when a model is called (runs).
-// Called by: app, which makes models and gives them to runs.
+// Called by: app, which creates models and passes them to runs.
 export {
   createAnthropicSearch,
   type ProviderSearch,

@@ -17,7 +17,10 @@ import { createLearntRate } from "./learnt-rate.ts";
  * After such a hold, one request is sent; each request that is accepted lets two more go.
  */
 export interface Limiter {
-  /** Returns a position in the queue. A retry uses the ticket of its first attempt, so that later requests don't overtake it. */
+  /**
+   * Returns a position in the queue. A retry uses the ticket of its first attempt, so that later requests don't
+   * overtake it.
+   */
   ticket(): Ticket;
   /** Settles when the request may go, or with undefined when the signal is aborted first. */
   enter(ticket: Ticket, signal: AbortSignal): Promise<Pass | undefined>;

@@ -168,7 +168,10 @@ export function retryAfterOf(headers: ResponseHead["headers"], now: number): num
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** Reads an error in any known form: Anthropic's, OpenAI's, a bare string, `message`, `detail`, or text that is not JSON. */
+/**
+ * Reads an error in any known form: Anthropic's, OpenAI's, a bare string, `message`, `detail`, or text that is not
+ * JSON.
+ */
 function errorOf(body: string): ProviderError {
   const value = parseObject(body) as
     | { error?: unknown; message?: unknown; detail?: unknown; type?: unknown }
