@@ -35,7 +35,10 @@ export interface Start extends CommandPlace {
   readonly callId: CallId;
   readonly command: string;
   readonly confined: boolean;
-  /** True for a background shell, which is found by its id until the agent is released. Others are forgotten when they end. */
+  /**
+   * True for a background shell, which is found by its id until the agent is released. Others are forgotten when they
+   * end.
+   */
   readonly listed: boolean;
   readonly onOutput?: (output: CommandOutput) => void;
 }

@@ -26,7 +26,10 @@ export type EditOutcome =
 
 export const MAX_MATCHES = 1_000;
 
-/** Replaces exact matches. In a text with CRLF, a newline matches either kind of line break, and line breaks are preserved. */
+/**
+ * Replaces exact matches. In a text with CRLF, a newline matches either kind of line break, and line breaks are
+ * preserved.
+ */
 export function applyEdit(text: string, edit: Edit): EditOutcome {
   const spans = findSpans(text, edit);
   if (spans.length === 0) return { kind: "missing" };

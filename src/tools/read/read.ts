@@ -155,7 +155,9 @@ function notebookOf(bytes: Uint8Array, encoding: Encoding): ReturnType<typeof re
   return renderNotebook(decodeAs(encoding, bytes.subarray(markLength[encoding])));
 }
 
-/** Reads a page of a saved result. Folds long lines instead of cutting them, because no other tool can open a result. */
+/**
+ * Reads a page of a saved result. Folds long lines instead of cutting them, because no other tool can open a result.
+ */
 async function readResult(address: string, range: LineRange, results: ResultStore | undefined): Promise<ToolOutput> {
   const text = await results?.read(address);
   if (text === undefined) return failed(`There is no saved result ${address}. Repeat the call that produced it.`);

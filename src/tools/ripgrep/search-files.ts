@@ -12,7 +12,9 @@ export interface SearchRequest {
   readonly directory: string;
   /** Restricts the search to this file within the directory. */
   readonly file?: string | undefined;
-  /** `content`: lines; `files`: paths with a match; `count`: matching lines by path; `list`: all paths, newest first. */
+  /**
+   * `content`: lines; `files`: paths with a match; `count`: matching lines by path; `list`: all paths, newest first.
+   */
   readonly mode: "content" | "files" | "count" | "list";
   readonly pattern: string;
   readonly ignoreCase: boolean;
