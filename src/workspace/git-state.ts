@@ -14,7 +14,10 @@ export function repositoryRoot(directory: string): string | undefined {
   return above === directory ? undefined : repositoryRoot(above);
 }
 
-/** Reads branch and changed files of a working tree. Returns an empty state if git fails or takes too long. Never rejects. */
+/**
+ * Reads branch and changed files of a working tree. Returns an empty state if git fails or takes too long. Never
+ * rejects.
+ */
 export async function readGitState(directory: string, environment: Environment): Promise<GitState> {
   try {
     const git = await openGit({ cwd: directory, environment });

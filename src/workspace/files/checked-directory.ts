@@ -39,7 +39,10 @@ export const noFollow = process.platform === "darwin" ? 0x2000_0000 : (constants
 
 const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | noFollow;
 
-/** Opens a directory by its real path and keeps it open. With `create`, creates missing directories one by one, never through a symlink. */
+/**
+ * Opens a directory by its real path and keeps it open. With `create`, creates missing directories one by one, never
+ * through a symlink.
+ */
 export function openCheckedDirectory(
   realPath: string,
   options: { readonly create?: boolean } = {},

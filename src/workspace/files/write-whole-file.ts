@@ -71,7 +71,10 @@ async function replaceWithin(directory: CheckedDirectory, request: Replacement):
   }
 }
 
-/** Creates the file with the mode and, if permitted, the owner of the file it will replace; the umask applies to a new file. */
+/**
+ * Creates the file with the mode and, if permitted, the owner of the file it will replace; the umask applies to a new
+ * file.
+ */
 async function writeTemporary(
   path: string,
   content: { readonly bytes: Uint8Array; readonly before: Target | FileFailure },

@@ -16,7 +16,9 @@ export interface GitDirectories {
 
 export const noRepository: GitDirectories = { writable: [], readOnly: [], forbidden: [] };
 
-/** Finds the repository that contains a directory. A `.git` file is trusted only if the repository refers back to it. */
+/**
+ * Finds the repository that contains a directory. A `.git` file is trusted only if the repository refers back to it.
+ */
 export function gitDirectories(root: string): GitDirectories {
   for (let directory = root; ; directory = dirname(directory)) {
     const place = join(directory, ".git");
