@@ -86,8 +86,8 @@ const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type StopSignal = keyof typeof codes;
 
 /**
- * Calls `stop` for the first signal; the next one calls `onExit` and ends the process at once. The returned function gives
- * the exit code of the signal that was received, if any.
+ * Calls `stop` for the first signal; the next one calls `onExit` and ends the process at once. The returned function
+ * gives the exit code of the signal that was received, if any.
  */
 function onStopSignal(stop: (signal: StopSignal) => void, onExit: () => void): () => number | undefined {
   let first: { readonly signal: StopSignal; readonly at: number } | undefined;
