@@ -85,8 +85,8 @@ function real(path: string): string | undefined {
 }
 
 /**
- * Lists git hooks of the repository that were created or changed since a time (milliseconds since 1970). Uses the time of
- * the last status change, which programs can't set.
+ * Lists git hooks of the repository that were created or changed since a time (milliseconds since 1970). Uses the time
+ * of the last status change, which programs can't set.
  */
 export function changedHooks(root: string, since: number): readonly string[] {
   const { hooks } = gitDirectories(root);
