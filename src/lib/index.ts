@@ -44,5 +44,5 @@ export {
   endOfWholeCharacters,
 } from "./text/bounded-text.ts";
 export { formatBytes, formatCount, formatDuration, plural, stripControls } from "./text/format.ts";
-export { nearest } from "./text/nearest.ts";
+export { misspelledName, nearest } from "./text/nearest.ts";
 export { createCalibration, estimateTokens } from "./text/token-estimate.ts";

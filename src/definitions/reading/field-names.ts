@@ -1,4 +1,4 @@
-import { nearest } from "../../lib/index.ts";
+import { misspelledName, nearest } from "../../lib/index.ts";
 
 /** Fields of an agent definition with their aliases. camelCase, kebab-case and snake_case are equivalent. */
 const agentFields = {
@@ -36,6 +36,23 @@ const agentFields = {
   readonly: [],
 } as const satisfies Record<string, readonly string[]>;
 
+/** Names of fields that restrict an agent. A misspelled one must not be ignored: the agent would have more rights. */
+const restrictingNames = [
+  "tools",
+  "allowedTools",
+  "disallowedTools",
+  "requiredTools",
+  "permissionMode",
+  "permission",
+  "approvalMode",
+  "readonly",
+  "maxTurns",
+  "budget",
+  "hooks",
+  "isolation",
+  "disable",
+];
+
 const skillFields = {
   name: [],
   description: [],
@@ -66,18 +83,24 @@ export interface FieldNames<Name extends string> {
   /** Returns the field that a key refers to; undefined for an unknown key. */
   resolve(key: string): Name | undefined;
   nearest(key: string): Name | undefined;
+  /** Returns the restricting field that an unknown key misspells. */
+  misspelledRestriction(key: string): string | undefined;
 }
 
-export const agentFieldNames = fieldNames<AgentField>(agentFields);
+export const agentFieldNames = fieldNames<AgentField>(agentFields, restrictingNames);
 export const skillFieldNames = fieldNames<SkillField>(skillFields);
 
-function fieldNames<Name extends string>(table: Readonly<Record<Name, readonly string[]>>): FieldNames<Name> {
+function fieldNames<Name extends string>(
+  table: Readonly<Record<Name, readonly string[]>>,
+  restricting: readonly string[] = [],
+): FieldNames<Name> {
   const byFolded = new Map<string, Name>();
   const names = Object.keys(table) as Name[];
   for (const name of names) for (const other of [name, ...table[name]]) byFolded.set(fold(other), name);
   return {
     resolve: (key) => byFolded.get(fold(key)),
     nearest: (key) => (key.length < 3 ? undefined : (nearest(key, names)[0] as Name | undefined)),
+    misspelledRestriction: (key) => misspelledName(key, restricting),
   };
 }
 

@@ -72,7 +72,9 @@ export class FieldReader<Name extends string> {
     for (const field of fields) {
       const name = names.resolve(field.key);
       const first = name === undefined ? undefined : this.#byName.get(name);
-      if (name === undefined) unknown.push(field);
+      const restriction = name === undefined ? names.misspelledRestriction(field.key) : undefined;
+      if (restriction !== undefined) this.#refuseMisspelled(field, restriction);
+      else if (name === undefined) unknown.push(field);
       else if (first === undefined) this.#byName.set(name, field);
       else if (!sameValue(first, field)) this.#reportDuplicate(field, { first, isStrict: strict.has(name) });
     }
@@ -107,6 +109,14 @@ export class FieldReader<Name extends string> {
   refuse(field: Field, problem: FieldProblem): void {
     this.diagnostics.push({ severity: "error", file: this.#file, line: field.line, ...problem });
     this.#refused = true;
+  }
+
+  #refuseMisspelled(field: Field, meant: string): void {
+    this.refuse(field, {
+      code: "misspelled_field",
+      message: `There is no field "${field.key}". The agent is not loaded, so that it can't run with more rights than intended.`,
+      fix: `Did you mean "${meant}"? Correct the name, or delete the ${this.syntax.unit}.`,
+    });
   }
 
   #reportDuplicate(field: Field, { first, isStrict }: { first: Field; isStrict: boolean }): void {

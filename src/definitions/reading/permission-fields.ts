@@ -1,4 +1,4 @@
-import { nearest } from "../../lib/index.ts";
+import { misspelledName } from "../../lib/index.ts";
 import {
   type CompactRule,
   type DefinitionSource,
@@ -101,9 +101,7 @@ function readMode(reader: AgentFieldReader, name: "permissionMode" | "approvalMo
   const { modes, suggested } = modeSpellings[name];
   const mode = Object.hasOwn(modes, fold(text)) ? modes[fold(text)] : undefined;
   if (mode === undefined) {
-    // A value that is valid in another field shows which mode was meant.
-    const elsewhere = Object.values(modeSpellings).find((each) => Object.hasOwn(each.modes, fold(text)));
-    const guess = nearest(text, suggested)[0] ?? elsewhere?.modes[fold(text)];
+    const guess = misspelledName(text, suggested);
     reader.refuse(field, {
       code: "unreadable_mode",
       message: `"${field.key}" is ${describe(field.value)}, which is not a permission mode. The agent is not loaded, so that it can't run with more rights than intended.`,

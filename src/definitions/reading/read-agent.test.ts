@@ -107,12 +107,12 @@ describe("the files people write", () => {
   });
 
   it("keeps unknown fields and names them once, with what may have been meant", async () => {
-    const { definition, diagnostics } = await withFields("emoji: x\nmaxTruns: 3");
-    expect(definition?.extra).toEqual({ emoji: "x", maxTruns: 3 });
-    expect(definition?.maxTurns).toBeUndefined();
+    const { definition, diagnostics } = await withFields("emoji: x\neffrot: high");
+    expect(definition?.extra).toEqual({ emoji: "x", effrot: "high" });
+    expect(definition?.effort).toBeUndefined();
     expect(diagnostics).toHaveLength(1);
     expect(diagnostics[0]).toMatchObject({ severity: "notice", code: "unknown_field", line: 4 });
-    expect(diagnostics[0]?.fix).toContain('"maxTruns" may mean "maxTurns"');
+    expect(diagnostics[0]?.fix).toContain('"effrot" may mean "effort"');
   });
 });
 
@@ -238,8 +238,8 @@ describe("rights", () => {
   });
 
   it.each([
-    ["permissionMode: yolo", "bypassPermissions"],
     ["permission-mode: acceptEdit", "acceptEdits"],
+    ["permissionMode: bypassPermision", "bypassPermissions"],
     ["approvalMode: aut-edit", "auto-edit"],
   ])("%s is refused with the field, the value, the allowed values and the nearest", async (line, meant) => {
     const [key = "", value] = line.split(": ");
@@ -252,6 +252,17 @@ describe("rights", () => {
     expect(fix).toBe(`Did you mean "${meant}"? Allowed: ${allowed}.`);
   });
 
+  it.each([
+    "permissionMode: yolo",
+    "permissionMode: bypass",
+    "permissionMode: permissions",
+    "approvalMode: neverConfirm",
+  ])("%s does not suggest to switch approvals off", async (line) => {
+    const { definition, diagnostics } = await withFields(line, "user");
+    expect(definition).toBeUndefined();
+    expect(diagnostics[0]?.fix).toMatch(/^Allowed: /);
+  });
+
   it.each(["permissionMode: bypassPermissions", "approvalMode: yolo", "permission_mode: never_confirm"])(
     "%s counts from the user's own files only",
     async (frontmatter) => {
@@ -261,6 +272,52 @@ describe("rights", () => {
       expect(project.diagnostics).toMatchObject([{ severity: "warning", code: "mode_not_allowed", line: 4 }]);
     },
   );
+
+  it.each([
+    ["tool: Read", "tools"],
+    ["toosl: [Read]", "tools"],
+    ["allowed_tool: Read", "allowedTools"],
+    ["disallowedTool: Bash", "disallowedTools"],
+    ["disallow-tools: Bash", "disallowedTools"],
+    ["requiredTool: Bash", "requiredTools"],
+    ["permissions: {bash: deny}", "permission"],
+    ["permisionMode: plan", "permissionMode"],
+    ["aproval-mode: plan", "approvalMode"],
+    ["maxTruns: 3", "maxTurns"],
+    ["budgets: {usd: 1}", "budget"],
+    ["isolaton: worktree", "isolation"],
+    ["hook: {Stop: [{command: x}]}", "hooks"],
+    ["readonyl: true", "readonly"],
+    ["disabel: true", "disable"],
+  ])("is not loaded if a field that restricts it is misspelled: %s", async (line, meant) => {
+    const { definition, diagnostics } = await withFields(line);
+    expect(definition).toBeUndefined();
+    const key = line.slice(0, line.indexOf(":"));
+    expect(diagnostics).toEqual([
+      {
+        severity: "error",
+        file: expect.stringContaining(".md"),
+        line: 4,
+        code: "misspelled_field",
+        message: `There is no field "${key}". The agent is not loaded, so that it can't run with more rights than intended.`,
+        fix: `Did you mean "${meant}"? Correct the name, or delete the line.`,
+      },
+    ]);
+  });
+
+  it.each([
+    "toolset: a",
+    "step: 1",
+    "context-budget: 3",
+    "maxTokens: 9",
+    "requiredRoles: a",
+    "modle: opus",
+    "enabled: true",
+  ])("is loaded with a field that is only similar to one that restricts: %s", async (line) => {
+    const { definition, codes } = await withFields(line);
+    expect(definition).toBeDefined();
+    expect(codes).toEqual(["notice unknown_field"]);
+  });
 
   it.each([
     ["tools: Read, Baash", '"tools" names "Baash"', "Bash"],

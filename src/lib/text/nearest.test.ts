@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nearest } from "./nearest.ts";
+import { misspelledName, nearest } from "./nearest.ts";
 
 const tools = ["Read", "Write", "Edit", "Bash", "BashOutput", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "Task"];
 
@@ -28,6 +28,10 @@ describe("nearest", () => {
     expect(nearest("file", ["old", "file_path", "profile"], 5)).toEqual(["file_path", "profile"]);
   });
 
+  it("prefers a candidate of the same length to one that is equally near", () => {
+    expect(nearest("modle", ["mode", "model"])).toEqual(["model"]);
+  });
+
   it("finds every word itself first, and again after one slip", () => {
     fc.assert(
       fc.property(fc.constantFrom(...tools.filter((tool) => tool.length > 3)), fc.nat(), (tool, random) => {
@@ -41,5 +45,23 @@ describe("nearest", () => {
 
   it("is bounded for long words", () => {
     expect(nearest("x".repeat(1_000_000), ["y".repeat(1_000_000)])).toEqual([]);
+  });
+});
+
+describe("misspelledName", () => {
+  const names = ["tools", "maxTurns", "permissionMode", "bypassPermissions"];
+
+  it.each([
+    ["tool", "tools"],
+    ["toosl", "tools"],
+    ["max_turn", "maxTurns"],
+    ["permision-mod", "permissionMode"],
+    ["bypassPermision", "bypassPermissions"],
+  ])("takes %s for a misspelling of %s", (word, name) => {
+    expect(misspelledName(word, names)).toBe(name);
+  });
+
+  it.each(["", "toolset", "bypass", "permissions", "maxItems"])("does not take %j for a misspelling", (word) => {
+    expect(misspelledName(word, names)).toBeUndefined();
   });
 });

@@ -10,8 +10,23 @@ export function nearest(word: string, candidates: Iterable<string>, max = 1): st
     const score = distanceScore(wanted, fold(candidate));
     if (score !== undefined) scored.push({ candidate, score });
   }
-  scored.sort((a, b) => a.score - b.score || (a.candidate < b.candidate ? -1 : 1));
+  const offset = (candidate: string) => Math.abs(fold(candidate).length - wanted.length);
+  scored.sort(
+    (a, b) => a.score - b.score || offset(a.candidate) - offset(b.candidate) || (a.candidate < b.candidate ? -1 : 1),
+  );
   return scored.slice(0, max).map(({ candidate }) => candidate);
+}
+
+/**
+ * Returns the name that a word most likely misspells: one edit away, or two if the name has at least nine letters. Stricter
+ * than `nearest`, which also finds names that merely contain the word.
+ */
+export function misspelledName(word: string, names: Iterable<string>): string | undefined {
+  const wanted = fold(word);
+  return nearest(word, names, Number.POSITIVE_INFINITY).find((name) => {
+    const folded = fold(name);
+    return editDistance(wanted, folded) <= (folded.length < 9 ? 1 : 2);
+  });
 }
 
 const longest = 64;
