@@ -11,12 +11,19 @@ it("who could have given work to an agent is told why that does not load", async
     ".agents/agents/broken.md": broken,
     ".agents/agents/README.md": "Ours.\n",
   };
-  const { notices } = await performTask({ ...base, files });
-  expect(notices).toEqual([
-    expect.stringMatching(/agents\/broken\.md:4: "permissionMode" is "whatever".*Allowed: default/),
-  ]);
-  const named = await performTask({ ...base, files, agent: "good" });
-  expect(named.notices).toEqual([]);
+  const told = [expect.stringMatching(/agents\/broken\.md:4: "permissionMode" is "whatever".*Allowed: default/)];
+  expect((await performTask({ ...base, files })).notices).toEqual(told);
+  expect((await performTask({ ...base, files, agent: "good" })).notices).toEqual(told);
+});
+
+it("a file that does not load is reported even if another file defines its name", async () => {
+  const files = {
+    ".agents/agents/good.md": good,
+    ".agents/agents/nested/good.md": broken.replace("broken", "good"),
+  };
+  const told = [expect.stringMatching(/nested\/good\.md:4: "permissionMode" is "whatever"/)];
+  expect((await performTask({ ...base, files })).notices).toEqual(told);
+  expect((await performTask({ ...base, files, agent: "good" })).notices).toEqual(told);
 });
 
 it("many that do not load are one line, with the command that says why", async () => {

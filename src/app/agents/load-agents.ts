@@ -154,7 +154,8 @@ async function loadDefinitions(
   };
   const found = name === undefined ? undefined : agents.find(name);
   if (found !== undefined) {
-    return { ...found, prompt: found.prompt(cwd), notices: [...givenNotices, ...found.notices], agents };
+    const notices = [...new Set([...givenNotices, ...found.notices, ...agentNotices(loaded)])];
+    return { ...found, prompt: found.prompt(cwd), notices, agents };
   }
   // If the main agent's file is deleted while the session is open, the agent stays as it is.
   if (name !== undefined && name !== MAIN_TYPE && previous === undefined) {
