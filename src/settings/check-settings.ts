@@ -129,7 +129,7 @@ const properties: Record<string, JsonSchema> = {
   },
   sandbox: {
     anyOf: [
-      { enum: ["auto", "require", "off"] },
+      { type: "string", enum: ["auto", "require", "off"] },
       {
         type: "object",
         properties: {

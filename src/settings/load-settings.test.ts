@@ -78,6 +78,13 @@ describe("loadSettings", () => {
     );
   });
 
+  it("names the key in an object that could also be a text", () => {
+    const text = '{\n  "sandbox": {\n    "mode": "requre"\n  }\n}';
+    expect(() => loadSettings({ home: homeWith(text) })).toThrow(
+      /settings\.json:3: sandbox\.mode must be "auto" or "require" or "off"\. Did you mean "require"\?$/,
+    );
+  });
+
   it("reports a blocked tool that does not exist", () => {
     const home = homeWith('{\n  "subagents": {\n    "blockedTools": ["Bash", "WebFtch", "mcp__db"]\n  }\n}');
     expect(loadSettings({ home }).notices).toEqual([
