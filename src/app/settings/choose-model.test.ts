@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { AgentDefinition, Settings } from "../../protocol/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
@@ -7,17 +10,20 @@ const key = { ANTHROPIC_API_KEY: "sk-test" };
 
 interface Wish {
   readonly model?: string;
+  /** File that defines the agent. */
+  readonly file?: string;
   readonly flag?: string;
   readonly settings?: Settings;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-function choose({ model, flag, settings = {}, environment = key }: Wish): ChosenModel {
+function choose({ model, file, flag, settings = {}, environment = key }: Wish): ChosenModel {
   const agent: AgentDefinition = {
     name: "finder",
     description: "Finds.",
     source: "user",
     ...(model === undefined ? {} : { model }),
+    ...(file === undefined ? {} : { file }),
   };
   const flags = flag === undefined ? {} : { model: flag };
   return chooseModel({ settings, environment, flags, clock: systemClock, agent });
@@ -48,7 +54,20 @@ describe("the model of an agent", () => {
   it("is the session's, with a notice, where nobody offers the one it asks for", () => {
     const chosen = choose({ model: "gpt-9", environment: {} });
     expect(chosen.reason).toBe("offline");
-    expect(chosen.notice).toContain('Agent "finder" requests the model gpt-9');
+    expect(chosen.notice).toContain(
+      'Agent "finder" can\'t use its model: No provider is configured for the model "gpt-9". Set OPENAI_API_KEY, or choose another provider with --provider. It uses the offline model instead.',
+    );
+  });
+
+  it("is named in that notice, with the file and line of the model that it replaces", () => {
+    const directory = mkdtempSync(join(tmpdir(), "retinue-model-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const file = join(directory, "finder.md");
+    writeFileSync(file, "---\nname: finder\ndescription: Finds.\nmodel: openai/gpt-9\n---\nmodel: none\n");
+    const { notice, model } = choose({ model: "openai/gpt-9", file });
+    expect(notice).toBe(
+      `${file}:4: Agent "finder" can't use its model: The provider "openai" requires a key. Set OPENAI_API_KEY in the environment. It uses ${model.describe().model} instead.`,
+    );
   });
 
   it("of a tier is the offline one where no provider is configured", () => {

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { UserError } from "../../lib/index.ts";
 import {
   createAnthropicSearch,
@@ -47,12 +48,23 @@ export function chooseModel(options: ModelOptions): ChosenModel {
   const requested = { ...options, settings: { ...settings, model: wanted } };
   const choice = resolveProvider(requested);
   if (choice.kind === "problem") {
-    const notice = `Agent "${agent.name}" requests the model ${wanted}: ${choice.message} It uses another one.`;
     const chosen = createChosen(options);
+    const used = chosen.reason === "offline" ? "the offline model" : chosen.model.describe().model;
+    const why = choice.message.replace(" (from settings.model)", "");
+    const notice = `${placeOfModel(agent)}Agent "${agent.name}" can't use its model: ${why} It uses ${used} instead.`;
     return { ...chosen, notice: [chosen.notice, notice].filter(Boolean).join(" ") };
   }
   const chosen = createChosen(requested);
   return { ...chosen, reason: chosen.reason.replaceAll("settings.model", `agent ${agent.name}`) };
+}
+
+/** Returns the file and line that name the model of an agent, for the beginning of a message. */
+function placeOfModel({ file }: AgentDefinition): string {
+  if (file === undefined) return "";
+  if (!file.endsWith(".md") || !existsSync(file)) return `${file}: `;
+  const lines = readFileSync(file, "utf8").split(/\r\n?|\n/);
+  const index = lines.findIndex((line) => /^\s*(["']?)model\1\s*:/i.test(line));
+  return `${file}:${index + 1 || 1}: `;
 }
 
 function createChosen({ settings, environment, flags, clock }: ModelOptions): ChosenModel {
