@@ -1,4 +1,4 @@
-import { misspelledName, nearest } from "../../lib/index.ts";
+import { misspelledName } from "../../lib/index.ts";
 
 /** Fields of an agent definition with their aliases. camelCase, kebab-case and snake_case are equivalent. */
 const agentFields = {
@@ -82,7 +82,8 @@ export type SkillField = keyof typeof skillFields;
 export interface FieldNames<Name extends string> {
   /** Returns the field that a key refers to; undefined for an unknown key. */
   resolve(key: string): Name | undefined;
-  nearest(key: string): Name | undefined;
+  /** Returns the field that an unknown key misspells. */
+  misspelled(key: string): string | undefined;
   /** Returns the restricting field that an unknown key misspells. */
   misspelledRestriction(key: string): string | undefined;
 }
@@ -99,7 +100,7 @@ function fieldNames<Name extends string>(
   for (const name of names) for (const other of [name, ...table[name]]) byFolded.set(fold(other), name);
   return {
     resolve: (key) => byFolded.get(fold(key)),
-    nearest: (key) => (key.length < 3 ? undefined : (nearest(key, names)[0] as Name | undefined)),
+    misspelled: (key) => misspelledName(key, names),
     misspelledRestriction: (key) => misspelledName(key, restricting),
   };
 }

@@ -59,6 +59,7 @@ export class FieldReader<Name extends string> {
   readonly diagnostics: Diagnostic[];
   /** Unknown fields as written in the file; undefined if there are none. */
   readonly unknown: JsonObject | undefined;
+  readonly unknownFields: readonly Field[];
   readonly syntax: FieldSyntax;
   readonly #file: string;
   readonly #byName = new Map<Name, Field>();
@@ -78,9 +79,10 @@ export class FieldReader<Name extends string> {
       else if (first === undefined) this.#byName.set(name, field);
       else if (!sameValue(first, field)) this.#reportDuplicate(field, { first, isStrict: strict.has(name) });
     }
+    this.unknownFields = unknown;
     if (unknown.length === 0) return;
     this.unknown = toJsonObject(unknown);
-    diagnostics.push(describeUnknown(unknown, { file, names }));
+    this.#reportUnknown(names);
   }
 
   get(name: Name): Field | undefined {
@@ -119,6 +121,25 @@ export class FieldReader<Name extends string> {
     });
   }
 
+  /** Reports likely typing errors one by one, and all other unknown fields together. */
+  #reportUnknown(names: FieldNames<Name>): void {
+    const code = "unknown_field";
+    const others = this.unknownFields.filter(({ key }) => names.misspelled(key) === undefined);
+    const [first] = others;
+    if (first !== undefined) {
+      const shown = others.slice(0, 8).map(({ key }) => `"${key.slice(0, 60)}"`);
+      const rest = others.length > shown.length ? ` and ${others.length - shown.length} more` : "";
+      const message = `Fields without a meaning here, kept as written: ${shown.join(", ")}${rest}.`;
+      this.notice(first, { code, message });
+    }
+    for (const field of this.unknownFields) {
+      const meant = names.misspelled(field.key);
+      if (meant === undefined) continue;
+      const message = `There is no field "${field.key}", so it has no effect.`;
+      this.notice(field, { code, message, fix: `Did you mean "${meant}"?` });
+    }
+  }
+
   #reportDuplicate(field: Field, { first, isStrict }: { first: Field; isStrict: boolean }): void {
     const { unit, form } = this.syntax;
     const where =
@@ -139,26 +160,4 @@ function sameValue(a: Field, b: Field): boolean {
 
 function toJsonObject(fields: readonly Field[]): JsonObject {
   return Object.fromEntries(fields.map((field) => [field.key, field.value])) as JsonObject;
-}
-
-interface UnknownContext {
-  readonly file: string;
-  readonly names: FieldNames<string>;
-}
-
-function describeUnknown(unknown: readonly Field[], { file, names }: UnknownContext): Diagnostic {
-  const shown = unknown.slice(0, 8).map((field) => `"${field.key.slice(0, 60)}"`);
-  const rest = unknown.length - shown.length;
-  const guesses = unknown.slice(0, 8).flatMap((field) => {
-    const name = names.nearest(field.key);
-    return name === undefined ? [] : [`"${field.key.slice(0, 60)}" may mean "${name}"`];
-  });
-  return {
-    severity: "notice",
-    file,
-    line: unknown[0]?.line ?? 1,
-    code: "unknown_field",
-    message: `Fields without a meaning here, kept as written: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`,
-    fix: guesses.length > 0 ? `${guesses.join("; ")}.` : undefined,
-  };
 }

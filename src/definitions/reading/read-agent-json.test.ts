@@ -41,6 +41,17 @@ describe("readAgentJson", () => {
     expect(diagnostics).toMatchObject([{ severity: "error", code: "not_a_mapping" }]);
   });
 
+  it("mentions a misspelled description", () => {
+    const { agents } = readAgentJson({ a: { descripton: "d", prompt: "p" } }, origin);
+    expect(agents[0]?.diagnostics).toContainEqual(
+      expect.objectContaining({
+        code: "no_description",
+        message: expect.stringContaining('only a field "descripton"'),
+        fix: 'Did you mean "description"?',
+      }),
+    );
+  });
+
   it.each([
     [{ prompt: "p" }, 'Add "description": "what it does; use it when ...".'],
     [{ description: "d", tools: 5 }, 'Write names: "tools": ["Read","Grep","Bash(git diff *)"].'],

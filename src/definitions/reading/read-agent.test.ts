@@ -106,13 +106,39 @@ describe("the files people write", () => {
     expect(definition?.extra).toBeUndefined();
   });
 
-  it("keeps unknown fields and names them once, with what may have been meant", async () => {
-    const { definition, diagnostics } = await withFields("emoji: x\neffrot: high");
-    expect(definition?.extra).toEqual({ emoji: "x", effrot: "high" });
+  it("keeps unknown fields, and reports misspelled ones at their own line", async () => {
+    const { definition, diagnostics } = await withFields("emoji: x\neffrot: high\nvibe: calm\nmodle: opus");
+    expect(definition?.extra).toEqual({ emoji: "x", effrot: "high", vibe: "calm", modle: "opus" });
     expect(definition?.effort).toBeUndefined();
-    expect(diagnostics).toHaveLength(1);
-    expect(diagnostics[0]).toMatchObject({ severity: "notice", code: "unknown_field", line: 4 });
-    expect(diagnostics[0]?.fix).toContain('"effrot" may mean "effort"');
+    const notice = { severity: "notice", code: "unknown_field" };
+    expect(diagnostics).toMatchObject([
+      {
+        ...notice,
+        line: 4,
+        message: 'Fields without a meaning here, kept as written: "emoji", "vibe".',
+      },
+      {
+        ...notice,
+        line: 5,
+        message: 'There is no field "effrot", so it has no effect.',
+        fix: 'Did you mean "effort"?',
+      },
+      { ...notice, line: 7, message: 'There is no field "modle", so it has no effect.', fix: 'Did you mean "model"?' },
+    ]);
+  });
+
+  it("says that the description is misspelled, and where", async () => {
+    const { definition, diagnostics } = await read("---\nname: a\ncolor: red\ndescripton: Does it.\n---\n");
+    expect(definition).toBeUndefined();
+    expect(diagnostics).toContainEqual({
+      severity: "error",
+      file,
+      line: 4,
+      code: "no_description",
+      message:
+        'The agent has no description, only a field "descripton", so nothing would ever be delegated to it. It is not loaded.',
+      fix: 'Did you mean "description"?',
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { misspelledName } from "../../lib/index.ts";
 import type { AgentDefinition, DefinitionSource, Diagnostic, JsonValue } from "../../protocol/index.ts";
 import { builtInAgents } from "../built-in/built-in-agents.ts";
 import { isDisguised, mixesAlphabets, namedLetters, shapeOf } from "./confusable-name.ts";
@@ -98,15 +99,7 @@ export function readAgentFields(request: AgentFields): ReadAgent {
   }
   if (reader.unknown !== undefined) definition.extra = reader.unknown;
   const isDisabled = readDisable(reader);
-  if (definition.description === undefined)
-    diagnostics.push({
-      severity: "error",
-      file,
-      line: reader.get("description")?.line ?? request.fields[0]?.line ?? 1,
-      code: "no_description",
-      message: "The agent has no description, so nothing would ever be delegated to it. It is not loaded.",
-      fix: `Add ${syntax.form === "yaml" ? "a line " : ""}${syntax.entry("description", "what it does; use it when ...")}.`,
-    });
+  if (definition.description === undefined) refuseWithoutDescription(reader, request.fields[0]);
   if (!isNamed(definition) || reader.refused || isDisabled) return { diagnostics, written, body };
   return { definition, diagnostics, written, body };
 }
@@ -168,10 +161,19 @@ function readDescription(reader: AgentFieldReader): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/**
- * Returns true if the agent is disabled. An invalid value means true: a typing error must not bring back a disabled
- * agent.
- */
+function refuseWithoutDescription(reader: AgentFieldReader, first: Field | undefined): void {
+  const { syntax } = reader;
+  const misspelled = reader.unknownFields.find(({ key }) => misspelledName(key, ["description"]));
+  const only = misspelled === undefined ? "" : `, only a field "${misspelled.key}"`;
+  const entry = syntax.entry("description", "what it does; use it when ...");
+  reader.refuse(misspelled ?? reader.get("description") ?? first ?? { key: "description", value: null, line: 1 }, {
+    code: "no_description",
+    message: `The agent has no description${only}, so nothing would ever be delegated to it. It is not loaded.`,
+    fix: misspelled ? 'Did you mean "description"?' : `Add ${syntax.form === "yaml" ? "a line " : ""}${entry}.`,
+  });
+}
+
+/** Returns true also for an invalid value: a typing error must not bring back an agent that was disabled. */
 function readDisable(reader: AgentFieldReader): boolean {
   const field = reader.get("disable");
   if (field === undefined || isEmpty(field)) return false;
