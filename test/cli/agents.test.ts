@@ -127,8 +127,10 @@ describe("retinue agents list", () => {
     const { agents, off } = await listed(place);
     expect(agents.map(({ name }) => name)).toContain("Explore");
     expect(agents.map(({ name }) => name)).not.toContain("reviewer");
-    expect(off).toContain("agents of the project");
-    expect((await retinue(["agents"], place)).stdout).toContain("not trusted");
+    expect(off).toEqual([".claude/agents"]);
+    expect((await retinue(["agents"], place)).stdout).toContain(
+      "This directory is not trusted, so Retinue ignores .claude/agents. Add --trust",
+    );
   });
 
   it("shows the project's with --trust: cost, what each overrides, and how to see what is wrong", async () => {

@@ -99,7 +99,13 @@ describe("agents in settings", () => {
     );
     write(options.root, { "user/.retinue/settings.json": '{"agents": ' });
     expect((await loadAgentCatalog(options)).diagnostics).toMatchObject([
-      { code: "settings_unreadable", severity: "error" },
+      {
+        code: "settings_unreadable",
+        severity: "error",
+        file: join(options.root, "user/.retinue/settings.json"),
+        line: 1,
+        message: expect.not.stringContaining("settings.json"),
+      },
     ]);
   });
 });
@@ -182,24 +188,27 @@ describe("where only a directory of a repository is trusted", () => {
     const options = createProject(files);
     symlinkSync("../../../.agents/agents/a.md", join(options.root, "shop/app/.agents/agents/linked.md"));
     const app = { ...options, cwd: join(options.cwd, "app") };
-    const { catalog, snapshot, trusted, trustedRoot } = await loadAgentCatalog(app);
+    const { catalog, snapshot, trusted, trustedRoot, off } = await loadAgentCatalog(app);
     expect([trusted, trustedRoot]).toEqual([true, app.cwd]);
     expect(["a", "b", "linked"].map((name) => catalog.find(name)?.by)).toEqual([undefined, "name", undefined]);
     expect(snapshot.contextFiles.map(({ file }) => file)).toEqual([join(app.cwd, "AGENTS.md")]);
     expect(snapshot.skills).toEqual([]);
-    expect(snapshot.off).toEqual(["../AGENTS.md", "../.agents/agents", "../.agents/skills"]);
+    expect(off).toEqual(["../AGENTS.md", "../.agents/agents", "../.agents/skills"]);
   });
 
   it("everything counts below a trusted root, from wherever one works", async () => {
     const options = createProject(files, { trust: false });
     const deep = { ...options, cwd: join(options.cwd, "app/deep") };
-    expect((await loadAgentCatalog(deep)).trusted).toBe(false);
+    expect(await loadAgentCatalog(deep)).toMatchObject({
+      trusted: false,
+      off: expect.arrayContaining(["../../AGENTS.md"]),
+    });
     await createTrustStore({ stateHome: options.home }).add(options.cwd);
-    const { catalog, snapshot, trusted } = await loadAgentCatalog(deep);
+    const { catalog, snapshot, trusted, off } = await loadAgentCatalog(deep);
     expect(trusted).toBe(true);
     expect(["a", "b"].map((name) => catalog.find(name)?.by)).toEqual(["name", "name"]);
     expect(snapshot.contextFiles.map(({ text }) => text)).toContain("Obey the root.");
-    expect(snapshot.off).toEqual([]);
+    expect(off).toEqual([]);
   });
 });
 

@@ -29,6 +29,8 @@ export interface AgentCatalog {
   readonly diagnostics: readonly Diagnostic[];
   /** True if the files of the project are used. */
   readonly trusted: boolean;
+  /** Files and directories that were not read because they are not trusted, relative to the workspace. */
+  readonly off: readonly string[];
   /** Highest trusted directory of the project. */
   readonly trustedRoot?: string | undefined;
   /** Root of the project. */
@@ -78,9 +80,9 @@ export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCa
     managedDirectory: options.managedDirectory ?? managedDirectory,
     flags: options.agents && { agents: options.agents },
   };
-  const read = await loadSnapshot(files, options.previous);
-  const unread = trusted ? unreadFiles(levels, cwd) : [];
-  const snapshot = unread.length === 0 ? read : { ...read, off: [...read.off, ...unread] };
+  const snapshot = await loadSnapshot(files, options.previous);
+  // In the home directory these files are the user's own.
+  const off = cwd === userHome ? [] : unreadFiles(levels, cwd);
   const entries = catalogEntries(options, { snapshot, settings: chosen });
   const catalog = createCatalog<CatalogAgent>(entries.agents, { replaceBuiltIns: chosen.replaceBuiltIns });
   const diagnostics = [
@@ -93,7 +95,7 @@ export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCa
   ];
   const { root, trustedRoot } = levels;
   const { switchedOff } = chosen;
-  return { catalog, snapshot, diagnostics, trusted, root, trustedRoot, switchedOff, rules };
+  return { catalog, snapshot, diagnostics, trusted, off, root, trustedRoot, switchedOff, rules };
 }
 
 function readCatalogSettings({ settings, builtIn, ...options }: CatalogOptions): {

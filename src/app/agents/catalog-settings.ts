@@ -70,8 +70,11 @@ function replaces(name: string, { overrides }: Catalog<CatalogEntry>): boolean {
   return overrides.some(({ winner, rule }) => rule === "opt-in" && winner.definition.name === name);
 }
 
-function unreadSettings(message: string): Diagnostic {
-  return { severity: "error", file: "settings", line: 1, code: "settings_unreadable", message };
+/** The message of a problem begins with its file and mostly a line, which a diagnostic has as fields. */
+function unreadSettings(problem: string): Diagnostic {
+  const place = /^(?<file>.+?\.jsonc?)(?::(?<line>\d+))?(?::\d+)?: (?<message>.*)$/s.exec(problem)?.groups;
+  const { file = "settings", line = "1", message = problem } = place ?? {};
+  return { severity: "error", file, line: Number(line), code: "settings_unreadable", message };
 }
 
 function switchedNothingOff({ name, file = "settings" }: { name: string; file?: string | undefined }): Diagnostic {

@@ -58,8 +58,8 @@ export interface AgentList {
 export async function listAgents(options: CatalogOptions): Promise<AgentList> {
   const loaded = await loadAgentCatalog(options);
   const { agents, tokens } = rowsOf(loaded);
-  const { switchedOff, diagnostics, trusted, root } = loaded;
-  return { agents, tokens, switchedOff, diagnostics, trusted, off: loaded.snapshot.off, root };
+  const { switchedOff, diagnostics, trusted, off, root } = loaded;
+  return { agents, tokens, switchedOff, diagnostics, trusted, off, root };
 }
 
 export interface AgentDetails extends AgentRow {

@@ -162,7 +162,7 @@ export async function lintAgents(targets: readonly string[], options: CatalogOpt
   return {
     agents: fromFiles.length + chosen.length,
     findings: [...unloaded, ...findings],
-    off: names.length > 0 ? [] : loaded.snapshot.off,
+    off: names.length > 0 ? [] : loaded.off,
   };
 }
 

@@ -297,7 +297,7 @@ describe("links", () => {
 });
 
 describe("an untrusted workspace", () => {
-  it("gives nothing of its own, and that is said", async () => {
+  it("gives nothing of its own", async () => {
     agent(join(project, ".claude/agents/a.md"), "a");
     write(join(project, ".claude/agents/bad.md"), "---\n");
     write(join(project, ".claude/skills/s/SKILL.md"), "---\nname: s\ndescription: S.\n---\n");
@@ -306,12 +306,10 @@ describe("an untrusted workspace", () => {
     const settings = {
       agents: [{ source: "project" as const, file: "/s", agents: { p: { description: "p", prompt: "p" } } }],
     };
-    const { agents, skills, contextFiles, diagnostics, off } = await load({ trusted: false, settings });
+    const { agents, skills, contextFiles, diagnostics } = await load({ trusted: false, settings });
     expect([names(agents), skills, contextFiles, diagnostics]).toEqual([["mine"], [], [], []]);
-    expect(off).toHaveLength(3);
     const trusted = await load({ settings });
     expect(names(trusted.agents)).toEqual(["mine", "a", "p"]);
-    expect(trusted.off).toEqual([]);
   });
 });
 

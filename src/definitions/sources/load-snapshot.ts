@@ -20,7 +20,6 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
     agents: agents.agents,
     skills: skills.skills,
     contextFiles: context.files,
-    off: options.trusted ? [] : projectParts,
   };
   const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byLocation);
   deepFreeze(parts);
@@ -36,20 +35,17 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
   });
 }
 
-const projectParts = ["agents of the project", "skills of the project", "AGENTS.md and CLAUDE.md of the project"];
-
 function byLocation(a: Diagnostic, b: Diagnostic): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return a.line - b.line || (a.code < b.code ? -1 : 1);
 }
 
-function hashOf({ agents, skills, contextFiles, off }: Omit<Snapshot, "diagnostics" | "hash">): string {
+function hashOf({ agents, skills, contextFiles }: Omit<Snapshot, "diagnostics" | "hash">): string {
   return versionOf(
     JSON.stringify([
       agents.map(({ definition, version }) => [definition.source, definition.name, definition.file ?? "", version]),
       skills.map(({ definition, version }) => [definition.source, definition.name, definition.file, version]),
       contextFiles.map(({ file, version }) => [file, version]),
-      off,
     ]),
   );
 }

@@ -24,9 +24,7 @@ export interface Snapshot {
   readonly skills: readonly LoadedSkill[];
   readonly contextFiles: readonly ContextFile[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Descriptions of files that were not read because the workspace is not trusted. */
-  readonly off: readonly string[];
-  /** Hash of all definitions in effect. Snapshots with the same hash give the same session. */
+  /** Hash of everything in effect. Snapshots with the same hash give the same session. */
   readonly hash: string;
 }
 

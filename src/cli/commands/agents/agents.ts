@@ -216,7 +216,7 @@ async function lint(command: Extract<AgentsCommand, { kind: "lint" }>, output: O
 }
 
 function renderLint({ agents: count, findings, off }: LintReport): string {
-  const skipped = off.includes("agents of the project")
+  const skipped = off.some((path) => path.endsWith("/agents"))
     ? " The agents of this directory were not read, since it is not trusted: add --trust, or name their directory."
     : "";
   const sum = findings.length === 0 ? "nothing found" : plural(findings.length, "finding");
