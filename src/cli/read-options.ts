@@ -41,8 +41,10 @@ export function readOptions(
     if (token.kind === "positional") positionals.push(token.value);
     if (token.kind !== "option") continue;
     const kind = Object.hasOwn(kinds, token.name) ? kinds[token.name] : undefined;
-    if (kind === undefined)
-      throw unknownOption(argv[token.index] ?? token.rawName, { names: Object.keys(kinds), help });
+    if (kind === undefined) {
+      const isRun = tokens.some((each) => each.kind === "option" && each.name === "print");
+      throw unknownOption(argv[token.index] ?? token.rawName, { kinds, help, isRun });
+    }
     const value = checkedValue(token, kind);
     given.set(token.name, [...(given.get(token.name) ?? []), value]);
   }
@@ -140,10 +142,22 @@ function checkedValue({ name, value, inlineValue }: OptionToken, kind: OptionKin
   return value;
 }
 
-function unknownOption(argument: string, { names, help }: { names: readonly string[]; help: string }): UserError {
+interface UnknownOption {
+  readonly kinds: OptionKinds;
+  readonly help: string;
+  /** Whether the command line has `-p`, so that the argument may be meant as a prompt. */
+  readonly isRun: boolean;
+}
+
+function unknownOption(argument: string, { kinds, help, isRun }: UnknownOption): UserError {
   const name = argument.replace(/=.*/s, "");
-  const meant = name.startsWith("--") ? nearest(name.slice(2), names)[0] : undefined;
-  const hint = `See "${help}". A prompt that begins with a dash goes after "--".`;
+  // `-p=1` is read as the options -p, -= and -1.
+  if (/^-[^-]$/.test(name) && Object.values(kinds).some(({ short }) => `-${short}` === name)) {
+    const alone = name === "-p" ? 'Write the prompt after it: retinue -p "…".' : `Write ${name} alone.`;
+    return usageError(`${name} takes no value`, alone);
+  }
+  const meant = name.startsWith("--") ? nearest(name.slice(2), Object.keys(kinds))[0] : undefined;
+  const hint = `See "${help}".${isRun ? ' A prompt that begins with a dash goes after "--".' : ""}`;
   return usageError(`There is no option ${name}`, meant === undefined ? hint : `Did you mean --${meant}?`);
 }
 

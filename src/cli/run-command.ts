@@ -103,7 +103,8 @@ export function parseRoot(argv: readonly string[]): RootRequest {
 }
 
 function topicOf(name: string | undefined): HelpTopic {
-  const topic = name === undefined ? "retinue" : commandNames.find((each) => each === name);
+  const isRoot = name === undefined || ["retinue", "help", "run", "-p", "--print"].includes(name);
+  const topic = isRoot ? "retinue" : commandNames.find((each) => each === name);
   if (topic !== undefined) return topic;
   const [meant] = nearest(name ?? "", commandNames);
   const cure = meant === undefined ? `Available commands: ${commandNames.join(", ")}.` : `Did you mean "${meant}"?`;
