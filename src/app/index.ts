@@ -12,6 +12,7 @@ export {
 } from "../cache-report/index.ts";
 export type { HookFunction, HookInput } from "../hooks/index.ts";
 export { UserError } from "../lib/index.ts";
+export { invalidRule } from "../permissions/index.ts";
 export type {
   Approvals,
   Model,
@@ -98,7 +99,7 @@ export {
 } from "./commands/check-agents.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
 export { type CheckedRow, checkRows } from "./commands/check-rows.ts";
-export { type ExplainedCall, explainCall, listRules, type RuleList } from "./commands/permissions.ts";
+export { type ExplainedCall, explainCall, listRules, type RuleList, ruleProblems } from "./commands/permissions.ts";
 export {
   addPlugin,
   disablePlugin,
@@ -110,7 +111,7 @@ export {
   removePlugin,
 } from "./commands/plugins.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
-export { stateDirectory } from "./directories.ts";
+export { stateDirectory, workspaceDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";

@@ -1,5 +1,5 @@
 import { findSession, listSessions, type SessionSummary } from "../app/index.ts";
-import { type IdMatch, UserError } from "../lib/index.ts";
+import { type IdMatch, SHORTEST_END, UserError } from "../lib/index.ts";
 import { usageError } from "./read-options.ts";
 
 /** Finds a session by its id or the start or end of it. Throws a `UserError` that lists the candidates. */
@@ -13,7 +13,7 @@ export function sessionById({ home, id }: { home: string; id: string }): Session
   }
   const newest = listSessions({ home })[0];
   const cure = newest ? `The newest is ${newest.id} (retinue sessions list --all).` : "There are no sessions yet.";
-  throw sessionError(`No session id starts or ends with "${id}"`, cure);
+  throw sessionError(`No session id ${notMatched(id)}`, cure);
 }
 
 interface SoughtAgent {
@@ -30,7 +30,12 @@ export function noSuchAgent(id: string, { match, agentIds, kind }: SoughtAgent):
     return sessionError(`"${id}" matches ${ids.length} agents: ${listed}`, "Use more of the id.");
   }
   const cure = ids.length === 0 ? "The session has no subagents." : `The session has ${listed}.`;
-  return sessionError(`The id of no ${kind} of this session starts or ends with "${id}"`, cure);
+  return sessionError(`No ${kind} of this session has an id that ${notMatched(id)}`, cure);
+}
+
+function notMatched(id: string): string {
+  if (id.length >= SHORTEST_END) return `starts or ends with "${id}"`;
+  return `starts with "${id}"; to use the end of an id, write at least ${SHORTEST_END} characters of it`;
 }
 
 /** Parses `SESSION[/AGENT]`; the agent can also be given by the option `--agent`. */

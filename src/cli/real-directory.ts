@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
+import { workspaceDirectory } from "../app/index.ts";
 
 /**
  * Resolves the symlinks in a path, as in the directories of sessions. A path that does not exist is only made absolute.
@@ -10,4 +11,9 @@ export function realDirectory(path: string): string {
   } catch {
     return resolve(path);
   }
+}
+
+/** Returns the real path of the directory given with `--cwd`, or else of the current one. Throws a `UserError` if it is no directory. */
+export function chosenDirectory(given: string | undefined): string {
+  return given === undefined ? realDirectory(".") : workspaceDirectory(resolve(given));
 }

@@ -42,6 +42,36 @@ describe("parseRoot", () => {
     expect(parseRoot(["version"])).toEqual({ kind: "version" });
   });
 
+  it.each(["help", "run", "-p", "--print", "retinue"])("shows the main page for help about %s", (topic) => {
+    expect(parseRoot(["help", topic])).toEqual({ kind: "help", topic: "retinue" });
+  });
+
+  it("says of a short option with a value that it takes none", () => {
+    const refused = { message: "-p takes no value", cure: expect.stringContaining('retinue -p "…"'), exitCode: 2 };
+    expect(() => parseRoot(["-p=1", "x"])).toThrowError(expect.objectContaining(refused));
+  });
+
+  it("explains prompts that begin with a dash only to a run", () => {
+    const cure = (argv: readonly string[]): string => {
+      try {
+        parseRoot(argv);
+        return "";
+      } catch (error) {
+        return (error as { cure: string }).cure;
+      }
+    };
+    expect(cure(["-p", "- a list"])).toContain('goes after "--"');
+    expect(cure(["- a list"])).toBe('See "retinue --help".');
+  });
+
+  it.each([
+    [["--allowed-tools", "Baash"], "--allowed-tools: `Baash` is not a valid rule", /no tool "Baash".*mean "Bash"\?/],
+    [["--disallowed-tools", "Read, Bash(rm"], "--disallowed-tools: `Bash(rm` is not a valid rule", /parentheses/],
+  ])("refuses the rule of %j", (argv, message, cure) => {
+    const refused = { message, cure: expect.stringMatching(cure), exitCode: 2 };
+    expect(() => parseRoot(["-p", "go", ...argv])).toThrowError(expect.objectContaining(refused));
+  });
+
   it("reads who works, and agents for this run", () => {
     const agents = { poet: { description: "Writes verse.", prompt: "You rhyme." } };
     const command = parseRoot(["-p", "--agent", "poet", "--agents", JSON.stringify(agents), "go"]);

@@ -30,11 +30,8 @@ export function newRunId({ random }: Pick<IdSource, "random"> = {}): string {
 
 export type IdMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "many"; ids: string[] };
 
-/**
- * Minimum length of a typed suffix. Ids of the same day share their first characters, so people type the end. Shorter
- * suffixes would match by accident.
- */
-const SHORTEST_END = 4;
+/** Ids of one day share their first characters, so people type the end. Shorter ends would match by accident. */
+export const SHORTEST_END = 4;
 
 /** Finds the ids that start or end with a text, ignoring case. A complete id matches only itself. */
 export function matchId(ids: Iterable<string>, part: string): IdMatch {

@@ -18,6 +18,7 @@ export {
   newAgentId,
   newRunId,
   newSessionId,
+  SHORTEST_END,
 } from "./ids.ts";
 export { parseJsonLines } from "./json/json-lines.ts";
 export { parseJsonc } from "./json/jsonc.ts";

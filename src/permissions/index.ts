@@ -7,4 +7,4 @@ export { explainDenial, suggestRule } from "./decide/explain-denial.ts";
 export { dependsOnGitHooks } from "./decide/judge-hooks.ts";
 export { hiddenPredicate } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";
-export { checkRules, parseRule } from "./rules/parse-rule.ts";
+export { checkRules, invalidRule, parseRule } from "./rules/parse-rule.ts";

@@ -50,15 +50,22 @@ describe("retinue permissions", () => {
     const place = createPlace();
     const text = '{\n  "permissions": {\n    "allow": ["Read"],\n    "deny": [\n      "Baash(ls)"\n    ]\n  }\n}\n';
     write(place, { "~/settings.json": text, "~/permissions.jsonc": '{\n  "Grpe": "deny"\n}\n' });
-    const { stderr } = await retinue(["-p", "Map this repository", "--disallowed-tools", "Wrte"], place);
+    const { stderr } = await retinue(["-p", "Map this repository"], place);
     const messages = stderr.split("\n").filter((line) => line.includes("there is no tool"));
     expect(messages).toEqual([
       expect.stringContaining(`${join(place.home, "settings.json")}:5: deny rule \`Baash(ls)\``),
       expect.stringContaining(`${join(place.home, "permissions.jsonc")}:2: deny rule \`Grpe\``),
-      expect.stringContaining("--disallowed-tools: deny rule `Wrte`"),
     ]);
-    expect(messages.map((line) => /Did you mean "(\w+)"/.exec(line)?.[1])).toEqual(["Bash", "Grep", "Write"]);
-    expect((await retinue(["permissions", "list"], place)).stderr.match(/there is no tool/g)).toHaveLength(2);
+    expect(messages.map((line) => /Did you mean "(\w+)"/.exec(line)?.[1])).toEqual(["Bash", "Grep"]);
+    for (const words of [
+      ["permissions", "list"],
+      ["config", "show"],
+    ]) {
+      expect((await retinue(words, place)).stderr.match(/there is no tool/g), words.join(" ")).toHaveLength(2);
+    }
+    const { stdout } = await retinue(["doctor"], place);
+    expect(stdout.match(/^! settings .*there is no tool/gm)).toHaveLength(2);
+    expect(stdout).not.toContain("✓ settings");
   });
 
   it("refuses words it does not know", async () => {

@@ -12,6 +12,7 @@ import type { Environment } from "../directories.ts";
 import { sandboxSettings } from "../session/session-tools.ts";
 import { type ProjectSettings, readProjectSettings } from "../settings/project-settings.ts";
 import { VERSION } from "../version.ts";
+import { ruleProblems } from "./permissions.ts";
 
 /**
  * Result of one check. Never contains a key. `ok`: nothing to do. `warn`: something is missing, disabled or unusual,
@@ -70,15 +71,19 @@ function readSettings({ home, cwd, environment, settingsFile }: InstallationOpti
   return readProjectSettings({ home, cwd, environment, trust: false, file: settingsFile });
 }
 
-function checkSettings({ problems, notices, files, untrusted }: ProjectSettings, home: string): readonly Finding[] {
+function checkSettings(loaded: ProjectSettings, home: string): readonly Finding[] {
+  const { problems, notices, files, untrusted } = loaded;
   const name = "settings";
   const aboutTrust = untrusted.join("; ");
-  const others = notices.filter((notice) => aboutTrust === "" || !notice.includes(aboutTrust));
+  const others = [
+    ...notices.filter((notice) => aboutTrust === "" || !notice.includes(aboutTrust)),
+    ...ruleProblems(loaded),
+  ];
   const found = files.length === 0 ? `none at ${join(home, "settings.json")}; the defaults apply` : files.join(", ");
   if (problems.length + others.length === 0) return [{ name, status: "ok", found }];
   return [
     ...problems.map(
-      (found): Finding => ({ name, status: "fail", found, cure: "Correct the file; no run starts before." }),
+      (found): Finding => ({ name, status: "fail", found, cure: "Correct the file. Until then, no run can start." }),
     ),
     ...others.map((found): Finding => ({ name, status: "warn", found, cure: "Correct the file." })),
   ];

@@ -43,9 +43,14 @@ export function listRules(options: ProjectSettingsOptions): RuleList {
   return {
     rules: [...entries("deny"), ...entries("ask"), ...lines, ...entries("allow")],
     mode: settings.permissions?.defaultMode ?? "default",
-    problems: checkRules(rules).map(({ message }) => message),
+    problems: ruleProblems({ rules }),
     notices,
   };
+}
+
+/** Returns a message for each rule of the settings that is invalid or has no effect. */
+export function ruleProblems({ rules }: Pick<ProjectSettings, "rules">): readonly string[] {
+  return checkRules(rules).map(({ message }) => message);
 }
 
 export interface ExplainRequest {

@@ -22,7 +22,7 @@ import {
   refusePositionals,
   usageError,
 } from "../read-options.ts";
-import { realDirectory } from "../real-directory.ts";
+import { chosenDirectory } from "../real-directory.ts";
 
 /** Runs `retinue approvals list|answer|reply`. */
 export async function approvals(argv: readonly string[]): Promise<number> {
@@ -128,7 +128,7 @@ function isObject(text: string): boolean {
 }
 
 async function list({ json, all, session, cwd }: ListCommand, home: string): Promise<string> {
-  const inDirectory = all ? { home } : { home, cwd: realDirectory(cwd ?? ".") };
+  const inDirectory = all ? { home } : { home, cwd: chosenDirectory(cwd) };
   const waiting = await listApprovals(
     session === undefined ? inDirectory : { home, sessionId: sessionById({ home, id: session }).id },
   );

@@ -16,7 +16,7 @@ import { noSuchAgent, parseSessionAgent, sessionById, sessionError } from "../fi
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
 import { directoryOption, type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
-import { realDirectory } from "../real-directory.ts";
+import { chosenDirectory } from "../real-directory.ts";
 import { renderTable } from "./listing.ts";
 
 /** Runs `retinue cache report|explain`. */
@@ -72,7 +72,7 @@ async function explain({ json, agent }: Extract<CacheCommand, { kind: "explain" 
 function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
   const home = stateDirectory(process.env);
   if (id !== undefined) return sessionById({ home, id });
-  const directory = realDirectory(cwd ?? ".");
+  const directory = chosenDirectory(cwd);
   const latest = latestSessionId({ home, cwd: directory });
   if (latest !== undefined) return sessionById({ home, id: latest });
   const cure = '"retinue sessions list --all" shows those of other directories.';

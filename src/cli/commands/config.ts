@@ -1,4 +1,4 @@
-import { loadProjectSettings, type ProjectSettings } from "../../app/index.ts";
+import { loadProjectSettings, type ProjectSettings, ruleProblems } from "../../app/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
@@ -18,7 +18,7 @@ export async function config(argv: readonly string[]): Promise<number> {
   if (command.kind === "help") return printHelp(command.topic);
   const { json, origin } = command;
   const loaded = loadProjectSettings(settingsSources(command));
-  await createOutput(process.stderr).write(messageLines(loaded.notices));
+  await createOutput(process.stderr).write(messageLines([...loaded.notices, ...ruleProblems(loaded)]));
   await createOutput(process.stdout).write(json ? asJson(loaded, origin) : asText(loaded, origin));
   return exitCodes.succeeded;
 }

@@ -2,7 +2,7 @@ import { type ProjectSettingsOptions, stateDirectory } from "../../app/index.ts"
 import { stripControls } from "../../lib/index.ts";
 import type { SettingsOrigin } from "../../protocol/index.ts";
 import { directoryOption, helpOption, type OptionKinds, type ReadOptions } from "../read-options.ts";
-import { realDirectory } from "../real-directory.ts";
+import { chosenDirectory } from "../real-directory.ts";
 
 /** Options of commands that show the effective settings of a directory. */
 export const settingsOptions: OptionKinds = {
@@ -37,7 +37,7 @@ export function parseSettingsQuery(options: ReadOptions): SettingsQuery {
 export function settingsSources({ cwd, trust, settings }: SettingsQuery): ProjectSettingsOptions {
   return {
     home: stateDirectory(process.env),
-    cwd: realDirectory(cwd ?? "."),
+    cwd: chosenDirectory(cwd),
     environment: process.env,
     trust,
     file: settings,

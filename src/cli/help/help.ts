@@ -33,8 +33,8 @@ Run
       --acceptance COMMAND         Check the work with a command; if it fails,
                                    the exit code is 4
   -c, --continue                   Resume the latest session of the directory
-  -r, --resume ID                  Resume a session (the start or end of its id
-                                   is enough)
+  -r, --resume ID                  Resume a session, by its id, the start of it
+                                   or its last 4 or more characters
 
 Agent
       --agent NAME                 Agent that runs, such as Explore or Plan
@@ -282,8 +282,8 @@ Usage
                                    several), or in your own words
       --json                       Print JSON
 
-REQUEST is the id of a request, or its start or end. The first answer counts.
-Calls that a rule denies never ask.
+REQUEST is the id of a request, or its start, or its last 4 or more characters.
+The first answer counts. Calls that a rule denies never ask.
 `,
   doctor: `Checks the installation and configuration, and shows what to do.
 
@@ -318,9 +318,10 @@ Usage
   -C, --cwd DIRECTORY              Without ID: use the latest session there
       --json                       Print JSON
 
-ID is the id of a session, or its start or end; default: the latest session of
-this directory. The ideal is a cache that never expires and always reads the
-longest prefix that an earlier request of the session shares.
+ID is the id of a session, or its start, or its last 4 or more characters;
+default: the latest session of this directory. The ideal is a cache that never
+expires and always reads the longest prefix that an earlier request of the
+session shares.
 `,
 } as const;
 

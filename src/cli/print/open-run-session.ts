@@ -12,7 +12,7 @@ import { UserError } from "../../lib/index.ts";
 import type { SettingsOrigin } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionById, sessionError } from "../find-session.ts";
-import { realDirectory } from "../real-directory.ts";
+import { chosenDirectory } from "../real-directory.ts";
 import { openingNotices } from "./notices.ts";
 import type { PrintOptions } from "./print-options.ts";
 import { noPrompt } from "./read-prompt.ts";
@@ -42,7 +42,7 @@ export async function openRunSession(options: PrintOptions, run: RunSessionOptio
 async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunSession> {
   const { prompt, report, agentUpdates, signal } = run;
   const home = stateDirectory(process.env);
-  const cwd = realDirectory(options.cwd ?? ".");
+  const cwd = chosenDirectory(options.cwd);
   const resume = sessionToResume(options, { home, cwd });
   const { trust, agent } = options;
   const needsInitialPrompt = prompt === "" && (resume === undefined || isDone(home, resume));

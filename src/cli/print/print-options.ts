@@ -1,4 +1,4 @@
-import type { OnAsk } from "../../app/index.ts";
+import { invalidRule, type OnAsk } from "../../app/index.ts";
 import { describeError } from "../../lib/index.ts";
 import {
   type CacheLifetime,
@@ -128,8 +128,8 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
     continueLatest: options.has("continue"),
     permissionMode: options.value("permission-mode") as PermissionMode | undefined,
     onAsk: options.value("on-ask") as OnAsk | undefined,
-    allowedTools: options.values("allowed-tools").flatMap(splitRules),
-    disallowedTools: options.values("disallowed-tools").flatMap(splitRules),
+    allowedTools: rules(options, "allowed-tools"),
+    disallowedTools: rules(options, "disallowed-tools"),
     settings: options.value("settings"),
     coordinator: options.has("coordinator"),
     fork: options.value("fork") as ForkChoice | undefined,
@@ -138,6 +138,20 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
     verbose: options.has("verbose"),
     quiet: options.has("quiet"),
   };
+}
+
+/** A mistake here is an error, because a rule that has no effect may be one that was meant to deny. */
+function rules(options: ReadOptions, name: string): readonly string[] {
+  const given = options.values(name).flatMap(splitRules);
+  for (const rule of given) {
+    const problem = invalidRule(rule);
+    if (problem !== undefined) throw usageError(`--${name}: \`${rule}\` is not a valid rule`, capitalized(problem));
+  }
+  return given;
+}
+
+function capitalized(sentence: string): string {
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
 }
 
 function acceptanceCommands(options: ReadOptions): readonly string[] {

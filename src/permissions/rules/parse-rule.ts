@@ -52,6 +52,13 @@ export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleP
   return typeof target === "string" ? problem(text, target, tool) : { ok: true, tool, target };
 }
 
+/** Returns why a text is not a rule about a tool; undefined if it is one. */
+export function invalidRule(text: string): string | undefined {
+  const parsed = parseRule(text);
+  if (!parsed.ok) return `${parsed.message}.`;
+  return isKnownTool(parsed.tool) ? undefined : `there is no tool "${parsed.tool}".${guessedTool(parsed.tool)}`;
+}
+
 /** Returns a message for each rule that is invalid or has no effect. */
 export function checkRules(rules: readonly Rule[]): readonly { readonly rule: Rule; readonly message: string }[] {
   const problems: { rule: Rule; message: string }[] = [];
@@ -78,7 +85,8 @@ function problemOf(rule: Rule): string | undefined {
       ? `${parsed.message}. The rule has no effect.`
       : `${parsed.message}. Until it is corrected, it applies to every use of ${parsed.tool}.`;
   }
-  if (!isKnownTool(parsed.tool)) return unknownTool(parsed.tool);
+  if (!isKnownTool(parsed.tool))
+    return `there is no tool "${parsed.tool}", so the rule has no effect.${guessedTool(parsed.tool)}`;
   if (parsed.target.kind === "unknown") {
     // The rule names a tool that only other, compatible programs have, so it is never called here.
     if (!toolNames.includes(parsed.tool) && !/^mcp__|\*/.test(parsed.tool)) return undefined;
@@ -98,10 +106,9 @@ function problemOf(rule: Rule): string | undefined {
   return undefined;
 }
 
-function unknownTool(name: string): string {
+function guessedTool(name: string): string {
   const [guess] = nearest(name, toolNames);
-  const hint = guess === undefined ? "" : ` Did you mean "${guess}"?`;
-  return `there is no tool "${name}", so the rule has no effect.${hint}`;
+  return guess === undefined ? "" : ` Did you mean "${guess}"?`;
 }
 
 export function isServerWildcard(tool: string): boolean {

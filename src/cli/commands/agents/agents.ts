@@ -27,7 +27,7 @@ import {
   splitRules,
   usageError,
 } from "../../read-options.ts";
-import { realDirectory } from "../../real-directory.ts";
+import { chosenDirectory, realDirectory } from "../../real-directory.ts";
 import { renderDiagnostics } from "../diagnostics.ts";
 import { type NewAgentOptions, newAgent } from "./new.ts";
 import { renderAgent, renderList } from "./render.ts";
@@ -151,7 +151,7 @@ function parseNew(options: ReadOptions): AgentsCommand {
 }
 
 function placeOf({ cwd, trust }: Pick<AgentsPlace, "cwd" | "trust">): CatalogOptions {
-  return { cwd: realDirectory(cwd ?? "."), home: stateDirectory(process.env), environment: process.env, trust };
+  return { cwd: chosenDirectory(cwd), home: stateDirectory(process.env), environment: process.env, trust };
 }
 
 const CHUNK_CHARACTERS = 64 * 1024;

@@ -13,7 +13,7 @@ import {
 import { stripControls, UserError } from "../../../lib/index.ts";
 import { messageLines } from "../../output.ts";
 import { splitRules, usageError } from "../../read-options.ts";
-import { realDirectory } from "../../real-directory.ts";
+import { chosenDirectory } from "../../real-directory.ts";
 import { confirm } from "../confirm.ts";
 import { renderDiagnostics } from "../diagnostics.ts";
 import { renderAddedTrust } from "../trust.ts";
@@ -27,7 +27,7 @@ export interface NewAgentOptions extends GivenAgent {
 
 /** Writes a definition. On a terminal, asks for missing values. Returns the text to print. */
 export async function newAgent(options: NewAgentOptions): Promise<string> {
-  const base = options.scope === "user" ? process.env["HOME"] || homedir() : realDirectory(options.cwd ?? ".");
+  const base = options.scope === "user" ? process.env["HOME"] || homedir() : chosenDirectory(options.cwd);
   const agent = await complete(options, (name) => whyNotNew(name, base));
   const path = writeNewAgent(agent, base);
   const place = { cwd: base, home: stateDirectory(process.env), environment: process.env, trust: false };

@@ -23,7 +23,7 @@ import {
   readVerb,
   usageError,
 } from "../../read-options.ts";
-import { realDirectory } from "../../real-directory.ts";
+import { chosenDirectory } from "../../real-directory.ts";
 import { renderReport } from "../cache.ts";
 import { confirm } from "../confirm.ts";
 import { ago, renderTable } from "../listing.ts";
@@ -102,7 +102,7 @@ function needsSession(verb: string): UserError {
 }
 
 function list({ all, json, cwd }: Extract<SessionsCommand, { kind: "list" }>, home: string): string {
-  const directory = realDirectory(cwd ?? ".");
+  const directory = chosenDirectory(cwd);
   const found = listSessions(all ? { home } : { home, cwd: directory });
   if (json) return `${JSON.stringify(found, null, 2)}\n`;
   if (found.length > 0) return renderList(found, all);
