@@ -57,6 +57,7 @@ describe("a budget", () => {
       errors: [expect.stringContaining(sentence)],
     });
     expect(times(run.stderr, sentence)).toBe(1);
+    expect(times(run.stderr, "has used")).toBe(0);
     expect(run.stderr).toContain("--max-spawns");
     expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${resultOf(run).session_id} "…"`);
   });

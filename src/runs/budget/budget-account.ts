@@ -195,7 +195,12 @@ export class BudgetAccount {
     });
   }
 
-  /** Returns the amount that is left. Negative if more was used than had been reserved. */
+  /** Leaves out the warning about a limit that has refused something: the refusal says the same. */
+  skipWarning(limit: BudgetLimit): void {
+    this.warned.add(limit);
+  }
+
+  /** Returns what is left; below zero if more was used than had been reserved. */
   private room(limit: Counted): number {
     return unitsOf(limit, this.limits[limit] ?? Number.POSITIVE_INFINITY) - this.used[limit] - this.reserved[limit];
   }

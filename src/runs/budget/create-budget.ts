@@ -308,6 +308,7 @@ function refusalOf(account: BudgetAccount, { limit, pending = false, needed, isC
   const units = limit === "tokens" || limit === "usd" ? needed?.[limit] : undefined;
   const amount = units && amountOf(limit, units);
   const message = refusalText(limit, account.line(limit), { needed: amount, isCall });
+  if (limit === "spawns" || limit === "promptSpawns") account.skipWarning(limit);
   return { refused: true, limit, owner: account.name, pending, message };
 }
 
