@@ -8,14 +8,21 @@ export interface Output {
   write(text: string): Promise<void>;
 }
 
-/** Wraps a standard stream. Calls `onClosed` when the reader closes its end; later writes are dropped. */
-export function createOutput(stream: Writable & { readonly isTTY?: boolean }, onClosed = () => {}): Output {
+/**
+ * Wraps a standard stream. Calls `onClosed` when the reader closes its end (`byReader`) or when writing fails; later writes
+ * are dropped.
+ */
+export function createOutput(
+  stream: Writable & { readonly isTTY?: boolean },
+  onClosed: (byReader: boolean) => void = () => {},
+): Output {
   let isClosed = false;
   const close = (error: Error): void => {
     if (isClosed) return;
     isClosed = true;
-    if (errorCode(error) !== "EPIPE") fail(error);
-    onClosed();
+    const byReader = errorCode(error) === "EPIPE";
+    if (!byReader) fail(error);
+    onClosed(byReader);
   };
   stream.on("error", close);
   return {

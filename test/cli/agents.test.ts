@@ -156,7 +156,7 @@ describe("retinue agents list", () => {
     const table = (await retinue(["agents", "list", "--trust"], place)).stdout;
     expect(table).toMatch(/^reviewer +project +small +\d+ +2 tools +Reviews changes/m);
     expect(table).toContain('1 error about files: "retinue agents check" shows them.');
-    expect(table).toContain("Plan of project takes the place of that of built-in");
+    expect(table).toContain("Plan (project) overrides the built-in agent: ");
   });
 
   it("has the agents of an enabled plugin by their full names, without the powers they may not give themselves", async () => {
@@ -291,7 +291,7 @@ describe("retinue agents show", () => {
     expect(stdout).toMatch(/^ {2}tools +Read, Bash, written as Read, Bash\(git diff \*, git log \*\)$/m);
     expect(stdout).toMatch(/^ {2}color +blue$/m);
     expect(stdout).toMatch(/^ {2}skills +a, b$/m);
-    expect(stdout).toMatch(/^ {2}in the list +no\. The rule Task\(reviewer\) \(.*settings\.json\) denies it\.$/m);
+    expect(stdout).toMatch(/^ {2}listed +no\. The rule Task\(reviewer\) \(.*settings\.json\) denies it\.$/m);
     expect(stdout).toMatch(/There is no skill "a"\..*\[unknown_skill\]/);
     expect(stdout).toMatch(/reviewer\.md:\d+: notice: .*modle.* \[unknown_field\]/);
     const json = JSON.parse((await retinue(["agents", "show", "explore", "--json"], place)).stdout) as object;
@@ -301,7 +301,7 @@ describe("retinue agents show", () => {
   it("answers an unknown name with the nearest ones", async () => {
     const run = await retinue(["agents", "show", "explor"], createPlace());
     expect(run.code).toBe(2);
-    expect(run.stderr).toMatch(/There is no agent "explor"\. Nearest: Explore, /);
+    expect(run.stderr).toMatch(/There is no agent "explor"\. Available agents: Explore, /);
   });
 });
 

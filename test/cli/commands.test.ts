@@ -32,7 +32,9 @@ describe("retinue cache", () => {
     expect(second?.[2]).toBe(first?.[1]);
     expect(stdout).toMatch(/Tools, model or thinking differ from byte \d+ on: about [\d,]+ tokens/);
     expect(stdout).toMatch(/before: .*claude-sonnet-5-5.*\n.*now: .*claude-opus-5-5/);
-    expect((await retinue(["sessions", "show", id], place)).stdout).toMatch(/Cache: [\d,]+ tokens read .*at the ideal/);
+    expect((await retinue(["sessions", "show", id], place)).stdout).toMatch(
+      /Cache: [\d,]+ tokens read .*with an ideal one/,
+    );
     expect((await retinue(["cache", "explain", id, "--agent", "zzz"], place)).stderr).toContain(
       "The session has main.",
     );
@@ -87,6 +89,17 @@ describe("retinue doctor", () => {
     expect(run.stdout).toContain("offers claude-sonnet-5-5");
     expect(run.stdout + run.stderr).not.toContain("sk-test-secret");
     expect(run.code).toBe(0);
+  });
+
+  it("lists the models of the provider if it does not have the one that is used", async () => {
+    const place = createPlace();
+    const server = await serve([], { models: ["claude-sonnet-5-5", "other-model"] });
+    const failed = await retinue(["-p", "x", "--model", "claude-sonet"], { ...place, server });
+    const [, words = ""] = /"retinue (doctor [^"]+)" lists/.exec(failed.stderr) ?? [];
+    const { stdout } = await retinue(words.split(" "), { ...place, server });
+    expect(stdout).toMatch(
+      /! connection .*does not list the model claude-sonet\n.*Available: claude-sonnet-5-5, other-model\./,
+    );
   });
 
   it("is content with the offline model, with a remark", async () => {

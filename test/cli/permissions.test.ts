@@ -121,7 +121,7 @@ describe("retinue agents explain", () => {
     const place = createPlace();
     const { stdout } = await retinue(["agents", "explain", "main", "Write(a.ts)"], place);
     expect(stdout).toMatch(/^ask: Write\(a\.ts\) by main, in mode default\nrule: write in workspace\n/);
-    expect(stdout).toContain("where nobody can answer: deny");
+    expect(stdout).toContain("if no one can approve: deny");
     expect(await retinue(["agents", "explain", "Explor", "Read(a)"], place)).toMatchObject({
       stderr: expect.stringMatching(/Explore/),
     });

@@ -49,6 +49,19 @@ describe("standard input and output", () => {
     expect(run).toMatchObject({ code: 0, stderr: "" });
   });
 
+  it("says that a run was stopped because the reader of its stream went away", async () => {
+    const place = createPlace();
+    const list = { content: [{ tool: "LS", input: { path: "." } }] };
+    const server = await serve([{ reply: list, times: "always" }]);
+    const child = startRetinue(["-p", "Go", "--output-format", "stream-json"], { ...place, server });
+    child.stdin.end();
+    child.stdout.once("data", () => child.stdout.destroy());
+    const run = await ended(child);
+    expect(run.stderr).toMatch(/^retinue: The reader of standard output closed it, so the run was stopped\./);
+    expect(run.stderr).toContain("To continue: retinue -p --resume");
+    expect(run.code).toBe(130);
+  });
+
   it.runIf(process.platform === "linux")(
     "does not call it a success when the answer could not be written",
     async () => {

@@ -21,8 +21,10 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   const untrusted = trusted
     ? ""
     : " The project's own agents were not read, because this directory is not trusted (--trust).";
-  const nearest = `Nearest: ${catalog.nearest(name, 10).join(", ")}.${unread}${untrusted}`;
-  const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : nearest;
+  const names = catalog.nearest(name, 10);
+  const label = names.length < catalog.agents.length ? "Nearest" : "Available agents";
+  const choices = `${label}: ${names.join(", ")}.${unread}${untrusted}`;
+  const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : choices;
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
 }
 

@@ -129,7 +129,8 @@ async function checkConnection(choice: ProviderChoice): Promise<Finding[]> {
   }
   if (list.models.includes(model)) return [{ name, status: "ok", found: `${host} answers and offers ${model}` }];
   const near = nearest(model, list.models, 3);
-  const cure = near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "Name another with --model.";
+  const guess = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
+  const cure = `${guess}Name another with --model. Available: ${list.models.join(", ") || "none"}.`;
   return [{ name, status: "warn", found: `${host} answers, but does not list the model ${model}`, cure }];
 }
 

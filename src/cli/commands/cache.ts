@@ -121,11 +121,11 @@ function summaryOf({ usage, idealReadTokens, baseTokens, usd }: CacheFigures): s
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;
   const read = input === 0 ? "" : ` (${percent(cacheReadTokens / input)} of the input)`;
-  const ideal = idealReadTokens === 0 ? "nothing could be read" : `of ${formatCount(idealReadTokens)} that could be`;
+  const ideal = `an ideal cache would have read ${formatCount(idealReadTokens)}`;
   const cost = usd
-    ? `${dollars(usd.spent)} spent, ${dollars(usd.withoutCache)} without a cache, ${dollars(usd.ideal)} at the ideal`
-    : `input as ${formatCount(baseTokens.spent)} plain tokens, ${formatCount(baseTokens.withoutCache)} without a cache, ${formatCount(baseTokens.ideal)} at the ideal`;
-  return `Cache: ${formatCount(cacheReadTokens)} tokens read${read}, ${ideal}; ${cost}.`;
+    ? `${dollars(usd.spent)} spent, ${dollars(usd.withoutCache)} without a cache, ${dollars(usd.ideal)} with an ideal one`
+    : `input as ${formatCount(baseTokens.spent)} plain tokens, ${formatCount(baseTokens.withoutCache)} without a cache, ${formatCount(baseTokens.ideal)} with an ideal one`;
+  return `Cache: ${formatCount(cacheReadTokens)} tokens read${read}; ${ideal}. Cost: ${cost}.`;
 }
 
 /** Renders a table for each agent, with the reasons below each request that missed cached tokens. */
@@ -195,10 +195,10 @@ const lifetimeNames: Record<CacheLifetime, string> = { "5m": "five minutes", "1h
 
 const reasonTexts = {
   early: () => "it was sent before the request that wrote them had its answer.",
-  expired: (keptFor) => `nobody had asked for them for more than ${lifetimeNames[keptFor]}.`,
+  expired: (keptFor) => `no request had used them for more than ${lifetimeNames[keptFor]}.`,
   lifetime: (keptFor) => `they were written to be kept for ${lifetimeNames[keptFor]}, and this request asks otherwise.`,
   small: () => "most providers cache nothing below 1,024 tokens; the minimum of this model is unknown.",
-  unreported: () => "this provider tells of no cache.",
+  unreported: () => "the provider does not report what it read from a cache.",
   provider: () => "the bytes are the same, but the provider did not have them any more.",
 } satisfies Record<NonNullable<ExplainedRequest["reason"]>, (keptFor: CacheLifetime) => string>;
 

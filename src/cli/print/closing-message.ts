@@ -9,10 +9,13 @@ export interface ClosingContext {
   readonly agents: readonly AgentView[];
   /** Returns whether a sentence was already printed on standard error. */
   readonly wasReported: (sentence: string) => boolean;
+  /** Whether the reader of standard output closed it, which stops a run. */
+  readonly isAbandoned?: boolean | undefined;
 }
 
-/** Explains to the user what a run left undone, why, and how to continue. Empty if everything succeeded. */
-export function closingMessage(result: RunResult, { sessionId, agents, wasReported }: ClosingContext): string {
+/** Explains to a person what a run left undone, why, and how to continue. Empty if everything succeeded. */
+export function closingMessage(result: RunResult, context: ClosingContext): string {
+  const { sessionId, agents, wasReported, isAbandoned } = context;
   const { outcome, facts, acceptance } = result;
   const ofAgents = outcome === "stopped" ? stoppedLines(agents) : incompleteLines(agents, facts.agentsCut);
   const resume = `retinue -p --resume ${sessionId}`;
@@ -24,8 +27,11 @@ export function closingMessage(result: RunResult, { sessionId, agents, wasReport
     const prompt = resumePrompt(agents);
     return messageLines([...ofAgents, ...(prompt === undefined ? [] : [`To continue: ${resume} "${prompt}"`])]);
   }
-  const why = result.message ?? `The run ended: ${result.reason}.`;
-  // If the model gives up, its text explains why, and that is already on standard output.
+  const why =
+    isAbandoned && outcome === "stopped"
+      ? "The reader of standard output closed it, so the run was stopped. Its work is kept."
+      : (result.message ?? `The run ended: ${result.reason}.`);
+  // If the model gives up, its text says why, and that is on standard output already.
   const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
   return messageLines([...ofAgents, ...reason, `To continue: ${resume} "…"`]);
 }

@@ -32,7 +32,11 @@ export async function printRun(options: PrintOptions): Promise<number> {
   let session: Session | undefined;
   let isOpening = false;
   const cancelled = new AbortController();
-  const output = createOutput(process.stdout, () => run?.stop("stopped"));
+  let isAbandoned = false;
+  const output = createOutput(process.stdout, (byReader) => {
+    isAbandoned = byReader;
+    run?.stop("stopped");
+  });
   const errors = createOutput(process.stderr);
   const agents = createAgentViews();
   const format = await createFormat({ ...options, agents, forTerminal: output.isTerminal });
@@ -61,6 +65,7 @@ export async function printRun(options: PrintOptions): Promise<number> {
       agents,
       progress,
       signal: cancelled.signal,
+      isAbandoned: () => isAbandoned,
       onOpening: () => (isOpening = true),
       onStart: (started, of) => {
         run = started;
@@ -118,13 +123,15 @@ interface RunContext extends Outputs {
   readonly agents: AgentViews;
   readonly progress: ShownProgress;
   readonly signal: AbortSignal;
-  /** Called before the session opens; from then on, the session must be closed before the process ends. */
+  /** Whether the reader of standard output has closed it. */
+  readonly isAbandoned: () => boolean;
+  /** Called before the session opens; from then on, ending the process must close it. */
   readonly onOpening: () => void;
   readonly onStart: (run: Run, session: Session) => void;
 }
 
 async function executeRun(options: PrintOptions, context: RunContext): Promise<EndedRun> {
-  const { format, output, errors, agents, progress, signal, onOpening, onStart } = context;
+  const { format, output, errors, agents, progress, signal, isAbandoned, onOpening, onStart } = context;
   const notices = createNotices(options.onAsk ?? "deny", progress.report);
   let key: BackgroundKey | undefined;
   const show = async (update: RunUpdate): Promise<void> => {
@@ -163,8 +170,9 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     progress.end();
     await output.write(format.result(result, await cacheReport(session, options)));
     const { wasReported } = notices;
-    await errors.write(closingMessage(result, { sessionId: session.id, agents: agents.inOrder(), wasReported }));
-    // This comes last, because it must not delay anything else.
+    const closing = { sessionId: session.id, agents: agents.inOrder(), wasReported, isAbandoned: isAbandoned() };
+    await errors.write(closingMessage(result, closing));
+    // Last, since it must not delay anything else.
     if (result.outcome !== "stopped") await cleanUpSessions(settings, options, report);
     return { result, modelError };
   } finally {

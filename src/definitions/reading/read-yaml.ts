@@ -123,6 +123,8 @@ function describeHostile(error: unknown): string {
 function describeProblem({ code, message }: Yaml.YAMLError): string {
   if (code === "BLOCK_AS_IMPLICIT_KEY" && message.startsWith("Nested mappings"))
     return 'An unquoted value contains ": ", which YAML does not allow.';
+  const [, quote] = /^Missing closing (["'])quote/.exec(message) ?? [];
+  if (quote !== undefined) return `A value that begins with ${quote} has no closing ${quote}.`;
   return firstSentence(message);
 }
 

@@ -132,7 +132,7 @@ const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
 function unknownModelMessage({ provider, model }: ProviderInfo, said: string): string {
-  return `${provider} does not know the model "${model}"${said}. Choose another one with --model ("retinue doctor" lists the models of ${provider}).`;
+  return `${provider} does not know the model "${model}"${said}. Choose another one with --model; "retinue doctor --provider ${provider} --model ${model}" lists those of ${provider}.`;
 }
 
 function keyCure({ keyVariable, provider }: ProviderInfo): string {

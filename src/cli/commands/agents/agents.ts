@@ -241,7 +241,7 @@ function renderExplanation(
     `rule: ${rule}`,
     `from: ${scope}${file === undefined ? "" : `, ${file}`}`,
     `why: ${reason}`,
-    ...(effect === "ask" ? [`where nobody can answer: ${unattended.effect}`] : []),
+    ...(effect === "ask" ? [`if no one can approve: ${unattended.effect}`] : []),
     ...notices.map((notice) => `note: ${notice}`),
   ];
   return lines.map((line) => `${stripControls(line)}\n`).join("");

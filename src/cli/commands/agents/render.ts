@@ -17,10 +17,7 @@ export function renderAgent(details: AgentDetails): string {
       .filter(([key]) => key !== "model" && key !== "plugin")
       .map(([key, value]): [string, string] => [key, shown(value)]),
     ["prompt", plural(bodyCharacters, "character")],
-    [
-      "in the list",
-      details.denied === null ? `${plural(tokens, "token")} in the list a model chooses from` : `no. ${details.denied}`,
-    ],
+    ["listed", details.denied === null ? `yes, with ${plural(tokens, "token")}` : `no. ${details.denied}`],
     ...overrides.map((loser): [string, string] => [
       "instead of",
       `${loser.file ?? `that of ${loser.source}`}. ${loser.reason}`,
@@ -60,7 +57,9 @@ export function renderList(list: AgentList, checked: readonly string[]): string 
     description,
   ]);
   const overrides = rows.flatMap(({ name, source, overrides: losers }) =>
-    losers.map((loser) => `${name} of ${source} takes the place of that of ${loser.source}: ${loser.reason}`),
+    losers.map(
+      (loser) => `${name} (${source}) overrides ${loser.file ?? `the ${loser.source} agent`}: ${loser.reason}`,
+    ),
   );
   const notes = [
     `${plural(rows.length, "agent")}; a model that can delegate reads ${plural(tokens, "token")} about them.`,

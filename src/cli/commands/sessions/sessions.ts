@@ -137,14 +137,16 @@ function stateOf({ inUse, damaged, lastOutcome }: SessionSummary): string {
 async function show({ id, agent, json }: Extract<SessionsCommand, { kind: "show" }>, home: string): Promise<string> {
   const session = sessionById({ home, id });
   const agents = readAgentTranscripts(session.path);
+  const resumable = session.inUse ? undefined : session.id;
   if (agent !== undefined && agent !== MAIN_AGENT) {
     const { agentId, lines, problems } = agentById(agents, agent);
     if (json) return jsonLines(lines);
-    return renderTranscript(lines, { id: `${session.id}/${agentId}`, problems });
+    return renderTranscript(lines, { id: `${session.id}/${agentId}`, problems, resumable });
   }
   const { lines, problems } = readTranscript(session.path);
   if (json) return jsonLines(lines);
-  const transcript = renderTranscript(lines, { id: session.id, problems: problems.map(({ message }) => message) });
+  const messages = problems.map(({ message }) => message);
+  const transcript = renderTranscript(lines, { id: session.id, problems: messages, resumable });
   return `${transcript}${renderAgentTree(recordedAgents(agents), session)}${await cacheSection(session.path)}`;
 }
 

@@ -1,27 +1,35 @@
 import { formatCount, formatDuration, plural, stripControls } from "../../../lib/index.ts";
-import { callsOf, type EventOf, type Line, textOf } from "../../../protocol/index.ts";
+import { callsOf, ENVIRONMENT_OPENING, type EventOf, type Line, textOf } from "../../../protocol/index.ts";
 import { describeCall, oneLine } from "../../describe-call.ts";
 
 interface TranscriptHead {
   readonly id: string;
   readonly problems: readonly string[];
+  /** Id of the session to resume if its last run was cut off. Absent while a process uses the session. */
+  readonly resumable?: string | undefined;
 }
 
 /** Renders a session for a person: its messages, its tool calls with their outcomes, and how each run ended. */
-export function renderTranscript(lines: readonly Line[], { id, problems }: TranscriptHead): string {
+export function renderTranscript(lines: readonly Line[], { id, problems, resumable }: TranscriptHead): string {
   const targets = new Map<string, string>();
   const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
   for (const line of lines) {
     const part = renderAnyLine(line, targets);
     if (part !== "") parts.push(part);
   }
+  if (resumable !== undefined && isCutOff(lines)) {
+    const cure = `To continue: retinue sessions resume ${resumable}`;
+    parts.push(`\n── cut off: the process ended before the run did\n   ${cure}`);
+  }
   return `${parts.join("\n")}\n`;
 }
 
-/**
- * Renders any line. Files can be damaged, and newer versions write other fields; a line that can't be shown must not
- * hide the rest.
- */
+/** Returns whether the last run has no recorded end. */
+function isCutOff(lines: readonly Line[]): boolean {
+  return lines.findLast(({ type }) => type === "run.started" || type === "run.ended")?.type === "run.started";
+}
+
+/** Files get damaged, and newer versions write other fields; a line that can't be shown must not hide the rest. */
 function renderAnyLine(line: Line, targets: Map<string, string>): string {
   try {
     if (line.type === "model.ended") {
@@ -56,7 +64,7 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
     case "prompt.received":
       return prompted(line);
     case "context.added":
-      return `  (told: ${oneLine(line.text)})`;
+      return line.text.startsWith(ENVIRONMENT_OPENING) ? "" : `  (told: ${oneLine(line.text)})`;
     case "model.retried":
       return `  … tried again after ${oneLine(line.retry.error)}`;
     case "model.failed":
