@@ -40,6 +40,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     globalSetup: ["scripts/vitest-build.mjs"],
+    setupFiles: ["test/property-seed.ts"],
     // Guards against a test that never ends, and nothing else: a busy machine is ten times slower than a quiet one.
     testTimeout: 60_000,
     hookTimeout: 120_000,
