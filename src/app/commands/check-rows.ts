@@ -54,7 +54,7 @@ interface Row {
     readonly server?: string;
   };
   readonly input: JsonObject & { readonly tool: string };
-  /** Earlier command of the same session. It is not run, but the programs that it would write are created. */
+  /** Earlier command of the same session. It is not run, but executable files that it would write are created. */
   readonly preset?: string;
 }
 

@@ -60,7 +60,7 @@ function someAgents(count: number, end?: Parameters<typeof runEnded>[0]) {
 
 describe("what Ctrl+C says", () => {
   it("names whom it interrupts and what goes on until the end of the program", () => {
-    expect(interruptMessage([])).toBe("Interrupting the main agent. Ctrl+C again ends at once.");
+    expect(interruptMessage([])).toBe("Interrupting the main agent. Press Ctrl+C again to quit immediately.");
     expect(interruptMessage(someAgents(2))).toContain("and 1 agent it waits for; 1 agent in the background ends with");
     expect(interruptMessage(someAgents(5))).toContain("and 3 agents it waits for; 2 agents in the background end with");
   });

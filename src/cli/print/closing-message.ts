@@ -46,7 +46,7 @@ export function interruptMessage(agents: readonly AgentView[]): string {
     others === 0
       ? ""
       : `; ${plural(others, "agent")} in the background ${others === 1 ? "ends" : "end"} with the program`;
-  return `Interrupting the main agent${whom}${rest}. Ctrl+C again ends at once.`;
+  return `Interrupting the main agent${whom}${rest}. Press Ctrl+C again to quit immediately.`;
 }
 
 /** Explains in one sentence why the acceptance check failed. */

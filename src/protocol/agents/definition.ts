@@ -90,7 +90,7 @@ export interface SkillDefinition {
   readonly extra?: JsonObject | undefined;
 }
 
-/** The subagent as which a skill runs. */
+/** The subagent that runs a skill. */
 export interface SkillFork {
   /** Type of the subagent. */
   readonly agent: string;

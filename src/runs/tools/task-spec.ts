@@ -48,7 +48,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit, so that agents can edit the same files in parallel. If it changes something, the report names its branch; merge that yourself. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. If it changes something, the report names its branch; merge that yourself. Needs a git repository.",
           },
           acceptance: {
             type: "string",
@@ -74,7 +74,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself.",
-    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report.`,
+    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report. Its calls need the same approvals as yours.`,
     ...(parallel ? ["Several calls in one turn run in parallel. Do not let two agents edit the same files."] : []),
     ...(background
       ? [
@@ -89,7 +89,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
 }
 
 const aboutForks =
-  "Without subagent_type, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise name an agent, which needs less context. context_turns, allowed_tools and read_only are only for forks.";
+  "Without subagent_type, or with fork, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise name an agent, which needs less context. context_turns, allowed_tools and read_only are only for forks.";
 
 const forksInBackground = "A fork works in the background, and a notice brings its report.";
 
