@@ -25,15 +25,10 @@ export function createEnvironmentFacts(options: EnvironmentFactsOptions): Enviro
     states.set(directory, known);
     return known;
   };
-  // Trust in a directory does not extend to a repository that begins above it. Worktrees belong to that of the workspace.
-  const isTrusted = (root: string): boolean =>
-    root !== repositoryRoot(context.cwd) ||
-    root === context.cwd ||
-    createTrustStore({ stateHome: context.home }).coveredBy(root) !== undefined;
+  const mayAskGit = trusted && isRepositoryTrusted(context);
   const stateOf = async (directory: string): Promise<GitState | undefined> => {
-    const root = repositoryRoot(directory);
-    if (root === undefined) return undefined;
-    return trusted && isTrusted(root) ? readGitState(directory, context.environment) : {};
+    if (repositoryRoot(directory) === undefined) return undefined;
+    return mayAskGit ? readGitState(directory, context.environment) : {};
   };
   void git(context.cwd);
   return {
@@ -41,6 +36,12 @@ export function createEnvironmentFacts(options: EnvironmentFactsOptions): Enviro
     git,
     commands: async () => describeCommands(await sandbox.expected(), allowedDomains),
   };
+}
+
+/** Trust in a directory does not extend to a repository that begins above it. Its worktrees are trusted as it is. */
+function isRepositoryTrusted({ cwd, home }: SessionContext): boolean {
+  const root = repositoryRoot(cwd);
+  return root === undefined || root === cwd || createTrustStore({ stateHome: home }).coveredBy(root) !== undefined;
 }
 
 function describeCommands(state: SandboxState["kind"], domains: readonly string[]): string {
