@@ -185,7 +185,10 @@ function createDelegation(
     plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
     settleLost: (agentId) => settleLostWorktree({ agentId, transcript, environment }),
-    offered: () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),
+    offered: memoize(
+      () => agents.definitions,
+      () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),
+    ),
     // The tools start agents, and agents are prepared with these tools.
     prepare: (request) => prepare(request),
   });

@@ -1,4 +1,12 @@
-import { forkAgent, judgeAgent, type ResolvedAgent, resolveSubagent } from "../../agents/index.ts";
+import { isDeepStrictEqual } from "node:util";
+import {
+  type AgentResolution,
+  forkAgent,
+  judgeAgent,
+  type ResolvedAgent,
+  resolveSubagent,
+  type SubagentRequest,
+} from "../../agents/index.ts";
 import { describeError, UserError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
 import type { Hooks, McpConnection, Model, Tool, ToolExecutor } from "../../ports/index.ts";
@@ -57,36 +65,37 @@ export interface SubagentPorts {
 
 /** Creates the function that prepares subagents from their definition, call and parent. */
 export function createPrepare(ports: SubagentPorts): Prepare {
-  const shareHead = createHeadCache();
+  const resolve = createResolver();
   return async (request) => {
     if (request.forkHead) return prepareFork(request, request.forkHead, ports);
-    return prepareDefined(request, ports, shareHead);
+    return prepareDefined(request, ports, resolve);
   };
 }
 
-const MOST_HEADS = 64;
+/** Resolves an agent, and adds the instructions of the MCP servers whose tools it has. */
+type Resolve = (request: SubagentRequest, connections: readonly McpConnection[]) => AgentResolution;
 
 /**
- * Returns a function that maps identical heads to one object. The bytes of a head are cached per object, so hundreds of
- * agents of one type share them. Keeps the most recently used heads.
+ * Returns a function that resolves agents. Keeps the last result for each type, so that hundreds of agents of one type
+ * share one head and one policy: the bytes of a head and the compiled rules of a policy are cached per object.
  */
-export function createHeadCache(): (head: Head) => Head {
-  const heads = new Map<string, Head>();
-  return (head) => {
-    const key = JSON.stringify(head);
-    const shared = heads.get(key) ?? head;
-    heads.delete(key);
-    heads.set(key, shared);
-    const [oldest] = heads.keys();
-    if (heads.size > MOST_HEADS && oldest !== undefined) heads.delete(oldest);
-    return shared;
+export function createResolver(): Resolve {
+  const known = new Map<string, { readonly asked: Parameters<Resolve>; readonly resolution: AgentResolution }>();
+  return (...asked) => {
+    const [request, connections] = asked;
+    const last = known.get(request.definition.name);
+    if (last !== undefined && isDeepStrictEqual(last.asked, asked)) return last.resolution;
+    const found = resolveSubagent(request);
+    const resolution = found.ok ? { ...found, agent: withInstructions(found.agent, connections) } : found;
+    known.set(request.definition.name, { asked, resolution });
+    return resolution;
   };
 }
 
 async function prepareDefined(
   request: PrepareRequest,
   ports: SubagentPorts,
-  shareHead: (head: Head) => Head,
+  resolve: Resolve,
 ): Promise<PreparedAgent | Refusal> {
   const { spec, terms, parent, before } = request;
   const found = ports.agents.find(spec.agentType);
@@ -115,7 +124,7 @@ async function prepareDefined(
     await own.release();
     return copy?.leave();
   };
-  const prepared = assemble(request, { found, background, copy, root, own, ports, shareHead, release });
+  const prepared = assemble(request, { found, background, copy, root, own, ports, resolve, release });
   if (!prepared.ok) {
     await release();
     return prepared;
@@ -135,13 +144,12 @@ interface Parts extends Pick<PreparedAgent, "release" | "background"> {
   /** MCP servers that only this agent uses. */
   readonly own: McpConnection;
   readonly ports: SubagentPorts;
-  /** Maps identical heads to one object. */
-  readonly shareHead: (head: Head) => Head;
+  readonly resolve: Resolve;
 }
 
 function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusal {
   const { spec, terms, parent, before } = request;
-  const { found, background, copy, root, own, ports, shareHead, release } = parts;
+  const { found, background, copy, root, own, ports, resolve, release } = parts;
   const { definition, followUp } = found;
   const { settings } = ports;
   const { subagents = {} } = settings;
@@ -151,7 +159,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   const ownNames = ownTools.map(({ name }) => name);
   const prompt = promptOf(found, root);
   if (typeof prompt !== "string") return prompt;
-  const resolution = resolveSubagent({
+  const subagent: SubagentRequest = {
     ...found,
     prompt,
     parentPolicy: copy ? policyInCopy(above, copy, ports.home) : above,
@@ -176,18 +184,15 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
     workspaceRoot: root,
     additionalDirectories: copy ? [] : above.workspaceRoots.slice(1),
     readableRoots: found.readableRoots,
-  });
+  };
+  const resolution = resolve(subagent, [ports.connection, own]);
   if (!resolution.ok) return resolution;
   const verifies = copy !== undefined && isVerifier(definition);
-  const agent = withInstructions(resolution.agent, [ports.connection, own]);
+  const { agent } = resolution;
   const base = copy ? (verifies ? keepInCopy(copy.executor, copy) : copy.executor) : parent.services.executor;
   return {
     ok: true,
-    agent: {
-      ...agent,
-      head: shareHead(agent.head),
-      policy: verifies ? verifierPolicy(agent.policy, above) : agent.policy,
-    },
+    agent: verifies ? { ...agent, policy: verifierPolicy(agent.policy, above) } : agent,
     model,
     executor: base,
     cwd: root,

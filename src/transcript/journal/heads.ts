@@ -16,9 +16,18 @@ export interface HeadsOptions {
   readonly alsoSync: (path: string) => void;
 }
 
-/** Stores heads under the hash of their JSON. Keys stay in their given order. */
+/**
+ * Stores heads under the hash of their JSON. Keys stay in their given order. A head is saved once per object: agents of
+ * one type share it.
+ */
 export function createHeads({ directory, retry, alsoSync }: HeadsOptions): Heads {
-  const saved = new Map<string, Promise<void>>();
+  const saved = new WeakMap<Head, Promise<string>>();
+
+  async function saveNew(head: Head): Promise<string> {
+    const { hash, json } = hashHead(head);
+    await retry.run(() => write(hash, json));
+    return hash;
+  }
 
   function write(hash: string, json: string): void {
     const path = join(directory, `${hash}.json`);
@@ -39,13 +48,11 @@ export function createHeads({ directory, retry, alsoSync }: HeadsOptions): Heads
   }
 
   return {
-    async save(head) {
-      const { hash, json } = hashHead(head);
-      const saving = saved.get(hash) ?? retry.run(() => write(hash, json));
-      saved.set(hash, saving);
-      saving.catch(() => saved.delete(hash));
-      await saving;
-      return hash;
+    save(head) {
+      const saving = saved.get(head) ?? saveNew(head);
+      saved.set(head, saving);
+      saving.catch(() => saved.delete(head));
+      return saving;
     },
     async load(hash) {
       return readHead(directory, hash);
