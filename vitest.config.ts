@@ -39,7 +39,7 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    globalSetup: ["scripts/vitest-build.mjs"],
+    globalSetup: ["scripts/vitest-build.mjs", "test/temporary-directory.ts"],
     setupFiles: ["test/property-seed.ts"],
     // Guards against a test that never ends, and nothing else: a busy machine is ten times slower than a quiet one.
     testTimeout: 60_000,
