@@ -18,6 +18,11 @@ export async function cacheCase(): Promise<Figure[]> {
     const forked = await fanOut({ kind: "fork", model, flags: ["--fork", "on"] });
     fanOuts.push(...figuresOf(name("fresh"), fresh, limit), ...figuresOf(name("forked"), forked, limit));
   }
+  const instructed = { kind: "fresh", flags: ["--trust"], instructions: 7_000 } as const;
+  for (const { model, limit } of models.slice(-1)) {
+    const name = `main + 8 agents × 5 steps, fresh, with 7 KB of AGENTS.md, minimum ${count(minimumOf(model))}`;
+    fanOuts.push(...figuresOf(name, await fanOut({ ...instructed, model }), limit));
+  }
   const { parent, forks } = await seedExample();
   const prefix = forks[1]?.read ?? 0;
   const anew = forks.reduce((sum, { written }) => sum + written, parent.written);

@@ -41,15 +41,25 @@ export interface FanOutWish {
   /** The server caches by its real minimum. */
   readonly model: string;
   readonly flags?: readonly string[];
+  /** How many bytes of instructions the project has in its AGENTS.md. */
+  readonly instructions?: number;
   /** Before an answer begins; long enough that agents that start together have none of each other yet. */
   readonly delayMs?: number;
 }
 
 /** A main agent gives eight parts of a survey away at once; each agent reads four files and reports: five requests. */
-export async function fanOut({ kind, model, flags = [], delayMs = 200 }: FanOutWish): Promise<FanOut> {
+export async function fanOut({
+  kind,
+  model,
+  flags = [],
+  instructions = 0,
+  delayMs = 200,
+}: FanOutWish): Promise<FanOut> {
   const scenario = JSON.parse(readFileSync(join(here, "fan-out.json"), "utf8")) as Scenario;
   const place = newPlace();
   const fileTokens = writeParts(place.cwd, scenario);
+  if (instructions > 0)
+    writeFileSync(join(place.cwd, "AGENTS.md"), scenario.call.repeat(instructions).slice(0, instructions));
   const server = await createApiServer({
     seed: scenario.seed,
     cache: { minimumTokens: minimumOf(model) },

@@ -48,7 +48,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. If it changes something, the report names its branch; merge that yourself. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. If it changes something, the report names its branch and its directory. `git merge --squash BRANCH` brings the commits of the branch into your files without committing; changes that the agent did not commit are only in its directory. Needs a git repository.",
           },
           acceptance: {
             type: "string",

@@ -15,7 +15,7 @@ const globSpec: ToolSpec = {
       type: "object",
       properties: {
         pattern: { type: "string", minLength: 1 },
-        path: { type: "string", description: "Directory to search. Default: the workspace root." },
+        path: { type: "string", description: "Directory to search. Default: the working directory." },
       },
       required: ["pattern"],
     },

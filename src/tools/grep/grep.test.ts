@@ -78,6 +78,14 @@ describe("Grep", () => {
       expect(await grep({ ...(glob && { glob }) })).toBe(".env\nkeep.log\nnotes.md\nsrc/a.ts\nsrc/b.js");
   });
 
+  it("searches an ignored directory that is named as the path", async () => {
+    place.put(".gitignore", "build/\nnode_modules\n");
+    place.put("build/x.ts", "foo");
+    place.put("node_modules/left/y.js", "foo");
+    expect(await grep({ path: "build" })).toBe("build/x.ts");
+    expect(await grep({ path: "node_modules/left" })).toBe("node_modules/left/y.js");
+  });
+
   it("shows nothing of hidden files, in no mode", async () => {
     const context = () => testContext({ hidden: (path) => path.endsWith("/src/a.ts") });
     expect(await grep({}, context())).toBe("notes.md\nsrc/b.js");

@@ -16,7 +16,7 @@ const grepSpec: ToolSpec = {
       type: "object",
       properties: {
         pattern: { type: "string" },
-        path: { type: "string", description: "File or directory to search. Default: the workspace root." },
+        path: { type: "string", description: "File or directory to search. Default: the working directory." },
         glob: { type: "string", description: "Glob of the files to search, such as *.tsx." },
         type: { type: "string", description: "Type of the files to search, such as py." },
         output_mode: { type: "string", enum: ["content", "files_with_matches", "count"] },
@@ -26,7 +26,11 @@ const grepSpec: ToolSpec = {
         "-B": { type: "integer", minimum: 0, description: "Lines to show before each match." },
         "-C": { type: "integer", minimum: 0, description: "Lines to show before and after each match." },
         multiline: { type: "boolean", description: "Allow matches to span several lines." },
-        head_limit: { type: "integer", minimum: 0, description: "Maximum number of results. Default 250." },
+        head_limit: {
+          type: "integer",
+          minimum: 0,
+          description: "Maximum number of results. Default 250; 0 also means 250.",
+        },
       },
       required: ["pattern"],
     },

@@ -13,7 +13,7 @@ const lsSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        path: { type: "string", description: "Directory to list. Default: the workspace root." },
+        path: { type: "string", description: "Directory to list. Default: the working directory." },
         ignore: { type: "array", items: { type: "string" }, description: "Glob patterns of names to omit." },
       },
     },
