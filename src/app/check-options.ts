@@ -15,7 +15,7 @@ export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, Opti
  * way.
  */
 export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
-  if (!isRecord(options)) throw optionError(`${name} needs an object with options`, "See docs/library.md.");
+  if (!isRecord(options)) throw optionError(`${name} must be an object with options`, "See docs/library.md.");
   const table = new Map<string, OptionType>(Object.entries(types));
   for (const option of Object.keys(options)) if (!table.has(option)) throw unknownOption(name, option, table.keys());
   for (const [option, type] of table) checkOption(name, option, { value: options[option], type });

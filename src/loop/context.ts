@@ -81,7 +81,7 @@ function mostOf(text: string): number {
   return text.length + 1;
 }
 
-/** Estimates the number of tokens of the next request. */
+/** Estimates the number of tokens in the next request. */
 export function expectedTokens(
   context: ContextState,
   limits: Pick<ContextLimits, "headTokens">,

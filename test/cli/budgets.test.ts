@@ -21,7 +21,7 @@ const asking = (
 const times = (text: string, sentence: string): number => text.split(sentence).length - 1;
 
 describe("a budget", () => {
-  it("is told of once on standard error when 80 % of it are used", async () => {
+  it("is told of once on standard error when 80% of it are used", async () => {
     const first = { inputTokens: 82_000, outputTokens: 10 };
     const rest = { inputTokens: 10, outputTokens: 10 };
     const server = await serve(
@@ -37,7 +37,7 @@ describe("a budget", () => {
     const run = await retinue(["-p", "MAIN: go", "--max-tokens", "100000"], { ...createPlace(), server });
     expect(run.code).toBe(0);
     const [line = "", ...others] = run.stderr.trimEnd().split("\n");
-    expect(line).toMatch(/^retinue: The session has used [\d,]+ tokens of 100,000 tokens \(8\d %\)/);
+    expect(line).toMatch(/^retinue: The session has used [\d,]+ tokens of 100,000 tokens \(8\d%\)/);
     expect(line).toContain("--max-tokens");
     expect(others).toEqual([]);
   });

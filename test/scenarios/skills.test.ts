@@ -48,7 +48,7 @@ describe("the main agent", () => {
       ],
     });
     expect(outcomes).toEqual(["ok", "ok", "denied", "error"]);
-    expect(results[3]).toBe('There is no skill "deploy". Nearest: mine.');
+    expect(results[3]).toBe('There is no skill "deploy". Similar names: mine.');
   });
 
   it("does not get out of a skill's directory by a link", async () => {

@@ -22,7 +22,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
     ? ""
     : " The project's own agents were not read, because this directory is not trusted (--trust).";
   const names = catalog.nearest(name, 10);
-  const label = names.length < catalog.agents.length ? "Nearest" : "Available agents";
+  const label = names.length < catalog.agents.length ? "Similar names" : "Available agents";
   const choices = `${label}: ${names.join(", ")}.${unread}${untrusted}`;
   const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : choices;
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });

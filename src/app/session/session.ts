@@ -65,7 +65,7 @@ export interface Session {
   stopAgent(reference: string): Promise<StopReceipt | undefined>;
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
-  /** Stops everything and closes the session. Does not wait for space on a full disk. */
+  /** Stops everything and closes the session. If the disk is full, does not wait for free space. */
   close(): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file"
 }
 
 export interface ProjectSettings extends LoadedSettings {
-  /** True if the files of the project are used. */
+  /** True if the project's settings files are used. */
   readonly trusted: boolean;
 }
 

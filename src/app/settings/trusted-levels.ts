@@ -17,7 +17,7 @@ export interface LevelsRequest {
   readonly cwd: string;
   readonly userHome: string;
   readonly store: TrustStore;
-  /** Trusts the workspace even if the user did not trust it. */
+  /** True to treat the workspace as trusted, even if the user has not trusted it. */
   readonly trust: boolean;
 }
 

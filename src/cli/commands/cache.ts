@@ -88,8 +88,8 @@ function agentIdOf(id: string, agentIds: readonly string[]): string {
 /** Renders a table of the session and, if it has subagents, each of its agents. */
 export function renderReport({ sessionId, total, agents, belowMinimum }: CacheReport): string {
   if (total.requests === 0) return `The session ${sessionId} has no recorded model answer.\n`;
-  const head = ["", "REQUESTS", "INPUT", "READ", "WRITTEN", "PLAIN", "OF THE IDEAL", "BASE TOKENS"];
-  const money = ["SPENT", "WITHOUT CACHE", "AT THE IDEAL"];
+  const head = ["", "REQUESTS", "INPUT", "READ", "WRITTEN", "PLAIN", "OF IDEAL", "BASE TOKENS"];
+  const money = ["SPENT", "WITHOUT CACHE", "IF IDEAL"];
   const rows = [
     figureCells(sessionId, total),
     ...(agents.length < 2 ? [] : agents.map((one) => figureCells(nameOf(one), one))),
@@ -207,7 +207,7 @@ function quoted(text: string): string {
 }
 
 function percent(share: number): string {
-  return `${(Math.floor(share * 1000) / 10).toFixed(1)} %`;
+  return `${(Math.floor(share * 1000) / 10).toFixed(1)}%`;
 }
 
 function dollars(amount: number): string {

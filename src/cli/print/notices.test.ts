@@ -7,13 +7,13 @@ it("tells each sentence once, with the agent where the sentence does not name it
   const said: string[] = [];
   const { observe, wasReported } = createNotices("deny", (sentence) => said.push(sentence));
   const notice = (code: string, message: string): DurableEvent => ({ type: "notice.raised", code, message });
-  const warning = notice("budget", "The session has used 80 %.");
+  const warning = notice("budget", "The session has used 80%.");
   observe(line(warning));
   observe(fromAgent(["a1"], warning));
   for (const id of ["a1", "a2"]) observe(fromAgent([id], notice("agent", "Its model is not there.")));
   observe(line({ type: "head.set", hash: "h" }));
-  expect(said).toEqual(["The session has used 80 %.", "Explore: Its model is not there."]);
-  expect([wasReported("The session has used 80 %."), wasReported("Another.")]).toEqual([true, false]);
+  expect(said).toEqual(["The session has used 80%.", "Explore: Its model is not there."]);
+  expect([wasReported("The session has used 80%."), wasReported("Another.")]).toEqual([true, false]);
 });
 
 describe("notices before the answer", () => {

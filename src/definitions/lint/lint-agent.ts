@@ -127,7 +127,7 @@ function lintTurns({ name, description, maxTurns, background }: AgentDefinition)
     {
       code: "unusual_turns",
       message: `maxTurns is ${maxTurns}; for ${kind.kind} ${from} to ${to} are usual${background === true ? " in the background" : ""}.`,
-      fix: `Write a number from ${from} to ${to}, unless you have measured that it needs ${maxTurns < from ? "fewer" : "more"}.`,
+      fix: `Set it to a number from ${from} to ${to}, unless you know from runs that the agent needs ${maxTurns < from ? "fewer" : "more"}.`,
     },
   ];
 }

@@ -96,7 +96,7 @@ function readBudget(reader: AgentFieldReader): AgentBudget | undefined {
     else
       reader.warn(field, {
         code: "wrong_type",
-        message: `"${field.key}" has "${key.slice(0, 40)}: ${String(value).slice(0, 40)}", which is ignored.`,
+        message: `"${field.key}" contains "${key.slice(0, 40)}: ${String(value).slice(0, 40)}", which is ignored.`,
         fix: `Write numbers for ${budgetKeys.join(", ")}.`,
       });
   }

@@ -71,7 +71,7 @@ describe("loading", () => {
 
   it("answers an unknown name with the nearest, and does not name what a model may not call for", async () => {
     const loaded = await shelf?.load("deplo");
-    expect(loaded).toEqual({ ok: false, message: 'There is no skill "deplo". Nearest: deploy, kit:pack.' });
+    expect(loaded).toEqual({ ok: false, message: 'There is no skill "deplo". Similar names: deploy, kit:pack.' });
     expect(await shelf?.load("../../etc/passwd")).toMatchObject({ ok: false });
   });
 

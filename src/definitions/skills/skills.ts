@@ -208,7 +208,7 @@ function descriptionOf({ description, extra }: Pick<SkillDefinition, "descriptio
 }
 
 function unknown(name: string, near: readonly string[]): string {
-  return `There is no skill ${JSON.stringify(name.slice(0, 100))}. Nearest: ${near.join(", ")}.`;
+  return `There is no skill ${JSON.stringify(name.slice(0, 100))}. Similar names: ${near.join(", ")}.`;
 }
 
 function notForModels({ name }: SkillDefinition): string {

@@ -94,7 +94,7 @@ export function createLearntPlaces(): LearntPlaces {
     atOnce(inFlight) {
       if (inFlight >= places || places === Number.POSITIVE_INFINITY) return 1;
       if (isProven) return Number.POSITIVE_INFINITY;
-      // Each request accepted beyond the assumed number makes a rate limit less likely.
+      // Each request accepted beyond the assumed number makes it less likely that a rate limit is hit.
       return 1 + Math.floor(Math.max(0, acceptedInRow - places) / 4);
     },
     changesAt: () => (places === Number.POSITIVE_INFINITY ? undefined : exceedAt),

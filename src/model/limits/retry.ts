@@ -40,7 +40,7 @@ export function decideRetry(failed: Failure, { attempt, policy, random }: RetryS
   return { again: true, delayMs: Math.max(retryAfterMs, backoff(attempt, policy, random)), maxAttempts };
 }
 
-/** Returns 50 to 100 % of a delay that doubles with each attempt, so that requests that failed together spread out. */
+/** Returns 50 to 100% of a delay that doubles with each attempt, so that requests that failed together spread out. */
 function backoff(attempt: number, { baseMs, capMs }: RetryPolicy, random: () => number): number {
   const longest = Math.min(capMs, baseMs * 2 ** Math.min(attempt - 1, 30));
   return Math.round(longest * (0.5 + 0.5 * random()));

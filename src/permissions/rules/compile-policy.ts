@@ -46,7 +46,7 @@ export interface CompiledRule {
   readonly rule: Rule;
   /** True if the rule could not be parsed, so that it applies to the whole tool. */
   readonly broken: boolean;
-  /** True for the compact line `*: allow`, which cancels earlier lines but allows nothing that would need approval. */
+  /** True for the compact line `*: allow`, which cancels earlier lines but approves no call that needs approval. */
   readonly opensOnly: boolean;
   readonly coversTool: (toolName: string) => boolean;
   readonly target: CompiledTarget;

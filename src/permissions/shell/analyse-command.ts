@@ -17,7 +17,7 @@ export function analyseCommand(text: string): ShellAnalysis {
  */
 let last: ShellAnalysis | undefined;
 
-/** Returns the only simple command of a line if all of its words are known; undefined for any other line. */
+/** Returns the command of a line that consists of one simple command whose words are all known; otherwise undefined. */
 export function soleCommand(text: string): SimpleCommand | undefined {
   const { commands, redirections, obscure, caution } = analyseCommand(text);
   const [only] = commands;

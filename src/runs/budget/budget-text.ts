@@ -40,7 +40,7 @@ export function warningText(limit: BudgetLimit, line: BudgetLine): string {
   const percent = Math.floor((line.used / line.limit) * 100);
   const state = `${amountText(limit, line.used)} of ${limitText(limit, line.limit)}`;
   const stops = countsAgents(limit) ? "can't start more agents" : "stops and keeps the work done so far";
-  return `${ownerText(line.owner)} has used ${state} (${percent} %); at the limit it ${stops}. ${remedyText(limit, line.owner)}`;
+  return `${ownerText(line.owner)} has used ${state} (${percent}%); at the limit it ${stops}. ${remedyText(limit, line.owner)}`;
 }
 
 /** Explains that a limit in dollars can't be enforced for a model whose price is unknown. */

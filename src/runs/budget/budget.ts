@@ -42,7 +42,7 @@ export interface Budget {
   spent(): BudgetSpent;
   /** Returns, for each kind of limit, the one with the least left among this budget and its ancestors' budgets. */
   left(): BudgetLeft;
-  /** Returns a warning when 80 % of a limit of this budget or of an ancestor's is used, once for each limit. */
+  /** Returns a warning when 80% of a limit of this budget or of an ancestor's is used, once for each limit. */
   warning(): string | undefined;
 }
 

@@ -334,14 +334,14 @@ describe("the warning", () => {
     expect(budget.warning()).toContain("5 agents of 5 agents for one prompt");
   });
 
-  it("comes once for each limit when 80 % are used", () => {
+  it("comes once for each limit when 80% are used", () => {
     const budget = session({ tokens: 100, turns: 2 }, 5);
     const child = budget.child({ tokens: 50 }, "reviewer");
     spend(child, 39);
     expect(child.warning()).toBeUndefined();
     spend(child, 1);
     expect(child.warning()).toBe(
-      'The agent reviewer has used 40 tokens of 50 tokens (80 %); at the limit it stops and keeps the work done so far. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100 %); at the limit it stops and keeps the work done so far. To raise it, set budget.turns in your settings.',
+      'The agent reviewer has used 40 tokens of 50 tokens (80%); at the limit it stops and keeps the work done so far. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100%); at the limit it stops and keeps the work done so far. To raise it, set budget.turns in your settings.',
     );
     expect([child.warning(), budget.warning()]).toEqual([undefined, undefined]);
     for (let index = 0; index < 4; index += 1) budget.spawn();

@@ -8,7 +8,7 @@ const at = (wish: Partial<Parameters<typeof contextLimits>[0]>): number | undefi
   contextLimits({ head: testHead, model, ...wish })?.compactAt;
 
 describe("a conversation is compacted", () => {
-  it("at 95 % of the window, or when an answer no longer fits", () => {
+  it("at 95% of the window, or when an answer no longer fits", () => {
     expect(at({})).toBe(190_000);
     expect(at({ model: talkative })).toBe(168_000);
   });

@@ -73,7 +73,7 @@ export interface Subagent extends SpawnSpec {
   outputFile?: string | undefined;
   /** Worktree that was kept after the newest run. */
   worktree?: KeptWorktree | undefined;
-  /** End of the newest run. Absent while it is in progress. */
+  /** End of the latest run. Absent while it is in progress. */
   end?: RunEnd | undefined;
   running?: RunningSubagent | undefined;
   /** Thread that was restored to end a lost run, kept until the subagent is resumed. */

@@ -27,7 +27,7 @@ export type EditOutcome =
 export const MAX_MATCHES = 1_000;
 
 /**
- * Replaces exact matches. In a text with CRLF, a newline matches either kind of line break, and line breaks are
+ * Replaces exact matches. In text with CRLF line breaks, a newline matches either kind of line break, and line breaks are
  * preserved.
  */
 export function applyEdit(text: string, edit: Edit): EditOutcome {

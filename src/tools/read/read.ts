@@ -44,7 +44,7 @@ export interface ReadDependencies {
 }
 
 const DEFAULT_LINES = 2_000;
-/** Maximum number of bytes to read from the start of a longer file that was read before; a small range needs fewer. */
+/** Number of bytes to read first when a file is read again. They often contain the requested range of a large file. */
 const FIRST_BYTES = 64 * 1024;
 const LEAST_BYTES = 8 * 1024;
 const BYTES_PER_LINE = 512;

@@ -6,7 +6,7 @@ import type { OpenFiles } from "./open-files.ts";
 import { type WriteAheadLog, walEntry } from "./write-ahead-log.ts";
 
 /**
- * Makes lines safe from a power cut. Only one sync runs at a time; all callers that arrive during it share the next
+ * Ensures that lines survive a power cut. Only one sync runs at a time; all callers that arrive during it share the next
  * one.
  */
 export interface GroupCommit {

@@ -91,7 +91,7 @@ describe("a damaged transcript", () => {
     expect(lines.map((line) => line.id)).toEqual(["1", "3"]);
     expect(session.problems.map(({ line, message }) => `${line} ${message}`)).toEqual([
       "2 Line 2 can't be read: the line is not valid JSON. That part is skipped.",
-      "3 Line 3 is no line of a transcript. It is skipped.",
+      "3 Line 3 is not a transcript line. It is skipped.",
       "5 Before line 5 entry 2 is missing.",
     ]);
     expect(new Set(session.problems.map(({ file }) => file))).toEqual(new Set([session.path]));

@@ -41,11 +41,11 @@ export function parseTranscript(
   for (const record of records) {
     const { value, line } = record;
     if (!isLine(value)) {
-      problems.push({ file, line, message: `Line ${line} is no line of a transcript. It is skipped.` });
+      problems.push({ file, line, message: `Line ${line} is not a transcript line. It is skipped.` });
       continue;
     }
     if (value.v !== 1) {
-      const message = `Line ${line} is of version ${JSON.stringify(value.v)}, newer than this program. It is kept as it is.`;
+      const message = `Line ${line} has version ${JSON.stringify(value.v)}, which is newer than this program supports. It is kept as it is.`;
       problems.push({ file, line, message });
     }
     const id = Number(value.id);

@@ -72,7 +72,7 @@ function explainNetwork(output: string, { domains, command }: RefusalFacts): str
     domains.length === 0
       ? "commands have no network access"
       : `commands can reach only ${domains.join(", ")}, over HTTP`;
-  return `Sandbox: ${open}. They can also reach servers on 127.0.0.1 that other commands of this session started. Read web pages with WebFetch, or ask the user to add the host to sandbox.network.allowedDomains in the user settings.`;
+  return `Sandbox: ${open}. Servers that other commands of this session started can be reached at 127.0.0.1. Read web pages with WebFetch, or ask the user to add the host to sandbox.network.allowedDomains in the user settings.`;
 }
 
 function explainHidden(output: string, { mounts, userHome }: RefusalFacts): string | undefined {
