@@ -48,5 +48,5 @@ function describeCommands(state: SandboxState["kind"], domains: readonly string[
   if (state === "off") return "they run without a sandbox, with all permissions of the user.";
   if (state === "missing") return "they can't run, because settings require a sandbox and none is available.";
   const network = domains.length === 0 ? "have no network" : `can reach only these hosts: ${domains.join(", ")}`;
-  return `they run in a sandbox, write only to the workspace and temporary directories, and ${network}.`;
+  return `they run in a sandbox, write only to the workspace and temporary directories, and ${network}. Approval does not change this.`;
 }

@@ -48,7 +48,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. If it changes something, the report names its branch and its directory. `git merge --squash BRANCH` brings the commits of the branch into your files without committing; changes that the agent did not commit are only in its directory. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. If it changes something, the report names its branch and its directory. Bring the changes over yourself: `git merge --squash BRANCH` takes the commits of the branch without committing them here, and what the agent did not commit is only in its directory. Needs a git repository.",
           },
           acceptance: {
             type: "string",
@@ -74,8 +74,12 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself.",
-    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report. Its calls need the same approvals as yours.`,
-    ...(parallel ? ["Several calls in one turn run in parallel. Do not let two agents edit the same files."] : []),
+    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report. Its calls need the same approvals as yours, also in the background.`,
+    ...(parallel
+      ? [
+          "Several calls in one turn run in parallel. Do not let two agents edit the same files, unless each has isolation.",
+        ]
+      : []),
     ...(background
       ? [
           "With run_in_background, you continue working, and a notice brings the report, also if you have given your answer by then. Do not poll. Leave it out if you would only wait.",
