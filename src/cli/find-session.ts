@@ -2,7 +2,7 @@ import { findSession, listSessions, type SessionSummary } from "../app/index.ts"
 import { type IdMatch, SHORTEST_END, UserError } from "../lib/index.ts";
 import { usageError } from "./read-options.ts";
 
-/** Finds a session by its id or the start or end of it. Throws a `UserError` that lists the candidates. */
+/** Finds a session by its id, or by the start or end of the id. Throws a `UserError` that lists the candidates unless exactly one matches. */
 export function sessionById({ home, id }: { home: string; id: string }): SessionSummary {
   const found = findSession({ home, id });
   if (found.kind === "one") return found.session;
@@ -12,7 +12,7 @@ export function sessionById({ home, id }: { home: string; id: string }): Session
     throw sessionError(`"${id}" matches ${found.ids.length} sessions: ${shown}${more}`, "Use more of the id.");
   }
   const newest = listSessions({ home })[0];
-  const cure = newest ? `The newest is ${newest.id} (retinue sessions list --all).` : "There are no sessions yet.";
+  const cure = newest ? `The latest is ${newest.id} (retinue sessions list --all).` : "There are no sessions yet.";
   throw sessionError(`No session id ${notMatched(id)}`, cure);
 }
 

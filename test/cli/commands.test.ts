@@ -135,7 +135,7 @@ describe("retinue doctor", () => {
     const run = await retinue(["doctor", "--settings", settings], { ...place, server });
     expect(run.code).toBe(1);
     for (const name of ["settings", "connection", "state"]) expect(run.stdout).toMatch(new RegExp(`✗ ${name} `));
-    expect(run.stdout).toContain("3 things are broken (✗).");
+    expect(run.stdout).toContain("Found 3 problems (✗).");
     expect(run.stdout.match(/^✗ .*\n +→ /gm)).toHaveLength(3);
   });
 

@@ -21,8 +21,8 @@ describe("the arguments of retinue approvals", () => {
     [["answer"], "REQUEST allow|deny|always"],
     [["reply", "ask_1"], "an answer to each of its questions"],
     [["answer", "ask_1", "yes"], "allow, deny, always"],
-    [["answer", "ask_1", "allow", "--message", "no"], '--message goes with "deny"'],
-    [["answer", "ask_1", "allow", "--project"], '--project goes with "always"'],
+    [["answer", "ask_1", "allow", "--message", "no"], '--message can only be used with "deny"'],
+    [["answer", "ask_1", "allow", "--project"], '--project can only be used with "always"'],
     [["answer", "ask_1", "allow", "--input", "[1]"], "not a JSON object"],
   ])("%j is refused, with the cure", (argv, part) => {
     let said = "";

@@ -88,10 +88,10 @@ function parseAnswer(options: ReadOptions): AnswerCommand {
   const usage = "Write: retinue approvals answer REQUEST allow|deny|always.";
   if (request === undefined) throw usageError('"approvals answer" needs a request', usage);
   const verb = answers.find((each) => each === answer);
-  if (verb === undefined || more.length > 0) throw usageError(`The answer is one of ${answers.join(", ")}`, usage);
+  if (verb === undefined || more.length > 0) throw usageError(`The answer must be one of ${answers.join(", ")}`, usage);
   for (const [name, verbsOf] of Object.entries(answersByOption)) {
     if (options.has(name) && !(verbsOf as readonly string[]).includes(verb))
-      throw usageError(`--${name} goes with "${verbsOf[0]}"`, `Leave it out, or answer ${verbsOf[0]}.`);
+      throw usageError(`--${name} can only be used with "${verbsOf[0]}"`, `Leave it out, or answer ${verbsOf[0]}.`);
   }
   const inputJson = options.value("input");
   if (inputJson !== undefined && !isObject(inputJson))
@@ -133,7 +133,7 @@ async function list({ json, all, session, cwd }: ListCommand, home: string): Pro
     session === undefined ? inDirectory : { home, sessionId: sessionById({ home, id: session }).id },
   );
   if (json) return `${JSON.stringify(waiting.map(asJson), null, 2)}\n`;
-  if (waiting.length === 0) return "No request waits for approval.\n";
+  if (waiting.length === 0) return "No requests are waiting for approval.\n";
   const now = Date.now();
   return waiting.map((request) => render(request, now)).join("\n");
 }
@@ -148,7 +148,7 @@ function render({ question, askedAt, isRunning }: ListedRequest, now: number): s
   const about = describeCall(call) || oneLine(call.inputJson).slice(0, 200);
   const asker = path.length === 0 ? agentType : `${agentType} (${agentId})`;
   const age = formatDuration(Math.max(0, now - askedAt));
-  const state = isRunning ? "" : ", which does not run: the answer counts when it goes on";
+  const state = isRunning ? "" : ", which is not running: the answer takes effect when it is resumed";
   const lines = [
     `${requestId}  ${call.name} ${about}`,
     `  ${decision.reason}`,
@@ -195,7 +195,7 @@ async function answer({ json, kind: _, ...request }: AnswerCommand, home: string
   const { call, requestId, sessionId } = question;
   const about = `${call.name} ${describeCall(call)}`.trim();
   const rule = given.always ? ` From now on ${given.always.rule} is allowed.` : "";
-  const later = isRunning ? "" : ` It counts when the session goes on: retinue -p --resume ${sessionId}`;
+  const later = isRunning ? "" : ` It takes effect when the session is resumed: retinue -p --resume ${sessionId}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));
     return `${flat(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;

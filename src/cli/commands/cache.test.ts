@@ -16,7 +16,10 @@ const request: ExplainedRequest = {
 it.each<[Partial<ExplainedRequest>, string]>([
   [{ reason: "expired", keptFor: "5m" }, "2,000 tokens missed: no request had used them for more than five minutes."],
   [{ reason: "expired", keptFor: "1h" }, "2,000 tokens missed: no request had used them for more than an hour."],
-  [{ reason: "lifetime", keptFor: "1h" }, "they were written to be kept for an hour, and this request asks otherwise."],
+  [
+    { reason: "lifetime", keptFor: "1h" },
+    "they were written to be kept for an hour, and this request asks for a different lifetime.",
+  ],
   [{ belowMinimum: 4_096 }, "Not cached: m caches nothing below 4,096 tokens."],
   [{ lifetimeChange: { before: "1h", after: "5m" } }, "The cache lifetime changed from an hour to five minutes."],
 ])("says why nothing was read: %j", (more, expected) => {

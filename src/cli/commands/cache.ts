@@ -87,7 +87,7 @@ function agentIdOf(id: string, agentIds: readonly string[]): string {
 
 /** Renders a table of the session and, if it has subagents, each of its agents. */
 export function renderReport({ sessionId, total, agents, belowMinimum }: CacheReport): string {
-  if (total.requests === 0) return `The session ${sessionId} has no recorded model answer.\n`;
+  if (total.requests === 0) return `The session ${sessionId} has no recorded model responses.\n`;
   const head = ["", "REQUESTS", "INPUT", "READ", "WRITTEN", "PLAIN", "OF IDEAL", "BASE TOKENS"];
   const money = ["SPENT", "WITHOUT CACHE", "IF IDEAL"];
   const rows = [
@@ -130,7 +130,7 @@ function summaryOf({ usage, idealReadTokens, baseTokens, usd }: CacheFigures): s
 
 /** Renders a table for each agent, with the reasons below each request that missed cached tokens. */
 export function renderExplained(requests: readonly ExplainedRequest[]): string {
-  if (requests.length === 0) return "No request is recorded.\n";
+  if (requests.length === 0) return "No requests are recorded.\n";
   const agentIds = [...new Set(requests.map(({ agentId }) => agentId))];
   return agentIds.map((agentId) => renderAgent(requests.filter((one) => one.agentId === agentId))).join("\n");
 }
@@ -194,12 +194,13 @@ const dimensionNames: Record<CacheDimension, string> = {
 const lifetimeNames: Record<CacheLifetime, string> = { "5m": "five minutes", "1h": "an hour" };
 
 const reasonTexts = {
-  early: () => "it was sent before the request that wrote them had its answer.",
+  early: () => "it was sent before the request that wrote them was answered.",
   expired: (keptFor) => `no request had used them for more than ${lifetimeNames[keptFor]}.`,
-  lifetime: (keptFor) => `they were written to be kept for ${lifetimeNames[keptFor]}, and this request asks otherwise.`,
+  lifetime: (keptFor) =>
+    `they were written to be kept for ${lifetimeNames[keptFor]}, and this request asks for a different lifetime.`,
   small: () => "most providers cache nothing below 1,024 tokens; the minimum of this model is unknown.",
   unreported: () => "the provider does not report what it read from a cache.",
-  provider: () => "the bytes are the same, but the provider did not have them any more.",
+  provider: () => "the bytes are the same, but the provider no longer had them.",
 } satisfies Record<NonNullable<ExplainedRequest["reason"]>, (keptFor: CacheLifetime) => string>;
 
 function quoted(text: string): string {

@@ -83,6 +83,6 @@ function renderFindings(findings: readonly Finding[], { color }: { readonly colo
 }
 
 function summary(failed: number, warned: number): string {
-  if (failed > 0) return failed === 1 ? "One thing is broken (✗)." : `${failed} things are broken (✗).`;
+  if (failed > 0) return failed === 1 ? "Found 1 problem (✗)." : `Found ${failed} problems (✗).`;
   return warned > 0 ? "Ready. Retinue works without the parts that are marked with !." : "Ready. Nothing is missing.";
 }

@@ -49,7 +49,7 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
 
 function renderRules({ rules, mode }: RuleList, origin: boolean): string {
   const about = `Mode: ${mode}.`;
-  if (rules.length === 0) return `${about} There are no rules; what the mode leaves open is asked.\n`;
+  if (rules.length === 0) return `${about} There are no rules. Calls that the mode does not decide need approval.\n`;
   const head = origin ? ["EFFECT", "RULE", "FROM"] : ["EFFECT", "RULE"];
   const rows = rules.map(({ effect, text, scope, file, form }) => {
     const line = form === "compact" ? " (a line: the last match wins)" : "";

@@ -45,7 +45,7 @@ export async function plugins(argv: readonly string[]): Promise<number> {
     }
     case "disable":
       await disablePlugin(home, command.name);
-      await output.write(`${command.name} is off. Its files stay.\n`);
+      await output.write(`${command.name} is disabled. Its files are kept.\n`);
       return exitCodes.succeeded;
     case "remove": {
       findPlugin(home, command.name);
@@ -95,9 +95,9 @@ async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolea
     .join("")}`;
   const waiting = `It is disabled. Enable it: retinue plugins enable ${plugin.name} --yes\n`;
   if (!yes && !process.stdin.isTTY) return brings + waiting;
-  if (!yes && !(await confirm(`${brings}Switch it on?`))) return waiting;
+  if (!yes && !(await confirm(`${brings}Enable it?`))) return waiting;
   await enablePlugin(home, { name: plugin.name, hash: plugin.hash });
-  return `${yes ? brings : ""}${plugin.name} is on.\n`;
+  return `${yes ? brings : ""}${plugin.name} is enabled.\n`;
 }
 
 function contentsOf({ root, agentFiles, skillFiles, commandFiles, hooks, mcpServers, dependencies }: Plugin): string[] {

@@ -27,7 +27,7 @@ export async function trust(argv: readonly string[]): Promise<number> {
   if (stillBy !== undefined) {
     const above = stripControls(stillBy);
     await output.write(
-      `Still trusted, with ${above}: ${stripControls(cwd)}\nTo end that: retinue trust remove ${above}\n`,
+      `Still trusted because of ${above}: ${stripControls(cwd)}\nTo change that: retinue trust remove ${above}\n`,
     );
     return exitCodes.failed;
   }

@@ -137,7 +137,7 @@ function parseNew(options: ReadOptions): AgentsCommand {
   const [name, ...more] = options.positionals;
   if (more.length > 0) throw usageError('"agents new" takes one name', "Write it with hyphens: code-reviewer.");
   if (options.has("project") && options.has("user")) {
-    throw usageError("--project and --user are two places", "Use one of them.");
+    throw usageError("--project and --user can't be combined", "Use one of them.");
   }
   return {
     kind: "new",

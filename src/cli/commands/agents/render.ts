@@ -66,7 +66,7 @@ export function renderList(list: AgentList, checked: readonly string[]): string 
     ...overrides,
     ...rows.filter(({ hidden }) => hidden).map(({ name }) => `${name} is hidden: not in that list, and found by name.`),
     ...rows.flatMap(({ name, denied }) => (denied === null ? [] : [`${name} can't be used: ${denied}`])),
-    ...switchedOff.map(({ name, reason }) => `${name} is switched off: ${reason}`),
+    ...switchedOff.map(({ name, reason }) => `${name} is disabled: ${reason}`),
     ...switchedOffFiles(list),
   ].map((note) => `${stripControls(note)}\n`);
   const table = renderTable([head, ...cells], process.stdout.columns || 0);

@@ -24,7 +24,7 @@ export function recordedAgents(transcripts: readonly AgentTranscript[]): readonl
   return views.inOrder();
 }
 
-/** Finds an agent by its id or the start or end of it. Throws a `UserError` that lists the candidates. */
+/** Finds an agent by its id, or by the start or end of the id. Throws a `UserError` that lists the candidates unless exactly one matches. */
 export function agentById(transcripts: readonly AgentTranscript[], id: string): AgentTranscript {
   const agentIds = transcripts.map(({ agentId }) => agentId);
   const match = matchId(agentIds, id);

@@ -178,7 +178,7 @@ function jsonLines(lines: readonly object[]): string {
 async function remove({ ids, yes }: Extract<SessionsCommand, { kind: "delete" }>, home: string): Promise<string> {
   const chosen = ids.map((id) => sessionById({ home, id }));
   const names = chosen.map(({ id, firstPrompt }) => `${id}  ${firstPrompt ?? ""}`.trimEnd());
-  if (!yes && !(await confirm(`${names.join("\n")}\nDelete for good?`))) return "Nothing was deleted.\n";
+  if (!yes && !(await confirm(`${names.join("\n")}\nDelete permanently?`))) return "Nothing was deleted.\n";
   for (const { project, id } of chosen) deleteSession({ home, project, sessionId: id });
   return `Deleted ${plural(chosen.length, "session")}.\n`;
 }

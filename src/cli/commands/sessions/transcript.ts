@@ -50,15 +50,15 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
     case "agent.spawned":
       return `  → ${oneLine(line.agentType)} ${oneLine(line.agentId)} · ${oneLine(line.description)}`;
     case "agent.resumed":
-      return `  → ${oneLine(line.agentId)} goes on`;
+      return `  → ${oneLine(line.agentId)} continues`;
     case "run.backgrounded":
       return "  (from here on in the background)";
     case "plan.entered":
-      return "  (plan mode: from here on it only looks)";
+      return "  (plan mode: from here on, the agent only reads)";
     case "plan.left":
       return "  (plan mode ended)";
     case "notices.delivered":
-      return `  (told of the end of ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
+      return `  (notified of the end of ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
     case "run.started":
       return `\n── ${line.kind === "fresh" ? "Run" : "Resumed"} · ${oneLine(line.model)} · ${oneLine(line.modelReason)} · ${line.permissionMode}`;
     case "prompt.received":
