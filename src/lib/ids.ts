@@ -19,7 +19,7 @@ export function newSessionId(source: IdSource = {}): string {
   return createId("", source);
 }
 
-/** Creates a short id that is random from the first character on, because people type only the beginning. */
+/** Creates a short id that is random right after its prefix, because people type only the beginning of an id. */
 export function newAgentId({ random }: Pick<IdSource, "random"> = {}): string {
   return `a${randomText(12, random)}`;
 }
@@ -30,7 +30,10 @@ export function newRunId({ random }: Pick<IdSource, "random"> = {}): string {
 
 export type IdMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "many"; ids: string[] };
 
-/** Ids of one day share their first characters, so people type the end. Shorter ends would match by accident. */
+/**
+ * Minimum number of characters that match the end of an id. Ids created on the same day share their first characters,
+ * so people type the end; anything shorter would match by accident.
+ */
 export const SHORTEST_END = 4;
 
 /** Finds the ids that start or end with a text, ignoring case. A complete id matches only itself. */

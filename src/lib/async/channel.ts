@@ -48,7 +48,7 @@ export function createChannel<T>(): Channel<T> {
       return queue.size;
     },
     [Symbol.asyncIterator]() {
-      if (isConsumed) throw new Error("A channel has one consumer; this one is already being read.");
+      if (isConsumed) throw new Error("A channel can have only one consumer, and this channel already has one.");
       isConsumed = true;
       return iterator;
     },
@@ -56,8 +56,8 @@ export function createChannel<T>(): Channel<T> {
 }
 
 /**
- * Creates a queue without `Array.shift`, which moves every element: elements are moved only when half of the array is
- * empty.
+ * Creates a queue that avoids `Array.shift`, which moves every element. This queue moves its elements only when half of
+ * the array is empty.
  */
 function createQueue<T>() {
   let items: (T | undefined)[] = [];

@@ -1,10 +1,10 @@
-/** Longest delay of a timer. Node turns a longer delay into one millisecond. */
+/** Longest delay that a timer accepts. Node treats a longer delay as one millisecond. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Runs `work` with a signal that aborts with the caller's signal, or with a TimeoutError after the time limit. Keeps
- * its own timer because `AbortSignal.any` references its sources weakly: a timeout signal may be collected before it
- * fires.
+ * its own timer because `AbortSignal.any` references its sources weakly: a timeout signal may be garbage-collected
+ * before it fires.
  */
 export async function withTimeLimit<T>(
   signal: AbortSignal,

@@ -14,7 +14,7 @@ export interface AppendFile {
    * in a torn line.
    */
   append(text: string | Uint8Array): void;
-  /** Resolves when everything appended before the call, including the file's name, would survive a power cut. */
+  /** Resolves when everything appended before the call, and the file's directory entry, would survive a power cut. */
   sync(): Promise<void>;
   /** Closes the file without syncing it. Waits for a sync in progress; otherwise closes synchronously. */
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export function openAppendFile(
     closeSync(descriptor);
     throw error;
   }
-  // An empty file may be new, so that its directory is not synced yet.
+  // An empty file may be new, in which case its directory has not been synced yet.
   const unsyncedDirectories = size === 0 ? directoriesToSync(dirname(path), firstCreated) : [];
   let closed = false;
   let syncedSize = -1;
@@ -166,7 +166,7 @@ function executeWhereReadable(mode: number): number {
   return (mode & 0o444) >> 2;
 }
 
-/** Lists the directories that contain the names of the file and of all created directories. */
+/** Lists the parent directories of the file and of all created directories. */
 function directoriesToSync(directory: string, firstCreated: string | undefined): string[] {
   const list = [directory];
   if (firstCreated === undefined) return list;

@@ -31,7 +31,7 @@ export interface FileLock {
 }
 
 export interface HeldLock {
-  /** The owner; undefined if the lock is being written right now, or changes its owner too often to tell. */
+  /** The owner; undefined if the lock is being written right now, or changes owners too often to tell. */
   readonly owner: ProcessIdentity | undefined;
 }
 
@@ -112,7 +112,7 @@ async function lockAndRun<Result>(file: string, work: () => Promise<Result>, wai
 
 function heldTooLong(file: string, { owner }: HeldLock): UserError {
   const holder = owner === undefined ? "other programs" : `process ${owner.pid} on ${owner.host}`;
-  const cure = `Try again when it has finished. If no such process exists, delete ${file}.lock.`;
+  const cure = `Try again in a moment. If no such process exists, delete ${file}.lock.`;
   return new UserError(`${file} is being changed by ${holder}`, { code: "in_use", cure });
 }
 
@@ -131,7 +131,7 @@ function removeOwn(path: string, own: string): void {
   try {
     if (readLock(path) === own) unlinkIfExists(path);
   } catch {
-    // The file remains as the lock of a dead process, which any process may take over.
+    // The file remains. When this process has ended, any other process may take over the lock.
   }
 }
 
@@ -164,7 +164,7 @@ interface LastClaim {
   readonly claims: readonly string[];
 }
 
-/** Follows the claims of contenders that died while taking over the lock. */
+/** Follows the chain of claims left by contenders that died while taking over the lock. */
 function followClaims(lock: string, first: string): LastClaim {
   const claims: string[] = [];
   for (let path = lock, text = first; ; ) {

@@ -1,7 +1,7 @@
 import picomatch from "picomatch";
 
 /**
- * Compiles a matcher for paths with `/` as separator. A pattern without `/` matches the base name at any depth; a
+ * Compiles a matcher for paths with `/` as the separator. A pattern without `/` matches the base name at any depth; a
  * pattern with `/` matches the whole path. `*` also matches names that begin with a dot, because rules protect `.env`
  * files. A leading `!` is a literal character, so that a rule is never inverted. Throws a SyntaxError for an empty
  * pattern.

@@ -1,8 +1,8 @@
 import { sep } from "node:path";
 
 /**
- * Compares absolute paths by component: `/a/bc` is not within `/a/b`. A directory is within itself. Nothing is within
- * "".
+ * Returns whether an absolute path is within a directory. Compares whole components: `/a/bc` is not within `/a/b`. A
+ * directory is within itself. Nothing is within "".
  */
 export function isWithin(path: string, directory: string): boolean {
   if (directory === "") return false;

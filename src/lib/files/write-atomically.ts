@@ -19,7 +19,7 @@ export async function writeAtomically(
   const directory = dirname(target);
   const temporary = join(directory, `.${basename(target).slice(0, 100)}.${createId()}.tmp`);
   // Keep the file private until it gets its final mode, because the content may be secret and the default mode too
-  // open.
+  // permissive.
   const file = await open(temporary, "wx", 0o600);
   try {
     await fill(file, { content, mode: existing ? existing.mode & 0o7777 : mode, owner: existing });

@@ -77,7 +77,7 @@ function parseLine(buffer: Buffer, { start, end, line, intact, lines }: Line): B
   } catch {
     return bad("the line is not valid JSON");
   }
-  // A record after a block of NUL bytes is valid, but the loss before it is reported.
+  // A record after a block of NUL bytes is valid, but the lost bytes before it are reported.
   if (first > start)
     lines.bad.push({
       line,

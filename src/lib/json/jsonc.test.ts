@@ -67,10 +67,10 @@ describe("parseJsonc", () => {
   });
 
   it.each([
-    ["", 1, 1, "a value is expected, not the end"],
+    ["", 1, 1, "expected a value, but the text ends"],
     ['{"a": 1,\n "b" 2}', 2, 6, '":" is expected'],
     ["{'a': 1}", 1, 2, "double quotes"],
-    ["[1 2]", 1, 4, '"," or "]" is expected, not "2"'],
+    ["[1 2]", 1, 4, 'expected "," or "]", not "2"'],
     ["[1,\n2", 2, 2, "not the end of the text"],
     ["[,]", 1, 2, "a value is expected"],
     ["[1,,]", 1, 4, "a value is expected"],

@@ -51,7 +51,7 @@ function readValue(reader: Reader): unknown {
     case '"':
       return readString(reader);
     case undefined:
-      return stop(reader, "a value is expected, not the end of the text");
+      return stop(reader, "expected a value, but the text ends here");
     default:
       return readLiteral(reader);
   }
@@ -70,7 +70,7 @@ function readObject(reader: Reader): Record<string, unknown> {
   const object: Record<string, unknown> = {};
   while (!closes(reader, "}")) {
     const keyAt = reader.position;
-    if (reader.text[keyAt] !== '"') stop(reader, `a key in double quotes is expected, not ${here(reader)}`);
+    if (reader.text[keyAt] !== '"') stop(reader, `expected a key in double quotes, not ${here(reader)}`);
     const key = readString(reader);
     if (Object.hasOwn(object, key)) {
       reader.warnings.push(
@@ -81,7 +81,7 @@ function readObject(reader: Reader): Record<string, unknown> {
       );
     }
     skipBlank(reader);
-    if (reader.text[reader.position] !== ":") stop(reader, `":" is expected after the key, not ${here(reader)}`);
+    if (reader.text[reader.position] !== ":") stop(reader, `expected ":" after the key, not ${here(reader)}`);
     reader.position += 1;
     skipBlank(reader);
     const value = readValue(reader);
@@ -116,7 +116,7 @@ function readSeparator(reader: Reader, bracket: string): void {
   skipBlank(reader);
   const next = reader.text[reader.position];
   if (next === ",") reader.position += 1;
-  else if (next !== bracket) stop(reader, `"," or "${bracket}" is expected, not ${here(reader)}`);
+  else if (next !== bracket) stop(reader, `expected "," or "${bracket}", not ${here(reader)}`);
 }
 
 function readString(reader: Reader): string {
@@ -141,7 +141,7 @@ function readLiteral(reader: Reader): unknown {
   const literal = /[^\s,:[\]{}"/]+/y;
   literal.lastIndex = reader.position;
   const found = literal.exec(reader.text)?.[0];
-  if (found === undefined) return stop(reader, `a value is expected, not ${here(reader)}`);
+  if (found === undefined) return stop(reader, `expected a value, not ${here(reader)}`);
   if (Object.hasOwn(literals, found)) {
     reader.position += found.length;
     return literals[found];

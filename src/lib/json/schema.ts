@@ -10,7 +10,8 @@ export interface SchemaProblem {
 }
 
 /**
- * Checks a JSON value against the subset of JSON Schema that our tools use. Returns an empty list for a valid value.
+ * Checks a JSON value against the subset of JSON Schema that Retinue's tools use. Returns an empty list for a valid
+ * value.
  */
 export function checkSchema(schema: Schema, value: unknown): SchemaProblem[] {
   const problems: SchemaProblem[] = [];

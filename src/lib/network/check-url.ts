@@ -53,7 +53,7 @@ function localReason(name: string): string | undefined {
     return reason === undefined ? undefined : `is ${reason}`;
   }
   if (labels.length === 1 || localNames.has(last) || name.endsWith(".home.arpa"))
-    return "is the name of a machine in the local network";
+    return "is the name of a machine on the local network";
   if (loopbackNames.some((domain) => belongsTo(name, domain))) return "resolves to this machine";
   const reason = embeddedAddresses(name)
     .map(judgeAddress)

@@ -1,6 +1,6 @@
 /**
  * Explains why the web tools must not connect to an IP address; undefined for an address on the public internet.
- * Anything but a plain address (zone ids, shorthand, names) is refused as well.
+ * Anything other than a plain address, such as a zone id, a shorthand or a name, is also refused.
  */
 export function judgeAddress(address: string): string | undefined {
   const four = parseIPv4(address);
@@ -73,7 +73,7 @@ function judgeIPv4(value: bigint): string | undefined {
 }
 
 function judgeIPv6(value: bigint): string | undefined {
-  // IPv6-only networks reach public hosts through NAT64; the embedded IPv4 address decides.
+  // IPv6-only networks reach public hosts through NAT64, so the embedded IPv4 address decides.
   if (value >> 32n === nat64) return judgeIPv4(value & 0xffff_ffffn);
   const known = networks6.find(({ network, shift }) => value >> shift === network);
   if (known) return known.reason;

@@ -46,15 +46,14 @@ export function listPids(): number[] | undefined {
   }
 }
 
-/**
- * Returns the environment of a process; undefined for processes of other users, which this process can't end anyway.
- */
+/** Returns the environment of a process; undefined for other users' processes, which this process can't end anyway. */
 export function readEnvironment(pid: number): string | undefined {
   return readText(`/proc/${pid}/environ`);
 }
 
 /**
- * Reads a short file with half the system calls of `readFileSync`, because a sweep reads every process on the machine.
+ * Reads a short file with half as many system calls as `readFileSync`, because a sweep reads every process on the
+ * machine.
  */
 function readShort(path: string): string | undefined {
   let descriptor: number | undefined;

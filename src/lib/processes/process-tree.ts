@@ -46,8 +46,8 @@ const unclearLooks = 3;
 const killRounds = 60;
 
 /**
- * Kills the found processes until none is left, because new ones may be forked meanwhile. Skips processes that it can't
- * kill.
+ * Kills the found processes until none is left, because new ones may be forked in the meantime. Skips processes that it
+ * can't kill.
  */
 async function killAll(find: () => Finding, group?: number): Promise<ProcessInfo[]> {
   const seen = new Map<number, ProcessInfo>();

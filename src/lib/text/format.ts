@@ -1,6 +1,7 @@
 export interface StripOptions {
   /**
-   * Shows control characters as `\x1b` or `\u202e` instead of removing them, so that a user approves the actual text.
+   * Shows control characters as `\x1b` or `\u202e` instead of removing them, so that users see exactly what they
+   * approve.
    */
   visible?: boolean;
 }
@@ -21,7 +22,7 @@ export function formatBytes(bytes: number): string {
   const units = ["KB", "MB", "GB", "TB"];
   let value = bytes / 1024;
   let unit = 0;
-  // From 999.95 on, rounding would give four digits before the point.
+  // From 999.95 on, rounding would give four digits before the decimal point.
   while (value >= 999.95 && unit < units.length - 1) {
     value /= 1024;
     unit += 1;

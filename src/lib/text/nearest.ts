@@ -1,6 +1,6 @@
 /**
  * Returns up to `max` candidates that a mistyped word most likely meant, best first. Ignores case and separators. A
- * candidate is also similar if it starts with or contains the word, or vice versa.
+ * candidate also qualifies if it starts with or contains the word, or vice versa.
  */
 export function nearest(word: string, candidates: Iterable<string>, max = 1): string[] {
   const wanted = fold(word);
@@ -18,8 +18,8 @@ export function nearest(word: string, candidates: Iterable<string>, max = 1): st
 }
 
 /**
- * Returns the name that a word most likely misspells: one edit away, or two if the name has at least nine letters. Stricter
- * than `nearest`, which also finds names that merely contain the word.
+ * Returns the name that a word most likely misspells: one edit away, or two if the name has at least nine letters. This
+ * is stricter than `nearest`, which also finds names that merely contain the word.
  */
 export function misspelledName(word: string, names: Iterable<string>): string | undefined {
   const wanted = fold(word);
