@@ -52,7 +52,7 @@ export interface SubagentSettings {
   readonly parallel?: boolean;
   /** Number of agents that one user prompt may start without approval. */
   readonly maxSpawns?: number;
-  /** Limit of the active time of a foreground subagent. 0 means no limit. */
+  /** Limit on the active time of a foreground subagent, in seconds. 0 means no limit. */
   readonly timeoutSeconds?: number;
   /** Maximum time without output from the model during a request. */
   readonly idleSeconds?: number;
@@ -63,7 +63,7 @@ export type SandboxMode = "auto" | "require" | "off";
 
 export interface SandboxSettings {
   readonly mode?: SandboxMode;
-  /** Hosts that commands can reach by HTTP. If absent, none. `*.example.com` matches every subdomain. */
+  /** Hosts that commands can reach over HTTP. If absent, none. `*.example.com` matches every subdomain. */
   readonly network?: { readonly allowedDomains?: readonly string[] };
   /** Directories outside the workspace to which commands can write. `~/` stands for the home directory. */
   readonly filesystem?: { readonly allowWrite?: readonly string[] };
@@ -76,7 +76,7 @@ export interface SearchSettings {
 }
 
 export interface BackgroundSettings {
-  /** `deny`: calls of background agents that need approval are denied, even if an approver is available. */
+  /** `deny`: a background agent's calls that need approval are denied, even if an approver is available. */
   readonly approvals?: "inbox" | "deny";
   /**
    * If true, the user is asked once, before a background agent starts, to approve everything that the agent's
@@ -89,7 +89,7 @@ export interface BackgroundSettings {
   readonly waitSeconds?: number;
 }
 
-/** Default timeouts of one call, in seconds. The call or the MCP server can override them. */
+/** Default timeouts for a single call, in seconds. The call or the MCP server can override them. */
 export interface ToolTimeouts {
   readonly bash?: number;
   readonly webFetch?: number;
@@ -111,7 +111,7 @@ export interface Settings {
   readonly providers?: Readonly<Record<string, ProviderSettings>>;
   readonly permissions?: PermissionSettings;
   readonly search?: SearchSettings;
-  /** Sandbox for commands of the model. Project settings can't change it. */
+  /** Sandbox for the model's commands. Project settings can't change it. */
   readonly sandbox?: SandboxMode | SandboxSettings;
   /** Command that prints the status line of the terminal interface. */
   readonly statusLine?: StatusLineSettings;
@@ -133,7 +133,7 @@ export interface Settings {
   readonly disableAllHooks?: boolean;
   /** Agent definitions by name, as written. */
   readonly agents?: JsonObject;
-  /** `compact`: two built-in agents for short tasks, and tight limits for all others. */
+  /** `compact`: two built-in agents for short tasks, and tight limits for all other agents. */
   readonly profile?: "standard" | "compact";
   readonly subagents?: SubagentSettings;
   readonly background?: BackgroundSettings;

@@ -4,8 +4,8 @@ import type { Effort } from "../model/head.ts";
 import type { Effect, PermissionMode } from "../permissions/permission.ts";
 
 /**
- * Sources of definitions, from lowest to highest precedence. If two definitions have the same name, the one with the
- * higher source is used.
+ * Sources of definitions, from lowest to highest precedence. If two definitions have the same name, the one from the
+ * source with the higher precedence is used.
  */
 export const definitionSources = ["built-in", "plugin", "user", "project", "flag", "policy"] as const;
 export type DefinitionSource = (typeof definitionSources)[number];
@@ -119,7 +119,7 @@ function folded(name: string): string {
 
 /** A problem in a definition file, for its author. */
 export interface Diagnostic {
-  /** `error`: the file was not loaded. `warning`: it was loaded, but may not do what its author expects. */
+  /** `error`: the file was not loaded. `warning`: it was loaded, but might not do what its author expects. */
   readonly severity: "error" | "warning" | "notice";
   readonly file: string;
   /** Line number, starting at 1. */

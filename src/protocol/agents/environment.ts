@@ -3,7 +3,7 @@ import type { PermissionMode } from "../permissions/permission.ts";
 /** Beginning of the text that describes an agent's environment. Sibling forks share the text. */
 export const ENVIRONMENT_OPENING = "[Your environment:";
 
-/** The part of the environment that can change while an agent works, as the agent was last told about it. */
+/** The part of the environment that can change while an agent works, as it was last described to the agent. */
 export interface ToldEnvironment {
   /** Local date, such as 2026-11-17. */
   readonly date: string;
@@ -11,6 +11,6 @@ export interface ToldEnvironment {
   /** Provider and model, such as `anthropic/claude-sonnet-4-5`. */
   readonly model: string;
   readonly mode: PermissionMode;
-  /** Whether someone can approve calls of this agent. */
+  /** Whether someone can approve this agent's calls. */
   readonly approvable: boolean;
 }

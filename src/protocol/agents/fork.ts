@@ -7,7 +7,7 @@ import type { ToldEnvironment } from "./environment.ts";
  */
 export interface ForkOrigin {
   /**
-   * `fork`: the same agent with the same bytes. `context`: another agent with its own head, which is given the
+   * `fork`: the same agent with the same bytes. `context`: another agent, which has its own head and is given the
    * messages.
    */
   readonly kind: "fork" | "context";
@@ -26,7 +26,7 @@ export interface ForkOrigin {
   readonly turns?: number | undefined;
   /** Estimated number of shared tokens; absent if it was not estimated. */
   readonly tokens?: number | undefined;
-  /** Environment as the shared messages describe it. Absent if they do not. */
+  /** Environment as the shared messages describe it. Absent if they do not describe it. */
   readonly environment?: ToldEnvironment | undefined;
 }
 

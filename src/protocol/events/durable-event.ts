@@ -79,7 +79,7 @@ export type DurableEvent =
       /** Policy of a subagent. When the subagent is resumed, it gets no more permissions than these. */
       readonly policy?: RecordedPolicy | undefined;
     }
-  /** The run was moved to the background, so that no call waits for it any longer. */
+  /** The run was moved to the background, so no call waits for it any longer. */
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
   /** The agent and all agents below it are read-only until plan mode is left. */
   | { readonly type: "plan.entered"; readonly by: PlanChange }
@@ -134,7 +134,7 @@ export type DurableEvent =
        */
       readonly incompleteCalls: number;
       readonly usage: Usage;
-      /** Usage of attempts that failed midway. Included in `costUsd`. */
+      /** Usage of attempts that failed midway. Its cost is included in `costUsd`. */
       readonly lostUsage?: Usage | undefined;
       readonly costUsd?: number | undefined;
       readonly milliseconds: number;
@@ -197,7 +197,7 @@ export type DurableEvent =
       readonly result: ToolResult;
       readonly milliseconds: number;
     }
-  /** Starts a new chain, which consists of the summary and the last `kept` messages unchanged. */
+  /** Starts a new chain, which consists of the summary and the last `kept` messages, unchanged. */
   | {
       readonly type: "conversation.compacted";
       readonly summary: string;
@@ -238,7 +238,7 @@ export interface SpawnSpec {
   readonly agentType: string;
   /** Summary of the task in three to five words. */
   readonly description: string;
-  /** Name that the parent gave the subagent. Messages can be addressed to it. */
+  /** Name that the parent gave the subagent. Messages can be addressed to this name. */
   readonly name?: string | undefined;
   /** Call that started the subagent. */
   readonly parent: ParentCall;

@@ -20,7 +20,7 @@ export type LiveEvent =
   | { readonly type: "tool.progressed"; readonly callId: CallId; readonly text: string }
   | SubagentEvent;
 
-/** Forwards an event of a subagent to the readers of the main agent's run. */
+/** A subagent's event, forwarded to the readers of the main agent's run. */
 export interface SubagentEvent {
   readonly type: "subagent.event";
   readonly agentId: AgentId;

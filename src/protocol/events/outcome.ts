@@ -49,7 +49,9 @@ export interface RunFacts {
   readonly filesChanged: readonly string[];
   readonly commands: readonly CommandFact[];
   readonly denied: readonly DeniedFact[];
-  /** Calls whose effect is unknown, because the process died between the intent and the result. */
+  /**
+   * Calls whose effect is unknown, because the process died after the intent was recorded and before the result was.
+   */
   readonly unknown: readonly string[];
   /** Number of subagents of the run that ended before their work was done. */
   readonly agentsCut: number;

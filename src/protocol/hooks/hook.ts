@@ -24,7 +24,7 @@ export const definitionHookEvents: readonly HookEvent[] = ["PreToolUse", "PostTo
 /** One command for one event, in normalised form. */
 export interface HookEntry {
   readonly event: HookEvent;
-  /** Pattern for the tool, agent type or other subject of the event. If absent, the hook matches all. */
+  /** Pattern for the tool, agent type or other subject of the event. If absent, the hook matches every subject. */
   readonly matcher?: string | undefined;
   readonly command: string;
   /** Arguments of the program `command`. If absent, `command` is a shell command line. */
@@ -70,7 +70,7 @@ export interface HookFacts {
     /** Whether a hook has already kept the agent from stopping in this run. */
     readonly stop_hook_active: boolean;
     readonly outcome: Outcome;
-    /** Reason for the end. Only a run that ends by itself (`done`) can be continued. */
+    /** Reason why the run ended. Only a run that ends on its own (`done`) can be continued. */
     readonly reason: string;
     readonly last_assistant_message: string;
   };
@@ -78,7 +78,7 @@ export interface HookFacts {
   readonly SubagentStop: {
     readonly run_id: RunId;
     readonly outcome: Outcome;
-    /** Reason for the end: `done`, `max_turns`, `process_lost`… */
+    /** Reason why the run ended: `done`, `max_turns`, `process_lost`… */
     readonly reason: string;
     readonly last_assistant_message: string;
   };
@@ -89,7 +89,7 @@ export interface HookFacts {
   readonly PreCompact: { readonly trigger: "auto" | "manual" };
 }
 
-/** Answer of a hook. All fields are optional. */
+/** A hook's answer. All fields are optional. */
 export interface HookAnswer {
   /**
    * For a call: whether it may run. For Stop: `deny` keeps the agent running. For UserPromptSubmit: `deny` rejects the
@@ -128,7 +128,7 @@ export interface HookEntries {
   readonly problems: readonly HookProblem[];
 }
 
-/** A problem with a hook entry that is therefore not run. */
+/** A problem that prevents a hook entry from running. */
 export interface HookProblem {
   /** Name of the event under which the entry is listed. Absent if the whole value is invalid. */
   readonly event?: string | undefined;
@@ -143,7 +143,7 @@ export function readHookEntries(value: unknown, known: readonly HookEvent[] = ho
   const hooks: HookEntry[] = [];
   const problems: HookProblem[] = [];
   if (!isMapping(value))
-    return { hooks, problems: [{ message: '"hooks" must map events to entries; nothing of it runs.' }] };
+    return { hooks, problems: [{ message: '"hooks" must map events to entries, so none of these hooks run.' }] };
   for (const [event, entries] of Object.entries(value)) {
     const report = (message: string): void => void problems.push({ event, message });
     if (!isKnown(event, known)) report(unknownEvent(event));
@@ -161,7 +161,7 @@ interface EntryContext {
 function readEntry(entry: unknown, { event, hooks, report }: EntryContext): void {
   const { matcher, hooks: nested } = isMapping(entry) ? entry : {};
   if (matcher !== undefined && matcher !== null && typeof matcher !== "string") {
-    report(`A matcher of "${event}" is not a text; its hooks never run.`);
+    report(`A matcher for "${event}" is not a string; its hooks never run.`);
     return;
   }
   for (const handler of Array.isArray(nested) ? nested : [entry]) {
@@ -173,16 +173,16 @@ function readEntry(entry: unknown, { event, hooks, report }: EntryContext): void
 
 /** Returns the hook, or a description of what is wrong. */
 function readHandler(handler: unknown, event: HookEvent): HookEntry | string {
-  if (!isMapping(handler)) return `An entry of "${event}" has no command; it never runs.`;
+  if (!isMapping(handler)) return `An entry for "${event}" has no command; it never runs.`;
   const { type, command, args, timeout } = handler;
   if (type !== undefined && type !== "command")
-    return `A hook of "${event}" has the type ${shown(type)}; only "command" is run here.`;
+    return `A hook for "${event}" has the type ${shown(type)}; Retinue runs only hooks of the type "command".`;
   if (typeof command !== "string" || command.trim() === "")
-    return `An entry of "${event}" has no command; it never runs.`;
+    return `An entry for "${event}" has no command; it never runs.`;
   if (handler["if"] !== undefined)
-    return `A hook of "${event}" has a condition ("if"), which Retinue does not support; the hook never runs.`;
+    return `A hook for "${event}" has a condition ("if"), which Retinue does not support; the hook never runs.`;
   if (args !== undefined && !isTexts(args))
-    return `The arguments of a hook of "${event}" are not a list of texts; it never runs.`;
+    return `The arguments of a hook for "${event}" are not a list of strings; the hook never runs.`;
   const seconds = Number(timeout);
   return {
     event,

@@ -25,7 +25,7 @@ export interface Head {
   readonly model: string;
   readonly dialect: Dialect;
   /**
-   * Name of the field for the output limit on this server. If absent, the usual name of the dialect is used. The limit
+   * Name of the field for the output limit on this server. If absent, the dialect's usual name is used. The limit
    * itself is set per request.
    */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
@@ -37,6 +37,6 @@ export interface Head {
   readonly system: string;
   /** Facts about the environment, such as the operating system and the directory. Never contains a date or an id. */
   readonly systemContext: string;
-  /** Instructions of the project (AGENTS.md and similar files). */
+  /** The project's instructions (AGENTS.md and similar files). */
   readonly userContext: string;
 }

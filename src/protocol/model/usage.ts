@@ -30,7 +30,7 @@ export interface ReservedSpend {
   readonly outputTokens: number;
   /** Absent if the model has no known price. */
   readonly costUsd?: number | undefined;
-  /** Set if the budget had no room for an answer of full length. */
+  /** Set if the budget had no room for a full-length answer. */
   readonly shortened?: true | undefined;
 }
 

@@ -40,7 +40,7 @@ export interface ApprovalAnswer {
   readonly inputJson?: string | undefined;
   /** Rule to add when the call is allowed. Calls that match the rule no longer need approval. */
   readonly always?: AlwaysAnswer | undefined;
-  /** Replies to the agent's questions, in the same order. Only if the answer is allow. */
+  /** Replies to the agent's questions, in the same order. Present only if the call is allowed. */
   readonly replies?: readonly UserReply[] | undefined;
 }
 

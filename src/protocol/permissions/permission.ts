@@ -15,8 +15,8 @@ export type Access =
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "network"; readonly url: string }
   /**
-   * Delegates to an agent of this type. Empty if the call names no type. `parameters` are the other arguments, as
-   * strings.
+   * Delegates to an agent of this type. `agentType` is empty if the call names no type. `parameters` are the other
+   * arguments, as strings.
    */
   | {
       readonly kind: "agent";
@@ -81,7 +81,7 @@ export interface Policy {
   readonly mode: PermissionMode;
   /** Canonical names of the agent's tools. */
   readonly pool: readonly string[];
-  /** Rules of the settings and of this session. Agents with identical rules share one list. */
+  /** Rules from the settings and from this session. Agents with identical rules share one list. */
   readonly rules: readonly Rule[];
   /** Layers of the agents, from the topmost agent down. Nothing can allow what a layer denies. */
   readonly layers?: readonly PolicyLayer[] | undefined;

@@ -88,7 +88,10 @@ export function canonicalToolName(name: string): string {
   return canonical.get(name) ?? name;
 }
 
-/** Tools of compatible programs that Retinue does not have. Rules about them are not mistakes, but never match. */
+/**
+ * Tools of compatible programs that Retinue does not have. Rules that name them are not reported as mistakes, but never
+ * match.
+ */
 const toolsElsewhere: ReadonlySet<string> = new Set([
   "Artifact",
   "EndConversation",
