@@ -5,7 +5,7 @@ export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
 }
 
-/** Approval questions and answers of a session, from any process. They survive the death of this process. */
+/** Approval questions and answers of a session, from any process. They outlive this process. */
 export interface Inbox {
   /** Adds a question. Resolves when other processes can see it. Has no effect if the question already exists. */
   request(question: ApprovalQuestion): Promise<void>;
@@ -17,7 +17,7 @@ export interface Inbox {
   open(): readonly ApprovalQuestion[];
   /** Returns the rules from "always" answers in this session. Returns the same list until a rule is added. */
   rules(): readonly Rule[];
-  /** Calls `onChange` after every change. Returns a function that stops the calls. */
+  /** Calls `onChange` after every change. Returns a function that stops watching. */
   watch(onChange: () => void): () => void;
 }
 

@@ -1,6 +1,6 @@
 export interface Clock {
   /** Returns the time in milliseconds since 1970. */
   now(): number;
-  /** Returns milliseconds that never go backwards, for measuring and waiting. */
+  /** Returns monotonic time in milliseconds, for measuring durations and waiting. */
   monotonic(): number;
 }

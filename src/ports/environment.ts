@@ -2,7 +2,7 @@
 export interface EnvironmentFacts {
   /** Operating system, such as `linux`. */
   readonly platform: string;
-  /** Describes the sandbox and the network of commands, in complete sentences. Never rejects. */
+  /** Describes the sandbox and the network access of commands, in complete sentences. Never rejects. */
   commands(): Promise<string>;
   /**
    * Returns the state of the git repository. Undefined if the directory is not in one. Each directory is read only
@@ -17,6 +17,6 @@ export interface GitState {
   readonly branch?: string | undefined;
   /** The first changed files, as in `git status --short`; at most 20. */
   readonly changes?: readonly string[] | undefined;
-  /** Number of all changed files. */
+  /** Total number of changed files. */
   readonly changed?: number | undefined;
 }

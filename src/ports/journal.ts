@@ -44,7 +44,7 @@ export interface Journal {
    * one sync.
    */
   sync(agentId: AgentId): Promise<void>;
-  /** Starts a sync after a short delay, without a way to wait for it. */
+  /** Starts a sync after a short delay. The caller can't wait for it. */
   syncSoon(agentId: AgentId): void;
   /** Returns all lines of an agent in order. Empty for an unknown agent. */
   read(agentId: AgentId): Promise<readonly Line[]>;

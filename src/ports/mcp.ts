@@ -45,7 +45,7 @@ export interface McpConnection {
    * connection exists: if a server has removed a tool, calls of that tool return an error.
    */
   readonly tools: readonly Tool[];
-  /** Instructions of the servers for the system prompt, in the order of the servers. */
+  /** The servers' instructions for the system prompt, in the order of the servers. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
   /** Problems so far, each with advice on what to do. */
   readonly problems: readonly string[];

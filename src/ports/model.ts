@@ -56,14 +56,14 @@ export type ModelProgress =
   /** The request waits for other requests, or because the provider asked for a pause. `sent` ends the wait. */
   | { readonly type: "waiting" }
   | { readonly type: "sent" }
-  /** The request is sent again. Everything streamed so far is void. */
+  /** The request is sent again. Everything streamed so far must be discarded. */
   | { readonly type: "retried"; readonly retry: ModelRetry; readonly lost?: Usage | undefined };
 
 export interface Model {
   describe(): ModelDescription;
   /**
-   * Calls the model. Never rejects: a failure is an outcome. `emit` is called in order, and never after the promise has
-   * settled.
+   * Calls the model. Never rejects: a failure is returned as an outcome. `emit` is called in order, and never after the
+   * promise has settled.
    */
   call(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome>;
 }

@@ -48,9 +48,12 @@ export interface ToolSpec {
 export interface Tool extends ToolSpec {
   /** Schema of valid inputs, if the tool accepts more than it declares. If absent, the declared schema applies. */
   readonly accepts?: JsonSchema;
-  /** Refuses a call with an unknown input that resembles a known one, because it may be a limit. Others are ignored. */
+  /**
+   * Set if a call with an unknown property that resembles a known one is refused, because the property may be a
+   * misspelled limit. Other unknown properties are ignored.
+   */
   readonly refusesMisspelled?: true;
-  /** Returns the time limit of a call; absent: the default of the executor. */
+  /** Returns the time limit of a call. If absent, the executor's default applies. */
   timeoutMs?(input: JsonObject): number;
   /**
    * Time in which an aborted call can report its progress, in milliseconds. If absent, the executor's default applies.

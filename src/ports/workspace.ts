@@ -52,8 +52,8 @@ export interface RunningProcess {
    */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null; readonly failure?: string }>;
   /**
-   * Ends the whole process tree: sends a termination signal, waits a moment, kills what is left, then looks for
-   * processes with the tag.
+   * Ends the whole process tree: sends a termination signal, waits a moment, kills whatever is left, then looks for
+   * remaining processes with the tag.
    */
   end(): Promise<void>;
   /** Stops reading the output while a slow consumer catches up. */
@@ -70,7 +70,7 @@ export type Confinement =
   | { readonly kind: "on" | "off" }
   | { readonly kind: "missing"; readonly reason: string; readonly cure?: string };
 
-/** Files and processes of one directory. No method rejects because of an expected failure; the result contains it. */
+/** Files and processes of one directory. Expected failures are returned in the result, not thrown. */
 export interface Workspace {
   /** Absolute path, symlinks resolved. */
   readonly root: string;
@@ -97,7 +97,7 @@ export interface Workspace {
   list(realPath: string): Promise<{ readonly ok: true; readonly entries: readonly DirectoryEntry[] } | FileFailure>;
   /**
    * Returns hooks and other programs that git runs automatically and that have changed since the session began. If
-   * absent, changes are unknown.
+   * absent, such changes can't be detected.
    */
   changedHooks?(): Promise<readonly string[]>;
   spawn(options: SpawnOptions): RunningProcess;
