@@ -29,8 +29,8 @@ export interface PackedChain {
 }
 
 /**
- * A conversation: a head, and messages that are only ever appended. Messages are serialised once, for the model of the
- * head. A new head with the same provider and model keeps the bytes; any other head starts over.
+ * A conversation: a head, and messages that are only ever appended. Messages are serialised once, for the head's model.
+ * A new head with the same provider and model keeps the bytes; for any other head, the messages are serialised again.
  */
 export class Chain {
   readonly head: Head;
@@ -39,8 +39,8 @@ export class Chain {
   private lastMark: Mark | undefined;
   private forkMark: Mark | undefined;
   /**
-   * Number of messages that are worth the price of a long cache lifetime. A fork ends soon, so its own messages are
-   * not.
+   * Number of messages that are worth the price of a long cache lifetime. A fork ends soon, so its own messages are not
+   * counted.
    */
   private longLived: number | undefined;
 
@@ -133,8 +133,8 @@ export class Chain {
   }
 
   /**
-   * Marks the end of the part that sibling forks share: the newest message up to its results, environment and the text
-   * for every fork.
+   * Marks the end of the part that sibling forks share: the newest message up to and including its results, the
+   * environment and the text for every fork.
    */
   markSiblings(): void {
     this.forkMark = { segment: this.length - 1, place: "results" };

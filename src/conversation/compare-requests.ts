@@ -6,8 +6,8 @@ import { fingerprintOf, headBytes } from "./head-bytes.ts";
 import { serializerFor } from "./serialize/dialects.ts";
 
 /**
- * A position up to which another request may have the same bytes. It does if and only if it has a point with the same
- * key.
+ * A position up to which another request may have the same bytes. The other request has them if and only if it has a
+ * point with the same key.
  */
 export interface PrefixPoint {
   readonly key: string;

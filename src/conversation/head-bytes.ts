@@ -59,7 +59,7 @@ function encodeHead({ text, markAt, toolMarks, holdsMessage, dimensions }: HeadT
   };
 }
 
-/** Number of hexadecimal digits. 64 bits are enough to distinguish the requests of any session. */
+/** Number of hexadecimal digits in a fingerprint. 64 bits are enough to distinguish the requests of any session. */
 const FINGERPRINT_LENGTH = 16;
 
 export function fingerprintOf(hash: Hash): string {

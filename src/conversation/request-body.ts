@@ -23,8 +23,8 @@ export function requestBody(view: ChainView, maxTokens: number): readonly Uint8A
 type MarkBytes = Readonly<Record<CacheLifetime, Uint8Array>>;
 
 /**
- * Returns the cache lifetime requested for the request up to this message. It is never longer than that of the part
- * before it.
+ * Returns the cache lifetime to ask for at the end of this message. It is never longer than the lifetime of the part
+ * before the message.
  */
 export function lifetimeAt({ head, longLived = Number.POSITIVE_INFINITY }: ChainView, segment: number): CacheLifetime {
   return (segment < longLived && head.cacheLifetime) || "5m";

@@ -67,7 +67,7 @@ export class SegmentBuffer {
     this.resultMarks.push(shifted(source.resultMarks[index], shift));
   }
 
-  /** Returns three numbers for each segment. Together with the bytes, `restored` can recreate the buffer from them. */
+  /** Returns three numbers for each segment. `restored` can recreate the buffer from these numbers and the bytes. */
   offsets(): readonly number[] {
     return [...this.ends, ...this.lastBlockMarks, ...this.resultMarks];
   }

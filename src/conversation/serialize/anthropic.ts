@@ -50,8 +50,9 @@ function anthropicHead(head: Head): HeadText {
 }
 
 /**
- * Returns how many tools at the beginning of the list are shared with other agents: those before Edit, with which
- * read-only agents begin, and those before Task, with which all other subagents begin (see `createTools`).
+ * Returns how many tools at the beginning of the list are shared with other agents: the tools before Edit, which come
+ * first for every read-only agent, and the tools before Task, which come first for every other subagent (see
+ * `createTools`).
  */
 function sharedCounts(tools: readonly ToolDeclaration[]): readonly number[] {
   const before = (tool: string): number => tools.findIndex(({ name }) => name === tool);
