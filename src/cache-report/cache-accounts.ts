@@ -30,7 +30,7 @@ export interface CacheAccount {
  *
  * - early: sent before the request that writes the prefix was answered.
  * - expired: the prefix was not used within its lifetime.
- * - lifetime: the prefix was written with another lifetime than the one requested now.
+ * - lifetime: the prefix was written with a different lifetime than the one requested now.
  * - small: too small for most providers to cache, on a model whose minimum is unknown.
  * - unreported: the provider reports no cache usage.
  * - provider: the provider did not use its cache although the bytes were identical.
@@ -174,8 +174,8 @@ function use(point: SeenPoint, at: number, lifetime: CacheLifetime): void {
 }
 
 /**
- * Returns whether a request asks for this lifetime at its start or its end. The two differ in a fork, where the origin
- * set the first.
+ * Returns whether a request asks for this lifetime at its start or its end. The two can differ in a fork, where the
+ * origin's request set the first.
  */
 function asksFor({ prompt: { view } }: SentPrompt, lifetime: CacheLifetime): boolean {
   return lifetimeAt(view, 0) === lifetime || lifetimeAt(view, view.segments - 1) === lifetime;
@@ -187,9 +187,9 @@ function changeOfLifetime({ prompt, before }: SentPrompt): LifetimeChange | unde
 }
 
 const LIVES_MS: Readonly<Record<CacheLifetime, number>> = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
-/** Smallest prefix that most providers cache. Used only if the minimum of the model is unknown. */
+/** Smallest prefix that most providers cache. Used only if the model's minimum is unknown. */
 const SMALLEST = 1_024;
-/** Step in which some providers count cached tokens. */
+/** Some providers report cached tokens in multiples of this number. */
 const STEP = 128;
 
 interface Miss {

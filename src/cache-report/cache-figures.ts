@@ -7,7 +7,10 @@ export interface CacheFigures {
   /** Tokens by kind; `inputTokens` were neither read from a cache nor written to one. */
   readonly usage: Usage;
   readonly idealReadTokens: number;
-  /** Cost of the input in tokens at the base price: written tokens cost 1.25 (2 for an hour), read tokens 0.1. */
+  /**
+   * Cost of the input, in tokens at the base price: a written token counts 1.25 (2 if kept for an hour), a read one
+   * 0.1.
+   */
   readonly baseTokens: Amounts;
   /** Cost in US dollars, including output; absent if a price is unknown. */
   readonly usd?: Amounts | undefined;
@@ -54,7 +57,7 @@ export function figuresByAgent(accounts: readonly CacheAccount[]): readonly Agen
   }));
 }
 
-/** Prices are per million tokens, so that a token of plain input costs 1. */
+/** Prices per million tokens, chosen so that a token of plain input costs 1. */
 const basePrices: Prices = { input: 1e6, cacheRead: 0.1e6, cacheWrite: 1.25e6, cacheWrite1h: 2e6, output: 0 };
 
 function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amounts {

@@ -17,7 +17,7 @@ export interface SentRequest {
   readonly prices: Prices | undefined;
   /** Minimum number of tokens that the provider caches; undefined if unknown. */
   readonly cacheMinimumTokens: number | undefined;
-  /** Prompt of the request; undefined for a request for a summary, which is not in the transcript. */
+  /** Prompt of the request; undefined for a summary request, whose prompt is not in the transcript. */
   readonly prompt: SentPrompt | undefined;
 }
 
@@ -89,10 +89,12 @@ async function writtenPrompts(
   return written;
 }
 
-/** Returns a journal that drops repairs. It reads each file once, because agents share heads and forks share a past. */
+/**
+ * Returns a journal that discards repairs. It reads each file once, because agents share heads and forks share a past.
+ */
 function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal {
   const refuse = async (): Promise<never> => {
-    throw new Error("a session that is only looked at keeps nothing");
+    throw new Error("a replayed session is read-only");
   };
   return {
     sessionId,

@@ -29,7 +29,7 @@ export interface BelowMinimum {
   readonly tooShort: number;
 }
 
-/** Reports how much prompt caches saved in a session, given by the path of its transcript. */
+/** Reports how much prompt caches saved in the session that has its transcript at this path. */
 export async function reportCache(transcriptPath: string): Promise<CacheReport> {
   const session = readSession(transcriptPath);
   const accounts = accountsOf(await replaySession(session));
