@@ -9,7 +9,7 @@ import {
   textOf,
 } from "../protocol/index.ts";
 
-/** Answer of the model to one request. The run assigns the ids of the `calls`. */
+/** The model's answer to one request. The run assigns the ids of the `calls`. */
 export interface ScriptedAnswer {
   readonly text?: string;
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[];

@@ -110,8 +110,8 @@ async function resolveReply(choice: Choice, request: RecordedRequest, context: S
 
 /**
  * Returns a function that gives each request a salt for its ids: the hash of its body, and how many times that body was
- * sent. Thus ids are the same in a second run of the same script, but differ between agents that send identical
- * requests, and after a restart of the server in the middle of a session.
+ * sent. Ids are therefore the same in a second run of the same script, but differ between agents that send identical
+ * requests, and are not reused if the server is restarted in the middle of a session.
  */
 function createSaltMaker(light: boolean): (request: RecordedRequest) => string {
   if (light) return (request) => `${request.ordinal}`;

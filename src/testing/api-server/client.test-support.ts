@@ -5,7 +5,7 @@ export type Received = {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
-  /** Sizes of the pieces that the body arrived in. */
+  /** Sizes of the pieces in which the body arrived. */
   chunks: readonly number[];
   /** "complete", "broken" or the code of a connection error. */
   end: string;
@@ -42,7 +42,7 @@ export function send(url: string, options: SendOptions): Promise<Received> {
       response.once("error", (error: NodeJS.ErrnoException) => finish(error.code ?? "broken"));
     });
     request.on("error", (error: NodeJS.ErrnoException) => {
-      // Node also reports a reset on the request; the response then has what was received.
+      // Node also reports a reset on the request; the response then contains what was received.
       if (hasResponse) return;
       resolve({ status: 0, headers: {}, bytes: Buffer.alloc(0), chunks: [], end: error.code ?? "broken" });
     });

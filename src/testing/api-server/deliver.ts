@@ -101,7 +101,7 @@ async function breakOff(response: ServerResponse, { delivery, kind, gone }: Brea
     if (!response.destroyed) await new Promise((resolve) => response.once("close", resolve));
     return;
   }
-  // To a client on Node, a reset right after bytes looks like a normal end, so the client gets time to read them first.
+  // To a Node client, a reset right after data looks like a normal end, so the client gets time to read the data first.
   if (kind === "reset" && response.headersSent) await pause(20, gone);
   delivery.onClosing();
   if (kind === "reset") response.socket?.resetAndDestroy();

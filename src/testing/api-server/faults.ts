@@ -46,7 +46,7 @@ export function applyToMessage(message: WireMessage, fault: Fault): WireMessage 
 
 type FrameContext = { wire: Wire; streaming: boolean; random: () => number };
 
-/** Applies faults to the sequence of events. A body that is not a stream is one frame. */
+/** Applies faults to the sequence of events. A body that is not streamed counts as one frame. */
 export function applyToFrames(frames: Iterable<Frame>, fault: Fault, context: FrameContext): Iterable<Frame> {
   switch (fault.kind) {
     case "invalid-utf8":
@@ -69,7 +69,7 @@ export function applyToFrames(frames: Iterable<Frame>, fault: Fault, context: Fr
       if (fault.end !== "close") return frames;
       const all = streamOnly(frames, fault, context);
       const inputs = all.flatMap((frame, index) => (frame.role === "tool-input" ? [index] : []));
-      if (inputs.length === 0) throw new Error(`fault "${fault.kind}" needs a reply with a tool call; add one to it`);
+      if (inputs.length === 0) throw new Error(`fault "${fault.kind}" needs a reply with a tool call`);
       return all.slice(0, inputs[Math.floor(inputs.length / 2)]);
     }
     default:
@@ -92,7 +92,7 @@ function withLastTool(
 ): WireMessage {
   const index = message.parts.findLastIndex((part) => part.kind === "tool");
   const tool = message.parts[index];
-  if (tool?.kind !== "tool") throw new Error(`fault "${fault.kind}" needs a reply with a tool call; add one to it`);
+  if (tool?.kind !== "tool") throw new Error(`fault "${fault.kind}" needs a reply with a tool call`);
   return { ...message, parts: [...message.parts.slice(0, index), ...change(tool), ...message.parts.slice(index + 1)] };
 }
 
@@ -112,7 +112,7 @@ function withInvalidBytesMark(message: WireMessage, fault: Fault): WireMessage {
   const index = message.parts.findIndex((part) => "pieces" in part && part.pieces.length > 0);
   const part = message.parts[index];
   if (part === undefined || !("pieces" in part)) {
-    throw new Error(`fault "${fault.kind}" needs a reply with text, thinking or a tool call; add one to it`);
+    throw new Error(`fault "${fault.kind}" needs a reply with text, thinking or a tool call`);
   }
   const [first = "", ...rest] = part.pieces;
   const middle = Math.floor(first.length / 2);

@@ -12,7 +12,7 @@ export type StopReason =
   | "pause_turn"
   | "model_context_window_exceeded";
 
-/** Exact pieces of the stream, or one string that is split into pieces of `chunkCharacters`. */
+/** Exact pieces of the stream, or one string that is split into pieces of `chunkCharacters` characters. */
 export type Pieces = string | readonly string[];
 
 export type ToolPart = {
@@ -67,7 +67,7 @@ export type Reply = {
   fault?: Fault;
 };
 
-/** Number of body bytes, or a position in the body that the seed chooses. */
+/** Number of body bytes, or a random position in the body, determined by the seed. */
 export type AfterBytes = number | "random";
 
 export type RetryAfter = { seconds: number } | { dateInSeconds: number } | { milliseconds: number };
@@ -107,8 +107,8 @@ export type Fault =
   | { kind: "same-tool-id-twice" };
 
 /**
- * A fault, and the model calls that get it: numbered from 1, or chosen by `chance` from the seed. Steps are used up as
- * with the faults of a step.
+ * A fault and the model calls that it affects. Calls are numbered from 1, or chosen with the probability `chance`,
+ * determined by the seed. Steps are used up in the same way as with a step's own faults.
  */
 export type PlannedFault = { fault: Fault } & (
   | { first: number }
@@ -141,8 +141,8 @@ export type Step = {
   times?: number | "always";
   /**
    * Faults for the first requests of the step, one for each. A request that gets no complete message does not use up
-   * the step. This is so after an error answer, a cut, an error event, a missing end, truncated tool JSON with a close,
-   * HTML, or a wrong content type.
+   * the step. This is the case after an error answer, a cut, an error event, a missing end, truncated tool JSON with a
+   * close, HTML, or a wrong content type.
    */
   faults?: readonly Fault[];
 };
@@ -232,7 +232,7 @@ export type CacheOptions = {
   minimumTokens?: number | Readonly<Record<string, number>>;
   /** Number of positions searched per mark, backwards from the mark (default 20). */
   lookBack?: number;
-  /** Smallest cached prefix of the OpenAI wire format, and the step in which it grows (default 1024 and 128). */
+  /** Smallest cached prefix of the OpenAI wire format, and the step by which it grows (default 1024 and 128). */
   openaiMinimumTokens?: number;
   openaiStepTokens?: number;
 };

@@ -5,7 +5,7 @@ import { buildSync } from "esbuild";
 import type { McpBehaviour } from "./mcp-server.test-support.ts";
 
 export interface BuiltServer {
-  /** Returns an entry of `mcpServers` that starts the server. */
+  /** Returns an entry for `mcpServers` that starts the server. */
   config(behaviour?: McpBehaviour): { command: string; args: string[] };
   remove(): void;
 }

@@ -72,7 +72,7 @@ export async function startMcpWebServer(behaviour: McpBehaviour = {}): Promise<M
       if (messages.length > 0) response.end();
       return;
     }
-    // Without messages the client waits, as for a server that hangs.
+    // Without messages, the client waits as it would for a server that hangs.
     if (messages.length === 0) return;
     response.writeHead(200, { ...headers, "content-type": "application/json" });
     response.end(JSON.stringify(messages.at(-1)));

@@ -1,4 +1,4 @@
-/** How a test server misbehaves. Calls are numbered from 1 and counted again after every start of the server. */
+/** How a test server misbehaves. Calls are numbered from 1, starting over whenever the server starts. */
 export interface McpBehaviour {
   readonly instructions?: string;
   /** Exits at once, with a message on standard error. */
@@ -42,7 +42,7 @@ export interface McpTransport {
   crash(): void;
 }
 
-/** A test server from its start to its end, without a transport. */
+/** Creates a test server without a transport. Each instance stands for one start of the server. */
 export function createMcpServer(behaviour: McpBehaviour) {
   let calls = 0;
   let changed = false;
@@ -85,7 +85,7 @@ export function createMcpServer(behaviour: McpBehaviour) {
   return { answer, calls: () => calls };
 }
 
-/** Three tools to a page, so that clients have to ask for more pages. */
+/** Returns a page of three tools, so that clients have to ask for more pages. */
 function page(echoName: string, { oddTools }: McpBehaviour, cursor: unknown): object {
   const all = oddTools ? [...toolsOf(echoName), ...odd] : toolsOf(echoName);
   const start = Number(cursor ?? 0);
@@ -104,20 +104,20 @@ function toolsOf(echoName: string): object[] {
       annotations: { readOnlyHint: true },
     },
     { name: "count", description: "Counts its calls.", inputSchema: { type: "object" } },
-    { name: "content", description: "Gives content.", inputSchema: { type: "object", properties: { result: {} } } },
+    { name: "content", description: "Returns content.", inputSchema: { type: "object", properties: { result: {} } } },
     {
       name: "big",
-      description: "Gives much text.",
+      description: "Returns a long text.",
       inputSchema: { type: "object", properties: { bytes: { type: "integer" } } },
     },
     {
       name: "environment",
-      description: "Gives a variable.",
+      description: "Returns a variable.",
       inputSchema: { type: "object", properties: { name: text } },
     },
-    { name: "fail", description: "Answers with an error of the protocol.", inputSchema: { type: "object" } },
-    { name: "progress", description: "Tells how far it is, and never ends.", inputSchema: { type: "object" } },
-    { name: "where", description: "Gives its directory.", inputSchema: { type: "object" } },
+    { name: "fail", description: "Answers with a protocol error.", inputSchema: { type: "object" } },
+    { name: "progress", description: "Reports progress and never ends.", inputSchema: { type: "object" } },
+    { name: "where", description: "Returns its directory.", inputSchema: { type: "object" } },
   ];
 }
 
@@ -160,7 +160,7 @@ function call(
       const progressToken = (params["_meta"] as { progressToken?: unknown } | undefined)?.progressToken;
       const progress = { progressToken, progress: 1, total: 2, message: "Half" };
       transport.send({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
-      // An answer sent right after it would overtake it.
+      // An answer sent right after the notification would overtake it.
       return undefined;
     }
     case "members":

@@ -11,7 +11,8 @@ export type CachedRequest = { wire: Wire; model: string; prefixes: readonly Pref
 
 export type PrefixCache = {
   /**
-   * Opens an entry and reads from the cache at once. Prefixes that the request writes can be read only after `commit`.
+   * Opens an entry and reads from the cache immediately. Prefixes that the request writes can be read only after
+   * `commit`.
    */
   open(request: CachedRequest, now: number): OpenEntry;
 };

@@ -14,7 +14,7 @@ export type Choice = {
 
 export type RunningScript = {
   /**
-   * Chooses and uses up a step at once, so that requests in flight never share one. Returns a message if no step
+   * Chooses a step and uses it up immediately, so that requests in flight never share one. Returns a message if no step
    * matches. If the server already has a fault for this request, the step keeps its own fault for a later request.
    */
   choose(request: RecordedRequest, hasFault: boolean): Choice | string;
@@ -31,7 +31,7 @@ export function runScript(script: Script): RunningScript {
   return {
     choose(request, hasFault) {
       const conversation = conversations.find((one) => matches(one.match, request));
-      if (conversation === undefined) return `no conversation of the script matches this request: ${sketch(request)}`;
+      if (conversation === undefined) return `no conversation in the script matches this request: ${sketch(request)}`;
       return chooseStep(conversation, request, hasFault);
     },
     unused: () => conversations.flatMap(unusedSteps),
@@ -132,5 +132,5 @@ function sketch(request: RecordedRequest): string {
   const messages = messagesOf(request);
   const last = messages.at(-1);
   const text = [last?.text, ...(last?.toolResults ?? []).map((result) => result.text)].join(" ").trim();
-  return `${request.wire}, turn ${turnOf(request)}, ${messages.length} messages, the last says ${JSON.stringify(text.slice(0, 200))}`;
+  return `${request.wire}, turn ${turnOf(request)}, ${messages.length} messages, the last one contains ${JSON.stringify(text.slice(0, 200))}`;
 }

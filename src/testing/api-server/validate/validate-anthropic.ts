@@ -75,7 +75,7 @@ function checkTools(request: JsonObject): void {
     demand(/^[a-zA-Z0-9_-]{1,128}$/.test(name), `${where}.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`);
     demand(!names.has(name), `tools: Tool names must be unique, but "${name}" occurs twice`);
     names.add(name);
-    // A tool of the provider itself has a dated type and no schema.
+    // The provider's own tools have a dated type and no schema.
     if (tool["type"] !== undefined && tool["type"] !== "custom") continue;
     demandKeys(tool, where, [
       "type",

@@ -2,7 +2,7 @@ import type { Fault, RetryAfter, Wire } from "../types.ts";
 
 export type ErrorAnswer = { status: number; headers: Record<string, string>; body: string };
 
-/** Returns an error response in the format of the provider. */
+/** Returns an error response in the provider's format. */
 export function errorAnswer(
   wire: Wire,
   status: number,
@@ -17,7 +17,7 @@ export function errorAnswer(
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(error) };
 }
 
-/** Returns the answer of a fault that replaces the scripted reply; undefined for all other faults. */
+/** Returns the answer for a fault that replaces the scripted reply; undefined for all other faults. */
 export function faultAnswer(wire: Wire, fault: Fault): ErrorAnswer | undefined {
   if (fault.kind === "html") {
     return { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body: htmlPage };
