@@ -35,11 +35,10 @@ function problem(path: string, code: string): HomeCheck {
 const messages: Readonly<Record<string, (path: string) => string>> = {
   EEXIST: (path) => `The state directory ${path} is not a directory. Move that file away`,
   ENOTDIR: (path) => `The state directory ${path} is not a directory, or is below a file. Move that file away`,
-  EACCES: (path) =>
-    `The state directory ${path} is not writable for you. Change its owner or mode (chown, chmod u+rwx)`,
-  EPERM: (path) => `The state directory ${path} is not writable for you. Change its owner or mode (chown, chmod u+rwx)`,
+  EACCES: (path) => `You can't write to the state directory ${path}. Change its owner or mode (chown, chmod u+rwx)`,
+  EPERM: (path) => `You can't write to the state directory ${path}. Change its owner or mode (chown, chmod u+rwx)`,
   EROFS: (path) => `The state directory ${path} is on a read-only file system. Remount it writable`,
-  ENOSPC: (path) => `The disk of the state directory ${path} is full. Free some space`,
+  ENOSPC: (path) => `The disk that contains the state directory ${path} is full. Free some space`,
   ELOOP: (path) => `The state directory ${path} is a symbolic link that leads back to itself. Repair it`,
 };
 

@@ -19,7 +19,7 @@ function inUse({ host, pid }: ProcessIdentity, { path, sessionId }: { path: stri
   if (host !== hostname()) {
     return new UserError(`The session ${sessionId} is in use by process ${pid} on ${host}`, {
       code: "session_in_use",
-      cure: `Stop it there. If it no longer runs, delete ${path} and try again.`,
+      cure: `Stop the process there. If it is no longer running, delete ${path} and try again.`,
     });
   }
   return new UserError(`The session ${sessionId} is in use by process ${pid}`, {

@@ -28,7 +28,7 @@ export interface CleanUpOptions {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Deletes sessions that were not touched for `days` days, unless unfinished work would be lost. */
+/** Deletes sessions that have not been touched for `days` days, unless unfinished work would be lost. */
 export function cleanUp({ home, days, now, hasTime = () => true }: CleanUpOptions): CleanUp {
   const removed: string[] = [];
   const kept: { id: string; reason: string }[] = [];

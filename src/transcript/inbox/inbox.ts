@@ -200,8 +200,8 @@ interface InboxEntry {
 export const emptyInbox: InboxState = { lines: [], requests: new Map(), rules: [] };
 
 /**
- * Computes the state of an inbox from its lines. An answer is valid if it is the first one after its request, has the
- * same input hash, and the request has not been withdrawn. Unknown lines are ignored.
+ * Computes the state of an inbox from its lines. An answer is valid if it is the first one after its request and has
+ * the same input hash, and if the request has not been withdrawn. Unknown lines are ignored.
  */
 export function foldInbox(lines: readonly unknown[], before: InboxState): InboxState {
   const read = lines.filter(isInboxLine);
@@ -234,8 +234,8 @@ function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly R
 }
 
 /**
- * Returns whether a value is a valid line of an inbox. Checks every field that is used, because any program with access
- * to the file may have written it.
+ * Returns whether a value is a valid inbox line. Checks every field that is used, because any program with access to
+ * the file may have written it.
  */
 function isInboxLine(value: unknown): value is InboxLine {
   if (!isRecord(value) || value["v"] !== 1 || typeof value["at"] !== "number") return false;

@@ -26,7 +26,8 @@ export interface AgentLog {
   /** Whether the file has bytes that have not been synced. */
   dirty: boolean;
   /**
-   * Whether lines must be counted again before the next append, because a failed append may have left complete lines.
+   * Whether lines must be counted again before the next append, because a failed append may have left complete lines
+   * behind.
    */
   uncounted: boolean;
   /** Whether this process created the file. */
@@ -95,7 +96,7 @@ export function loadAgentLog(
 function asFound(log: AgentLog, count: number): AgentLog {
   log.isNew = false;
   log.count = count;
-  // An earlier process may have synced only a part of the file.
+  // An earlier process may have synced only part of the file.
   log.syncInPlace = count > 0;
   log.dirty = count > 0;
   return log;
@@ -108,7 +109,7 @@ interface AppendOptions {
 }
 
 /**
- * Appends events, synchronously if possible. If the disk is full, waits; later appends of the same agent are queued.
+ * Appends events, synchronously if possible. If the disk is full, waits; later appends for the same agent are queued.
  */
 export function appendLines(
   log: AgentLog,
@@ -187,7 +188,7 @@ function prepareBatch(log: AgentLog, events: readonly DurableEvent[], at: number
   return { lines, texts };
 }
 
-/** Writes all lines or none. Throws the error of the file system. */
+/** Writes all lines or none. Throws the file system's error. */
 function writeBatch(log: AgentLog, batch: Batch, files: OpenFiles): void {
   appendTexts(log, batch.texts, files);
   log.count += batch.lines.length;

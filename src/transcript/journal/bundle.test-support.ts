@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 
-/** Bundles a test-support file of this folder into a program that Node starts quickly. Returns its path. */
+/** Bundles a test-support file from this folder into a program that Node starts quickly. Returns its path. */
 export function bundle(name: string, directory: string): string {
   const outfile = join(directory, `${name}.mjs`);
   buildSync({

@@ -51,7 +51,7 @@ export function createDiskRetry({ onTrouble, firstWaitMs = 50, stopWaiting }: Di
   function report(error: unknown): void {
     if (reported) return;
     reported = true;
-    const message = `${describeError(causeOf(error))}. Nothing recorded is lost. Retinue waits and continues by itself.`;
+    const message = `${describeError(causeOf(error))}. Nothing recorded is lost. Retinue will wait and continue automatically.`;
     onTrouble?.({ code: errorCode(error) ?? "unknown", message });
   }
 
@@ -81,8 +81,8 @@ export function asUserError(error: unknown): unknown {
 }
 
 /**
- * Returns the original system error if there is one, because its message is shorter, with the path that a failed append
- * adds.
+ * Returns the original system error if there is one, because its message is shorter. For a failed append, adds the
+ * path.
  */
 function causeOf(error: unknown): unknown {
   const inner = error instanceof Error ? error.cause : undefined;

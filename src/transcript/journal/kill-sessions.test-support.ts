@@ -103,7 +103,7 @@ async function check(place: Place, known: ReadonlyMap<string, number>) {
   for (const [agent, id] of known) {
     const lines = await session.read(agent);
     acknowledged += id;
-    if (lines.length < id) violations.push(`${agent} has ${lines.length} lines of ${id}`);
+    if (lines.length < id) violations.push(`${agent} has only ${lines.length} of ${id} lines`);
     if (lines.some((line, index) => line.id !== String(index + 1))) violations.push(`${agent} has gaps`);
   }
   const torn = session.problems.filter(({ message }) => message.includes("cut off")).length;
@@ -111,6 +111,7 @@ async function check(place: Place, known: ReadonlyMap<string, number>) {
   violations.push(...other.map(({ message }) => message));
   await session.append("main", [notice("after the kill")]);
   await session.close();
-  if (existsSync(join(session.path?.replace(/\.jsonl$/, "") ?? "", "lock"))) violations.push("the lock is left");
+  if (existsSync(join(session.path?.replace(/\.jsonl$/, "") ?? "", "lock")))
+    violations.push("the lock was left behind");
   return { violations, acknowledged, torn };
 }

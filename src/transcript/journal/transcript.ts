@@ -22,9 +22,12 @@ export interface Transcript extends Journal {
   readonly inboxPath: string | undefined;
   /** Damage that was found, skipped or repaired while reading. */
   readonly problems: readonly Problem[];
-  /** Whether the previous process did not close the session. Processes that it started may then still be running. */
+  /**
+   * Whether the previous process ended without closing the session. If so, processes that it started may still be
+   * running.
+   */
   readonly leftOpen: boolean;
-  /** Returns the directory for temporary files of the session, which is created on first use. */
+  /** Returns the session's directory for temporary files. The directory is created on first use. */
   scratchDirectory(): string;
 }
 

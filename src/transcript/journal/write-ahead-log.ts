@@ -8,15 +8,14 @@ import type { DiskRetry } from "./disk-retry.ts";
 import type { OpenAppendFile, OpenFiles } from "./open-files.ts";
 
 /**
- * Copies of the lines of all agents of a session in one file, so that a single sync makes all of them safe from a power
- * cut.
+ * Copies of all lines of a session's agents in one file, so that a single sync makes all of them safe from a power cut.
  */
 export interface WriteAheadLog {
   readonly size: number;
-  /** Appends entries. Throws the error of the file system; all entries may then be appended again. */
+  /** Appends entries. Throws the file system's error; all entries may then be appended again. */
   append(entries: string): void;
   sync(): Promise<void>;
-  /** Empties the log. Call it only after every line in the log was synced to the file of its agent. */
+  /** Empties the log. Call it only after every line in the log has been synced to its agent's file. */
   cut(): Promise<void>;
   close(): Promise<void>;
 }

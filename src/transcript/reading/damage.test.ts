@@ -92,7 +92,7 @@ describe("a damaged transcript", () => {
     expect(session.problems.map(({ line, message }) => `${line} ${message}`)).toEqual([
       "2 Line 2 can't be read: the line is not valid JSON. That part is skipped.",
       "3 Line 3 is not a transcript line. It is skipped.",
-      "5 Before line 5 entry 2 is missing.",
+      "5 Entry 2 is missing before line 5.",
     ]);
     expect(new Set(session.problems.map(({ file }) => file))).toEqual(new Set([session.path]));
     await session.close();

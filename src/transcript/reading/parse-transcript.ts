@@ -45,7 +45,7 @@ export function parseTranscript(
       continue;
     }
     if (value.v !== 1) {
-      const message = `Line ${line} has version ${JSON.stringify(value.v)}, which is newer than this program supports. It is kept as it is.`;
+      const message = `Line ${line} has version ${JSON.stringify(value.v)}, which is newer than this program supports. It is kept unchanged.`;
       problems.push({ file, line, message });
     }
     const id = Number(value.id);
@@ -94,7 +94,7 @@ function dropRepeated(candidates: Candidate[], { file, problems }: { file: strin
     const kept = followsItsParent(other) || !followsItsParent(candidate) ? other : candidate;
     const dropped = kept === other ? candidate : other;
     byId.set(candidate.id, kept);
-    const message = `Line ${dropped.line} has the id of line ${kept.line} and says something else. It is skipped.`;
+    const message = `Line ${dropped.line} has the same id as line ${kept.line} but different content. It is skipped.`;
     problems.push({ file, line: dropped.line, message });
   }
   return [...byId.values()].sort((left, right) => left.id - right.id);
@@ -111,8 +111,8 @@ function reportGaps(
   let expected = before + 1;
   for (const { id, line } of candidates) {
     if (id !== expected) {
-      const missing = id - expected === 1 ? `entry ${expected} is` : `entries ${expected} to ${id - 1} are`;
-      problems.push({ file, line, message: `Before line ${line} ${missing} missing.` });
+      const missing = id - expected === 1 ? `Entry ${expected} is` : `Entries ${expected} to ${id - 1} are`;
+      problems.push({ file, line, message: `${missing} missing before line ${line}.` });
     }
     expected = id + 1;
   }
@@ -163,7 +163,7 @@ const texts: Readonly<Record<string, readonly string[]>> = {
   tool_call: ["callId", "name", "inputJson"],
 };
 
-/** Required fields by type of event. */
+/** Required fields by event type. */
 const requiredFields: { readonly [T in DurableEvent["type"]]?: { readonly [F in keyof EventOf<T>]?: Kind } } = {
   "agent.created": { agentId: "text", agentType: "text", description: "text", parent: "object", depth: "number" },
   "agent.spawned": { callId: "text", agentId: "text" },
