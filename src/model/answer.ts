@@ -36,7 +36,7 @@ export interface ReaderOptions {
 
 /**
  * Returns the complete JSON input of a tool call; undefined if the model did not finish writing it. Models often write
- * an empty text for "no arguments".
+ * an empty string for "no arguments".
  */
 export function completeInput(json: string, emptyIsComplete: boolean): string | undefined {
   if (json.trim() === "") return emptyIsComplete ? "{}" : undefined;

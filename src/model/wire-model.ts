@@ -27,7 +27,7 @@ export interface WireModelOptions {
   readonly maxAnswerBytes?: number;
 }
 
-/** Creates a model that is reached over HTTP. Never rejects because of a server or the network. */
+/** Creates a model that is reached over HTTP. Server and network failures are returned as outcomes, not thrown. */
 export function createWireModel(options: WireModelOptions): Model {
   const { provider, model, connections = sharedConnections() } = options;
   const description = describeModel(provider, model);
@@ -172,7 +172,10 @@ function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: 
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Returns the cost of an answer up to where it broke off, which may be before the provider reports any usage. */
+/**
+ * Returns the usage of an answer up to the point where it broke off, which may be before the provider reports any
+ * usage.
+ */
 function usageOf(
   reader: AnswerReader,
   { characters, prompt }: { readonly characters: number; readonly prompt: ModelRequest["prompt"] },

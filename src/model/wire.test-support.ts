@@ -81,7 +81,10 @@ export interface Caller {
   call(request?: Partial<ModelRequest>): Promise<Call>;
 }
 
-/** Waits for retries take no time, except on their own clock, on which nothing else does. `delays` lists them. */
+/**
+ * Creates a caller whose waits for retries take no real time: they only advance a separate clock. `delays` lists the
+ * waits.
+ */
 export function callerFor(url: string, dialect: Dialect, options: Partial<WireModelOptions> = {}): Caller {
   const delays: number[] = [];
   let waited = 0;
@@ -109,7 +112,7 @@ export function callerFor(url: string, dialect: Dialect, options: Partial<WireMo
       let over = false;
       const emit = (event: ModelProgress) => {
         if (over) throw new Error("emitted after the end");
-        // These are for the clocks of a run.
+        // Only the clocks of a run use these events.
         if (event.type === "waiting" || event.type === "sent") return;
         progress.push(event);
       };

@@ -34,16 +34,16 @@ export type ProviderSearchOutcome =
 
 const maxTokens = 2_048;
 const maxSearches = 3;
-/** Maximum tokens of the request itself: the tool accepts at most 4,000 characters. */
+/** Maximum number of tokens in the request itself: the tool accepts at most 4,000 characters. */
 const REQUEST_TOKENS = 2_000;
-/** Number of tokens that the results of one search usually stay below. */
+/** Number of tokens that is usually enough for the results of one search. */
 const FOUND_TOKENS = 10_000;
 /** List price of one search, in addition to its tokens, as published in November 2026. A failed search is free. */
 const SEARCH_USD = 0.01;
 
 /**
- * Creates a search that sends a small separate request with only the provider's search tool. Never rejects because of a
- * server.
+ * Creates a search that sends a small separate request with only the provider's search tool. Server and network
+ * failures are returned in the result, not thrown.
  */
 export function createAnthropicSearch(options: WireModelOptions): ProviderSearch {
   const model = createWireModel(options);
@@ -51,7 +51,7 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
     if (options.provider.dialect !== "anthropic") {
       return {
         ok: false,
-        message: `${options.provider.name} has no web search of its own. Set another engine in \`search.engine\` of the settings.`,
+        message: `${options.provider.name} has no web search of its own. Set another engine with \`search.engine\` in the settings.`,
       };
     }
     const prompt = searchPrompt(options, query, domains);
@@ -62,7 +62,7 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
         callId: (index) => `search_${index}`,
         signal,
         // The budget of a search covers only one paid attempt.
-        repeat: async () => ({ message: "The search was interrupted. Try again or use other words." }),
+        repeat: async () => ({ message: "The search was interrupted. Try again or use different words." }),
       },
       () => {},
     );
@@ -93,7 +93,7 @@ function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
   const found = hitsIn(outcome.message);
   const summary = textIn(outcome.message).trim();
   if (found.hits.length === 0 && found.problem !== undefined) {
-    const message = `The search failed (${found.problem}). Try again or use other words.`;
+    const message = `The search failed (${found.problem}). Try again or use different words.`;
     return { ok: false, message, usage };
   }
   return { ok: true, hits: found.hits, summary: summary || undefined, usage };

@@ -10,7 +10,8 @@
  * - It is disproved if a request is refused although a place was free, or accepted although none was: then the provider
  *   limits the rate.
  *
- * Each period risks one request to test the assumption. It replaces the request that would have tried a higher rate.
+ * Each period risks one request to test the assumption. This request replaces the one that would have tried a higher
+ * rate.
  */
 export interface LearntPlaces {
   /** Maximum number of requests in flight; infinite if no number of places is assumed. */
@@ -20,7 +21,7 @@ export interface LearntPlaces {
    * Returns whether a request may join those in flight. A request beyond the limit tests whether there are more places.
    */
   mayGo(inFlight: number, now: number): boolean;
-  /** Returns how many requests may be sent before the provider has accepted them, when the rate does not allow them. */
+  /** Returns how many requests that exceed the learnt rate may be in flight before the provider accepts one of them. */
   atOnce(inFlight: number): number;
   /**
    * Time at which the result of `mayGo` changes even if no request ends; undefined if no number of places is assumed.
@@ -43,7 +44,7 @@ export interface LearntPlaces {
 
 /** Accepted requests per place that prove the number of places. A rate limit would have refused one of them. */
 const acceptedToProve = 3;
-/** Consecutive refusals with the assumed number in flight that prove the number of places as well. */
+/** Consecutive refusals, with the assumed number of requests in flight, that also prove the number of places. */
 const refusalsToProve = 2;
 /** Answers per place before one more place is tried. Tries are rare, because each one may cost a refusal. */
 const answersToGrow = 8;
@@ -62,7 +63,9 @@ export function createLearntPlaces(): LearntPlaces {
    */
   let exceedAt = 0;
   let exceedFilledAt = 0;
-  /** Refusals to ignore before a number of places is assumed again. Each number that is disproved increases them. */
+  /**
+   * Number of refusals to ignore before a number of places is assumed again. Every disproved assumption increases it.
+   */
   let ignored = 0;
   let disproved = 0;
 

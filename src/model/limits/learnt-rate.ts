@@ -1,10 +1,10 @@
 /**
  * Learns how many requests a provider accepts in a period of time. A period lasts from one refusal to the next. As many
- * requests as one period accepted may go at once in the next; after them, single requests find out whether the provider
- * accepts more. Once the limit is known, it costs one refusal per period.
+ * requests as were accepted in one period may be sent at once in the next; after that, single requests test whether the
+ * provider accepts more. Once the limit is known, this costs one refusal per period.
  */
 export interface LearntRate {
-  /** Requests that may go at once in a period; infinite before the first refusal. */
+  /** Number of requests that may be sent at once in a period; infinite before the first refusal. */
   perPeriod(): number;
   /** Returns whether one more request stays within `perPeriod`. */
   hasRoom(): boolean;
@@ -16,9 +16,9 @@ export interface LearntRate {
   /** Called for each further refusal of a request that was sent before the period ended. */
   refusedToo(): void;
   /**
-   * Returns whether a new period begins because the provider refused nothing during a whole one. `undecided` requests
-   * have been neither accepted nor refused yet. While something else limits the requests (`isCapped`), the period
-   * continues, because it can't show that more requests are possible.
+   * Returns whether a new period begins because the provider refused nothing during a whole period. `undecided`
+   * requests have been neither accepted nor refused yet. While something else limits the requests (`isCapped`), the
+   * period continues, because it can't show that more requests are possible.
    */
   turn(state: { readonly now: number; readonly undecided: number; readonly isCapped: boolean }): boolean;
   forget(): void;
@@ -33,7 +33,7 @@ export function createLearntRate(): LearntRate {
   let isMeasured = false;
   let sent = 0;
   let wasCapped = false;
-  /** Previous period, with the bounds of what can be learnt from it. */
+  /** Previous period, with bounds on what can be learnt from it. */
   let last = { accepted: 0, least: 0, most: 0 };
   let refusedAt = 0;
   /** Length of a period: longer than the provider's own period, whenever that begins. */

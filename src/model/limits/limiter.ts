@@ -5,16 +5,16 @@ import { createLearntPlaces } from "./learnt-places.ts";
 import { createLearntRate } from "./learnt-rate.ts";
 
 /**
- * Decides when the requests of this process to one provider may be sent. The limiter begins without a limit and learns
- * from how the provider pushes back:
+ * Decides when this process may send its requests to one provider. The limiter begins without a limit and learns from
+ * how the provider pushes back:
  *
  * - Each failed request waits for its own delay; after that, requests are served in the order in which they came.
- * - A refusal delays all requests for as long, unless the number of requests in flight explains it
- *   (`learnt-places.ts`). After that, as many requests go as the provider accepted before (`learnt-rate.ts`).
+ * - A refusal delays all requests by the same time, unless the number of requests in flight explains the refusal
+ *   (`learnt-places.ts`). After that, as many requests are sent as the provider accepted before (`learnt-rate.ts`).
  * - An overload delays only its own request. Three overloads in a row, with nothing accepted in between, delay all
  *   requests.
  *
- * After such a hold, one request is sent; each request that is accepted lets two more go.
+ * After all requests have been delayed, one request is sent; each request that is accepted allows two more.
  */
 export interface Limiter {
   /**
@@ -22,7 +22,7 @@ export interface Limiter {
    * overtake it.
    */
   ticket(): Ticket;
-  /** Settles when the request may go, or with undefined when the signal is aborted first. */
+  /** Resolves when the request may be sent, or to undefined if the signal is aborted first. */
   enter(ticket: Ticket, signal: AbortSignal): Promise<Pass | undefined>;
   state(): LimiterState;
 }
@@ -43,7 +43,7 @@ export interface Pass {
 /** How a request ended. After `waitMs`, the same ticket may enter again. */
 export type PassEnd =
   | { readonly kind: "answered" }
-  /** The request failed in a way that says nothing about the load of the provider. */
+  /** The request failed in a way that says nothing about the provider's load. */
   | { readonly kind: "failed"; readonly waitMs?: number }
   /** The provider failed without saying when to try again. */
   | { readonly kind: "overloaded"; readonly waitMs: number }
@@ -51,9 +51,9 @@ export type PassEnd =
   | { readonly kind: "refused"; readonly waitMs: number };
 
 export interface LimiterState {
-  /** Requests that may go at once in a period. */
+  /** Number of requests that may be sent at once in a period. */
   readonly perPeriod: number;
-  /** Requests that may be in flight at once, as far as that is proven. */
+  /** Proven maximum number of requests in flight at once; infinite if none is proven. */
   readonly places: number;
   readonly active: number;
   readonly waiting: number;
@@ -76,7 +76,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   const places = createLearntPlaces();
   const alarm = createAlarm({ clock, delay, ring: pump });
   const waiting: Waiting[] = [];
-  /** Requests in flight that the provider has neither accepted nor pushed back yet, oldest first. */
+  /** Requests in flight that the provider has neither accepted nor rejected yet, oldest first. */
   const undecided = new Set<Sent>();
   /** Maximum number of undecided requests: one after a hold, and one more for each request that is accepted. */
   let mostUndecided = Number.POSITIVE_INFINITY;
@@ -86,7 +86,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   let accepted = 0;
   /** Number of consecutive overloads, and the value of `accepted` at the latest one. */
   let overloads = { inRow: 0, accepted: 0 };
-  /** Number of refusals so far that held all requests. */
+  /** Number of refusals so far that delayed all requests. */
   let period = 0;
   let heldUntil = Number.NEGATIVE_INFINITY;
   let refusedAt = Number.POSITIVE_INFINITY;
@@ -197,7 +197,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     pushedBack(sent);
     refusedAt = now;
     if (sent.period !== period) {
-      // This request was sent before the refusal that ended its period. It only shows that one request less was
+      // This request was sent before the refusal that ended its period. It only shows that one fewer request was
       // accepted.
       if (sent.period === period - 1 && !places.isProven()) {
         rate.refusedToo();
@@ -234,7 +234,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
       const later = waiting.findIndex((other) => other.ticket.number > ticket.number);
       waiting.splice(later === -1 ? waiting.length : later, 0, entry);
       pump();
-      // Nearly all requests go at once, without a listener.
+      // Nearly all requests are sent immediately and need no listener.
       if (hasGone) return;
       isHeard = true;
       signal.addEventListener("abort", onAbort, { once: true });

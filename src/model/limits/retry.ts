@@ -50,7 +50,7 @@ function waitTooLong(failed: Failure, retryAfterMs: number): Failure {
   const wait = formatDuration(retryAfterMs);
   return withMessage(
     failed,
-    `${sentence(failed.error.message)} The provider asked to wait ${wait}. Try again after that.`,
+    `${sentence(failed.error.message)} The provider asked for a wait of ${wait}. Try again after that.`,
   );
 }
 

@@ -12,7 +12,10 @@ const unknown: Record<Dialect, { window: number; maxOutputTokens: number }> = {
   openai: { window: 128_000, maxOutputTokens: 8_192 },
 };
 
-/** Describes a model by the settings, then the built-in tables, then cautious defaults. Unknown prices are left out. */
+/**
+ * Describes a model from the settings, then from the built-in tables, then from cautious defaults. Unknown prices are
+ * left out.
+ */
 export function describeModel(provider: ResolvedProvider, model: string): ModelDescription {
   const known = knownModel(provider.name, model);
   const prices = provider.prices?.[model] ?? known?.prices;
@@ -25,7 +28,7 @@ export function describeModel(provider: ResolvedProvider, model: string): ModelD
     prices,
     cacheMinimumTokens: known?.cacheMinimumTokens,
     efforts: known?.efforts,
-    // A gateway may handle a model of this name differently.
+    // A gateway may handle a model with this name differently.
     noEffortWithTools: known !== undefined && takesToolsOnlyWithoutReasoning(model),
   };
 }
@@ -50,9 +53,9 @@ const withoutExtraHigh: readonly Effort[] = [...upToHigh, "max"];
  * Public list prices, limits and levels of effort as published in November 2026, by model id without a date. Prices of
  * cache writes are those for five minutes; a write for an hour always costs twice the input price. Where a price
  * increases for long prompts (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over 272,000), the table contains
- * the price for shorter ones. Settings override prices and limits (`providers.<name>`). The smallest cacheable prompts
- * are from Anthropic's page on prompt caching of October 2026; they can't be derived from the family or the age of a
- * model.
+ * the price for shorter ones. Settings override prices and limits (`providers.<name>`). The minimum sizes of cacheable
+ * prompts are from Anthropic's page on prompt caching as of October 2026; they can't be derived from the family or the
+ * age of a model.
  */
 const anthropic: Readonly<Record<string, KnownModel>> = {
   "claude-fable-5-1": million(10, 50, [0.25, 12.5]),

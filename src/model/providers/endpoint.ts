@@ -26,7 +26,7 @@ export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Rec
   return { ...headers, ...secretHeaders() };
 }
 
-/** Says what is wrong with a base URL; undefined if it is valid. */
+/** Returns what is wrong with a base URL; undefined if it is valid. */
 export function baseUrlProblem(baseUrl: string): string | undefined {
   if (!URL.canParse(baseUrl)) return `"${baseUrl}" is not a URL; it should look like http://127.0.0.1:8000/v1`;
   const url = new URL(baseUrl);

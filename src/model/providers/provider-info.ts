@@ -2,13 +2,13 @@ import { stripControls } from "../../lib/index.ts";
 import { hostOf } from "./endpoint.ts";
 import type { ResolvedProvider } from "./providers.ts";
 
-/** What messages may say about a provider. */
+/** Information about a provider that messages may contain. */
 export interface ProviderInfo {
   readonly provider: string;
   readonly model: string;
   readonly host: string;
   readonly keyVariable: string | undefined;
-  /** Removes secrets from a text of external origin, and shortens it to one line of limited length. */
+  /** Removes secrets from external text, and shortens it to one line of limited length. */
   readonly quote: (text: string) => string;
 }
 
@@ -32,7 +32,7 @@ const longestQuote = 400;
 function quote(secrets: readonly string[], text: string): string {
   let line = stripControls(text.slice(0, 20_000)).replace(/\s+/g, " ").trim();
   for (const secret of secrets) line = line.replaceAll(secret, "***");
-  // Providers quote parts of a wrong key, and not even a part belongs in a transcript.
+  // Providers quote parts of a wrong key, and not even part of a key may appear in a transcript.
   line = line.replace(/\b[sp]k-[\w*.-]{6,}|\bBearer \S{6,}/g, "***");
   return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line;
 }

@@ -137,7 +137,7 @@ const nearestTiers: Record<ModelTier, readonly ModelTier[]> = {
   large: ["large", "medium", "small"],
 };
 
-/** Returns the provider that makes a model, by the name of the model; undefined if the name does not tell. */
+/** Returns the provider that makes a model, judging by the model's name; undefined if the name does not reveal it. */
 export function makerOf(model: string): string | undefined {
   if (model.startsWith("claude-")) return "anthropic";
   return /^(gpt-|o\d)/.test(model) ? "openai" : undefined;

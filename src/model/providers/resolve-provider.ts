@@ -26,7 +26,7 @@ export type ProviderChoice =
       readonly kind: "wire";
       readonly provider: ResolvedProvider;
       readonly model: string;
-      /** Says where the choice of the provider and the model came from. */
+      /** Explains what determined the provider and the model. */
       readonly reason: string;
       /** The model that a flag or the settings asked for; null if neither did. */
       readonly requested: string | null;
@@ -34,7 +34,10 @@ export type ProviderChoice =
   | { readonly kind: "offline"; readonly notice: string }
   | { readonly kind: "problem"; readonly message: string };
 
-/** Flags take precedence over settings, settings over the environment. If nothing is configured, uses the offline model. */
+/**
+ * Chooses the provider and the model. Flags take precedence over settings, and settings over the environment. If
+ * nothing is configured, chooses the offline model.
+ */
 export function resolveProvider(request: ProviderRequest): ProviderChoice {
   const model = askedModel(request);
   const provider = askedProvider(request, model);
@@ -55,7 +58,7 @@ interface Asked {
   readonly isFlag: boolean;
 }
 
-/** Returns the requested model. The model of the settings does not apply to another provider that a flag names. */
+/** Returns the requested model. The model from the settings does not apply if a flag names another provider. */
 function askedModel({ settings, flags }: ProviderRequest): Asked | undefined {
   if (flags.model) return { name: flags.model, by: "--model", isFlag: true };
   if (!settings.model) return undefined;
@@ -112,7 +115,7 @@ interface Credential {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Returns the headers with the key and those of the settings, or a message if the key is missing or invalid. */
+/** Returns the headers with the key and those from the settings, or a message if the key is missing or invalid. */
 function credentialFor(entry: ProviderEntry, environment: Environment): Credential | string {
   const headers = ownHeaders(entry);
   if (typeof headers === "string") return headers;
@@ -174,7 +177,7 @@ function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | und
 
 function noModel(provider: string, asked: string | undefined): string {
   const what = asked ? `has no model for "${asked}"` : "has no default model";
-  const where = provider === "ollama" ? ` ("ollama list" shows what is installed)` : "";
+  const where = provider === "ollama" ? ` ("ollama list" shows the installed models)` : "";
   return `The provider "${provider}" ${what}. Choose one with --model${where}, or set providers.${provider}.models in your settings.`;
 }
 
@@ -198,10 +201,10 @@ function unknownProvider({ name, by }: Asked, names: readonly string[]): Provide
   return { kind: "problem", message: `There is no provider "${name}" (from ${by}). ${hint}` };
 }
 
-const offlineIs = "The offline model answers, which is not a language model.";
+const offlineIs = "Using the offline model, which is not a language model.";
 
 function offlineByDefault(): ProviderChoice {
-  const notice = "No provider is configured: the offline model answers, which is not a language model.";
+  const notice = "No provider is configured. Using the offline model, which is not a language model.";
   const cure = "To use one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with --provider.";
   return { kind: "offline", notice: `${notice} ${cure}` };
 }

@@ -75,7 +75,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     }
 
     const listener: ExchangeListener = {
-      // Time spent waiting for a free connection is not silence of the server.
+      // Time spent waiting for a free connection does not count as silence from the server.
       began: heard,
       sent: () => options.onSent(),
       head(head) {

@@ -21,7 +21,10 @@ export function failureOfConnection(error: NodeJS.ErrnoException, { info, reache
     );
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return make(`The host ${host} of ${provider} was not found. Check the base URL and the network.`, once);
+    return make(
+      `${provider} could not be reached: the host ${host} was not found. Check the base URL and the network.`,
+      once,
+    );
   }
   if (code === "EMFILE" || code === "ENFILE") {
     const message = `${provider} could not be reached because too many files are open. Raise the limit (ulimit -n) or run fewer agents at once.`;
@@ -57,7 +60,7 @@ export function failureOfConnection(error: NodeJS.ErrnoException, { info, reache
 const certificate =
   /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_TLS_CERT|INVALID_CA|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH/;
 
-/** If all addresses of a host fail, Node reports one error without a code of its own. */
+/** Returns the error's code. If all addresses of a host fail, Node reports one error that itself has no code. */
 function codeOf(error: NodeJS.ErrnoException): string {
   if (error.code !== undefined) return error.code;
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;

@@ -13,7 +13,7 @@ export interface Connections {
 
 interface ConnectionsOptions {
   readonly environment?: Environment | undefined;
-  /** Maximum number of connections to one origin; by default as many as the limit of open files allows. */
+  /** Maximum number of connections to one origin; by default as many as the limit on open files allows. */
   readonly maxConnections?: number | undefined;
   /** Certificates of authorities to trust instead of the usual ones (PEM). */
   readonly trusted?: string | undefined;

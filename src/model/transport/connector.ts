@@ -14,7 +14,7 @@ import { type HttpProxy, unreachable } from "./proxy.ts";
 export interface Connector {
   /** Never throws: a request that can't be sent fails. */
   send(request: HttpRequest, listener: ExchangeListener): Exchange;
-  /** True if the origin has ever answered: then a failed connection is worth another attempt. */
+  /** True if the origin has ever answered, in which case a failed connection is worth another attempt. */
   readonly reached: boolean;
   /** Ends all connections. */
   close(): void;
@@ -34,7 +34,10 @@ export interface ResponseHead {
 
 /** `end` or `failed` is called last, and exactly once unless the exchange is dropped or let go. */
 export interface ExchangeListener {
-  /** Called when the request has a connection, or one is being opened. From then on, silence is the server's. */
+  /**
+   * Called when the request has a connection, or one is being opened. From then on, silence is attributed to the
+   * server.
+   */
   began(): void;
   /** Called when the operating system has accepted every byte of the request. */
   sent(): void;
@@ -46,7 +49,7 @@ export interface ExchangeListener {
   failed(error: NodeJS.ErrnoException): void;
 }
 
-/** A request and its response. After either call, the listener is not called again. */
+/** A request and its response. After either method is called, the listener is not called again. */
 export interface Exchange {
   /** Closes the connection unless the response is complete. */
   drop(): void;
@@ -170,13 +173,13 @@ function exchange(sent: HttpRequest, { agent, limit, proxy, onResponse, ...optio
       // Node reports no error if the server changes the protocol.
       if (response === undefined) fail(Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }));
     });
-    // Nothing is written before the next tick, and then all pieces in one system call.
+    // Nothing is written before the next tick; then all pieces are written in one system call.
     for (const piece of sent.body) opened.write(piece);
     opened.end();
   }
 
   /**
-   * Sends the request again after the server closed its idle connection. The other connections have been idle for
+   * Sends the request again after the server has closed its idle connection. The other connections have been idle for
    * longer, so they are not used either.
    */
   function sendAgain(): void {
@@ -237,7 +240,7 @@ function optionsOf(sent: HttpRequest, proxy: HttpProxy | undefined): RequestOpti
   return { ...direct, protocol, hostname, port, path: `${url.origin}${direct.path}` };
 }
 
-/** Returns true if a request is sent to the proxy itself, as without encryption. Other requests use a tunnel. */
+/** Returns true if a request is sent to the proxy itself, as unencrypted requests are. Other requests use a tunnel. */
 function isForwarded({ url }: HttpRequest, proxy: HttpProxy | undefined): proxy is HttpProxy {
   return proxy !== undefined && url.protocol === "http:";
 }
@@ -251,7 +254,7 @@ function isMalformed(error: Error): boolean {
   return errorCode(error)?.startsWith("HPE_") ?? false;
 }
 
-/** Returns true if no connection could be opened. If a host has several addresses, each has an error of its own. */
+/** Returns true if no connection could be opened. If a host has several addresses, each has its own error. */
 function isUnconnected(error: Error): boolean {
   const first: NodeJS.ErrnoException = error instanceof AggregateError ? error.errors[0] : error;
   return first.syscall === "connect" || first.syscall === "getaddrinfo";

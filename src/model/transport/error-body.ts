@@ -1,7 +1,7 @@
 /** Collects the text of an error response, even if it was compressed although the request asked for no compression. */
 export interface ErrorBody {
   add(chunk: Buffer): void;
-  /** Returns an empty text if the body can't be decompressed or exceeds the limit. */
+  /** Returns an empty string if the body can't be decompressed or exceeds the limit. */
   text(): string;
 }
 

@@ -4,7 +4,7 @@ import type { ProviderInfo } from "../providers/provider-info.ts";
 import type { ResponseHead } from "./connector.ts";
 
 /**
- * Whether to repeat a request. `few`: for servers that send invalid answers or none, with fewer attempts than `yes`.
+ * Whether to repeat a request. `few`: with fewer attempts than `yes`, for servers that send invalid answers or none.
  */
 export type Retry = "no" | "few" | "yes";
 
@@ -15,8 +15,8 @@ export interface Failure {
   /** The server asked to wait at least this long. */
   readonly retryAfterMs?: number;
   /**
-   * How the provider pushed back. `refused`: because of its limits, or with a time to wait, which may concern all
-   * requests of this process. `overloaded`: without giving details, which may concern only this request.
+   * How the provider pushed back. `refused`: because of its limits, or with a time to wait; this may concern all
+   * requests of this process. `overloaded`: without giving details; this may concern only this request.
    */
   readonly pushback?: "refused" | "overloaded";
 }
@@ -132,12 +132,12 @@ const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
 function unknownModelMessage({ provider, model }: ProviderInfo, said: string): string {
-  return `${provider} does not know the model "${model}"${said}. Choose another one with --model; "retinue doctor --provider ${provider} --model ${model}" lists those of ${provider}.`;
+  return `${provider} does not know the model "${model}"${said}. Choose another one with --model; "retinue doctor --provider ${provider} --model ${model}" lists the models that ${provider} offers.`;
 }
 
 function keyCure({ keyVariable, provider }: ProviderInfo): string {
   if (keyVariable === undefined)
-    return `Set providers.${provider}.apiKeyEnv in your settings to the environment variable of its key`;
+    return `Set providers.${provider}.apiKeyEnv in your settings to the name of the environment variable that contains its key`;
   return `Check the key in ${keyVariable}`;
 }
 
@@ -148,7 +148,7 @@ function redirected(status: number, location: string | undefined, info: Provider
 }
 
 /**
- * Returns whether to retry. A header of the provider overrides the status, but a spend cap or a wrong key is never
+ * Returns whether to retry. A header from the provider overrides the status, but a spend cap or a wrong key is never
  * retried.
  */
 function retryByHeader(headers: ResponseHead["headers"], { error, retry }: Failure): Retry {

@@ -17,8 +17,8 @@ export class ProxyError extends Error {
 }
 
 /**
- * Returns the proxy that the environment names for a URL, or why it can't be used. Loopback addresses are never proxied,
- * because local model servers use them.
+ * Returns the proxy that the environment names for a URL, or an error if that proxy can't be used. Loopback addresses
+ * are never proxied, because local model servers use them.
  */
 export function proxyFor(url: URL, environment: Environment): HttpProxy | ProxyError | undefined {
   const host = bareHost(url.hostname);

@@ -1,6 +1,6 @@
 import { createSign, generateKeyPairSync } from "node:crypto";
 
-/** A certificate for a host name, made on the spot: no key lies in the repository. */
+/** Creates a certificate for a host name. Generating it for each test avoids storing a key in the repository. */
 export function selfSigned(host: string): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const algorithm = sequence(Buffer.from("06082a8648ce3d040302", "hex"));
