@@ -19,7 +19,7 @@ export interface CallState {
   readonly result?: ToolResult | undefined;
 }
 
-/** Finds a call of the newest answer. */
+/** Finds a call in the newest answer. */
 export function findCall({ calls }: { readonly calls: readonly CallState[] }, callId: CallId): CallState | undefined {
   return calls[indexOfCall(callId, calls)];
 }

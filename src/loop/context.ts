@@ -12,13 +12,13 @@ export interface ContextState {
   readonly basis: "none" | "estimate" | "count";
   /** Messages that requests have added since the newest answer. Their size is computed on demand. */
   readonly added: readonly Message[];
-  /** Whether the request in progress adds to a number that the provider counted. */
+  /** Whether the request in progress extends a conversation whose tokens the provider has counted. */
   readonly counted: boolean;
   /** Added messages with the number of tokens that the provider counted for them, newest last. */
   readonly seen: readonly { readonly turn: Message | undefined; readonly tokens: number }[];
   /** Number of tokens after the last compaction. Another compaction can only remove what was added since. */
   readonly floor: number;
-  /** Whether no request was made since the last compaction. */
+  /** Whether no request has been made since the last compaction. */
   readonly fresh: boolean;
   /** The provider's message that a request was too long. Kept until the next compaction. */
   readonly overflow: string | undefined;
@@ -49,7 +49,7 @@ export const emptyContext: ContextState = {
 const REMEMBERED = 8;
 /** Share of `compactAt` that a compaction must be able to free to be worth its cost. */
 const LEAST_GAIN = 0.1;
-/** Tokens of an image. Providers scale images down to about this size. */
+/** Number of tokens assumed for an image. Providers scale images down to about this size. */
 const IMAGE_TOKENS = 1_600;
 /** Maximum number of tokens to which calibration converts one estimated token. */
 const MOST_PER_UNIT = 2;
@@ -63,7 +63,7 @@ export function isFull(context: ContextState, limits: ContextLimits, turn: Messa
 }
 
 /**
- * Returns an upper bound of the next request's tokens under any calibration. The bound is cheap to compute and usually
+ * Returns an upper bound on the next request's tokens under any calibration. The bound is cheap to compute and usually
  * shows that there is room, so that the exact estimate is rarely needed.
  */
 function mostTokens({ tokens, basis, added }: ContextState, turn: Message | undefined): number {
@@ -74,7 +74,7 @@ function mostTokens({ tokens, basis, added }: ContextState, turn: Message | unde
 }
 
 /**
- * Returns an upper bound of a text's tokens. No character is more than one token, and a text is rounded up to a whole
+ * Returns an upper bound on a text's tokens. No character is more than one token, and a text is rounded up to a whole
  * token.
  */
 function mostOf(text: string): number {
@@ -107,7 +107,7 @@ export function mostExpectedTokens(
 
 const UNCOUNTED_MARGIN = 1.8;
 
-/** Converts a size to tokens, calibrated with recent counts of the provider. */
+/** Converts a size to tokens, calibrated with the provider's recent counts. */
 export function estimated({ seen }: ContextState, size: number): number {
   const calibration = createCalibration({ bytesPerToken: 1 });
   for (const { turn, tokens } of seen) calibration.observe(rememberedSize(turn), tokens);
@@ -125,7 +125,7 @@ function weighed(message: Message | undefined, weigh: Weigh): number {
 
 type Weigh = (text: string) => number;
 
-/** Clears overflows of the last run, because the next run may use another model. */
+/** Clears overflows from the last run, because the next run may use another model. */
 export function restarted(context: ContextState): ContextState {
   return { ...context, overflow: undefined, overflowed: false };
 }

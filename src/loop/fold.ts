@@ -22,7 +22,10 @@ import { countTurn, newCount } from "./repetition.ts";
 import { type ActiveRun, type LoopState, newRun } from "./state.ts";
 import { foldUnderWay, sumCosts } from "./under-way.ts";
 
-/** Number of consecutive cut answers that ends a run. Two can be an accident; three mean that the task does not fit. */
+/**
+ * Number of consecutive cut-off answers after which a run ends. Two may be chance; three mean that the task does not
+ * fit.
+ */
 const CUT_OFF_LIMIT = 3;
 
 /** Returns the state after an event. Events that the loop does not use leave the state unchanged. */
@@ -147,7 +150,7 @@ function hooksRan(state: LoopState, { callId, decision, inputJson, context }: Ev
   });
 }
 
-/** Applies the answer of an approver, who may have changed the call. */
+/** Applies an approver's answer, which may change the call. */
 function approvalAnswered(state: LoopState, event: EventOf<"approval.answered">): LoopState {
   const { callId, answer, inputJson, replies } = event;
   const call = findCall(state, callId)?.call;
@@ -282,7 +285,7 @@ function turnEnded(state: LoopState): LoopState {
   return verdict ? { ...counted, toTell: state.toTell ?? { cause: "loop", text: verdict.text } } : counted;
 }
 
-/** Charges a call that used a model itself to the run that made the call. */
+/** Charges the cost of a call that itself used a model to the run that made the call. */
 function withSpent(run: ActiveRun, { facts }: ToolResult): Partial<ActiveRun> {
   const spent = facts?.spent;
   if (spent === undefined) return {};
@@ -329,5 +332,5 @@ function cutOffText(incompleteCalls: number): string {
   if (incompleteCalls > 0) {
     return "Your answer reached the output limit in the middle of a tool call, so that call was not run. Split the work into several smaller calls.";
   }
-  return "Your answer reached the output limit and was cut. Continue from where it stopped.";
+  return "Your answer reached the output limit and was cut off. Continue from where it stopped.";
 }

@@ -58,7 +58,7 @@ function isResumable({ agentId, resumable }: CallState): boolean {
   return agentId !== undefined || resumable === true;
 }
 
-/** Returns the events that end a run whose process was lost, together with the calls that the run had started. */
+/** Returns the events that end a run whose process was lost, and that end the calls that the run had started. */
 export function recovery(state: LoopState): readonly DurableEvent[] {
   const unknown = unknownResults(state);
   const charged = lostRequests(state);
@@ -115,5 +115,5 @@ const UNKNOWN_OUTCOME =
   "Outcome unknown: the run was interrupted after this call was started and before its result was recorded. The call may or may not have taken effect. Check before you repeat it.";
 
 function turnLimitMessage(maxTurns: number): string {
-  return `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit of this run. Resume the session to continue, or raise --max-turns.`;
+  return `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit for this run. Resume the session to continue, or raise --max-turns.`;
 }

@@ -31,7 +31,7 @@ interface Cycle {
 export interface EndedTurn {
   readonly turn: number;
   readonly calls: readonly CallState[];
-  /** Set if something is running in the background. Repeated checks are then considered waiting for it. */
+  /** Set if something is running in the background. Repeated checks then count as waiting for it. */
   readonly background: Wait | undefined;
 }
 
@@ -101,7 +101,7 @@ function hashCall({ call, result }: CallState): string {
   return hashTexts([canonicalToolName(name), inputJson, result?.outcome ?? "", ...texts]);
 }
 
-/** Names a call by its tool and the first text of its input: `Read src/a.ts`, `Bash npm test`. */
+/** Names a call by its tool and the first string in its input: `Read src/a.ts`, `Bash npm test`. */
 function nameOf({ call }: CallState): string {
   const input = inputOf(call);
   const text = [input["command"], ...Object.values(input)].find((value) => typeof value === "string") ?? "";

@@ -5,11 +5,11 @@ import { addUsage, noUsage } from "../protocol/index.ts";
 export interface UnderWay {
   /**
    * Id of the tool call that makes the request, or its kind: `turn` or `compaction`. An agent has at most one request
-   * for each.
+   * in progress for each of these.
    */
   readonly request: string;
   readonly reserved: ReservedSpend;
-  /** Cost of earlier attempts whose answers broke off. */
+  /** Cost of earlier attempts whose answers were interrupted. */
   readonly lost?: { readonly usage: Usage; readonly costUsd: number | undefined } | undefined;
 }
 
