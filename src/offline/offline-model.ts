@@ -24,7 +24,7 @@ async function answerOrExplain(request: ModelRequest, emit: (progress: ModelProg
   try {
     return answer(request, emit);
   } catch (error) {
-    const message = `The offline model failed: ${describeError(error)} Put the request in other words.`;
+    const message = `The offline model failed: ${describeError(error)} Rephrase the request.`;
     return { ok: false, error: { code: "protocol", message }, partial: [] };
   }
 }

@@ -135,5 +135,5 @@ async function talk(text: string, { executor, head, policy, before }: Talk): Pro
     );
     messages.push({ role: "user", content: blocks });
   }
-  throw new Error("the model did not come to an end");
+  throw new Error("the model did not finish");
 }

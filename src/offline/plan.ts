@@ -20,7 +20,7 @@ import { explorePart } from "./map/explore-part.ts";
 import { mapRepository } from "./map/map-repository.ts";
 import { recognise } from "./recognise.ts";
 
-/** The next answer of the offline model. A refusal ends the run as failed. */
+/** The offline model's next answer. A refusal ends the run as failed. */
 export type Plan =
   | { readonly kind: "calls"; readonly text: string; readonly calls: readonly PlannedCall[] }
   | Pick<Report, "kind" | "text">;
@@ -106,7 +106,7 @@ function* refuse(text: string): Job {
 
 const explanation = `finds and reports what is in the files, and changes nothing.
 It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarise a file or directory ("Summarise src/main.ts"),
-tell the git history ("What changed recently?"), and list, read and search files ("List files in docs", "Read README.md", "Search for 'timeout'").
+report the git history ("What changed recently?"), and list, read and search files ("List files in docs", "Read README.md", "Search for 'timeout'").
 For anything else, use a language model: ${howToUseAModel}
 `;
 
@@ -140,8 +140,8 @@ function currentRequest(messages: readonly Message[]): CurrentRequest {
 }
 
 /**
- * Returns true if the runtime added the block, so that it is not a request: a text in brackets or in tags, or a line in
- * brackets with output below it.
+ * Returns true if the runtime added the block, which is therefore not a request. Such a block is a text in brackets or
+ * in tags, or a line in brackets with output below it.
  */
 function isNote(block: UserBlock): boolean {
   return block.type === "text" && /^\[[\s\S]*\]$|^\[[^\n]*\]\n|^<([\w-]+)>[\s\S]*<\/\1>$/.test(block.text.trim());

@@ -29,7 +29,7 @@ export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
     { heading: "Commits, newest first", lines: commitLines(commits) },
     kindSection(commits),
     {
-      heading: "By whom",
+      heading: "By author",
       lines: rows(
         counted(commits.map(({ author }) => author))
           .slice(0, 6)
@@ -37,7 +37,7 @@ export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
       ),
     },
     { heading: "Files changed most", lines: fileLines(changes) },
-    { heading: "The newest in detail", lines: detailLines(details) },
+    { heading: "Newest commits in detail", lines: detailLines(details) },
     { heading: "Now", lines: statusLines(status) },
   ]);
   return { kind: "report", text };
@@ -108,7 +108,7 @@ function fileLines(changes: CallResult): string[] {
       ]),
   );
   if (changes.ok && /\[(?:Full output|…|The whole result)/.test(changes.text))
-    lines.push("- the list of changes was cut; these are from what was shown");
+    lines.push("- the list of changes was truncated; only the part that was shown is counted");
   return lines;
 }
 
@@ -159,6 +159,6 @@ export function parseCommits(text: string): Commit[] {
 export function whyNoHistory({ ok, text }: CallResult): string {
   if (/not a git repository/.test(text)) return "none: this is not a git repository";
   if (/does not have any commits/.test(text)) return "none: the git repository has no commits yet";
-  if (ok) return "none: git tells of no commits here";
-  return `not seen: ${clip(text, 300)}`;
+  if (ok) return "none: git reports no commits here";
+  return `could not be read: ${clip(text, 300)}`;
 }

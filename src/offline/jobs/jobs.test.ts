@@ -73,7 +73,7 @@ describe("find a name", () => {
     expect(report).toContain("# parsesettings: not found");
     expect(report).toMatch(/- src\/parse.ts:5 +export function parseSettings/);
     const none = await workspace.talk("find zzzNothing");
-    expect(none.report).toContain("no line below . has zzzNothing");
+    expect(none.report).toContain("no line below . contains zzzNothing");
   });
 
   it("takes a name with special characters as text", async () => {
@@ -99,7 +99,7 @@ describe("summarise", () => {
     expect((await workspace.talk("summarise docs/README.md")).report).toMatch(
       /## Headings\n- docs\/README.md:1 +# The manual/,
     );
-    expect((await workspace.talk("explain data.json")).report).toContain("- keys at the top: one, two");
+    expect((await workspace.talk("explain data.json")).report).toContain("- top-level keys: one, two");
   });
 
   it("a directory: its files with what they say or define, its README", async () => {

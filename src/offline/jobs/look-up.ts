@@ -67,7 +67,7 @@ export function* searchText({ text, path }: SearchRequest): Job {
   const files = new Set(hits.map((hit) => hit.path)).size;
   const lines = rows(hits.map((hit) => [`${hit.path}:${hit.line}`, clip(hit.text, 100)]));
   if (left > 0) lines.push(`- and ${plural(left, "more line")} that the search left out`);
-  if (lines.length === 0 && found.ok) lines.push(`- no line below ${path} has it`);
+  if (lines.length === 0 && found.ok) lines.push(`- no line below ${path} contains it`);
   const title = `${isTodo ? "TODO and FIXME comments" : `"${text}"`}: ${plural(hits.length + left, "line")} in ${plural(files, "file")}${left > 0 ? " or more" : ""}`;
   return { kind: "report", text: compose(title, [{ heading: "Lines", lines: firstOf(lines, maxLines) }]) };
 }
@@ -128,7 +128,7 @@ function aroundSection(hit: Hit | undefined, result: CallResult | undefined): Se
 function usageSection(hits: readonly Hit[], left: number): Section {
   const byFile = new Map<string, Hit[]>();
   for (const hit of [...hits].sort(testsLast)) byFile.set(hit.path, [...(byFile.get(hit.path) ?? []), hit]);
-  if (byFile.size === 0) return { heading: "Used", lines: ["- no other line has the name"] };
+  if (byFile.size === 0) return { heading: "Used", lines: ["- no other line contains the name"] };
   const groups = [...byFile.values()].slice(0, maxFiles);
   const shown = groups.flatMap((group) => group.slice(0, linesPerFile));
   const cells = rows(shown.map((hit) => [locationOf(hit), clip(hit.text, 90)]));
@@ -136,13 +136,13 @@ function usageSection(hits: readonly Hit[], left: number): Section {
     .filter((group) => group.length > linesPerFile)
     .map((group) => `${group[0]?.path} (${group.length})`);
   const lines = [...cells];
-  if (more.length > 0) lines.push(`- with more lines than shown: ${more.join(", ")}`);
+  if (more.length > 0) lines.push(`- files with more lines than shown: ${more.join(", ")}`);
   if (byFile.size > maxFiles)
     lines.push(
       `- and ${plural(byFile.size - maxFiles, "more file")}: ${clip([...byFile.keys()].slice(maxFiles).join(", "), 200)}`,
     );
-  if (left > 0) lines.push(`- the search was cut: ${plural(left, "more line")}`);
-  return { heading: `Used in ${plural(byFile.size, "file")}${left > 0 ? " of those shown" : ""}`, lines };
+  if (left > 0) lines.push(`- the search was truncated: ${plural(left, "more line")}`);
+  return { heading: `Used in ${left > 0 ? "at least " : ""}${plural(byFile.size, "file")}`, lines };
 }
 
 /** Reports lines and files with a similar name. */
@@ -150,7 +150,7 @@ function* findNear(
   symbol: string,
   { path, before }: { readonly path: string; readonly before: readonly CallResult[] },
 ): Job {
-  const { lines, files } = yield* callTools("Nothing with exactly this name: looking for similar ones", {
+  const { lines, files } = yield* callTools("Nothing has exactly this name: looking for similar names", {
     lines: grep(usagePattern(symbol).replaceAll("\\b", ""), {
       path,
       glob: foreignGlob,
@@ -165,12 +165,12 @@ function* findNear(
   if (left > 0) near.push(`- and ${plural(left, "more line")}`);
   const named = files.ok ? parsePaths(files.text).paths : [];
   const failed = [...before, lines].some(({ ok }) => !ok);
-  const nothing = failed ? "- not every search could be made" : `- no line below ${path} has ${symbol}`;
+  const nothing = failed ? "- some of the searches failed" : `- no line below ${path} contains ${symbol}`;
   const text = compose(`${symbol}: not found`, [
     { heading: "Result", lines: [nothing] },
-    { heading: "Lines with other upper and lower case, or as part of a word", lines: near },
+    { heading: "Lines that contain it in a different case or as part of a word", lines: near },
     {
-      heading: "Files with such a name",
+      heading: "Files with a similar name",
       lines: firstOf(
         named.map((name) => `- ${name}`),
         10,

@@ -85,7 +85,7 @@ function* summariseFile(path: string, page: CallResult): Job {
   const language = languageOf(path)?.name ?? "unknown kind";
   const length =
     parsed.total === undefined ? `more than ${plural(parsed.lines.length, "line")}` : plural(parsed.total, "line");
-  const kind = isTest(path) ? `${language}, a test by its name` : language;
+  const kind = isTest(path) ? `${language}, a test judging by its name` : language;
   const definitions = hitLines(defined, path);
   const comment = leadingComment(parsed);
   const text = compose(path, [
@@ -132,7 +132,7 @@ function importLines(result: CallResult): string[] {
 function jsonLines(path: string, { lines }: Page): string[] {
   if (!/\.jsonc?$/.test(path)) return [];
   const keys = lines.flatMap(({ text }) => /^(?: {2}| {4}|\t)"([^"]+)"\s*:/.exec(text)?.[1] ?? []);
-  return keys.length === 0 ? [] : [`- keys at the top: ${clip([...new Set(keys)].join(", "), 300)}`];
+  return keys.length === 0 ? [] : [`- top-level keys: ${clip([...new Set(keys)].join(", "), 300)}`];
 }
 
 function firstLines({ lines }: Page): string[] {
@@ -150,7 +150,7 @@ function* summariseDirectory(path: string, result: CallResult): Job {
     .map(({ name }) => name);
   const entryPoints = source.filter((name) => /^(index|main|mod|lib|__init__|cli|app)\./.test(name));
   const chosen = [...(readme ? [readme] : []), ...new Set([...entryPoints, ...source])].slice(0, maxRead);
-  const [counted, defined, ...pages] = yield* callAll(`Reading what the files of ${path} say about themselves`, [
+  const [counted, defined, ...pages] = yield* callAll(`Reading how the files in ${path} describe themselves`, [
     countLines(path),
     grep(anyDefinitionPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 250 }),
     ...chosen.map((name) => read(joinPath(path, name), 30)),

@@ -32,10 +32,10 @@ describe("readTaskReport", () => {
     expect(readTaskReport({ ok: true, text: early })).toEqual({
       kind: "partial",
       text: "Looking at src.",
-      why: "the agent ended as incomplete",
+      why: "the agent ended with status incomplete",
     });
     const cut = told({}, "# src").replace(/<\/task_result>[\s\S]*/, "");
-    expect(readTaskReport({ ok: true, text: cut })).toMatchObject({ kind: "partial", why: "the report was cut" });
+    expect(readTaskReport({ ok: true, text: cut })).toMatchObject({ kind: "partial", why: "the report was truncated" });
   });
 
   it("says why there is none", () => {

@@ -52,9 +52,8 @@ export function partsOf(
 }
 
 /**
- * Returns the packages in a directory such as packages/, which has no content of its own; any other directory is
- * returned itself. If the list of files is incomplete, the sizes of the packages are unknown and the map only lists
- * them.
+ * Returns the packages in a directory such as packages/, which has no content of its own. Returns any other directory
+ * as it is. If the list of files is incomplete, the sizes of the packages are unknown and the map only lists them.
  */
 function packagesIn(
   directory: Directory,
@@ -87,8 +86,9 @@ export function readTaskReport({ ok, text }: Pick<CallResult, "ok" | "text">): T
   if (tag !== "result")
     return { kind: "none", why: (content || text.trim()).split("\n")[0] || "the agent reported nothing" };
   const status = /\bstatus="([^"]*)"/.exec(attributes)?.[1] ?? "unknown";
-  if (content === "") return { kind: "none", why: `the agent ended as ${status} and reported nothing` };
-  if (!ok || status !== "completed") return { kind: "partial", text: content, why: `the agent ended as ${status}` };
-  if (!text.includes("</task_result>")) return { kind: "partial", text: content, why: "the report was cut" };
+  if (content === "") return { kind: "none", why: `the agent ended with status ${status} and reported nothing` };
+  if (!ok || status !== "completed")
+    return { kind: "partial", text: content, why: `the agent ended with status ${status}` };
+  if (!text.includes("</task_result>")) return { kind: "partial", text: content, why: "the report was truncated" };
   return { kind: "whole", text: content };
 }

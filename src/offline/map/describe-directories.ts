@@ -5,7 +5,7 @@ import { baseName } from "./languages.ts";
 import { isEmptyTalk, isLicence } from "./leading-comment.ts";
 import { plainText } from "./read-readme.ts";
 
-/** Returns the purpose of a directory, or an empty text if unknown. */
+/** Returns the purpose of a directory, or an empty string if it is unknown. */
 export type DescribeDirectory = (directory: string) => string;
 
 const speakers = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";

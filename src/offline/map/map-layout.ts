@@ -53,7 +53,7 @@ export function innerSection({ survey, describe, parts, packages }: MapFindings)
   if (inner.length < 2 || isDescribed(largest.path)) return undefined;
   const lines = directoryLines(inner, describe);
   const left = largest.inside.filter((name) => !isDescribed(joinPath(largest.path, name))).length - inner.length;
-  if (left > 0) lines.push(`- and ${left} more, not counted one by one`);
+  if (left > 0) lines.push(`- and ${left} more, not counted individually`);
   return { heading: `Inside ${largest.path}`, lines };
 }
 
@@ -86,11 +86,11 @@ function pathsAfter(directories: readonly Directory[], count: number): string {
 
 function totalLine({ total, complete, files }: Survey): string {
   if (total.lines === 0) return `- total: ${plural(total.files, "file")}; lines were not counted`;
-  const seen = complete ? "" : `; the lists of files below are from ${formatCount(files.length)} of them`;
+  const seen = complete ? "" : `; the lists of files below cover only ${formatCount(files.length)} of them`;
   return `- total: ${plural(total.files, "text file")}, ${plural(total.lines, "line")}${seen}`;
 }
 
-/** Formats a number of lines. Returns an empty text if lines could not be counted. */
+/** Formats a number of lines. Returns an empty string if lines could not be counted. */
 export function amountOfLines(lines: number): string {
   return lines === 0 ? "" : plural(lines, "line");
 }

@@ -300,7 +300,7 @@ describe("map a repository", () => {
     expect(report).toMatch(/- TypeScript +1,612 files/);
     expect(report).toMatch(/- Python +800 files/);
     expect(report).toMatch(
-      /- total: 2,425 text files, [\d,]+ lines; the lists of files below are from [\d,]+ of them\n/,
+      /- total: 2,425 text files, [\d,]+ lines; the lists of files below cover only [\d,]+ of them\n/,
     );
     expect(report).toMatch(/- about 12 files, most of them in packages\//);
     expect(report).toMatch(/- packages\/package-11\/ +@many\/11 +Part 11\.\n/);
@@ -317,7 +317,7 @@ describe("map a repository", () => {
     const { report, stopReason } = await workspace.talk("Map this repository", { policy: { rules } });
     expect(stopReason).toBe("end_turn");
     expect(report).toContain("# Map of greeter");
-    expect(report).toMatch(/## Recent history\n- not seen: Bash was not run\. .*`Bash`/);
+    expect(report).toMatch(/## Recent history\n- could not be read: Bash was not run\. .*`Bash`/);
   });
 
   it("does not tell what rules hide", async () => {

@@ -18,12 +18,12 @@ export interface Amount {
 }
 
 export interface Survey {
-  /** All listed files, with their numbers of lines. */
+  /** All listed files, with their line counts. */
   readonly files: readonly FileCount[];
   readonly total: Amount;
   /** False if not all files were listed. The amounts below cover all files. */
   readonly complete: boolean;
-  /** Number of files with the name of a test. Set only if not all files were listed. */
+  /** Number of files that are tests, judging by their names. Set only if not all files were listed. */
   readonly tests?: number | undefined;
   readonly languages: readonly (Amount & { readonly name: string })[];
   readonly directories: readonly Directory[];
@@ -51,7 +51,7 @@ export function countLines(path: string, more: { readonly type?: string; readonl
   return grep("^", { path, glob: foreignGlob, output_mode: "count", head_limit: 5_000, ...more });
 }
 
-/** Lists the newest files and the number of all files. Used if lines can't be counted. */
+/** Lists the newest files and returns the total number of files. Used if lines can't be counted. */
 export function* countByNames(path: string): Generator<Step, Counts, readonly CallResult[]> {
   const { names } = yield* callTools("Listing the files by name", { names: glob("**/*", path) });
   const { paths, left } = parsePaths(resultText(names));
@@ -73,7 +73,7 @@ export function* surveyFiles(
     readonly path: string;
     readonly top: Listing;
     readonly isIgnored: (name: string) => boolean;
-    /** Maximum number of directories that are counted one by one. */
+    /** Maximum number of directories that are counted individually. */
     readonly maxCounted?: number;
     /** Returns true if agents explore the directories, so that the largest one need not be split. */
     readonly isDelegated?: (known: Pick<Survey, "files" | "directories">) => boolean;
