@@ -68,12 +68,12 @@ describe("parseJsonc", () => {
 
   it.each([
     ["", 1, 1, "expected a value, but the text ends"],
-    ['{"a": 1,\n "b" 2}', 2, 6, '":" is expected'],
+    ['{"a": 1,\n "b" 2}', 2, 6, 'expected ":"'],
     ["{'a': 1}", 1, 2, "double quotes"],
     ["[1 2]", 1, 4, 'expected "," or "]", not "2"'],
     ["[1,\n2", 2, 2, "not the end of the text"],
-    ["[,]", 1, 2, "a value is expected"],
-    ["[1,,]", 1, 4, "a value is expected"],
+    ["[,]", 1, 2, "expected a value"],
+    ["[1,,]", 1, 4, "expected a value"],
     ["{,}", 1, 2, "a key in double quotes"],
     ['"abc', 1, 1, "no closing quote"],
     ['"a\tb"', 1, 1, "control character"],
