@@ -31,8 +31,8 @@ export function newRunId({ random }: Pick<IdSource, "random"> = {}): string {
 export type IdMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "many"; ids: string[] };
 
 /**
- * Minimum number of characters that match the end of an id. Ids created on the same day share their first characters,
- * so people type the end; anything shorter would match by accident.
+ * Minimum number of characters for a match at the end of an id. Ids created on the same day share their first
+ * characters, so people type the end; anything shorter would match by accident.
  */
 export const SHORTEST_END = 4;
 

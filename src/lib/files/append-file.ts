@@ -10,8 +10,8 @@ export interface AppendFile {
   readonly size: number;
   /**
    * Appends whole lines, each with its newline. Returns once the operating system has accepted every byte, so that the
-   * lines survive the death of this process; throws an AppendError otherwise. Writes a newline first if the file ends
-   * in a torn line.
+   * lines survive a crash of this process; throws an AppendError otherwise. Writes a newline first if the file ends in
+   * a torn line.
    */
   append(text: string | Uint8Array): void;
   /** Resolves when everything appended before the call, and the file's directory entry, would survive a power cut. */
@@ -130,7 +130,7 @@ export function openAppendFile(
 
 /** Syncs a directory, so that files created or renamed in it survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
-  // Windows can't open directories, and does not need to sync file names.
+  // Windows can't open directories, and they need no syncing there.
   if (process.platform === "win32") return;
   const directory = await open(path, "r");
   try {

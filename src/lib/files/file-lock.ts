@@ -36,9 +36,9 @@ export interface HeldLock {
 }
 
 /**
- * Takes the lock file at `path`, or returns its owner if that process may still be running.
- * Exactly one of several contenders takes over the lock of a dead process: the text of every lock is unique, and a
- * contender must first create the one claim file named after the text that it wants to replace.
+ * Acquires the lock file at `path`, or returns its owner if that process may still be running. Exactly one of several
+ * contenders takes over the lock of a dead process: the text of every lock is unique, and a contender must first create
+ * the one claim file named after the text that it wants to replace.
  */
 export function tryLock(path: string): FileLock | HeldLock {
   const own = `${JSON.stringify({ ...thisProcess(), nonce: randomUUID() })}\n`;

@@ -3,8 +3,8 @@ import { errorCode } from "../errors.ts";
 import { bootId, processStartTime } from "./process-info.ts";
 
 /**
- * Identifies one process on one machine, in the form written to files. Pids are reused; the start time makes the
- * identity unique.
+ * Identifies one process on one machine, in the form in which it is written to files. Pids are reused; the start time
+ * makes the identity unique.
  */
 export interface ProcessIdentity {
   readonly host: string;
@@ -31,7 +31,7 @@ export function parseProcessIdentity(value: unknown): ProcessIdentity | undefine
   };
 }
 
-/** Returns false only if the process has certainly ended. A process on another machine can't be checked. */
+/** Returns false only if the process is known to have ended. A process on another machine can't be checked. */
 export function mayBeRunning({ host, boot, pid, startTime }: ProcessIdentity): boolean {
   if (host !== hostname()) return true;
   const bootNow = bootId();

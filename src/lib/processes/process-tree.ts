@@ -5,7 +5,7 @@ import { carriesTag } from "./process-tag.ts";
 import type { StartedProcess } from "./start-process.ts";
 
 /**
- * Ends a process and everything it started: sends TERM to the group and to all processes with the tag, waits up to
+ * Ends a process and everything it started: sends SIGTERM to the group and to all processes with the tag, waits up to
  * `graceMs`, kills them, and repeats until none is left. Also finds processes that left the group (setsid, double
  * fork). Where there is no /proc, ends only the group. Never throws; returns the pids of the processes that ended.
  */
@@ -83,7 +83,7 @@ function findTree({ tag, root }: Tree): Finding {
   const group = namesake && namesake.startTime !== root?.startTime ? undefined : root?.pid;
   // Skip older processes: they can't descend from the root, and reading environments is slow.
   const since = root?.startTime ?? 0;
-  // Exclude this process, which may have the tag itself, and its other children.
+  // Exclude this process, which may itself have the tag, and its other children.
   all.delete(process.pid);
   const found = new Map<number, ProcessInfo>();
   let isUnclear = false;

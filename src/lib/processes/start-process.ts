@@ -13,7 +13,7 @@ export interface ProcessRequest {
   /** The complete environment. Defaults to the environment of this process. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /**
-   * Marks the process and everything it starts. A list of tags goes from the widest group to the process itself:
+   * Marks the process and everything it starts. A list of tags is ordered from the widest group to the process itself:
    * `endProcessTree` uses only the last tag, `sweepTagged` accepts any of them.
    */
   tag: string | readonly string[];

@@ -126,7 +126,7 @@ export interface TextCollector {
   collected(): CollectedText;
 }
 
-/** Keeps the first and the last bytes of a stream of any length, in at most `headBytes + tailBytes` of memory. */
+/** Keeps the first and the last bytes of a stream of any length, in at most `headBytes + tailBytes` bytes of memory. */
 export function createTextCollector({ headBytes, tailBytes }: { headBytes: number; tailBytes: number }): TextCollector {
   const head = createHead(headBytes);
   const tail = createTail(tailBytes);
