@@ -63,7 +63,9 @@ export type SandboxMode = "auto" | "require" | "off";
 
 export interface SandboxSettings {
   readonly mode?: SandboxMode;
-  /** Hosts that commands can reach over HTTP. If absent, none. `*.example.com` matches every subdomain. */
+  /**
+   * Hosts that commands can reach over HTTP. If absent, they can reach none. `*.example.com` matches every subdomain.
+   */
   readonly network?: { readonly allowedDomains?: readonly string[] };
   /** Directories outside the workspace to which commands can write. `~/` stands for the home directory. */
   readonly filesystem?: { readonly allowWrite?: readonly string[] };
@@ -151,7 +153,7 @@ export interface Settings {
   };
 }
 
-/** Default of `subagents.maxSpawns`. */
+/** Default value of `subagents.maxSpawns`. */
 export const DEFAULT_MAX_SPAWNS = 100;
 
 /** Scopes of settings, from lowest to highest precedence. */

@@ -18,8 +18,7 @@ export interface ForkOrigin {
   /** Fingerprint of the bytes of the shared messages. It no longer matches if the transcript has changed since. */
   readonly hash: string;
   /**
-   * Calls of the answer that created the fork, in order. In the fork, every call has the same placeholder as its
-   * result.
+   * Calls in the answer that created the fork, in order. In the fork, the result of every call is the same placeholder.
    */
   readonly calls: readonly CallId[];
   /** Number of newest turns that are shared. If absent, all are shared. */

@@ -76,7 +76,7 @@ export type DurableEvent =
       readonly waits?: true | undefined;
       /** Tools that the definition of a subagent requested, and the tools that the subagent got. */
       readonly tools?: ToolReport | undefined;
-      /** Policy of a subagent. When the subagent is resumed, it gets no more permissions than these. */
+      /** Policy of a subagent. A resumed subagent gets no more permissions than this policy grants. */
       readonly policy?: RecordedPolicy | undefined;
     }
   /** The run was moved to the background, so no call waits for it any longer. */
@@ -183,7 +183,7 @@ export type DurableEvent =
       /** Replies to the questions that the call asks. */
       readonly replies?: readonly UserReply[] | undefined;
     }
-  /** Intent to run the call. From this line on, the call may have had its effect. */
+  /** Intent to run the call. From this line on, the call may have taken effect. */
   | {
       readonly type: "tool.started";
       readonly callId: CallId;
@@ -220,8 +220,8 @@ export type DurableEvent =
     }
   | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
   /**
-   * Intent to run the hooks for the end of a run. From this line on, the hooks may have had their effect and are not
-   * run again.
+   * Intent to run the hooks for the end of a run. From this line on, the hooks may have taken effect and are not run
+   * again.
    */
   | { readonly type: "hooks.started"; readonly event: HookEvent; readonly runId: RunId }
   /** Combined result of the hooks for one event. Their context is added to the next user turn. */

@@ -98,7 +98,7 @@ export interface HookAnswer {
   readonly decision?: Effect | undefined;
   /** Reason for the decision. Shown to the model if the decision affects the model. */
   readonly reason?: string | undefined;
-  /** Replaces the whole input of a call. The call is then decided on again. */
+  /** Replaces the whole input of a call. A new decision is then made on the call. */
   readonly input?: JsonObject | undefined;
   /** Text for the model. */
   readonly context?: string | undefined;

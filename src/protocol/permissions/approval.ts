@@ -24,7 +24,7 @@ export interface ApprovalQuestion {
   readonly decision: Decision;
   /** Rules that an "always" answer can add, narrowest first. If empty, the call can only be allowed once. */
   readonly always: readonly string[];
-  /** Rules that allowing a launch grants to the new agent. */
+  /** Rules that are granted to the new agent if the launch is allowed. */
   readonly grants?: readonly string[] | undefined;
   /** One to four questions that the agent asks the user. */
   readonly questions?: readonly UserQuestion[] | undefined;
@@ -36,7 +36,7 @@ export interface ApprovalAnswer {
   readonly by: string;
   /** Message that is shown to the model with a denial. */
   readonly message?: string | undefined;
-  /** Replaces the input of an allowed call. The new input is decided on again. */
+  /** Replaces the input of an allowed call. A new decision is made on the new input. */
   readonly inputJson?: string | undefined;
   /** Rule to add when the call is allowed. Calls that match the rule no longer need approval. */
   readonly always?: AlwaysAnswer | undefined;

@@ -10,7 +10,7 @@ export type PermissionMode = (typeof permissionModes)[number];
 export type Access =
   | { readonly kind: "read"; readonly path: string }
   | { readonly kind: "write"; readonly path: string }
-  /** Lists or searches below a directory. Denied files are hidden; the search is not refused. */
+  /** Lists or searches below a directory. Denied files are hidden, but the search itself is not refused. */
   | { readonly kind: "search"; readonly path: string }
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "network"; readonly url: string }
@@ -32,7 +32,7 @@ export type Access =
   /** Affects only the agent itself, such as its to-do list or its own shells. */
   | { readonly kind: "internal" };
 
-/** A path with its symlinks resolved. Created by a workspace, judged by `permissions`. */
+/** A path with its symlinks resolved. Created by a workspace and checked by `permissions`. */
 export interface ResolvedPath {
   readonly requested: string;
   /** Absolute path without `.` and `..`. Symlinks are not resolved. */
@@ -57,8 +57,8 @@ export interface Rule {
   /** Line in the file, for messages. */
   readonly line?: number | undefined;
   /**
-   * `compact`: a line of the compact form, which is a glob whose order among other lines matters. If absent, the rule
-   * is an entry of a list.
+   * `compact`: a line of the compact form, which is a glob whose position among the other lines matters. If absent, the
+   * rule is an entry in a list.
    */
   readonly form?: "compact" | undefined;
 }
@@ -113,7 +113,7 @@ export interface Grant {
   readonly replies?: readonly UserReply[] | undefined;
 }
 
-/** Policy of a run as recorded in the transcript. A resumed agent gets no more permissions than these. */
+/** Policy of a run as recorded in the transcript. A resumed agent gets no more permissions than this policy grants. */
 export interface RecordedPolicy {
   readonly mode: PermissionMode;
   readonly pool: readonly string[];
