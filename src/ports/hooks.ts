@@ -1,6 +1,6 @@
 import type { AgentId, HookAnswer, HookEvent, HookFacts, HookSource, PermissionMode } from "../protocol/index.ts";
 
-/** The agent and the circumstances for which a hook is called. */
+/** The agent for which a hook is called, and the circumstances of the call. */
 export interface HookScene {
   readonly agentId: AgentId;
   readonly agentType: string;

@@ -6,8 +6,8 @@ export interface OutputFile {
 }
 
 /**
- * State derived from the first lines of an agent, so that these lines need not be read again. The lines remain the
- * source of truth.
+ * State derived from the first lines of an agent's transcript, so that these lines need not be read again. The lines
+ * remain the source of truth.
  */
 export interface Checkpoint {
   /** Plain JSON. */
@@ -34,7 +34,7 @@ export interface Checkpoints {
 export interface Journal {
   readonly sessionId: SessionId;
   /**
-   * Writes the events as the agent's next lines, all or none. The returned lines survive the death of the process.
+   * Writes the events as the agent's next lines, all or none. The returned lines survive a crash of the process.
    * Returns a promise if the disk is full and writing must be retried (reported through `onTrouble`). Never throws. The
    * promise rejects only if writing has become impossible.
    */

@@ -80,8 +80,8 @@ export interface ToolContext {
   readonly callId: CallId;
   readonly signal: AbortSignal;
   /**
-   * Paths of the call, as resolved when the call was decided on. Empty if the tool's accesses are not known before it
-   * runs.
+   * Paths of the call, as they were resolved for the decision on the call. Empty if the tool's accesses are not known
+   * before it runs.
    */
   readonly paths: readonly ResolvedPath[];
   /** The user's replies to the questions that the call asks. Absent if the user did not answer. */

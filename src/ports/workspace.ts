@@ -24,7 +24,7 @@ export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /**
    * Tag that the process and all its descendants carry, so that all of them can be ended. A list is ordered from the
-   * widest group to the process itself. Ending the process ends only those with the last tag.
+   * widest group to the process itself. Ending the process ends only the processes with the last tag.
    */
   readonly tag: string | readonly string[];
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
@@ -47,8 +47,8 @@ export interface ProcessInput {
 export interface RunningProcess {
   readonly pid: number | undefined;
   /**
-   * Resolves when the process has ended and all its output was read. `failure` is the reason if the process could not
-   * be started.
+   * Resolves when the process has ended and all its output has been read. `failure` is the reason if the process could
+   * not be started.
    */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null; readonly failure?: string }>;
   /**
@@ -86,8 +86,8 @@ export interface Workspace {
   ): Promise<{ readonly ok: true; readonly bytes: Uint8Array; readonly stat: FileStat } | FileFailure>;
   /**
    * Replaces the whole file by writing a temporary file and renaming it. Creates missing directories. `expect` is the
-   * version that the writer has seen, or `"missing"` for a new file. Fails with the code `changed` if the file has
-   * another version.
+   * version that the writer has seen, or `"missing"` for a new file. Fails with the code `changed` if the file has a
+   * different version.
    */
   write(
     realPath: string,
