@@ -84,8 +84,8 @@ export class Chain {
 
   /**
    * Returns the cache mark that replaces the previous one in a fork's first request. It is placed after the answer that
-   * created the fork, so that the parent can continue from there. From this mark the provider finds the parent's cached
-   * requests, unless the answer has too many blocks.
+   * created the fork, so that the parent can continue from there. From this mark, the provider finds the parent's
+   * cached requests, unless the answer has too many blocks.
    */
   private answerMark(): Mark | undefined {
     if (this.forkMark === undefined || this.forkMark.segment === 0) return undefined;
@@ -176,7 +176,7 @@ export class Chain {
 
   /**
    * Packs the chain for storage. Returns undefined if the chain is empty, the prompt belongs to another chain, or a
-   * fork mark is set, which can't be packed.
+   * fork mark is set (fork marks can't be packed).
    */
   pack(newest: WrittenPrompt | undefined): PackedChain | undefined {
     const chunks = this.chunks();

@@ -86,7 +86,7 @@ export class Chunk {
 
   /**
    * Returns the ends of the first `count` messages and of their tool results, in order. The bytes of these messages
-   * must be written.
+   * must already be written.
    */
   hashedEnds(count: number): readonly HashedEnd[] {
     const add = (end: number): void => void this.ends.push({ end, hash: this.fingerprintUpTo(end) });

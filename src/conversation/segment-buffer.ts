@@ -17,7 +17,7 @@ export class SegmentBuffer {
   /** Bytes shared with a sibling. They precede `buffer`. */
   private shared: Uint8Array = new Uint8Array(0);
   private buffer: Buffer = Buffer.allocUnsafeSlow(0);
-  /** Number of used bytes of `buffer`. */
+  /** Number of used bytes in `buffer`. */
   private used = 0;
   private ends: number[] = [];
   private lastBlockMarks: number[] = [];
@@ -52,7 +52,7 @@ export class SegmentBuffer {
     if (isFirst && this.prefix) this.share(this.prefix);
   }
 
-  /** Appends a segment of another buffer, including its marks. */
+  /** Appends a segment from another buffer, including its marks. */
   copy(source: SegmentBuffer, index: number): void {
     const from = source.startOf(index);
     const to = source.endOf(index);

@@ -53,7 +53,7 @@ function openaiSegment(message: Message): SegmentText {
 }
 
 /**
- * Returns one message for each tool result, then one with text and images. Images of tool results are sent as user
+ * Returns one message for each tool result, then one with text and images. Images in tool results are sent as user
  * content, because tool messages can't contain them.
  */
 function userTurn(message: UserMessage): string[] {
@@ -102,8 +102,8 @@ function assistantText(message: AssistantMessage): string {
 
 /**
  * Models that accept tools over Chat Completions only if reasoning is switched off. They reason by default and then
- * reject requests with tools. Models that can't switch reasoning off (gpt-6-astra, gpt-6.1-sol) don't accept tools
- * there at all.
+ * reject requests with tools. Models whose reasoning can't be switched off (gpt-6-astra, gpt-6.1-sol) don't accept
+ * tools there at all.
  */
 const toolsOnlyWithoutReasoning: ReadonlySet<string> = new Set([
   "gpt-6-sol",
