@@ -1,4 +1,4 @@
-// Owns: what tests of this product and of programs built on it need: a scripted model API server with faults.
+// Owns: support for tests of Retinue and of programs built on it: a scripted model API server with faults.
 // Does not own: anything the product needs at run time; no other module imports it.
 // Called by: tests, the bench and users of `retinue/testing`.
 export { createApiServer } from "./api-server/create-api-server.ts";

@@ -16,7 +16,10 @@ import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
 
 type CallAnswererOptions = { options: ApiServerOptions; script: RunningScript; seed: number; now: () => number };
 
-/** Answers model calls: validation, script, faults, cache accounting, wire format, delivery. */
+/**
+ * Creates an answerer for model calls. It handles validation, the script, faults, cache accounting, the wire format and
+ * delivery.
+ */
 export function createCallAnswerer({ options, script, seed, now }: CallAnswererOptions) {
   const isLight = options.record === "light";
   const validates = options.validate !== false && !isLight;
