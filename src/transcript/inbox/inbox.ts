@@ -118,8 +118,8 @@ function counted({ requests }: InboxState, requestId: string, answerId: string):
 }
 
 /**
- * Appends a line. Opens the file each time, because an inbox is rarely written and another process may have left a torn
- * line.
+ * Appends a line. Opens the file each time, because an inbox is rarely written to and another process may have left a
+ * torn line.
  */
 async function append(path: string, text: string): Promise<void> {
   const file = openAppendFile(path, { createDirectory: true });

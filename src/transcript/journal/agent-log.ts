@@ -65,7 +65,7 @@ export function newAgentLog(agentId: AgentId, path: string): AgentLog {
   };
 }
 
-/** Reads the file of an agent. Moves a torn last line to another file, so that the next line starts cleanly. */
+/** Reads an agent's file. Moves a torn last line to another file, so that the next line starts cleanly. */
 export function loadAgentLog(
   agentId: AgentId,
   path: string,

@@ -22,7 +22,7 @@ export interface WriteAheadLog {
 
 export function openWriteAheadLog(path: string, openFile: OpenAppendFile): WriteAheadLog {
   let file: AppendFile | undefined;
-  // The size includes entries that an earlier process left, so that closing removes them.
+  // The size includes entries that an earlier process left behind, so that closing removes them.
   let size = sizeOf(path);
 
   async function close(): Promise<void> {
@@ -66,7 +66,7 @@ interface WalLine {
   readonly text: string;
 }
 
-/** Reads the entries that an earlier process left. Skips incomplete entries, which were never acknowledged. */
+/** Reads the entries that an earlier process left behind. Skips incomplete entries, which were never acknowledged. */
 function readWriteAheadLog(path: string): Map<AgentId, WalLine[]> {
   const agents = new Map<AgentId, WalLine[]>();
   const bytes = readIfExists(path);
