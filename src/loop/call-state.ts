@@ -2,9 +2,9 @@ import type { AgentId, CallId, RunId, ToolCall, ToolResult, ToolResultBlock, Use
 
 export interface CallState {
   readonly call: ToolCall;
-  /** `asked`: decided on, and perhaps waiting for approval. `started`: the call may have had its effect. */
+  /** `asked`: decided on, and perhaps waiting for approval. `started`: the call may have taken effect. */
   readonly status: "new" | "asked" | "started" | "ended";
-  /** Agent that works on the call. The agent's result survives the process that waited for it. */
+  /** Agent that works on the call. The agent's result outlives the process that waited for it. */
   readonly agentId?: AgentId | undefined;
   /** Run that the call started, if the call resumed an existing agent. */
   readonly resumes?: RunId | undefined;

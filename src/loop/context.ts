@@ -29,7 +29,7 @@ export interface ContextState {
 export interface ContextLimits {
   /** Number of tokens at which the conversation is compacted. */
   readonly compactAt: number;
-  /** Number of tokens of the request's head. */
+  /** Number of tokens in the request's head. */
   readonly headTokens: number;
 }
 

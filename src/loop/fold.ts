@@ -23,8 +23,8 @@ import { type ActiveRun, type LoopState, newRun } from "./state.ts";
 import { foldUnderWay, sumCosts } from "./under-way.ts";
 
 /**
- * Number of consecutive cut-off answers after which a run ends. Two may be chance; three mean that the task does not
- * fit.
+ * Number of consecutive cut-off answers after which a run ends. Two may be a coincidence; three mean that the task does
+ * not fit.
  */
 const CUT_OFF_LIMIT = 3;
 
@@ -136,7 +136,8 @@ function restartCount(state: LoopState): LoopState {
 }
 
 /**
- * Applies the results of hooks, which may change or approve a call. These also apply in a process that resumes the run.
+ * Applies the results of hooks, which may change or approve a call. The results also apply in a process that resumes
+ * the run.
  */
 function hooksRan(state: LoopState, { callId, decision, inputJson, context }: EventOf<"hooks.ran">): LoopState {
   const next: LoopState =

@@ -3,18 +3,18 @@ import { canonicalToolName } from "../protocol/index.ts";
 import { inputOf, type Wait, waitOf } from "./call-effects.ts";
 import type { CallState } from "./call-state.ts";
 
-/** A remembered turn. Results are stored as hashes, so that its size is limited. */
+/** A remembered turn. Results are stored as hashes to limit its size. */
 export interface PastTurn {
   /** Hash of the distinct calls of the turn and their results. */
   readonly hash: string;
-  /** Names of the calls for messages, such as `Read src/a.ts, Grep TODO`. */
+  /** Names of the calls, used in messages, such as `Read src/a.ts, Grep TODO`. */
   readonly calls: string;
-  /** Set if a call of the turn waits for something or checks on it. */
+  /** Set if a call in the turn waits for something or checks on it. */
   readonly wait?: Wait | undefined;
 }
 
 export interface Repetition {
-  /** Turns since something outside the agent may last have changed, oldest first. */
+  /** Turns since the last possible change outside the agent, oldest first. */
   readonly turns: readonly PastTurn[];
   /** Whether the model was warned about the cycle at the end of `turns`. */
   readonly warned: boolean;

@@ -29,7 +29,7 @@ export interface LoopState {
   readonly background: readonly RunRef[];
   /** Last change of plan mode. Undefined if there was none. */
   readonly plan: "entered" | "left" | undefined;
-  /** Number of consecutive answers that were cut at the output limit. */
+  /** Number of consecutive answers that were cut off at the output limit. */
   readonly cutOff: number;
   /** First and latest prompt. Compaction always keeps them. */
   readonly asked: { readonly first: string; readonly latest: string } | undefined;
