@@ -41,7 +41,9 @@ export function plan(messages: readonly Message[], tools: readonly ToolDeclarati
 
 const footer = `Generated offline, without a language model. To use one, ${howToUseAModel}`;
 
-/** Returns true if a read-only agent can be started. If Task does not list all agents, assume that it can. */
+/**
+ * Returns true if a read-only agent can be started. If Task does not list all agents, assumes that one can be started.
+ */
 function canDelegate(tools: readonly ToolDeclaration[]): boolean {
   const task = tools.find(({ name }) => canonicalToolName(name) === "Task");
   const { properties } = (task?.inputSchema ?? {}) as {

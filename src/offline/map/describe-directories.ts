@@ -21,7 +21,7 @@ export function findGoPackages(path: string): PlannedCall {
   return grep("^// (Package|Command) \\w+ .*", { path, glob: "**/*.go", output_mode: "content", head_limit: 100 });
 }
 
-/** Describes directories by their manifest, by the first comment of their entry point, or by their README. */
+/** Describes directories using their manifest, the first comment of their entry point, or their README. */
 export function describeDirectories(hits: readonly Hit[], packages: readonly Package[]): DescribeDirectory {
   const found = new Map<string, { readonly text: string; readonly rank: number }>();
   const add = (directory: string, text: string, rank: number) => {
