@@ -138,7 +138,7 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
       "retry-after of hours",
       { kind: "status", status: 429, retryAfter: { seconds: 7_200 } },
       "rate_limited",
-      /wait 2h/,
+      /wait of 2h/,
     ],
   ])("%s: one request, one sentence with the cure", async (_, fault, code, message) => {
     const server = await serve({ script: [{ ...good, fault }] });

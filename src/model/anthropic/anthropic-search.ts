@@ -110,7 +110,7 @@ interface Hit {
   readonly snippet: string;
 }
 
-/** Returns the result of each search, a list or an error. The results are blocks in the provider's own format. */
+/** Returns the result of each search: a list or an error. The results are blocks in the provider's own format. */
 function resultsIn({ content }: AssistantMessage): readonly unknown[] {
   return content.flatMap((block) => {
     if (block.type !== "opaque") return [];

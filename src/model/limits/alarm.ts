@@ -15,14 +15,15 @@ export interface AlarmOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly delay: Delay;
   /**
-   * Called at the set time, or earlier, because timers of a busy process can fire early. If so, set the alarm again.
+   * Called at the set time or earlier, because timers can fire early in a busy process. If called early, set the alarm
+   * again.
    */
   readonly ring: () => void;
 }
 
 export function createAlarm({ clock, delay, ring }: AlarmOptions): Alarm {
   let setTo: { readonly at: number; readonly stop: AbortController } | undefined;
-  /** Time spent waiting while the clock stood still. It is added to `now`, because no wait would end otherwise. */
+  /** Time spent waiting while the clock stood still. It is added to `now`, because otherwise no wait would end. */
   let stoodStillMs = 0;
   const now = () => clock.monotonic() + stoodStillMs;
 

@@ -3,7 +3,7 @@
  *
  * A refusal has two possible causes: too many requests in a period, or too many at once. To tell them apart, the number
  * of requests in flight at a refusal is assumed to be the number of places. From then on, no more requests than that
- * are in flight at once, and each request that ends lets the next one go.
+ * are in flight at once, and each request that ends allows the next one to be sent.
  *
  * - The assumption is proven if three times that number of requests are accepted this way, or if nothing in flight ends
  *   and the provider keeps refusing requests at that number.
@@ -46,7 +46,7 @@ export interface LearntPlaces {
 const acceptedToProve = 3;
 /** Consecutive refusals, with the assumed number of requests in flight, that also prove the number of places. */
 const refusalsToProve = 2;
-/** Answers per place before one more place is tried. Tries are rare, because each one may cost a refusal. */
+/** Answers per place before one more place is tried. Attempts are rare, because each one may cost a refusal. */
 const answersToGrow = 8;
 /** Time after which one more place is tried in any case. */
 const growMs = 60_000;

@@ -8,7 +8,7 @@ import { createLearntRate } from "./learnt-rate.ts";
  * Decides when this process may send its requests to one provider. The limiter begins without a limit and learns from
  * how the provider pushes back:
  *
- * - Each failed request waits for its own delay; after that, requests are served in the order in which they came.
+ * - Each failed request waits for its own delay; after that, requests are sent in the order in which they arrived.
  * - A refusal delays all requests by the same time, unless the number of requests in flight explains the refusal
  *   (`learnt-places.ts`). After that, as many requests are sent as the provider accepted before (`learnt-rate.ts`).
  * - An overload delays only its own request. Three overloads in a row, with nothing accepted in between, delay all
@@ -78,7 +78,9 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   const waiting: Waiting[] = [];
   /** Requests in flight that the provider has neither accepted nor rejected yet, oldest first. */
   const undecided = new Set<Sent>();
-  /** Maximum number of undecided requests: one after a hold, and one more for each request that is accepted. */
+  /**
+   * Maximum number of undecided requests: one after a delay of all requests, and one more for each accepted request.
+   */
   let mostUndecided = Number.POSITIVE_INFINITY;
   let tickets = 0;
   let active = 0;
@@ -93,7 +95,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   /** A request in flight for longer than this is assumed to be accepted, because providers push back quickly. */
   let decidedMs = Number.POSITIVE_INFINITY;
 
-  /** Sends all requests that may go now. */
+  /** Sends all requests that may be sent now. */
   function pump(): void {
     const now = alarm.now();
     for (const sent of undecided) {
@@ -117,7 +119,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     return undecided.size < Math.min(mostUndecided, isKnown ? Number.POSITIVE_INFINITY : places.atOnce(active));
   }
 
-  /** Returns the next time at which a waiting request may go even if nothing else happens. */
+  /** Returns the next time at which a waiting request may be sent even if nothing else happens. */
   function nextChange(now: number): number | undefined {
     if (waiting.length === 0) return undefined;
     if (now < heldUntil) return heldUntil;

@@ -19,7 +19,7 @@ export function modelsUrl(baseUrl: string, dialect: Dialect): URL {
   return url;
 }
 
-/** Headers of every request to a provider. */
+/** Returns the headers that every request to a provider has. */
 export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Record<string, string> {
   const headers: Record<string, string> = { "accept-encoding": "identity", "user-agent": "retinue" };
   if (dialect === "anthropic") headers["anthropic-version"] = "2023-06-01";
@@ -44,7 +44,7 @@ export function credentialsOf({ username, password }: URL): string | undefined {
   }
 }
 
-/** Returns host and port for messages, without user name, password or query string. */
+/** Returns the host and port for messages, without the user name, password or query string. */
 export function hostOf(url: URL): string {
   return url.port === "" ? url.hostname : `${url.hostname}:${url.port}`;
 }

@@ -19,7 +19,7 @@ interface ListOptions {
 
 const maxBytes = 8_000_000;
 
-/** Asks a provider for the ids of its models, with one short request, for users who check their setup. */
+/** Asks a provider for the ids of its models with one short request, so that users can check their setup. */
 export async function listModels(
   provider: ResolvedProvider,
   { connections = sharedConnections(), timeoutMs = 5_000 }: ListOptions = {},

@@ -62,7 +62,7 @@ export function providerNames(named: NamedProviders): readonly string[] {
   return [...new Set([...Object.keys(named), ...Object.keys(builtIns), OFFLINE])];
 }
 
-/** Returns undefined if the provider is unknown, or a message if its configuration can't be used. */
+/** Returns the provider, undefined if it is unknown, or a message if its configuration can't be used. */
 export function findProvider(
   name: string,
   named: NamedProviders,

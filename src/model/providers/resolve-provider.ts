@@ -204,7 +204,7 @@ function unknownProvider({ name, by }: Asked, names: readonly string[]): Provide
 const offlineIs = "Using the offline model, which is not a language model.";
 
 function offlineByDefault(): ProviderChoice {
-  const notice = "No provider is configured. Using the offline model, which is not a language model.";
+  const notice = "No provider is configured: using the offline model, which is not a language model.";
   const cure = "To use one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with --provider.";
   return { kind: "offline", notice: `${notice} ${cure}` };
 }

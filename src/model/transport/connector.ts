@@ -45,7 +45,7 @@ export interface ExchangeListener {
   data(bytes: Buffer): void;
   /** `isComplete` is false if the connection broke before the end of the response. */
   end(isComplete: boolean): void;
-  /** Called if there was no response, or none that is valid HTTP. */
+  /** Called if there was no response, or if the response is not valid HTTP. */
   failed(error: NodeJS.ErrnoException): void;
 }
 
@@ -91,7 +91,7 @@ async function createAgent(origin: URL, { proxy, trusted }: ConnectorOptions): P
   return createSecureAgent({ ...options, ca: trusted, server, proxy: isTunnel ? proxy : undefined });
 }
 
-/** Starts at most `max` requests at once; the others wait in the order in which they came. */
+/** Starts at most `max` requests at once; the others wait in the order in which they arrived. */
 interface Limit {
   enter(start: () => void): void;
   /** Called for a request that is over, or that no longer needs to start. */

@@ -12,7 +12,7 @@ export type Retry = "no" | "few" | "yes";
 export interface Failure {
   readonly error: ModelError;
   readonly retry: Retry;
-  /** The server asked to wait at least this long. */
+  /** Minimum wait that the server asked for. */
   readonly retryAfterMs?: number;
   /**
    * How the provider pushed back. `refused`: because of its limits, or with a time to wait; this may concern all
