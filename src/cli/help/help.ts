@@ -1,6 +1,6 @@
 /** Help pages: `retinue` for the program itself, the others for its commands. */
 export const helpPages = {
-  retinue: `Retinue lets a model and its subagents work on the files of a directory.
+  retinue: `Retinue lets a model and its subagents work on the files in a directory.
 
 Examples
   retinue -p "Map this repository"
@@ -11,43 +11,45 @@ Examples
 
 Usage
   retinue -p [options] [prompt]    Run a prompt and print the answer
-  retinue sessions [command]       List, show, resume, export, delete sessions
+  retinue sessions [command]       List, show, resume, export or delete sessions
   retinue agents [command]         List, show, check, lint or create agents
   retinue permissions [command]    List the permission rules in force
   retinue approvals [command]      List or answer requests for approval
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
   retinue config show              Show the settings in force
-  retinue worktrees [command]      List or prune worktrees of agents
-  retinue cache [command]          Report what prompt caches saved
+  retinue worktrees [command]      List or prune agents' worktrees
+  retinue cache [command]          Report what prompt caching saved
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
 
 Run
-  -p, --print                      Run without questions, print the answer
+  -p, --print                      Run without interaction, print the answer
   -C, --cwd DIRECTORY              Work in this directory
       --max-turns N                Stop after N requests to the model (50)
-      --max-cost USD               Stop before the run costs more, with agents
-      --max-tokens N               Stop before the run uses more, with agents
+      --max-cost USD               Stop before the run, including its agents,
+                                   costs more than USD
+      --max-tokens N               Stop before the run, including its agents,
+                                   uses more than N tokens
       --max-spawns N               Start no more than N agents (100)
       --acceptance COMMAND         Check the work with a command; if it fails,
                                    the exit code is 4
   -c, --continue                   Resume the latest session of the directory
-  -r, --resume ID                  Resume a session, by its id, the start of it
-                                   or its last 4 or more characters
+  -r, --resume ID                  Resume a session, by its id, the start of the
+                                   id, or its last 4 or more characters
 
 Agent
-      --agent NAME                 Agent that runs, such as Explore or Plan
+      --agent NAME                 Run as this agent, such as Explore or Plan
       --agents JSON                Agents for this run, by name:
                                    {"x": {"description": "…", "prompt": "…"}}
       --coordinator                The main agent only delegates
-      --fork on|off|auto           Whether agents may start forks, which have
+      --fork on|off|auto           Whether agents can start forks that continue
                                    their conversation (auto: not with -p)
 
 Model
   -m, --model NAME                 A model, or small, medium, large
       --provider NAME              anthropic, openai, ollama, offline, or one
-                                   of your settings
+                                   from your settings
       --effort LEVEL               low, medium, high, xhigh or max
       --cache-lifetime 5m|1h       How long the provider keeps the conversation
                                    in its cache after each request (5m)
@@ -57,37 +59,37 @@ Permissions
                                    bypassPermissions
       --on-ask deny|wait|hook      Calls that need approval: deny them, wait for
                                    "retinue approvals", or let a hook decide
-      --allowed-tools RULES        Allow, e.g. "Edit, Bash(npm test)"
-      --disallowed-tools RULES     Deny, e.g. "WebFetch, Read(.env)"
+      --allowed-tools RULES        Allow calls, e.g. "Edit, Bash(npm test)"
+      --disallowed-tools RULES     Deny calls, e.g. "WebFetch, Read(.env)"
       --trust                      Trust the directory for this run. Otherwise,
-                                   its own settings can only restrict
+                                   its own settings can only add restrictions
 
 Output
       --output-format FORMAT       text, json (one object with the result)
                                    or stream-json (one line for each step)
-      --include-partial-messages   In stream-json, parts of answers as well
-      --forward-subagent-text      In stream-json, texts of subagents as well
+      --include-partial-messages   In stream-json, include parts of answers
+      --forward-subagent-text      In stream-json, include subagents' text
       --verbose                    Show every tool call, and notices in full
   -q, --quiet                      Show notices and errors, but no progress
 
 Other
-      --settings FILE              Use instead of ~/.retinue/settings.json
+      --settings FILE              Use FILE instead of ~/.retinue/settings.json
   -V, --version                    Show the version
   -h, --help                       Show this help
 
 Environment
   ANTHROPIC_API_KEY, OPENAI_API_KEY, ANTHROPIC_BASE_URL, OPENAI_BASE_URL
-  RETINUE_HOME       directory of settings and sessions (~/.retinue)
+  RETINUE_HOME       directory for settings and sessions (~/.retinue)
   NO_COLOR           print without colors
   RETINUE_DEBUG=1    print details of internal errors
 
 Exit codes
-  0 succeeded   1 failed   2 usage or configuration
+  0 succeeded   1 failed   2 usage or configuration error
   3 incomplete (a limit ended the run, or one of its agents)
   4 the --acceptance check failed
   130 interrupted (Ctrl+C)   143, 129 ended by another signal
 `,
-  sessions: `Sessions are recorded, so that you can read and resume them.
+  sessions: `Sessions are recorded so that you can read and resume them.
 
 Examples
   retinue sessions list
@@ -98,22 +100,22 @@ Examples
 Usage
   retinue sessions list            List the directory's sessions, newest first
       --all                        List the sessions of every directory
-  -C, --cwd DIRECTORY              List those of another directory
+  -C, --cwd DIRECTORY              List the sessions of another directory
       --json                       Print JSON
   retinue sessions show ID         Show a session and its agents
   retinue sessions show ID/AGENT   Show one of its agents
       --agent AGENT                The same as ID/AGENT
       --json                       Print the recorded lines
   retinue sessions resume ID [prompt]
-                                   Resume it, like retinue -p --resume ID, with
-                                   the options of a run
+                                   Resume a session: same as retinue -p
+                                   --resume ID, with the same options
   retinue sessions export ID       Print all lines of the session and its
-                                   agents as JSON, with the agent of each
+                                   agents as JSON, each with its agent
   retinue sessions delete ID...    Delete sessions permanently
-  -y, --yes                        Do not ask first
+  -y, --yes                        Do not ask for confirmation
 
-ID is the id of a session, or its start, or its last 4 or more characters, if
-only one session matches. AGENT is the same for an agent.
+ID is the id of a session, the start of the id, or its last 4 or more
+characters, if only one session matches. AGENT is the same for an agent.
 `,
   agents: `Agents are Markdown files that define what an agent does and may use.
 
@@ -125,30 +127,30 @@ Examples
 Usage
   retinue agents list              List the agents that can be used here
   retinue agents show NAME         Show one agent with all its fields
-      --trust                      Include agents of the directory although it
-                                   is not trusted
+      --trust                      Include the directory's agents even if it is
+                                   not trusted
   -C, --cwd DIRECTORY              Use another directory
       --json                       Print JSON
-  retinue agents explain NAME CALL Show the decision about a call such as
-                                   'Bash(git push)', and its rule. The NAME of
-                                   the main agent is "main"
-      --permission-mode MODE       As if the session had this mode
-      --background                 As if the agent ran in the background
+  retinue agents explain NAME CALL Show the decision about a call, such as
+                                   'Bash(git push)', and the rule behind it. The
+                                   NAME of the main agent is "main"
+      --permission-mode MODE       Decide as if the session had this mode
+      --background                 Decide as if the agent ran in the background
   retinue agents check [PATH...]   Report errors in agent and skill files
       --jsonl                      Print one line of JSON for each file
   retinue agents lint [WHAT...]    Report what makes agents unreliable, costly
                                    or unsafe. WHAT is a name, file or directory
       --json                       Print JSON; --trust and --cwd as above
-  retinue agents new NAME          Create an agent; asks for what is missing
+  retinue agents new NAME          Create an agent; asks for missing values
       --description TEXT           What it does and when to use it
-      --tools NAMES                Its tools; default: all of its parent
-  -m, --model NAME                 Its model; default: that of its parent
+      --tools NAMES                Its tools; default: all of its parent's tools
+  -m, --model NAME                 Its model; default: its parent's model
       --project                    Create it for this directory (default)
       --user                       Create it for all your directories
 
-Without PATH, "check" reads the definitions of this directory and your own. It
-exits with 1 if an agent or a skill can't be loaded. "lint" exits with 1 if it
-finds more than notices.
+Without PATH, "check" reads this directory's definitions and your own. It exits
+with 1 if an agent or a skill can't be loaded. "lint" exits with 1 if it has
+findings other than notices.
 `,
   plugins: `Plugins are directories with agents, skills, hooks and MCP servers.
 
@@ -164,15 +166,15 @@ Usage
                                    show what it contains, and ask to enable it
   -y, --yes                        Enable it without asking
   retinue plugins enable NAME      Approve the current files and enable it
-  -y, --yes                        Do not ask first
+  -y, --yes                        Do not ask for confirmation
   retinue plugins disable NAME     Disable it; its files stay
   retinue plugins remove NAME      Delete its files
-  -y, --yes                        Do not ask first
+  -y, --yes                        Do not ask for confirmation
 
-Without a terminal to ask on, an added plugin is disabled until you enable it
-with --yes. A plugin whose files change after the approval is disabled.
+Without a terminal to ask on, an added plugin stays disabled until you enable it
+with --yes. If a plugin's files change after you approve them, it is disabled.
 `,
-  trust: `Until you trust a directory, its own settings can only restrict.
+  trust: `Until you trust a directory, its settings can only add restrictions.
 
 Examples
   retinue trust add
@@ -186,10 +188,11 @@ Usage
                                    show the settings that take effect
   retinue trust remove [DIRECTORY] Stop trusting a directory
 
-Its settings are settings.json and settings.local.json in .retinue and .claude,
-and permissions.jsonc in .retinue and .agents. Trust applies to the directory
-and everything below it, except other repositories. If what the files allow,
-set or run changes, it is ignored until you add the directory again.
+A directory's settings are settings.json and settings.local.json in .retinue and
+.claude, and permissions.jsonc in .retinue and .agents. Trust applies to the
+directory and everything below it, except other repositories. If what the files
+allow, set or run changes, the changed part is ignored until you add the
+directory again.
 `,
   config: `Shows the settings in force, merged from all files.
 
@@ -200,18 +203,18 @@ Examples
 
 Usage
   retinue config show
-      --origin                     Show the file of each value
+      --origin                     Show which file each value comes from
       --json                       Print JSON
   -C, --cwd DIRECTORY              Use another directory
-      --settings FILE              Use instead of ~/.retinue/settings.json
-      --trust                      As if the directory were trusted
+      --settings FILE              Use FILE instead of ~/.retinue/settings.json
+      --trust                      Treat the directory as trusted
 
-Precedence, lowest first: yours (~/.claude and ~/.retinue/settings.json), those
-of the directory, its settings.local.json, options, the machine's
-(/etc/retinue). The highest value wins; rules of all files are combined. Keys
-and passwords are hidden.
+Precedence, lowest first: your settings.json in ~/.claude and ~/.retinue, the
+directory's settings, its settings.local.json, options, and the machine's
+settings (/etc/retinue). The value with the highest precedence wins; rules from
+all files are combined. Keys and passwords are hidden.
 `,
-  worktrees: `Agents with "isolation: worktree" work in git worktrees of their own.
+  worktrees: `Agents with "isolation: worktree" work in their own git worktrees.
 
 Examples
   retinue worktrees list
@@ -225,10 +228,10 @@ Usage
       --dry-run                    Only show what would be removed
       --json                       Print JSON
 
-An unchanged worktree is removed with its branch when its agent ends. One with
-changes or commits is kept until they are merged or you delete it; "prune"
-shows how. "prune" keeps worktrees in use, and exits with 1 if it can't remove
-one.
+An unchanged worktree is removed with its branch when its agent ends. A worktree
+with changes or commits is kept until they are merged or you delete it; "prune"
+shows how to do that. "prune" skips worktrees that are in use, and exits with 1
+if it can't remove a worktree.
 `,
   permissions: `Rules decide which calls are allowed, need approval or are denied.
 
@@ -238,22 +241,22 @@ Examples
 
 Usage
   retinue permissions list         List the rules in force, strongest first
-      --origin                     Show the file of each rule
+      --origin                     Show which file each rule comes from
       --json                       Print JSON
   -C, --cwd DIRECTORY              Use another directory
-      --settings FILE              Use instead of ~/.retinue/settings.json
-      --trust                      As if the directory were trusted
-  retinue permissions check        Decide calls from standard input, to test
-                                   rules
+      --settings FILE              Use FILE instead of ~/.retinue/settings.json
+      --trust                      Treat the directory as trusted
+  retinue permissions check        Decide about calls from standard input, to
+                                   test rules
       --jsonl                      Read one line of JSON for each call:
                                    {"id", "setup": {"mode", "allow", "ask",
                                    "deny"}, "input": {"tool", …}}
-      --root DIRECTORY             Directory for the files of calls, as /w
+      --root DIRECTORY             Directory that replaces /w in the calls
 
-A deny rule overrides every other rule. In permissions.jsonc, the last line that
-matches wins. "retinue agents explain" shows the rule for one call.
+A deny rule overrides every other rule. In permissions.jsonc, the last matching
+line wins. "retinue agents explain" shows the rule that decides one call.
 `,
-  approvals: `With --on-ask wait, calls and questions of agents wait for your answer.
+  approvals: `With --on-ask wait, agents' calls and questions wait for your answer.
 
 Examples
   retinue -p "Release it" --on-ask wait
@@ -270,22 +273,23 @@ Usage
       --json                       Print JSON
   retinue approvals answer REQUEST allow|deny|always
       --message TEXT               With deny: the reason, for the model
-      --input JSON                 With allow: run it with this input instead
+      --input JSON                 With allow: run the call with this input
       --pattern PATTERN            With always: allow all calls that match, such
                                    as 'git push *'
-      --project                    With always: also in later sessions of the
-                                   directory (.retinue/settings.local.json)
+      --project                    With always: also apply to later sessions of
+                                   the directory (.retinue/settings.local.json)
       --json                       Print JSON
   retinue approvals reply REQUEST ANSWER...
-                                   Answer the questions of an agent in order: by
+                                   Answer an agent's questions in order, with
                                    the number or label of an option ("1,3" for
-                                   several), or in your own words
+                                   several) or in your own words
       --json                       Print JSON
 
-REQUEST is the id of a request, or its start, or its last 4 or more characters.
-The first answer counts. Calls that a rule denies never ask.
+REQUEST is the id of a request, the start of the id, or its last 4 or more
+characters. The first answer is used. Calls that a rule denies never wait for an
+answer.
 `,
-  doctor: `Checks the installation and configuration, and shows what to do.
+  doctor: `Checks the installation and configuration, and shows how to fix problems.
 
 Examples
   retinue doctor
@@ -296,13 +300,13 @@ Usage
   retinue doctor [options]
       --provider NAME              Check this provider
   -m, --model NAME                 Check this model
-      --settings FILE              Use instead of ~/.retinue/settings.json
+      --settings FILE              Use FILE instead of ~/.retinue/settings.json
       --json                       Print JSON
 
-✓ is fine, ! is missing but optional, ✗ is broken. Exits with 1 if something is
-broken.
+✓ means fine, ! missing but optional, ✗ broken. The exit code is 1 if something
+is broken.
 `,
-  cache: `Shows what prompt caches saved in a session, what was missed, and why.
+  cache: `Shows what prompt caching saved in a session, what was missed, and why.
 
 Examples
   retinue cache report
@@ -311,17 +315,17 @@ Examples
 
 Usage
   retinue cache report [ID]        Show tokens and cost of a session and its
-                                   agents: actual, without cache, and ideal
+                                   agents: actual, without a cache, and ideal
   retinue cache explain [ID]       Show for each request what was read, written
                                    and missed, and the first byte that differs
-      --agent AGENT                Show one of its agents, like ID/AGENT
+      --agent AGENT                Show one agent of the session, like ID/AGENT
   -C, --cwd DIRECTORY              Without ID: use the latest session there
       --json                       Print JSON
 
-ID is the id of a session, or its start, or its last 4 or more characters;
-default: the latest session of this directory. The ideal is a cache that never
-expires and always reads the longest prefix that an earlier request of the
-session shares.
+ID is the id of a session, the start of the id, or its last 4 or more
+characters; default: the latest session of this directory. An ideal cache never
+expires, and each request reads the longest prefix that it shares with an
+earlier request of the session.
 `,
 } as const;
 

@@ -2,7 +2,8 @@ import { VERSION } from "../../app/index.ts";
 import { helpFor } from "./help.ts";
 
 /**
- * Answers `retinue --help` and `retinue --version`. It is a separate entry point because the rest of the CLI takes longer to load.
+ * Prints the output of `retinue --help` or `retinue --version`. This is a separate entry point because the rest of the
+ * CLI takes longer to load.
  */
 export function printText([first]: readonly string[]): void {
   const isHelp = first === "--help" || first === "-h";
