@@ -131,7 +131,7 @@ describe("the acceptance check of a call", () => {
         },
       },
     );
-    expect(asked).toEqual([JSON.stringify({ command })]);
+    expect(asked).toEqual([JSON.stringify({ command, timeout: 600_000 })]);
     expect(details).toMatchObject({ verified: true });
   });
 

@@ -104,7 +104,7 @@ const bash: BuiltInAgent = {
     name: "Bash",
     source: "built-in",
     description:
-      "Runs shell commands and reports the relevant output. Use it when the output is long, as in test runs. It does not edit code.",
+      "Runs shell commands and reports the relevant output. Use it when the output is long, as in test runs, but not for commands that take longer than 10 minutes. It does not edit code.",
     tools: ["Bash"],
     model: "inherit",
   },

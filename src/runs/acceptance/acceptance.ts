@@ -30,16 +30,16 @@ interface AcceptanceRequest {
   readonly pause: () => () => void;
 }
 
-/**
- * Runs an acceptance command as if the agent had called it: with the agent's policy, approval and time limit. Never
- * rejects.
- */
+/** Time limit of an acceptance command: test suites take minutes, so it is the longest that Bash has. */
+const TIME_LIMIT_MS = 600_000;
+
+/** Runs an acceptance command as if the agent had called it: with the agent's policy and approval. Never rejects. */
 async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {
   const { command, runId, policy, executor } = request;
   const call: ToolCall = {
     callId: `${runId}_acceptance` as CallId,
     name: "Bash",
-    inputJson: JSON.stringify({ command }),
+    inputJson: JSON.stringify({ command, timeout: TIME_LIMIT_MS }),
   };
   const notRun = (why: string): AcceptanceResult => ({ command, ok: false, exitCode: null, output: why });
   try {

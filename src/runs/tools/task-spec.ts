@@ -36,7 +36,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
           resume: {
             type: "string",
             description:
-              "Id or name of an agent that has ended. It continues with its context, so the prompt says only what is new, and subagent_type can be left out. You wait for its new report.",
+              "Id or name of an agent that has ended. It continues with its context, so the prompt says only what is new, and subagent_type can be left out. It keeps its worktree. You wait for its new report.",
           },
           ...(background ? backgroundProperties : {}),
           max_turns: {
@@ -48,12 +48,12 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. If it changes something, the report names its branch and its directory. Bring the changes over yourself: `git merge --squash BRANCH` takes the commits of the branch without committing them here, and what the agent did not commit is only in its directory. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. If it changes something, the report names its branch and its directory. `git diff HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing; what the agent did not commit is only in its directory. Files that git ignores, such as node_modules, are not in a worktree. Needs a git repository.",
           },
           acceptance: {
             type: "string",
             description:
-              "Shell command that Retinue runs in the agent's directory when it reports. If the command fails, the agent gets the output and one more try. The report says whether it passed. Set it when a test can decide.",
+              "Shell command that Retinue runs in the agent's directory when it reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more try. The report says whether it passed. Set it when a test can decide.",
           },
           ...(forks ? forkProperties : {}),
         },
