@@ -1,5 +1,5 @@
-// Owns: resolving a definition, its parent and settings to an agent that is ready to run: prompt, tools, model, policy.
-// Does not own: running agents (runs), reading definitions (definitions), deciding on calls (permissions).
+// Owns: resolving a definition, its parent and settings into an agent that is ready to run: prompt, tools, model,
+// policy. Does not own: running agents (runs), reading definitions (definitions), deciding on calls (permissions).
 // Called by: runs, app.
 
 export { narrowTo, recordPolicy } from "./policy/recorded-policy.ts";

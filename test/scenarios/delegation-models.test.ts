@@ -46,7 +46,7 @@ describe("the model of a call", () => {
     expect(asked).toEqual(["claude-sonnet-5-5", "claude-unheard-9", "claude-sonnet-5-5"]);
     expect(started).toMatchObject({ requestedModel: "claude-unheard-9", model: "claude-unheard-9" });
     expect(started?.modelReason).toContain("model from the call");
-    expect(notices).toEqual([expect.stringContaining('Unknown model "claude-unheard-9" of anthropic')]);
+    expect(notices).toEqual([expect.stringContaining('Unknown anthropic model "claude-unheard-9"')]);
   });
 
   it("is the one of a tier, or one that is known, without a word", async () => {

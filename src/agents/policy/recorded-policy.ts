@@ -15,8 +15,8 @@ export function recordPolicy({ mode, pool, rules, layers = [], unattended, works
 }
 
 /**
- * Returns the intersection of an agent's current policy and the policy of an earlier run. A restriction of either
- * applies; a permission must be in both. The workspace and the readable roots are those of the current policy.
+ * Returns the intersection of an agent's current policy and the policy of an earlier run. A restriction in either
+ * policy applies; a permission must be in both. The workspace and the readable roots are those of the current policy.
  */
 export function narrowTo(policy: Policy, then: RecordedPolicy): Policy {
   const [workspace, ...directories] = policy.workspaceRoots;
@@ -42,7 +42,7 @@ function noneIfEmpty<Each>(list: readonly Each[]): readonly Each[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** Returns the rules of both policies, and layers with those denials that the order of the rules would override. */
+/** Returns the rules of both policies, and layers with the denials that the order of the rules would override. */
 function narrowRules(
   now: readonly Rule[],
   then: readonly Rule[],

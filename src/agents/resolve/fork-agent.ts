@@ -25,8 +25,8 @@ export interface ForkedAgent {
 }
 
 /**
- * Derives a fork from its parent. The head stays identical, byte for byte: tools that the fork may not use stay
- * declared, and are refused when called.
+ * Derives a fork from its parent. The head stays identical, byte for byte: tools that the fork is not allowed to use
+ * stay declared, and calls to them are refused.
  */
 export function forkAgent(request: ForkRequest): ForkedAgent {
   const { parent, head, tier, allowedTools, before } = request;

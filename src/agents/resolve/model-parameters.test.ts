@@ -71,7 +71,7 @@ describe("unknownModelNotice", () => {
   it("reports a model that was requested by an unknown id", () => {
     for (const requestedModel of ["m-1", "p/m-1"]) {
       const told = unknownModelNotice({ model: unknown, requestedModel });
-      expect(told).toContain('Unknown model "m-1" of p');
+      expect(told).toContain('Unknown p model "m-1"');
       expect(told).toContain("200,000 tokens");
     }
   });

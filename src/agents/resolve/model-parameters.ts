@@ -16,8 +16,8 @@ interface EffortModel extends Pick<ModelDescription, "model" | "efforts" | "noEf
 }
 
 /**
- * Returns the effort level to use. A level that the model does not support is replaced by the next lower one, so that
- * it never costs more than requested.
+ * Returns the effort level to use. A level that the model does not support is replaced by the next lower one, so that a
+ * request never costs more than intended.
  */
 export function chooseEffort(
   wanted: Effort | undefined,
@@ -53,5 +53,5 @@ export function unknownModelNotice({
 }: Pick<AgentRequest, "model" | "requestedModel">): string | undefined {
   const isById = requestedModel === model || requestedModel === `${provider}/${model}`;
   if (!isById || efforts !== undefined || prices !== undefined) return undefined;
-  return `Unknown model "${model}" of ${provider}; assuming a window of ${formatCount(window)} tokens and no price. To set both, use providers.${provider} in settings.`;
+  return `Unknown ${provider} model "${model}"; assuming a window of ${formatCount(window)} tokens and no price. To set both, use providers.${provider} in your settings.`;
 }

@@ -28,7 +28,7 @@ export interface AgentRequest {
   readonly tools: readonly ToolDeclaration[];
   readonly absentTools?: readonly AbsentTool[] | undefined;
   readonly rules: readonly Rule[];
-  /** Policy layers of the ancestors of the agent. */
+  /** Policy layers of the agent's ancestors. */
   readonly layers?: Policy["layers"];
   /** Options of this request. They override the definition, which overrides the settings. */
   readonly asked: AgentOptions;
@@ -62,7 +62,7 @@ export interface ResolvedAgent {
   readonly agentType: string;
   readonly head: Head;
   readonly policy: Policy;
-  /** Policy from which those of subagents are derived. If absent, the agent's own policy is used. */
+  /** Policy from which the policies of subagents are derived. If absent, the agent's own policy is used. */
   readonly childPolicy?: Policy | undefined;
   /** Tools that a subagent keeps when it runs in the background. If absent, it keeps all tools of its pool. */
   readonly backgroundPool?: readonly string[] | undefined;

@@ -14,7 +14,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
   if (definition.isolation !== undefined) {
     return {
       ok: false,
-      message: `Agent "${definition.name}" works in its own copy (isolation: ${definition.isolation}), which the main agent of a session does not have.`,
+      message: `Agent "${definition.name}" works in its own copy of the repository (isolation: ${definition.isolation}), so it can't be the main agent of a session.`,
     };
   }
   const mode = chooseMode(definition, { asked: asked.mode, fallback: settings.mode ?? "default" });
@@ -61,8 +61,8 @@ export function assembleAgent(
 }
 
 /**
- * Appends elements to a list. Returns the list itself if there are none, because rules are compiled once per list
- * object.
+ * Appends elements to a list. Returns the list itself if there is nothing to append, because rules are compiled once
+ * per list object.
  */
 function appended<Each>(list: readonly Each[], more: readonly Each[]): readonly Each[] {
   return more.length === 0 ? list : [...list, ...more];

@@ -311,7 +311,7 @@ describe("an agent that is resumed", () => {
     expect(agent.policy.rules.map(({ text, effect }) => `${effect} ${text}`)).toEqual(["deny Read(.env)"]);
     const layers = agent.policy.layers?.map(({ rules }) => rules.map(({ text, effect }) => `${effect} ${text}`));
     expect(layers).toEqual([["deny Bash", "allow Bash(git:*)"], ["deny Task"]]);
-    expect(report.withheld).toContainEqual({ tool: "Write", why: "it did not have it in its previous run" });
+    expect(report.withheld).toContainEqual({ tool: "Write", why: "the agent did not have it in its previous run" });
   });
 
   it("keeps its tools as they were declared, and stays the same if nothing changed", () => {

@@ -18,7 +18,7 @@ import { assembleAgent } from "./resolve-agent.ts";
 export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules" | "layers"> {
   readonly definition: AgentDefinition;
   readonly prompt: string;
-  /** Policy of the parent agent. The subagent never gets more permissions. */
+  /** Policy of the parent agent. The subagent never gets more permissions than its parent. */
   readonly parentPolicy: Policy;
   readonly asked: Omit<AgentRequest["asked"], "mode">;
   readonly tier: Tier;
@@ -98,7 +98,7 @@ function inheritUnattended(policy: Policy, parentPolicy: Policy): Policy {
   return { ...policy, unattended: true };
 }
 
-/** Returns the tools of the pool that are left in the background. Undefined if all of them are. */
+/** Returns the tools of the pool that stay available in the background. Undefined if all of them do. */
 function backgroundPool(
   pool: readonly string[],
   { granted, request }: { readonly granted: readonly ToolDeclaration[]; readonly request: SubagentRequest },

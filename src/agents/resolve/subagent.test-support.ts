@@ -3,7 +3,7 @@ import type { Tier } from "../tools/tiers.ts";
 import { resolveSubagent, type SubagentRequest } from "./resolve-subagent.ts";
 
 export const MCP_TOOL = "mcp__db__query";
-/** Every tool this program knows by name, and one of a server. */
+/** Every tool that Retinue knows by name, and one tool of an MCP server. */
 export const everyTool: readonly string[] = [...toolNames, MCP_TOOL];
 
 export const mainPolicy: Policy = {

@@ -27,13 +27,13 @@ const scopes: Record<DefinitionSource, RuleScope> = {
 
 export interface CompactResult {
   readonly pool: readonly string[];
-  /** Rules that allow parts of otherwise denied tools. They are listed in the prompt. */
+  /** Rules that allow some uses of otherwise denied tools. They are listed in the prompt. */
   readonly limits: readonly Rule[];
 }
 
 /**
  * Applies the compact `permission` lines of a definition to its tools. The last line about a whole tool decides whether
- * the agent has the tool, unless a later line allows a part of it.
+ * the agent has the tool, unless a later line allows some uses of it.
  */
 export function applyCompactRules(definition: AgentDefinition, granted: readonly string[]): CompactResult {
   const lines = definition.permission ?? [];

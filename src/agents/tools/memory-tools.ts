@@ -3,7 +3,7 @@ import { applyCompactRules, limitLayers } from "./definition-rules.ts";
 import type { ResolvedTools } from "./resolve-tools.ts";
 import { readToolEntry } from "./tool-entry.ts";
 
-/** Notes of an agent from earlier sessions. */
+/** An agent's notes from earlier sessions. */
 export interface AgentMemory {
   /** Absolute path of the memory directory, which may not exist yet. */
   readonly directory: string;

@@ -80,7 +80,7 @@ function grantsOf({ source, grants = [] }: AgentDefinition): readonly Rule[] {
   return grants.map((text) => ({ text, effect: "allow", scope: "builtin" }));
 }
 
-/** Returns false for a name that no tool has. Such a name was already reported when the definition was read. */
+/** Returns false if no tool has this name. An unknown name was already reported when the definition was read. */
 function exists({ name }: ToolEntry): boolean {
   return isKnownTool(name);
 }

@@ -76,7 +76,7 @@ function whyNot(
   if (tier.background && !isMcp && !backgroundTools.has(tool) && !takesMessages)
     return "background agents can't use it";
   if (!parentPolicy.pool.includes(tool) && !ownTools.includes(tool)) return "its parent does not have it";
-  if (before !== undefined && !before.pool.includes(tool)) return "it did not have it in its previous run";
+  if (before !== undefined && !before.pool.includes(tool)) return "the agent did not have it in its previous run";
   return undefined;
 }
 

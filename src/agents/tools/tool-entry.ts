@@ -29,8 +29,8 @@ export function isEnforceable({ text, hasSpecifier }: ToolEntry): boolean {
 }
 
 /**
- * Returns a function that matches the tool names that an entry covers. `mcp__server` and `mcp__server__*` cover all
- * tools of a server.
+ * Returns a predicate for the tool names that an entry covers. `mcp__server` and `mcp__server__*` cover all tools of a
+ * server.
  */
 function covering(name: string): (toolName: string) => boolean {
   if (name === "*") return () => true;
