@@ -102,7 +102,7 @@ describe("Verification, given work by the main agent", () => {
     ]);
     expect(results[1]?.[0]).toContain("TypeError");
     expect(existsSync(join(cwd, "attack.mjs"))).toBe(false);
-    expect(notice).toContain("changed in its scratch copy, which is removed: attack.mjs");
+    expect(notice).toContain("changed in its scratch copy, which was removed: attack.mjs");
     expect(worktreesOf(cwd)).toEqual([cwd]);
     expect(execFileSync("git", ["branch", "--list", "retinue/*"], { cwd, encoding: "utf8" })).toBe("");
   });

@@ -10,7 +10,10 @@ export function verdictOf({ outcome, text, facts }: Report): Verdict {
   return claimIn(text)?.verdict ?? "inconclusive";
 }
 
-/** Returns a verifier's report for its caller. An unsupported verdict is replaced by `inconclusive` and the reason. */
+/**
+ * Returns a verifier's report for the agent that started the verifier. An unsupported verdict is replaced by
+ * `inconclusive` and the reason.
+ */
 export function judgedReport(report: Report): string {
   const { outcome, text } = report;
   const claim = claimIn(text);

@@ -15,11 +15,11 @@ import { orAbort } from "../or-abort.ts";
 export interface ApprovalQueue {
   /** Whether a user, a program or another process may answer. */
   readonly attended: boolean;
-  /** Returns whether anyone can answer the questions of an agent, given whether the agent works in the background. */
+  /** Returns whether anyone can answer an agent's questions, given whether the agent works in the background. */
   canAnswer(background: boolean): boolean;
   /**
-   * Returns the policy with the rules that were allowed for this session. Returns the same object for the same policy
-   * until more rules are added.
+   * Returns the policy with the rules that "always" answers added in this session. Returns the same object for the same
+   * policy until more rules are added.
    */
   policyFor(policy: Policy): Policy;
   /**
@@ -40,7 +40,7 @@ export interface AskOptions {
 export interface ApprovalQueueOptions {
   /** If false, questions are denied unless they were answered in an earlier process. */
   readonly attended: boolean;
-  /** If true, questions of background agents are denied. */
+  /** If true, questions from background agents are denied. */
   readonly deniesBackground?: boolean;
   readonly program?: Approvals | undefined;
   readonly openInbox: () => Promise<Inbox>;
@@ -49,7 +49,7 @@ export interface ApprovalQueueOptions {
 }
 
 export interface SessionApprovals extends ApprovalQueue {
-  /** Loads the questions and answers of earlier processes. */
+  /** Loads the questions and answers from earlier processes. */
   load(): Promise<void>;
   /** Withdraws the questions that are still open. */
   close(): Promise<void>;

@@ -87,8 +87,8 @@ export class BudgetAccount {
   }
 
   /**
-   * Starts counting time for an agent. Calls `onOver` when the limit of seconds is reached while the agent works, or at
-   * once if it was reached before.
+   * Starts counting time for an agent. Calls `onOver` when the `seconds` limit is reached while the agent works, or at
+   * once if it has already been reached.
    */
   beginWork(work: Work): void {
     if (this.works.size === 0) this.workingSince = this.clock.monotonic();
@@ -195,12 +195,12 @@ export class BudgetAccount {
     });
   }
 
-  /** Leaves out the warning about a limit that has refused something: the refusal says the same. */
+  /** Skips the warning about a limit that has refused a request, because the refusal says the same. */
   skipWarning(limit: BudgetLimit): void {
     this.warned.add(limit);
   }
 
-  /** Returns what is left; below zero if more was used than had been reserved. */
+  /** Returns the remaining amount, which is negative if more was used than had been reserved. */
   private room(limit: Counted): number {
     return unitsOf(limit, this.limits[limit] ?? Number.POSITIVE_INFINITY) - this.used[limit] - this.reserved[limit];
   }
@@ -235,5 +235,5 @@ export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outpu
  * not limit anything.
  */
 function requireAmount(amount: number, what: string): void {
-  if (!(amount >= 0)) throw new RangeError(`${what} must be a number of at least 0, not ${amount}.`);
+  if (!(amount >= 0)) throw new RangeError(`${what} must be at least 0, not ${amount}.`);
 }

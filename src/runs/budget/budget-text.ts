@@ -46,9 +46,9 @@ export function warningText(limit: BudgetLimit, line: BudgetLine): string {
 /** Explains that a limit in dollars can't be enforced for a model whose price is unknown. */
 export function unpricedText(line: BudgetLine, model: string | undefined): string {
   const what = model === undefined ? "this model" : `the model ${model}`;
-  const whose = line.owner === SESSION ? "the session's limit" : `the limit of the agent ${line.owner}`;
+  const whose = line.owner === SESSION ? "the session's limit" : `agent ${line.owner}'s limit`;
   const remedy =
-    'Add it to "prices" of its provider in your settings, choose a model with a known price, or limit tokens instead.';
+    'Add it to the provider\'s "prices" in your settings, choose a model with a known price, or limit tokens instead.';
   return `The price of ${what} is unknown, so ${whose} of ${limitText("usd", line.limit)} can't be enforced. ${remedy}`;
 }
 

@@ -32,7 +32,7 @@ export interface Budget {
   lend(): (signal: AbortSignal) => Promise<void>;
   /**
    * Counts time until the returned function is called. Time during which several agents of the tree work is counted
-   * once. Calls `onOver` at most once, when a limit of seconds is reached while this agent works.
+   * once. Calls `onOver` at most once, when a `seconds` limit is reached while this agent works.
    */
   work(onOver: (refusal: BudgetRefusal) => void): () => void;
   child(limits: BudgetLimits, name: string): Budget;
@@ -42,7 +42,7 @@ export interface Budget {
   spent(): BudgetSpent;
   /** Returns, for each kind of limit, the one with the least left among this budget and its ancestors' budgets. */
   left(): BudgetLeft;
-  /** Returns a warning when 80% of a limit of this budget or of an ancestor's is used, once for each limit. */
+  /** Returns a warning when 80% of a limit in this budget or an ancestor's budget is used, once for each limit. */
   warning(): string | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface AnswerEstimate {
 }
 
 /**
- * Amounts reserved for one request. Only the first call of `settle` or `cancel` has an effect, so `cancel` can be
+ * Amounts reserved for one request. Only the first call to `settle` or `cancel` has an effect, so `cancel` can be
  * called in a `finally` block.
  */
 export interface Reservation {
@@ -72,9 +72,9 @@ export interface Reservation {
   /** Length of the reserved answer in tokens. */
   readonly answerTokens: number;
   /**
-   * Called before a request whose answer broke off is sent again. Charges the cost of the failed attempt and reserves
-   * the next one, waiting for other requests like `reserveInTurn`. Resolves with the maximum answer length of the next
-   * attempt.
+   * Called before a request whose answer was interrupted is sent again. Charges the cost of the failed attempt and
+   * reserves the next one, waiting for other requests like `reserveInTurn`. Resolves with the maximum answer length of
+   * the next attempt.
    */
   repeat(lost: Spent, signal: AbortSignal): Promise<number | BudgetRefusal>;
   /** Replaces the reservation with the actual cost of all attempts, even if that is higher. */

@@ -106,7 +106,7 @@ describe("a budget", () => {
     expect(refusal).toMatchObject({ limit: "usd", owner: "session", pending: false });
     expect(refusal.message).toMatch(/price of the model llama.*session's limit of \$2\.00.*prices/);
     const own = refused(session({}).child({ usd: 1 }, "reviewer").reserve({ tokens: 1 }));
-    expect(own.message).toContain("the limit of the agent reviewer");
+    expect(own.message).toContain("agent reviewer's limit");
   });
 
   it("replaces invalid numbers by what was reserved, and throws for an invalid estimate", () => {

@@ -69,8 +69,8 @@ class BudgetNode implements Budget {
 
   reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal {
     const { tokens, usd } = estimate;
-    if (!isAmount(tokens)) throw new RangeError(`The estimated tokens must be a number of at least 0, not ${tokens}.`);
-    if (!isAmount(usd ?? 0)) throw new RangeError(`The estimated cost must be a number of at least 0, not ${usd}.`);
+    if (!isAmount(tokens)) throw new RangeError(`The estimated number of tokens must be at least 0, not ${tokens}.`);
+    if (!isAmount(usd ?? 0)) throw new RangeError(`The estimated cost must be at least 0, not ${usd}.`);
     const unpriced = this.unpriced(estimate);
     if (unpriced) return unpriced;
     const answerTokens = this.answerLength(estimate);

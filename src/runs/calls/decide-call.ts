@@ -20,7 +20,7 @@ interface CallToApprove {
   readonly denial: string;
 }
 
-/** Limits how often hooks may change the input of one call, so that they can't keep changing it forever. */
+/** Maximum number of times that hooks may change the input of one call, so that they can't keep changing it forever. */
 const MOST_CHANGES = 5;
 
 /** Decides on a call by rules and mode, then by hooks. If a hook changes the input, the decision starts over. */
@@ -84,7 +84,7 @@ async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<
 
 /**
  * Returns the verdict of the hooks. A hook can always deny or ask. It can allow only what the rules leave open, and
- * only the user's own hooks can approve a call for which the user's own rules ask.
+ * only the user's own hooks can approve a call for which the user's own rules require approval.
  */
 function verdictOf(outcome: HookOutcome | undefined, { call, decision }: ConsideredCall): HookVerdict {
   const isOpen = decision.effect === "ask";
@@ -118,7 +118,7 @@ function requestedEvent(call: ToolCall, judgement?: Judgement): DurableEvent {
     callId,
     name,
     decision: { effect, rule, scope, reason: effect === "allow" ? undefined : reason },
-    // A denied call has no effect anyway.
+    // For a denied call, it does not matter whether the call only reads.
     readsOnly: judgement.readsOnly && effect !== "deny" ? true : undefined,
   };
 }

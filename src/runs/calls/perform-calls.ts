@@ -135,7 +135,7 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
     if (!reserved.refused) reserved.cancel();
     return notStarted;
   }
-  if (reserved.refused) return textResult("error", `${reserved.message} Continue without it.`);
+  if (reserved.refused) return textResult("error", `${reserved.message} Continue without this call.`);
   const spend: ReservedSpend = {
     inputTokens: takes.tokens,
     outputTokens: 0,

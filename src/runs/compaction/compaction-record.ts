@@ -16,7 +16,7 @@ export interface CompactionRecord {
   /** Latest prompt, if the kept messages do not contain it. */
   readonly latest?: string | undefined;
   readonly summary: string;
-  /** Set if the summary is a digest written by Retinue, because the model did not write one. */
+  /** Set if the summary is a digest written by Retinue, because the model did not write a summary. */
   readonly digest: boolean;
   /** Newest exchange in shortened form, if it was too long to be kept. */
   readonly exchange: string;
@@ -44,7 +44,7 @@ export function recordText(record: CompactionRecord, maxCharacters: number): str
     section("newest_exchange", exchange),
     section("facts", bound(factsText(record), 0.1)),
     section("agents", bound(roster, 0.2)),
-    "[Continue where the work stopped. The files and outputs that you read are no longer in your context: read again what you need, and always before you edit.]",
+    "[Continue where the work stopped. The files and outputs that you read are no longer in your context: read what you need again, and always read a file again before you edit it.]",
   ];
   return sections.filter((text) => text !== "").join("\n\n");
 }

@@ -39,7 +39,7 @@ export interface TestRun {
   readonly events: DurableEvent[];
   readonly stop: () => void;
   compact(request?: Partial<CompactionRequest>): Promise<void>;
-  /** Performs operations until the run has nothing left to do. `perform` returns the results of tools. */
+  /** Performs operations until the run has nothing left to do. `perform` returns the result of a tool call. */
   drive(perform: (call: ToolCall) => string): Promise<string>;
 }
 
@@ -49,7 +49,7 @@ export interface TestPlace {
   readonly budget?: BudgetLimits;
 }
 
-/** Creates a run with a real journal, thread, budget and clocks. Only its tools are a function. */
+/** Creates a run with a real journal, thread, budget and clocks. Only its tools are replaced by a function. */
 export async function testRun(
   model: Model,
   { journal, window = 4_000, budget = {} }: TestPlace = {},

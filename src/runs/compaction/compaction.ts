@@ -31,9 +31,9 @@ export interface CompactionRequest {
 }
 
 const TIME_LIMIT_MS = 120_000;
-/** Share of the conversation's room that the newest messages, which are kept unchanged, may fill. */
+/** Maximum share of the conversation's tokens for the newest messages, which are kept unchanged. */
 const KEPT_SHARE = 0.2;
-/** Share of the conversation's room for the record that replaces the other messages. */
+/** Maximum share of the conversation's tokens for the record that replaces the other messages. */
 const RECORD_SHARE = 0.25;
 const CHARACTERS_PER_TOKEN = 3;
 const LONGEST_RECORD = 60_000;
@@ -46,7 +46,7 @@ const LONGEST_RECORD = 60_000;
 export async function compactConversation(host: RunHost, request: CompactionRequest): Promise<void> {
   const { thread } = host;
   const { state, conversation } = thread;
-  if (conversation === undefined) throw new Error("a compaction without a conversation");
+  if (conversation === undefined) throw new Error("there is no conversation to compact");
   const { limits, cause } = request;
   const room = Math.max(limits.compactAt - limits.headTokens, limits.compactAt / 4);
   const messages = conversation.messages();
@@ -95,7 +95,7 @@ interface Cut {
   readonly summarised: number;
 }
 
-/** Keeps the newest messages that fit, and always keeps an answer whose tool results were not sent yet. */
+/** Keeps the newest messages that fit, and always keeps an answer whose tool results have not been sent yet. */
 function cutOf(messages: readonly Message[], state: LoopState, { room }: { readonly room: number }): Cut {
   const open = messages.at(-1)?.role === "assistant";
   let size = estimated(state.context, sizeOf(userTurn(state)));
@@ -159,7 +159,7 @@ interface SummaryRequest {
  * conversation.
  */
 const SUMMARY_TOKENS = 8_000;
-/** Maximum length of a summary, as a share of the conversation's room. */
+/** Maximum length of a summary, as a share of the conversation's tokens. */
 const SUMMARY_SHARE = 0.25;
 
 type Summary = { readonly spent: SummaryCost } & (
@@ -213,7 +213,7 @@ async function requestSummary(
   else reservation.cancel();
   const milliseconds = Math.round(clock.monotonic() - startedAt);
   const spent: SummaryCost = { usage, costUsd, milliseconds };
-  // A stopped run records no compaction, so its cost is recorded in a line of its own.
+  // A stopped run records no compaction, so the cost of the summary is recorded in a separate line.
   if (outlet.signal.aborted) await host.record([{ type: "spend.recorded", usage: usage ?? noUsage, costUsd }]);
   const problem = problemOf(outcome, { room, timeLimitMs });
   if (problem !== undefined || !outcome.ok) return { ok: false, problem: problem ?? "it failed", spent };
@@ -253,8 +253,8 @@ async function callWithin(
 const summaryQuestion = userMessage(compactionPrompt);
 
 /**
- * Appends the request for a summary to the bytes of earlier requests, so that the provider can read those from its
- * cache.
+ * Appends the request for a summary to the bytes of earlier requests, so that the provider can read the earlier bytes
+ * from its cache.
  */
 function summaryPrompt(conversation: Chain, count: number): Prompt {
   const last = conversation.messages()[count - 1];

@@ -5,7 +5,7 @@ import type { Head } from "../../protocol/index.ts";
 import { longestAnswer } from "../budget/estimate-request.ts";
 
 export interface ContextLimits extends LoopLimits {
-  /** Number of tokens that the agent may fill: the window of its model, or less. */
+  /** Number of tokens that the agent may fill: its model's context window, or less. */
   readonly window: number;
 }
 
@@ -14,7 +14,7 @@ export interface ContextOptions {
   readonly model: Pick<ModelDescription, "provider" | "window" | "maxOutputTokens">;
   /** Limit from the agent's definition, in tokens. */
   readonly contextTokens?: number | undefined;
-  /** Percentage of the window, from the settings. */
+  /** Percentage of the window at which the conversation is compacted, from the settings. */
   readonly percent?: number | undefined;
 }
 

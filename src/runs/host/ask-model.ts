@@ -75,7 +75,9 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Returns the usage that a model reports, or an estimate if the model reports none, as with some servers. */
+/**
+ * Returns the usage that a model reports, or an estimate if the model reports none, which happens with some servers.
+ */
 function countedUsage({ usage, message }: Extract<ModelOutcome, { ok: true }>, prompt: WrittenPrompt): Usage {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
   const isCount = [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens].every((tokens) => tokens >= 0);
@@ -105,7 +107,7 @@ async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): P
     { type: "model.requested", turn, reserved },
   ]);
   const prompt = thread.newestPrompt;
-  if (prompt === undefined) throw new Error("a request without a conversation");
+  if (prompt === undefined) throw new Error("there is no conversation to send");
   const difference = host.before && cacheDifference(host.before, prompt);
   host.before = undefined;
   if (difference) await host.record([{ type: "cache.missed", ...difference, turn }]);

@@ -90,7 +90,7 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
  * from some unknown point on.
  */
 function changedPast({ thread, request }: RunHost): DurableEvent[] {
-  const message = `The conversation that ${thread.agentId} was forked from has changed. The agent continues from its current version.`;
+  const message = `The conversation that ${thread.agentId} was forked from has changed. The agent continues from the current version of that conversation.`;
   return [
     { type: "notice.raised", code: "fork", message },
     {

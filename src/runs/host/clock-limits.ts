@@ -1,13 +1,13 @@
 import type { AgentDefinition, Settings } from "../../protocol/index.ts";
 
 export interface ClockLimits {
-  /** Time without any progress of a request after which the run ends. */
+  /** Time without progress on a request after which the run ends. */
   readonly idleMs: number;
-  /** Limit of the run's active time. If absent, there is no limit. */
+  /** Limit on the run's active time. If absent, there is no limit. */
   readonly wallMs?: number;
   /**
-   * What happens at the limit of active time. `background`: the run moves to the background. `unless-background`: the
-   * run ends unless it is already in the background. If absent, the run ends.
+   * What happens when the limit on active time is reached. `background`: the run moves to the background.
+   * `unless-background`: the run ends unless it is already in the background. If absent, the run ends.
    */
   readonly atWall?: "background" | "unless-background";
   /** Total time to wait for background agents when the run has nothing else to do. If absent, there is no limit. */

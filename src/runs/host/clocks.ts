@@ -1,7 +1,7 @@
 import type { Clock } from "../../ports/index.ts";
 
 /**
- * Clocks that watch the time limits of one run, outside of its loop. When a limit is reached, both clocks end, unless
+ * Clocks that watch the time limits of one run, outside of its loop. When a limit is reached, both clocks stop, unless
  * the run continues.
  */
 export interface RunClocks {
@@ -9,7 +9,9 @@ export interface RunClocks {
   modelAsked(): void;
   /** Called when part of an answer arrives. */
   modelMoved(): void;
-  /** Called when the answer is complete or has failed. Until the next request, the tools have their own limits. */
+  /**
+   * Called when the answer is complete or has failed. Until the next request, only the tools' own time limits apply.
+   */
   modelEnded(): void;
   /**
    * Pauses both clocks while the run waits for a user, the rate limiter, a budget, a slot or a subagent. The clocks
@@ -27,14 +29,14 @@ export interface Timers {
 
 export interface ClockOptions {
   readonly idleMs: number;
-  /** Limit of the run's active time. If absent, there is no limit. */
+  /** Limit on the run's active time. If absent, there is no limit. */
   readonly wallMs?: number;
   readonly clock: Pick<Clock, "monotonic">;
   readonly timers?: Timers;
   readonly onIdle: () => void;
   /**
-   * Called at the limit of active time. Returns true if the run continues; from then on, only the idle limit can end
-   * it.
+   * Called when the limit on active time is reached. Returns true if the run continues; from then on, only the idle
+   * limit can end it.
    */
   readonly onWall: () => boolean;
 }
@@ -44,7 +46,7 @@ export interface ClockOptions {
  * its time.
  */
 const LONGEST_WAIT_MS = 10_000;
-/** Delay of a timer that shows that the machine was suspended or the process was blocked. */
+/** Timer delay from which Retinue concludes that the machine was suspended or the process was blocked. */
 const LATE_MS = 1_000;
 /** Time to read output that arrived during such a delay before the model is considered silent. */
 const GRACE_MS = 50;

@@ -28,7 +28,7 @@ export function endStopped(host: RunHost): Promise<RunResult> {
   return endRun(host, { reason, message: stoppedText(host, reason) });
 }
 
-/** Ends the run after a bug or a failed journal. The end is reported even if it can't be recorded. */
+/** Ends the run after a bug or a journal failure. The end is reported even if it can't be recorded. */
 export async function endAfterError(host: RunHost, error: unknown): Promise<RunResult> {
   const reason = errorCode(error) === undefined ? "internal_error" : "journal_error";
   const ending: Ending = { reason, message: describeError(error) };

@@ -91,7 +91,7 @@ const meanings: Readonly<Record<PermissionMode, string>> = {
   default: "Reading, and commands that only read, are allowed. Other calls need approval unless a rule allows them.",
   acceptEdits: "Reading and editing files is allowed. Other calls need approval unless a rule allows them.",
   plan: "Only reading is allowed.",
-  dontAsk: "Whatever no rule allows is denied; no one is asked.",
+  dontAsk: "Calls that would need approval are denied; no one is asked.",
   bypassPermissions: "Everything is allowed unless a rule denies it.",
 };
 
@@ -105,7 +105,7 @@ function modeText({ mode, approvable }: ToldEnvironment): string {
 
 const LONGEST_NAME = 300;
 
-/** Returns a name on one line. A repository can choose names that look like text of the program. */
+/** Returns a name on one line, because a repository can contain names that imitate Retinue's own text. */
 function shown(name: string): string {
   const text = name.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

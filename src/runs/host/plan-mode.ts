@@ -9,8 +9,8 @@ import type { RunHost } from "./run-host.ts";
 export type PolicyChange = (policy: Policy) => Policy;
 
 /**
- * Returns the policy for plan mode, in which an agent and all agents below it are read-only. If the mode of the policy
- * asks for no approvals, plan mode asks for none either.
+ * Returns the policy for plan mode, in which an agent and all agents below it are read-only. If the policy's mode never
+ * asks for approval, neither does plan mode.
  */
 export const inPlanMode: PolicyChange = once((policy) => {
   if (policy.mode === "plan") return policy;

@@ -38,7 +38,7 @@ export interface RunServices {
   readonly limits: ClockLimits;
   /** Percentage of the context window at which conversations are compacted. If absent, the default applies. */
   readonly compactAtPercent?: number | undefined;
-  /** Selects which updates of subagents are emitted. If absent, all are. */
+  /** Selects which updates from subagents are emitted. If absent, all are. */
   readonly agentUpdates?: AgentUpdates | undefined;
   /** Absent if there are no hooks. */
   readonly hooks?: Hooks | undefined;
@@ -89,7 +89,7 @@ export interface Acceptance {
   readonly granted?: readonly string[];
 }
 
-/** Options that only the run of a subagent has. */
+/** Options that apply only to a subagent's run. */
 export interface SubagentRun {
   readonly spec: SpawnSpec;
   readonly background: boolean;
@@ -138,11 +138,11 @@ export interface Retinue {
 export interface RunRegistry {
   enter(agent: LiveAgent): void;
   leave(agentId: AgentId): void;
-  /** Returns the results of those runs that have ended. */
+  /** Returns the results of the given runs that have ended. */
   ended(runs: readonly RunRef[]): Promise<readonly SubagentResult[]>;
   /** Resolves when one of the runs has ended or the signal fires. */
   oneEnded(runs: readonly RunRef[], signal: AbortSignal): Promise<void>;
-  /** Ends those of the runs that are still active, because their time is up. */
+  /** Ends the given runs that are still active, because their time is up. */
   cut(runs: readonly RunRef[]): Promise<void>;
   /** Lists the subagents of an agent, including those whose end has not been reported to the agent yet. */
   roster(agentId: AgentId, untold: readonly RunRef[]): Promise<string>;

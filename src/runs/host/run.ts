@@ -23,7 +23,7 @@ export interface RunOutlet {
   readonly signal: AbortSignal;
   /** Ends the run from within. */
   stop(cause: StopCause): void;
-  /** Returns the cause for which the run was stopped. */
+  /** Returns why the run was stopped. */
   cause(): StopCause;
 }
 
@@ -38,7 +38,7 @@ export function createRun(
 ): Run {
   const updates = createChannel<RunUpdate>();
   const abort = new AbortController();
-  // Every call of an answer adds a listener, and an answer can have hundreds of calls.
+  // Every call in an answer adds a listener, and an answer can have hundreds of calls.
   setMaxListeners(0, abort.signal);
   let stopCause: StopCause = "interrupted";
   const stop = (cause: StopCause): void => {

@@ -130,8 +130,8 @@ class Host implements RunHost {
   }
 
   /**
-   * Ends a run that its budget refuses to continue. Waits for its background agents first, so that their ends are
-   * recorded before its own.
+   * Ends a run whose budget does not allow it to continue. Waits for its background agents first, so that their ends
+   * are recorded before the end of the run.
    */
   private async endForBudget({ message }: BudgetRefusal): Promise<RunResult> {
     while (this.request.waits && this.thread.state.background.length > 0) {
@@ -196,8 +196,8 @@ class Host implements RunHost {
   }
 
   /**
-   * Handles the limit of active time. Returns true if the run continues, because it is in the background or can be
-   * moved there.
+   * Called when the limit on active time is reached. Returns true if the run continues, because it is in the background
+   * or can be moved there.
    */
   private onWall(): boolean {
     const { retinue, limits } = this.services;

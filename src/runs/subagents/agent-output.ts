@@ -2,7 +2,7 @@ import type { Journal } from "../../ports/index.ts";
 import { type AgentId, type Line, type RunUpdate, textOf } from "../../protocol/index.ts";
 
 /**
- * Selects which updates of subagents a run emits. `recorded`: lines of their transcripts, without live events.
+ * Selects which updates from subagents a run emits. `recorded`: lines of their transcripts, without live events.
  * `milestones`: starts, ends, notices and approvals.
  */
 export type AgentUpdates = "all" | "recorded" | "milestones";
@@ -22,9 +22,9 @@ const milestones: ReadonlySet<RunUpdate["type"]> = new Set([
   "approval.answered",
 ]);
 
-/** Readable output file beside the transcript of a background agent. */
+/** Human-readable output file next to the transcript of a background agent. */
 export interface AgentOutput {
-  /** Path of the file. Undefined as long as nothing is written. */
+  /** Path of the file. Undefined until something is written. */
   readonly path: string | undefined;
   follow(line: Line): void;
   /** Starts writing for an agent that was moved to the background, beginning with its earlier lines. */
@@ -58,7 +58,7 @@ export function createAgentOutput(
 
 const LONGEST_TEXT = 2_000;
 
-/** Returns a line of a transcript as readable text. Empty for most lines. */
+/** Returns a line of a transcript as readable text. Returns an empty string for most lines. */
 function outputText(line: Line): string {
   switch (line.type) {
     case "agent.created":

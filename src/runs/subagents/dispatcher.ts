@@ -92,7 +92,8 @@ export class Dispatcher implements Retinue {
   }
 
   /**
-   * Returns whether an agent may start, resume, stop and message other agents. The main agent and agents with Task may.
+   * Returns whether an agent may start, resume, stop and message other agents. The main agent and agents that have the
+   * Task tool may.
    */
   mayDelegate(agentId: AgentId): boolean {
     if (agentId === MAIN_AGENT) return true;
@@ -109,7 +110,7 @@ export class Dispatcher implements Retinue {
     const known = spawned === undefined ? undefined : await this.registry.get(spawned);
     if (known !== undefined) return this.rejoin(known, request, caller);
     const { name } = request;
-    // An agent that is already recorded has its name already.
+    // An agent that is already recorded already owns its name.
     const taken = name === undefined || spawned !== undefined ? undefined : this.registry.whyNameIsTaken(name);
     if (taken !== undefined) return refuse(taken);
     const started = await this.registry.claimName(name, () => this.start(request, caller, spawned));
@@ -179,7 +180,7 @@ export class Dispatcher implements Retinue {
     if (outcome.status === "ended") return outcome.result;
     const { registry } = this;
     const result = await registry.resultOf(outcome.notice.agentId, caller.signal);
-    return result ?? (await registry.stop(outcome.notice.agentId)) ?? { message: "It was stopped." };
+    return result ?? (await registry.stop(outcome.notice.agentId)) ?? { message: "The agent was stopped." };
   }
 
   /** Resumes a subagent whose last run has ended. */
@@ -200,7 +201,7 @@ export class Dispatcher implements Retinue {
     return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
   }
 
-  /** Runs the hooks for ends of runs that an earlier process did not report. */
+  /** Runs the hooks for run ends that an earlier process did not report. */
   async reportLostRuns(hooksOf: HooksOf): Promise<void> {
     await reportLostRuns(await this.registry.earlierRuns(), hooksOf, this.options.journal);
   }
@@ -278,7 +279,7 @@ export class Dispatcher implements Retinue {
   /** Returns an agent with a run in progress. Its policies include the restrictions of plan mode. */
   private liveAgent(agentId: AgentId): LiveAgent {
     const live = this.registry.live.get(agentId);
-    if (live === undefined) throw new Error(`agent ${agentId} delegates without a run`);
+    if (live === undefined) throw new Error(`agent ${agentId} delegates, but has no active run`);
     const agent = withPolicies(live.agent, this.policies.planned(agentId));
     return agent === live.agent ? live : { ...live, agent };
   }

@@ -25,8 +25,8 @@ export interface ForkStart {
 }
 
 /**
- * Starts siblings, which are agents that the calls of one answer start, so that they share what a provider caches.
- * Forks continue the conversation of their parent and share its bytes.
+ * Starts siblings (agents that the calls of one answer start) so that they share what a provider caches. Forks continue
+ * the conversation of their parent and share its bytes.
  */
 export class Siblings {
   /** Siblings started by the newest answer of each parent, by kind. */
@@ -123,7 +123,7 @@ export function forkPoint(
   const { agentId, answerLine, state } = thread;
   const { prefix, calls } = siblings;
   const past = branch(thread, { turns, prefix });
-  if (past === undefined || answerLine === undefined) throw new Error(`agent ${agentId} forks without an answer`);
+  if (past === undefined || answerLine === undefined) throw new Error(`agent ${agentId} has no answer to fork from`);
   const { tokens, basis } = state.context;
   const origin: ForkOrigin = {
     kind,
@@ -168,9 +168,9 @@ function boundedNotice(turns: number): string {
 const LONGEST_WAIT_MS = { fork: 10_000, fresh: 3_000 };
 
 /**
- * Sends the first request of a group of siblings alone until its answer begins. Only then can the others read from the
- * provider's cache what the first request has written. Delays only the first request of each sibling, and only for a
- * limited time.
+ * Sends the first request of a group of siblings alone. The other siblings wait until its answer begins, because only
+ * then can they read from the provider's cache what the first request has written. Delays only the first request of
+ * each sibling, and only for a limited time.
  */
 export class SiblingGate {
   private readonly opened = createDeferred<void>();

@@ -29,8 +29,8 @@ export interface LaunchOptions {
 }
 
 /**
- * Starts a run of a subagent and keeps its record up to date. The record gets an end once all resources of the run are
- * released.
+ * Starts a run of a subagent and keeps its record up to date. The end is set in the record once all resources of the
+ * run are released.
  */
 export function launch(subagent: Subagent, options: LaunchOptions): void {
   const { prepared, thread, prompt, parent, shared, retinue, registry, journal } = options;
@@ -84,8 +84,8 @@ async function cleanUp(
 }
 
 /**
- * Returns the acceptance check of a subagent. The command has the permissions of the agent, and may use Bash if the
- * parent has it.
+ * Returns the acceptance check of a subagent. The command runs with the agent's permissions. Bash is added to them if
+ * the parent has it.
  */
 function acceptanceOf({ acceptance, agent }: PreparedAgent, parent: LiveAgent): Acceptance | undefined {
   if (acceptance === undefined) return undefined;

@@ -84,7 +84,7 @@ export class Registry implements RunRegistry {
     return ancestor === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).slice(0, -1).includes(ancestor));
   }
 
-  /** Finds a subagent by name, id, or the start or end of an id if it matches only one agent. */
+  /** Finds a subagent by name, by id, or by the start or end of an id if that matches only one agent. */
   async find(reference: string, ancestor?: AgentId): Promise<Subagent | undefined> {
     const all = await this.all(ancestor);
     const named = all.filter(({ name }) => name === reference);

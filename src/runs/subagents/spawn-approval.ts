@@ -78,7 +78,7 @@ export class SpawnGate {
 }
 
 async function askForMore({ message }: BudgetRefusal, budget: Budget, ask: Ask): Promise<boolean> {
-  const reason = `${message} If you allow it, this prompt can start as many again.`;
+  const reason = `${message} If you allow this, the prompt can start as many agents again.`;
   const approval = await ask({ kind: "call", about: "spawns", rule: "subagents.maxSpawns", reason });
   if (approval?.answer !== "allow") return false;
   budget.resetSpawns();
@@ -87,7 +87,7 @@ async function askForMore({ message }: BudgetRefusal, budget: Budget, ask: Ask):
 
 /**
  * Asks the user to approve the rules that a definition lists, once, before its agent works in the background. If the
- * user denies that, each call of the agent is decided on separately.
+ * user denies them, each of the agent's calls is decided separately.
  */
 export async function preapprove(prepared: PreparedAgent, launch: StartedCall): Promise<PreparedAgent> {
   const { agent, grants = [] } = prepared;
@@ -95,7 +95,7 @@ export async function preapprove(prepared: PreparedAgent, launch: StartedCall): 
   const known = new Set(policy.rules.flatMap(({ effect, text }) => (effect === "allow" ? [text] : [])));
   const missing = grants.filter((rule) => !known.has(rule));
   if (missing.length === 0) return prepared;
-  const reason = `${agentType} will work in the background, and its definition lists ${missing.join(", ")}. If you allow this, those calls need no further approval. If you deny it, the agent starts without them.`;
+  const reason = `${agentType} will work in the background, and its definition lists ${missing.join(", ")}. If you allow this, those calls need no further approval. If you deny it, the agent starts without these permissions.`;
   const concern = { kind: "launch", about: "launch", rule: "background.preapprove", reason, grants: missing } as const;
   if ((await askAboutCall(launch, concern))?.answer !== "allow") return prepared;
   const allowed = missing.map((text): Rule => ({ text, effect: "allow", scope: "session" }));

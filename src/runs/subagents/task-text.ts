@@ -92,7 +92,7 @@ export function boundReport({ outputFile, end }: SubagentResult, maxCharacters: 
 /** Returns the facts that the runtime recorded, as text to append to the agent's own report. */
 function trailer({ agentType, worktree, end }: SubagentResult): string {
   const { usage, facts, milliseconds, costUsd, acceptance } = end;
-  const changed = agentType === VERIFIER && !worktree ? "changed in its scratch copy, which is removed" : "changed";
+  const changed = agentType === VERIFIER && !worktree ? "changed in its scratch copy, which was removed" : "changed";
   const { calls, tokens } = totalsOf({ usage, facts });
   const parts = [
     plural(calls, "tool call"),
@@ -153,7 +153,7 @@ function acceptanceText({ command, ok, exitCode, output }: AcceptanceResult): st
   return `[${check}: ${how})]\n${escapeTags(output)}`;
 }
 
-/** Quotes a path that contains separators of the line. */
+/** Quotes a path that contains characters that separate items in the line. */
 function asName(path: string): string {
   return /[\s;,"<>[\]]/.test(path) ? JSON.stringify(path) : path;
 }

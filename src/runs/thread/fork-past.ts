@@ -47,7 +47,7 @@ export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkS
 
 /**
  * Restores the past of a fork from the transcript of its origin. Returns undefined if the transcript is missing or
- * lacks the line of the fork.
+ * lacks the line from which the fork continues.
  */
 export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
   const { source, prefix } = restoreSource(origin, journal, replay);

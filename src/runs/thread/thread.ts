@@ -114,7 +114,7 @@ export class Thread {
     return this.answer;
   }
 
-  /** Whether the conversation that this fork continues is unchanged. Undefined if the agent is not a fork. */
+  /** State of the conversation that this fork continues. Undefined if the agent is not a fork. */
   get past(): "same" | "changed" | "lost" | undefined {
     return this.pastState;
   }

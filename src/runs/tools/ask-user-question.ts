@@ -28,7 +28,7 @@ export const askUserQuestionSpec: ToolSpec = {
             type: "object",
             properties: {
               question: { type: "string", minLength: 1, description: "The complete question." },
-              header: { type: "string", description: "What is decided, in one to three words." },
+              header: { type: "string", description: "Topic of the question, in one to three words." },
               options: {
                 type: "array",
                 minItems: 2,
@@ -37,7 +37,7 @@ export const askUserQuestionSpec: ToolSpec = {
                   type: "object",
                   properties: {
                     label: { type: "string", minLength: 1, description: "The choice, in one to five words." },
-                    description: { type: "string", description: "What follows from this choice." },
+                    description: { type: "string", description: "What this choice would mean." },
                   },
                   required: ["label"],
                 },

@@ -10,7 +10,7 @@ import { forDelegators } from "./task.ts";
 export const taskStopSpec: ToolSpec = {
   declaration: {
     name: "TaskStop",
-    description: "Stops an agent. Its work so far stays, and it can be resumed.",
+    description: "Stops an agent. Its work so far is kept, and it can be resumed.",
     inputSchema: {
       type: "object",
       properties: { task_id: { type: "string" } },

@@ -96,7 +96,7 @@ async function resumeAgent(
   if (request.agentType !== "" && !isSameAgent(request.agentType, agentType))
     return refused(
       request.agentType,
-      `Agent ${agentId} has the type ${agentType}. Resume it with that subagent_type, or omit it.`,
+      `Agent ${agentId} has the type ${agentType}. Resume it with that subagent_type, or omit subagent_type.`,
     );
   if (registry.isRunning(agentId)) return refused(agentType, stillRunning(agentId, registry.isWaitedFor(agentId)));
   if (subagent.fork?.kind === "fork" && request.model !== undefined) return refused(agentType, noModel);
@@ -233,8 +233,8 @@ const LONGEST_PART = LONGEST_REPORT - 2_000;
 
 /**
  * Returns the maximum length of the report for this caller, in characters. The calls of one answer share what is left
- * of the caller's window. Undefined for the usual length, at which the executor saves the whole text for Read. A report
- * is shortened only if the caller can get the rest with TaskOutput.
+ * of the caller's window. Returns undefined if the executor's usual limit applies, beyond which the executor saves the
+ * whole text for Read. A report is shortened only if the caller can get the rest with TaskOutput.
  */
 function reportLength({ registry }: Dispatcher, { agentId }: ToolContext): number | undefined {
   const caller = registry.live.get(agentId);
