@@ -23,7 +23,7 @@ describe("options of openSession", () => {
     [{ maxTurns: 0 }, "maxTurns of openSession can't be 0", "Use a whole number above 0."],
     [{ maxTurns: "7" }, 'maxTurns of openSession can\'t be "7"', "whole number"],
     [{ home: true }, "home of openSession can't be true", "Use a string or false."],
-    [{ cwd: "" }, 'cwd of openSession can\'t be ""', "Use a string that is not empty."],
+    [{ cwd: "" }, 'cwd of openSession can\'t be ""', "Use a non-empty string."],
     [{ model: 3 }, "model of openSession can't be 3", "an object with describe and call"],
     [{ model: { call: () => undefined } }, "model of openSession can't be an object", "describe and call"],
     [{ allowedTools: "Read" }, 'allowedTools of openSession can\'t be "Read"', "Use an array of strings."],

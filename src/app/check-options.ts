@@ -11,8 +11,8 @@ export interface OptionType {
 export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, OptionType>>;
 
 /**
- * Checks the options of a library function, because programs without type checking learn of a wrong one in no other
- * way.
+ * Checks the options of a library function, because a program without type checking would not notice an invalid option
+ * otherwise.
  */
 export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
   if (!isRecord(options)) throw optionError(`${name} must be an object with options`, "See docs/library.md.");
@@ -27,7 +27,7 @@ export function optionError(message: string, cure: string): UserError {
 
 export const aString: OptionType = {
   accepts: (value) => typeof value === "string" && value !== "",
-  description: "a string that is not empty",
+  description: "a non-empty string",
 };
 export const aBoolean: OptionType = { accepts: (value) => typeof value === "boolean", description: "true or false" };
 export const aFunction: OptionType = { accepts: (value) => typeof value === "function", description: "a function" };

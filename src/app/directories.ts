@@ -25,7 +25,7 @@ export function workspaceDirectory(path: string): string {
   }
 }
 
-/** Returns the real paths of those paths that exist. */
+/** Returns the real paths of the given paths that exist. */
 export function existingPaths(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     try {
@@ -37,8 +37,8 @@ export function existingPaths(paths: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the documentation directory of this package. Searches upwards, because bundle, library and sources are at
- * different depths.
+ * Returns the documentation directory of this package. Searches upwards, because the bundle, the library and the
+ * sources are at different depths.
  */
 export function docsDirectory(): string {
   let directory = import.meta.dirname;

@@ -90,7 +90,7 @@ it("an agent whose file can't be read is answered with that", async () => {
   const byFile = await retinue(["-p", "--trust", "--agent", "file", "Hello?"], place);
   expect(byFile.stderr).toMatch(/no agent "file".*file\.md:4: "tools" can't be read/);
   const byName = await retinue(["-p", "--trust", "--agent", "reviewer", "Hello?"], place);
-  expect(byName.stderr).toMatch(/no agent "reviewer".*1 file did not load: "retinue agents check" says why/);
+  expect(byName.stderr).toMatch(/no agent "reviewer".*1 file did not load; run "retinue agents check" to see why/);
 });
 
 it("an agent that does not exist is answered with those that do", async () => {

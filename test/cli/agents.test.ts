@@ -189,7 +189,7 @@ describe("retinue agents list, by settings", () => {
     write(place, { ".agents/agents/quiet.md": reviewer.replace("name: reviewer", "name: quiet\nhidden: true") });
     const table = (await retinue(["agents", "list", "--trust"], place)).stdout;
     expect(table).not.toMatch(/^Explore +built-in/m);
-    expect(table).toContain(`Explore is disabled: ${file} says "agents": {"Explore": false}.`);
+    expect(table).toContain(`Explore is disabled: ${file} sets "agents": {"Explore": false}.`);
     expect(table).toMatch(/^mine +user /m);
     expect(table).toMatch(/^quiet +project +small +0 /m);
     expect(table).toContain("quiet is hidden: not in that list, and found by name.");
@@ -200,7 +200,7 @@ describe("retinue agents list, by settings", () => {
     ]) {
       const run = await retinue(words, place);
       expect(run.code).toBe(2);
-      expect(run.stderr).toContain(`"Explore" is switched off. ${file} says "agents": {"Explore": false}.`);
+      expect(run.stderr).toContain(`"Explore" is switched off. ${file} sets "agents": {"Explore": false}.`);
     }
   });
 

@@ -124,12 +124,12 @@ describe("words about all agents", () => {
     const { agents, switchedOff, diagnostics } = await listAgents(options);
     expect(agents.map(({ name }) => name)).not.toContain("Explore");
     expect(switchedOff).toEqual([
-      { name: "Explore", reason: `${options.root}/user/.retinue/settings.json says "agents": {"explore": false}.` },
+      { name: "Explore", reason: `${options.root}/user/.retinue/settings.json sets "agents": {"explore": false}.` },
     ]);
     expect(diagnostics).toMatchObject([{ code: "switched_nothing_off", message: expect.stringContaining('"nobody"') }]);
     await expect(showAgent("explore", options)).rejects.toMatchObject({
       message: 'The built-in agent "Explore" is switched off',
-      cure: expect.stringMatching(/settings\.json says "agents": \{"explore": false\}/),
+      cure: expect.stringMatching(/settings\.json sets "agents": \{"explore": false\}/),
     });
     write(options.root, { "shop/.agents/agents/Explore.md": agent("Ours.") });
     expect(await found(options, "Explore")).toEqual({ description: "Ours.", source: "project" });

@@ -27,7 +27,7 @@ export interface AgentCatalog {
   readonly snapshot: Snapshot;
   /** Problems in files, plugins, settings and names. */
   readonly diagnostics: readonly Diagnostic[];
-  /** True if the files of the project are used. */
+  /** True if the project's files are used. */
   readonly trusted: boolean;
   /** Files and directories that were not read because they are not trusted, relative to the workspace. */
   readonly off: readonly string[];
@@ -60,7 +60,8 @@ export interface CatalogOptions {
 }
 
 /**
- * Loads the agents of a workspace: built-in ones and those of plugins, the user and the trusted part of the project.
+ * Loads the agents of a workspace: built-in agents, and those from plugins, the user's files and the trusted part of
+ * the project.
  */
 export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCatalog> {
   const { cwd, home, environment, trust } = options;

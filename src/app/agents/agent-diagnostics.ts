@@ -17,7 +17,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   const broken = errors.find(({ file }) => file.endsWith(`/${name}.md`));
   const files = new Set(errors.map(({ file }) => file)).size;
   // Any file that can't be read may define this name.
-  const unread = files === 0 ? "" : ` ${plural(files, "file")} did not load: "retinue agents check" says why.`;
+  const unread = files === 0 ? "" : ` ${plural(files, "file")} did not load; run "retinue agents check" to see why.`;
   const untrusted = trusted
     ? ""
     : " The project's own agents were not read, because this directory is not trusted (--trust).";
@@ -30,12 +30,12 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
 
 /** Like `unknownAgent`, for the agent of a session that is resumed. */
 export function missingSessionAgent(name: string, loaded: AgentCatalog): UserError {
-  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent: --agent NAME, or --agent ${MAIN_TYPE}.`;
+  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass --agent NAME or --agent ${MAIN_TYPE}.`;
   const message = `This session ran as the agent "${name}", which no longer exists`;
   return new UserError(message, { code: "agent", cure, exitCode: 2 });
 }
 
-/** Reports skills that a definition names although they do not exist. */
+/** Reports skills that a definition names but that do not exist. */
 export function missingSkills(
   { name, file = name, skills = [] }: AgentDefinition,
   { snapshot }: AgentCatalog,
@@ -61,7 +61,7 @@ export function contextNotices({ diagnostics }: AgentCatalog): readonly string[]
 /** Returns messages about agents that do not load or have no prompt. A file without frontmatter is not an agent. */
 export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
   const failed = diagnostics.filter(({ file, code, severity, agent }) => {
-    // Agents passed with the call are reported separately.
+    // Agents passed with --agents are reported separately.
     if (file === "--agents" || code === "no_frontmatter") return false;
     return code === "no_prompt" || (severity === "error" && (agent !== undefined || isAgentFile(file)));
   });
@@ -69,7 +69,7 @@ export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
   if (files.length <= maxFiles) return failed.map(formatDiagnostic);
   const first = files.slice(0, maxFiles).join(", ");
   const more = files.length - maxFiles;
-  return [`${files.length} agent files do not load: ${first} and ${more} more. "retinue agents check" says why.`];
+  return [`${files.length} agent files do not load: ${first} and ${more} more. Run "retinue agents check" to see why.`];
 }
 
 const maxFiles = 3;
@@ -92,8 +92,8 @@ export function definitionNotices({ diagnostics }: AgentCatalog, definition: Age
 }
 
 /**
- * Returns whether a diagnostic is about an agent. The file alone does not tell, because a settings file defines several
- * agents.
+ * Returns whether a diagnostic is about an agent. The file alone is not enough, because a settings file can define
+ * several agents.
  */
 export function isAbout({ file, agent }: Diagnostic, definition: AgentDefinition): boolean {
   return agent === undefined ? file === definition.file : agent === definition.name;

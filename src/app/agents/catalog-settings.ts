@@ -34,7 +34,7 @@ export function catalogSettings(
   const all = builtInAgents({ profile, entryPoint });
   const switchedOff = agents.switchedOff.flatMap(({ name, file = "the program" }): SwitchedOff[] => {
     const agent = all.find(({ definition, aliases }) => definition.name === name || aliases.includes(name));
-    return agent ? [{ name: agent.definition.name, reason: `${file} says "agents": {"${name}": false}.` }] : [];
+    return agent ? [{ name: agent.definition.name, reason: `${file} sets "agents": {"${name}": false}.` }] : [];
   });
   return {
     snapshot: {
@@ -49,7 +49,7 @@ export function catalogSettings(
     replaceBuiltIns: agents.replaceBuiltIns,
     origins,
     switchedOff: noGuide
-      ? [...switchedOff, { name: guide, reason: 'Settings say "subagents": {"guide": false}.' }]
+      ? [...switchedOff, { name: guide, reason: 'Your settings contain "subagents": {"guide": false}.' }]
       : switchedOff,
     diagnosticsFor: (catalog) => [
       ...problems.map(unreadSettings),
@@ -70,7 +70,10 @@ function replaces(name: string, { overrides }: Catalog<CatalogEntry>): boolean {
   return overrides.some(({ winner, rule }) => rule === "opt-in" && winner.definition.name === name);
 }
 
-/** The message of a problem begins with its file and mostly a line, which a diagnostic has as fields. */
+/**
+ * Converts a problem to a diagnostic. The problem's text begins with the file and usually a line number, which are
+ * separate fields of a diagnostic.
+ */
 function unreadSettings(problem: string): Diagnostic {
   const place = /^(?<file>.+?\.jsonc?)(?::(?<line>\d+))?(?::\d+)?: (?<message>.*)$/s.exec(problem)?.groups;
   const { file = "settings", line = "1", message = problem } = place ?? {};
@@ -83,7 +86,7 @@ function switchedNothingOff({ name, file = "settings" }: { name: string; file?: 
     file,
     line: 1,
     code: "switched_nothing_off",
-    message: `"agents": {"${name}": false} switches nothing off: no built-in agent has this name.`,
+    message: `"agents": {"${name}": false} has no effect: no built-in agent has this name.`,
     fix: `To prevent an agent from being used, deny it: "permissions": {"deny": ["Task(${name})"]}.`,
   };
 }
@@ -95,6 +98,6 @@ function replacesNothing(name: string): Diagnostic {
     line: 1,
     code: "replaces_nothing",
     message: `agents.replaceBuiltIns names "${name}", which does not replace a built-in agent.`,
-    fix: 'Name an agent of an enabled plugin that has the name of a built-in agent: "plugin:Explore".',
+    fix: 'Name an agent from an enabled plugin that is called like a built-in agent, such as "plugin:Explore".',
   };
 }

@@ -6,7 +6,7 @@ import type { AgentDefinition, Effect, JsonObject, RunResult } from "../../proto
 export interface AgentEnvironment extends PromptEnvironment {
   /** Real path of the workspace. */
   readonly cwd: string;
-  /** Platform by Node's name for it, such as `linux` or `darwin`. */
+  /** Node's name for the platform, such as `linux` or `darwin`. */
   readonly platform: string;
 }
 
@@ -53,7 +53,7 @@ export interface AgentOptions extends Pick<AgentDefinition, "description" | Same
   readonly callback?: AgentCallback;
   /** Timeout in seconds, or as a duration such as `5m`. */
   readonly timeout?: number | string;
-  /** Effect for all tools, by tool, or by tool and pattern. */
+  /** One effect for all tools, or effects by tool, or by tool and pattern. */
   readonly permission?: Effect | Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>>;
   /** Names of configured servers, or servers with their own configuration. */
   readonly mcpServers?: readonly (string | Readonly<Record<string, JsonObject>>)[];
@@ -73,7 +73,7 @@ export interface AgentFunctions {
 export interface SplitAgents {
   /** Definitions as JSON, without functions. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** Functions, by name of the agent. */
+  /** Functions, by agent name. */
   readonly functions: ReadonlyMap<string, AgentFunctions>;
 }
 
@@ -111,7 +111,10 @@ export function functionsFor(definition: AgentDefinition | undefined, { function
   return functions.get(definition.name) ?? {};
 }
 
-/** Calls a prompt function. Throws a `UserError` if it returns no text, and rethrows its errors. */
+/**
+ * Calls a prompt function. Throws a `UserError` if the function does not return a string, and rethrows the function's
+ * errors.
+ */
 export function writePrompt(name: string, prompt: AgentPrompt, environment: AgentEnvironment): string {
   const text: unknown = prompt(environment);
   if (typeof text === "string") return text;

@@ -45,7 +45,7 @@ export interface LoadedMainAgent {
   /** Directories outside the workspace that the agent may read. */
   readonly readableRoots: readonly string[];
   readonly notices: readonly string[];
-  /** Function of the program that is called after each run. */
+  /** The embedding program's function that is called after each run. */
   readonly callback?: AgentCallback | undefined;
   /** Agents that the main agent can start. */
   readonly agents: LoadedAgents;
@@ -182,7 +182,7 @@ function entryPointOf(
   return environment["CLAUDE_CODE_ENTRYPOINT"] || entryPoint;
 }
 
-/** Returns true if there may be instructions, skills or plugins of the user, which need no trust. */
+/** Returns true if the user may have instructions, skills or plugins of their own, which need no trust. */
 function hasUserFiles(home: string, environment: Environment): boolean {
   const userHome = environment["HOME"] || homedir();
   return [
@@ -226,7 +226,7 @@ function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts)
     ]),
     notices: [
       ...(definition.omitProjectContext ? [] : contextNotices(loaded)),
-      // Problems in agents passed with the call are reported once, when the session begins.
+      // Problems in agents passed with --agents are reported once, when the session begins.
       ...(definition.source === "flag" ? [] : definitionNotices(loaded, definition)),
       ...(usesSkills(definition) ? skillNotices(loaded) : []),
       ...diagnostics.map(formatDiagnostic),
@@ -242,19 +242,19 @@ function agentMemory(
 ): { readonly memory?: AgentMemory; readonly notice?: string } {
   if (scope === undefined) return {};
   if (scope !== "user" && trustedRoot === undefined) {
-    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust it with "retinue trust add", or for one run with --trust.`;
+    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust the project with "retinue trust add", or for one run with --trust.`;
     return { notice };
   }
   // The memory of a project stays within the trusted directory.
   const opened = openMemory({ scope, agent, stateHome: home, projectRoot: trustedRoot ?? home });
   if (opened.ok) return { memory: opened };
   return {
-    notice: `Agent "${agent}" works without its memory: ${opened.problem}. Remove or fix it.`,
+    notice: `Agent "${agent}" works without its memory: ${opened.problem}. Fix this, or remove "memory" from the definition.`,
   };
 }
 
 function skillText(skill: LoadedSkill): string {
-  return `Paths in it are relative to ${skillDirectory(skill.definition)}.\n\n${skill.body().trim()}`;
+  return `Paths in this skill are relative to ${skillDirectory(skill.definition)}.\n\n${skill.body().trim()}`;
 }
 
 /** Returns the directories that skills may refer to: their own directory, or the directory of their plugin. */

@@ -45,7 +45,7 @@ export interface AgentList {
   /** Built-in agents that the settings disable. */
   readonly switchedOff: readonly SwitchedOff[];
   readonly diagnostics: readonly Diagnostic[];
-  /** True if the files of the directory are used. */
+  /** True if the directory's files are used. */
   readonly trusted: boolean;
   /** Files that were not read because the directory is not trusted. */
   readonly off: readonly string[];
@@ -153,7 +153,7 @@ export function writeNewAgent(agent: NewAgent, base: string): string {
   }
 }
 
-/** Returns why no new agent below `base` can have this name, or undefined if it can. */
+/** Returns the reason why a new agent below `base` can't have this name. Undefined if it can. */
 export function whyNotNew(name: string, base: string): string | undefined {
   const path = join(directoryFor(base), `${name}.md`);
   const problem = nameProblem(name) ?? (existsSync(path) ? alreadyExists(path) : undefined);

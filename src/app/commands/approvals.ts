@@ -39,7 +39,7 @@ export interface AnsweredRequest {
   readonly answer: ApprovalAnswer;
 }
 
-/** Answers a request of any process. Throws a `UserError` if the request is not waiting for an answer. */
+/** Answers a request from any process. Throws a `UserError` if the request is not waiting for an answer. */
 export async function answerApproval(answering: AnswerRequest): Promise<AnsweredRequest> {
   const request = findRequest(answering);
   const { question } = request;

@@ -78,7 +78,7 @@ function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar)
     file: path,
     line: 1,
     code: "duplicate_name",
-    message: `${shown(other)} defines the ${kind} "${name}" too. Of two files in one directory, the first by path is used.`,
+    message: `${shown(other)} also defines the ${kind} "${name}". If two files in a directory define the same name, the first by path is used.`,
     fix: "Rename or remove one of the two.",
   };
   return { ...checked, diagnostics: [...checked.diagnostics, duplicate] };
@@ -106,7 +106,7 @@ export function shownPath(path: string, { cwd, environment }: { cwd: string; env
   return isWithin(path, home) ? join("~", relative(home, path)) : path;
 }
 
-/** Returns the existing directories with definitions of the project and of the user. */
+/** Returns the existing directories that contain the project's and the user's definitions. */
 export function definitionDirectories({ cwd, environment }: { cwd: string; environment: Environment }): string[] {
   const home = environment["HOME"] || homedir();
   const bases = new Set([...projectLevels({ cwd, home }).nearestFirst, home]);
@@ -145,7 +145,7 @@ export interface LintReport {
   readonly off: readonly string[];
 }
 
-/** Lints agents given by names, files or directories; without targets, every agent that is not built in. */
+/** Lints agents given by names, files or directories; without targets, lints every agent that is not built in. */
 export async function lintAgents(targets: readonly string[], options: CatalogOptions): Promise<LintReport> {
   const paths = targets.filter((target) => existsSync(target));
   const names = targets.filter((target) => !paths.includes(target));
@@ -166,7 +166,7 @@ export async function lintAgents(targets: readonly string[], options: CatalogOpt
   };
 }
 
-/** Lints one file; undefined if its text is not an agent. */
+/** Lints one file. Returns undefined if its text is not an agent. */
 async function lintFile(
   { path, file, problem }: MarkdownFile,
   { isGiven }: { isGiven: boolean },

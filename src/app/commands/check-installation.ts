@@ -95,7 +95,7 @@ function checkTrust({ trusted, untrusted }: ProjectSettings): Finding {
     const cure = 'Review them, then run "retinue trust add".';
     return { name, status: "warn", found: `off, because this directory is not trusted: ${untrusted.join("; ")}`, cure };
   }
-  const found = trusted ? "this directory is trusted" : "this directory is not trusted, and nothing in it needs to be";
+  const found = trusted ? "this directory is trusted" : "this directory is not trusted, and nothing in it requires trust";
   return { name, status: "ok", found };
 }
 
@@ -130,7 +130,7 @@ async function checkConnection(choice: ProviderChoice): Promise<Finding[]> {
   if (list.models.includes(model)) return [{ name, status: "ok", found: `${host} answers and offers ${model}` }];
   const near = nearest(model, list.models, 3);
   const guess = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
-  const cure = `${guess}Name another with --model. Available: ${list.models.join(", ") || "none"}.`;
+  const cure = `${guess}Choose another model with --model. Available: ${list.models.join(", ") || "none"}.`;
   return [{ name, status: "warn", found: `${host} answers, but does not list the model ${model}`, cure }];
 }
 
@@ -150,7 +150,7 @@ function checkSearch(
   const search = searchEngineFor(settings.search, environment, ownSearch ? { anthropic: unused } : {});
   if ("engine" in search) return { name, status: "ok", found: settings.search?.engine ?? "the provider's own" };
   if (settings.search !== undefined) {
-    const cure = "Fix `search` in settings, or ignore this if agents do not need to search the web.";
+    const cure = "Fix `search` in your settings, or ignore this if agents do not need to search the web.";
     return { name, status: "warn", found: search.absent, cure };
   }
   const cure =
@@ -158,7 +158,7 @@ function checkSearch(
   return { name, status: "warn", found: "not configured: agents can't search the web", cure };
 }
 
-/** Stands in for the provider's search, which is never called here. */
+/** Placeholder for the provider's search, which is never called here. */
 const unused: Search = async () => ({ ok: false, message: "" });
 
 function checkState(home: string): Finding {
@@ -227,12 +227,12 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
   }
   const { cure = "Allow only commands that you trust, or run Retinue in a container." } = state;
   if (mode === "off") {
-    const found = "off by your settings: commands run with all your rights";
-    return { name, status: "warn", found, cure: 'Remove "sandbox" from the settings to switch it on.' };
+    const found = "off in your settings: commands run with all your permissions";
+    return { name, status: "warn", found, cure: 'To switch the sandbox on, remove "sandbox" from your settings.' };
   }
   if (state.kind === "missing")
     return { name, status: "fail", found: `required by settings, but ${state.reason}`, cure };
-  return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your rights.`, cure };
+  return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your permissions.`, cure };
 }
 
 const LOW_SPACE = 200 * 1024 * 1024;
@@ -246,7 +246,7 @@ function checkDisk(directory: string): Finding {
     const free = bavail * bsize;
     const found = `${formatBytes(free)} free for ${directory}`;
     if (free >= LOW_SPACE) return { name, status: "ok", found };
-    const cure = 'Make space: "retinue sessions delete" removes old sessions.';
+    const cure = 'Free some space: "retinue sessions delete" removes old sessions.';
     return { name, status: free < NO_SPACE ? "fail" : "warn", found, cure };
   } catch (error) {
     if (errorCode(error) === "ENOENT" && dirname(directory) !== directory) return checkDisk(dirname(directory));

@@ -170,7 +170,7 @@ function policyOf({ setup = {} }: Row, stage: string): Policy {
 }
 
 function executorAt(root: string): ToolExecutor {
-  // There is no session, so all git hooks were created for the row.
+  // There is no session, and the row has created all git hooks, so all of them are considered changed.
   const workspace = createLocalWorkspace({ root, environment: process.env, home: HOME, since: 0 });
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
   const tools = createTools({ sessionId: "check", workspace, results, outputDirectory: join(root, "..", "outputs") });
@@ -198,8 +198,8 @@ interface Staging {
 }
 
 /**
- * Creates files by their description: `-> target` (a symlink), `dir`, `fifo`, `socket`, or a text. Returns a function
- * that removes them.
+ * Creates files from their descriptions: `-> target` (a symlink), `dir`, `fifo`, `socket`, or the text of the file.
+ * Returns a function that removes them.
  */
 async function stageFiles(files: Readonly<Record<string, string>>, { stage, home }: Staging): Promise<() => void> {
   const undo: (() => void)[] = [];

@@ -45,7 +45,7 @@ interface Walk {
   readonly real: string;
   /** Directory that symlinks must not lead out of. */
   readonly scope: string;
-  /** Linked directories visited so far. Each is visited once, so that a loop of symlinks ends. */
+  /** Linked directories visited so far. Each is visited once, so that symlink loops end. */
   readonly followed: Set<string>;
 }
 
@@ -115,7 +115,7 @@ function statOf(path: string): Stats {
 }
 
 /**
- * Has one byte more than the maximum size of a definition, so that the reader can report a definition that is too
+ * Is one byte larger than the maximum size of a definition, so that the reader can report a definition that is too
  * large.
  */
 const buffer = Buffer.allocUnsafe(256 * 1024 + 1);
@@ -141,7 +141,7 @@ export function readDefinition(
     }
   } catch (error) {
     const message = `The file can't be read: ${describeError(error)}`;
-    const fix = "Make it a file that you can read, or remove it.";
+    const fix = "Replace it with a file that you can read, or remove it.";
     return { problem: { severity: "error", file, line: 1, code: "unreadable", message, fix } };
   }
 }

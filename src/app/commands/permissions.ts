@@ -77,7 +77,7 @@ export interface ExplainedCall {
   readonly notices: readonly string[];
 }
 
-/** Returns the decision about a call of an agent that the main agent would start, and the rule that decided. */
+/** Returns the decision on a call by an agent that the main agent would start, and the rule that decided. */
 export async function explainCall(request: ExplainRequest): Promise<ExplainedCall> {
   const { catalog, agent: name } = request;
   const settings = loadProjectSettings(catalog);

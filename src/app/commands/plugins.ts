@@ -102,7 +102,7 @@ function recordsWith(home: string, name: string): Records {
   if (problem !== undefined) throw refusal(`${problem} Fix or delete the file.`);
   if (records.has(name)) return new Map(records);
   const meant = nearest(name, records.keys())[0];
-  const cure = meant === undefined ? '"retinue plugins list" shows them.' : `Did you mean "${meant}"?`;
+  const cure = meant === undefined ? '"retinue plugins list" shows the installed plugins.' : `Did you mean "${meant}"?`;
   throw refusal(`There is no plugin "${name}". ${cure}`);
 }
 
@@ -155,7 +155,7 @@ const withoutPrograms = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "fi
   (setting) => ["-c", setting],
 );
 
-/** Returns whether an address may be cloned. A host that begins with a dash would be an option of ssh. */
+/** Returns whether an address may be cloned. A host that begins with a dash would be taken for an ssh option. */
 function isAllowed(address: string): boolean {
   if (/[\s\0]/.test(address)) return false;
   return (

@@ -35,7 +35,7 @@ export function checkSessionOptions(options: SessionOptions): void {
     );
   }
   checkHooks(options.hooks ?? {});
-  // With origins, the settings come from loadProjectSettings, which has checked them.
+  // If there are origins, the settings come from `loadProjectSettings`, which has already checked them.
   const { problems, unknown } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
   const all = [...problems, ...unknown.map(unknownKeyProblem)];
   if (all.length > 0) throw optionError("The option settings of openSession is invalid", `${all.join("; ")}.`);
@@ -96,7 +96,7 @@ function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Returns false also for unknown fields: with a misspelled matcher, a hook would apply to every tool. */
+/** Also returns false for unknown fields, because a hook with a misspelled matcher would apply to every tool. */
 function isHook(hook: unknown): boolean {
   if (!isRecord(hook)) return false;
   const { run, matcher, timeoutSeconds, ...rest } = hook;

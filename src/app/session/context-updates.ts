@@ -18,7 +18,7 @@ export interface ContextUpdatesOptions {
   readonly contextFloor: () => unknown;
 }
 
-/** Changes of files since the last prompt. */
+/** Changes to files since the last prompt. */
 export interface ContextUpdate {
   /** Text for the main agent; undefined if nothing has changed for it. */
   readonly text: string | undefined;
@@ -36,7 +36,7 @@ interface Known {
 /**
  * Returns a function that reads the files again and describes the changes since the last call. The list of skills in
  * the head of requests is never changed, so that the head stays cached; the list of agents is rewritten, because
- * providers may enforce its enum.
+ * providers may enforce the enum of agent names.
  */
 export function createContextUpdates(options: ContextUpdatesOptions): () => Promise<ContextUpdate> {
   const { main, pool, rules, contextFloor } = options;
@@ -81,8 +81,8 @@ function goneNotices(
     const successor = other && `${other.file ?? `A ${other.source} agent`} replaces it.`;
     const rest =
       name === main
-        ? "The agent of this session continues as it began."
-        : (successor ?? "Runs in progress continue, but it can't be started or resumed.");
+        ? "This session's agent keeps its old definition."
+        : (successor ?? "Runs in progress continue, but the agent can't be started or resumed.");
     return [`The agent "${name}" was removed: ${file} was deleted, or no longer defines it. ${rest}`];
   });
 }

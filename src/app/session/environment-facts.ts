@@ -38,14 +38,17 @@ export function createEnvironmentFacts(options: EnvironmentFactsOptions): Enviro
   };
 }
 
-/** Trust in a directory does not extend to a repository that begins above it. Its worktrees are trusted as it is. */
+/**
+ * Trust in a directory does not extend to a repository that begins above it. The worktrees of a trusted repository are
+ * trusted, too.
+ */
 function isRepositoryTrusted({ cwd, home }: SessionContext): boolean {
   const root = repositoryRoot(cwd);
   return root === undefined || root === cwd || createTrustStore({ stateHome: home }).coveredBy(root) !== undefined;
 }
 
 function describeCommands(state: SandboxState["kind"], domains: readonly string[]): string {
-  if (state === "off") return "they run without a sandbox, with all permissions of the user.";
+  if (state === "off") return "they run without a sandbox, with all the user's permissions.";
   if (state === "missing") return "they can't run, because settings require a sandbox and none is available.";
   const network = domains.length === 0 ? "have no network" : `can reach only these hosts: ${domains.join(", ")}`;
   return `they run in a sandbox, write only to the workspace and temporary directories, and ${network}. Approval does not change this.`;

@@ -94,13 +94,13 @@ const delegationTools: ReadonlySet<string> = new Set(["Task", "TaskOutput", "Tas
 
 /**
  * Restricts an agent to the tools for delegation. Its subagents are limited by the policy that the agent would have
- * had.
+ * otherwise.
  */
 function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
   const { head, policy } = agent;
   const pool = policy.pool.filter((tool) => delegationTools.has(tool));
   if (!pool.includes("Task")) {
-    const cure = "Omit --coordinator, or allow Task (permissions, the tools of the agent, subagents.maxDepth).";
+    const cure = "Omit --coordinator, or allow Task (check the permissions, the agent's tools and subagents.maxDepth).";
     throw new UserError("A coordinator can't delegate here", { code: "coordinator", cure, exitCode: 2 });
   }
   const tools = head.tools.filter(({ name }) => pool.includes(name));
@@ -181,8 +181,8 @@ export interface SessionBudgetOptions {
 }
 
 /**
- * Creates the budget for the whole life of a session, with the lower of the limits of the settings and of the main
- * agent.
+ * Creates the budget for the whole life of a session, with the settings' limits or the main agent's limits, whichever
+ * are lower.
  */
 export async function createSessionBudget(options: SessionBudgetOptions): Promise<Budget> {
   const { context, definition, spentBefore } = options;

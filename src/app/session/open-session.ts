@@ -29,7 +29,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
     opened = options.resume === undefined ? undefined : await openThread(options, context);
     const main = await loadAgents(options, context, { before: opened?.thread.agentType });
     const chosen = chooseSessionModel(options, context, main.definition);
-    // The files of a new session are opened last, so that a session that can't start leaves none.
+    // The files of a new session are opened last, so that a session that can't start leaves no files.
     opened ??= await openThread(options, context);
     return await assembleSession(options, { context, main, chosen, ...opened });
   } catch (error) {
@@ -54,7 +54,7 @@ async function openThread(options: SessionOptions, context: SessionContext): Pro
   const transcript = await openFiles(options, context);
   try {
     const thread = new Thread(MAIN_AGENT, transcript);
-    // This process has the lock, so processes tagged with this session were left by a process that was killed.
+    // This process has the lock, so processes tagged with this session were left behind by a process that was killed.
     if (transcript.leftOpen) await sweepTagged(transcript.sessionId);
     if (options.resume !== undefined) await thread.restore();
     await thread.recordCleaned();

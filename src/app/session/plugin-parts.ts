@@ -40,8 +40,8 @@ function enabledPlugins(home: string): readonly Plugin[] {
 }
 
 /**
- * Replaces the variable in the arguments of a program. A shell finds the root in its environment, but a program that
- * runs without a shell does not.
+ * Replaces the plugin root variable in the arguments of a program. A shell expands the variable from its environment,
+ * but a program that runs without a shell does not.
  */
 function withRoot({ args, ...hook }: HookEntry, root: string): HookEntry {
   if (args === undefined) return hook;

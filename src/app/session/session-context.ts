@@ -11,7 +11,7 @@ export interface SessionContext {
   /** State directory. A session that stores nothing on disk still reads the user's files there. */
   readonly home: string;
   readonly settings: Settings;
-  /** Environment variables of the process, overridden by those of the settings. */
+  /** Environment variables of the process, overridden by those in the settings. */
   readonly environment: Environment;
   readonly clock: Clock;
   /** Aborted to stop waiting for space on a full disk, because the session closes or is no longer wanted. */

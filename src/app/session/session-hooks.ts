@@ -21,7 +21,7 @@ export interface SessionHooks {
   readonly main?: Hooks | undefined;
   /** Hooks of all subagents; undefined if there are none. */
   readonly shared?: Hooks | undefined;
-  /** Returns the hooks of a subagent whose definition has some; undefined if the hooks of all subagents apply. */
+  /** Returns the hooks of a subagent whose definition contains hooks; undefined if only the shared hooks apply. */
   forAgent(definition: AgentDefinition): Hooks | undefined;
   readonly notices: readonly string[];
   /** Waits for processes that hooks started. */

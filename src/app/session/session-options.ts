@@ -46,8 +46,8 @@ export interface SessionOptions {
   /** Main agent of the session; defaults to that of the resumed session, or to `main`. */
   readonly agent?: string | undefined;
   /**
-   * Gives the main agent only the tools for delegation. Its subagents have the tools that the main agent would have
-   * had.
+   * Gives the main agent only the tools for delegation. Its subagents have the tools that the main agent would
+   * otherwise have.
    */
   readonly coordinator?: boolean;
   /** Agents for this session, by name: created with `defineAgent`, or in the form of the settings key `agents`. */
@@ -57,7 +57,7 @@ export interface SessionOptions {
    * the user. If absent, a named agent uses what the user trusts, and the main agent reads no instructions.
    */
   readonly trusted?: boolean;
-  /** How the program was started; defaults to `sdk`. Some agents only help people at a command line. */
+  /** How the program was started; defaults to `sdk`. Some agents are only useful to people at a command line. */
   readonly entryPoint?: string;
   readonly provider?: string | undefined;
   readonly model?: string | Model | undefined;
@@ -68,7 +68,7 @@ export interface SessionOptions {
   readonly maxTurns?: number | undefined;
   /**
    * Commands that check the work of a run. The check passes if all of them exit with 0. They run after the command of
-   * the agent's definition, and need no approval unless a rule denies them.
+   * the agent's definition, and need no approval, but a rule can deny them.
    */
   readonly acceptance?: readonly string[];
   /**

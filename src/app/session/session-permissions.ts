@@ -56,7 +56,8 @@ function rulesOf(texts: readonly string[] = [], { effect, scope, file }: RuleOri
 
 /**
  * Returns the tools that need a person: those for plan mode if someone can approve a plan, and the one for questions if
- * someone can answer. A resumed conversation keeps the latter, because its question may have been answered meanwhile.
+ * someone can answer. A resumed conversation keeps the latter, because a question may have been answered in the
+ * meantime.
  */
 export function attendedTools(
   { interactive, approvals, onAsk, permissionMode }: SessionOptions,

@@ -21,7 +21,7 @@ export interface SessionToolsOptions {
   /** Tools for delegation, for planning and for asking the user. */
   readonly delegation: readonly ToolSpec[];
   readonly dispatcher: Dispatcher;
-  /** Tools of MCP servers, which are declared after all others. */
+  /** Tools of MCP servers. They are declared after all other tools. */
   readonly serverTools: readonly Tool[];
   /** Sandbox for commands. It is closed together with the tools. */
   readonly sandbox: Sandbox;
@@ -82,7 +82,7 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   };
 }
 
-/** Returns the directory of a session's files beside its transcript. */
+/** Returns the directory for a session's files, next to its transcript. */
 function filesDirectory({ path, sessionId }: Transcript): string {
   return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
 }

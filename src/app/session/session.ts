@@ -52,7 +52,7 @@ export interface Session {
   readonly notices: readonly string[];
   /** Path of the transcript; undefined if the session stores nothing on disk. */
   readonly transcriptPath: string | undefined;
-  /** Starts a run; only one at a time is possible. An empty prompt continues the conversation. */
+  /** Starts a run. Only one run can be in progress at a time. An empty prompt continues the conversation. */
   prompt(prompt: string | readonly UserBlock[]): Run;
   /** Moves the foreground subagents of the main agent to the background. Returns their ids. */
   moveToBackground(): Promise<readonly AgentId[]>;
@@ -81,7 +81,7 @@ export interface SessionParts {
   readonly mayBackground: boolean;
   /** Mode that was requested when the session was opened. */
   readonly requestedMode?: PermissionMode | undefined;
-  /** Describes changes of agents, skills and instructions since the last prompt, for the agent and the user. */
+  /** Describes changes to agents, skills and instructions since the last prompt, for the agent and the user. */
   readonly contextUpdates: () => Promise<ContextUpdate>;
   /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
   readonly taskTool: () => ToolDeclaration | undefined;

@@ -33,8 +33,8 @@ export function offerDelegation(options: DelegationOptions): readonly ToolSpec[]
 }
 
 /**
- * Returns the agents that Task offers. If no person is present, there is no status line, so the agent for it can only
- * be used by name.
+ * Returns the agents that Task offers. If no person is present, there is no status line, so the agent that sets it up
+ * can only be used by name.
  */
 export function taskAgents({
   agents,
@@ -48,7 +48,9 @@ function setsUpStatusLine({ source, name }: AgentDefinition): boolean {
   return source === "built-in" && name === "statusline-setup";
 }
 
-/** Returns whether agents may run in the background, even those whose definition asks for it. */
+/**
+ * Returns whether agents may run in the background. If not, this also applies to agents whose definition asks for it.
+ */
 export function mayBackground({ settings, environment }: SessionContext): boolean {
   return settings.subagents?.background !== false && !isBackgroundOff(environment);
 }
@@ -56,7 +58,7 @@ export function mayBackground({ settings, environment }: SessionContext): boolea
 interface ForkOptions {
   /** True if a person is present. */
   readonly interactive: boolean;
-  /** True if the main agent only delegates, so that it knows no more than its subagents reported. */
+  /** True if the main agent only delegates, so that it knows only what its subagents report. */
   readonly coordinator: boolean;
 }
 

@@ -42,8 +42,8 @@ export async function settleLostWorktree({
 }
 
 /**
- * Removes a worktree if it has no changes, and then returns undefined. Call this after everything that runs in it has
- * ended.
+ * Removes a worktree and returns undefined if the worktree has no changes. Call this after everything that runs in it
+ * has ended.
  */
 export async function leaveWorktree(
   worktree: Pick<Worktree, "path" | "branch">,
