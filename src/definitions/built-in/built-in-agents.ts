@@ -5,7 +5,8 @@ export interface BuiltInChoice {
   /** Names or aliases of disabled agents. */
   readonly disabled?: readonly string[] | undefined;
   /**
-   * How Retinue was started. A value that begins with `sdk` means as a library, which does not need the guide agent.
+   * How Retinue was started. A value that begins with `sdk` means that Retinue is used as a library, which does not
+   * need the guide agent.
    */
   readonly entryPoint?: string | undefined;
 }

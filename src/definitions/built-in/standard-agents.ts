@@ -147,7 +147,7 @@ What to show
 3. If no file sets a prompt, report that and change nothing. Do not invent a status line.
 
 How to convert a prompt
-- Make it one printf command whose format has the text and the colors: printf "\\033[32m%s\\033[0m" "$(whoami)".
+- Make it one printf command whose format contains the text and the colors: printf "\\033[32m%s\\033[0m" "$(whoami)".
 - \\u or %n: $(whoami)   \\h or %m: $(hostname -s)   \\H or %M: $(hostname)
 - \\w or %~: $(pwd | sed "s|^$HOME|~|")   \\W or %1~: $(basename "$(pwd)")
 - \\t, \\T, %*: $(date +%H:%M:%S)   \\A or %T: $(date +%H:%M)   \\d: $(date "+%a %b %d")
@@ -158,7 +158,7 @@ How to convert a prompt
 
 How to write it
 - Read the settings file, then edit it so that all other keys and comments stay as they are and the file stays valid JSON. Escape quotes and backslashes in the command.
-- If it has a statusLine already, replace that one.
+- If the file already has a statusLine, replace it.
 - If the file does not exist, report the exact content that the user has to put there.
 - Edit no other file.
 

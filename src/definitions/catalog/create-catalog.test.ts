@@ -20,7 +20,7 @@ describe("names that look like another's", () => {
     const { diagnostics } = createCatalog(agents);
     expect(diagnostics).toMatchObject([{ severity: "warning", file: "/p/other.md", line: 1, code: "confusable_name" }]);
     expect(diagnostics[0]?.message).toContain(
-      'contains "\u0435" (Cyrillic, U+0435) and looks like the name of another agent, "reviewer" of /h/',
+      'contains "\u0435" (Cyrillic, U+0435) and looks like the name of another agent, "reviewer" from /h/',
     );
     expect(createCatalog([...agents, entry("tect", "user")]).diagnostics).toHaveLength(3);
   });

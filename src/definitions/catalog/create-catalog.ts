@@ -28,7 +28,7 @@ export interface Override<Entry extends CatalogEntry> {
   readonly winner: Entry;
   readonly loser: Entry;
   readonly rule: DecidingRule;
-  /** Explanation of the rule for people. */
+  /** Human-readable explanation of the rule. */
   readonly reason: string;
 }
 
@@ -217,7 +217,7 @@ function reasonOf(winner: AgentDefinition, loser: AgentDefinition, rule: Decidin
     "file-over-settings": "Within one scope, a Markdown file takes precedence over the settings key `agents`.",
     nearest: "The directory nearest to the working directory takes precedence.",
     directory: "`.agents` takes precedence over `.claude`.",
-    path: "Of two files in one directory, the first by path is used.",
+    path: "If two files in a directory define the same name, the first by path is used.",
     content: "Two definitions in the same file share this name; which of them is used is arbitrary.",
   };
   return reasons[rule];

@@ -47,7 +47,7 @@ describe("context files", () => {
     expect(result.diagnostics).toEqual([]);
     const text = contextText(result.files);
     expect(text).toBe(contextText(read(["a", "a/b"]).files));
-    expect(text).toContain(`Contents of ${join(root, "AGENTS.md")} (instructions of the project):\n\nroot agents\n`);
+    expect(text).toContain(`Contents of ${join(root, "AGENTS.md")} (the project's instructions):\n\nroot agents\n`);
     expect(contextText([])).toBeUndefined();
   });
 

@@ -94,7 +94,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
   function read({ file, source, stack, at }: FileRequest): ReadProblem | Content | undefined {
     const target = realPath(file);
     if (stack.includes(target))
-      return { code: "import_cycle", message: "It imports itself, directly or indirectly; it was read once." };
+      return { code: "import_cycle", message: "It imports itself, directly or indirectly; it is read only once." };
     if (seen.has(target)) return undefined;
     if (stack.length > maxImportDepth) return { code: "import_too_deep", message: tooDeep };
     const refusal = whyRefused({ target, source, imported: at !== undefined }, roots);
@@ -163,7 +163,7 @@ function importPath(path: string, { from, home }: { from: string; home: string }
 }
 
 /**
- * Explains why a file must not be read; undefined if it may. From the home directory, a project can import only
+ * Explains why a file must not be read; undefined if it may be read. From the home directory, a project can import only
  * Markdown and text files, and none in hidden directories except those of agents: a repository must not get keys and
  * tokens into a conversation.
  */
@@ -239,5 +239,5 @@ export function contextText(files: readonly ContextFile[]): string | undefined {
 
 function heading({ file, source, importedBy }: ContextFile): string {
   if (importedBy !== undefined) return `Contents of ${file} (imported by ${importedBy}):`;
-  return `Contents of ${file} (${source === "user" ? "the user's own instructions" : "instructions of the project"}):`;
+  return `Contents of ${file} (${source === "user" ? "the user's own instructions" : "the project's instructions"}):`;
 }

@@ -39,7 +39,7 @@ function lintSize(definition: AgentDefinition, body: string): Finding[] {
     findings.push({
       code: "long_frontmatter",
       message: `The frontmatter has about ${listed} tokens, which every session pays for. Up to ${maxFrontmatterTokens} is usual.`,
-      fix: "Shorten the description to what it does, when to use it and its limits; move examples into the body.",
+      fix: "Shorten the description to what the agent does, when to use it, and its limits; move examples into the body.",
     });
   const instructions = estimateTokens(body);
   if (instructions > maxBodyTokens)
@@ -74,7 +74,7 @@ function lintMode({ permissionMode, tools, background }: AgentDefinition): Findi
       {
         code: "unsafe_mode",
         message: "bypassPermissions lets the agent run everything without asking.",
-        fix: "Use acceptEdits or dontAsk, and allow the commands it needs by rules.",
+        fix: "Use acceptEdits or dontAsk, and allow the commands it needs with rules.",
       },
     ];
   const canRunAll = tools === undefined || tools.includes("Bash");
@@ -82,7 +82,8 @@ function lintMode({ permissionMode, tools, background }: AgentDefinition): Findi
     return [
       {
         code: "unsafe_mode",
-        message: "In the background with acceptEdits and an unrestricted Bash, no one sees what it edits and runs.",
+        message:
+          "The agent works in the background with acceptEdits and unrestricted Bash, so no one sees what it edits and runs.",
         fix: "List the commands it needs, such as Bash(npm test), or let it run in a worktree (isolation: worktree).",
       },
     ];
@@ -126,8 +127,8 @@ function lintTurns({ name, description, maxTurns, background }: AgentDefinition)
   return [
     {
       code: "unusual_turns",
-      message: `maxTurns is ${maxTurns}; for ${kind.kind} ${from} to ${to} are usual${background === true ? " in the background" : ""}.`,
-      fix: `Set it to a number from ${from} to ${to}, unless you know from runs that the agent needs ${maxTurns < from ? "fewer" : "more"}.`,
+      message: `maxTurns is ${maxTurns}; ${from} to ${to} turns are usual for ${kind.kind}${background === true ? " in the background" : ""}.`,
+      fix: `Set it to a number from ${from} to ${to}, unless you know from earlier runs that the agent needs ${maxTurns < from ? "fewer" : "more"}.`,
     },
   ];
 }
@@ -161,7 +162,7 @@ function lintDescription(description: string): Finding[] {
   if (!statesScope(text))
     findings.push({
       code: "no_scope",
-      message: "The description does not say what the agent leaves alone or is limited to.",
+      message: "The description does not say what the agent does not do or what it is limited to.",
       fix: 'Add its scope: "SELECT only", "TypeScript files", "does not edit".',
     });
   const vague = vagueWords(text);

@@ -56,7 +56,7 @@ it.each([
   const file = join(place, "project/.retinue/agent-memory/reviewer/MEMORY.md");
   mkdirSync(dirname(file), { recursive: true });
   make(file);
-  expect(open("project")).toEqual({ ok: false, problem: `${file} is not a file that can be read` });
+  expect(open("project")).toEqual({ ok: false, problem: `${file} is not a readable file` });
 });
 
 it("does not count below a relative state directory, which a project could bring", () => {

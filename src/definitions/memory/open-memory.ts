@@ -36,7 +36,7 @@ export function openMemory(request: MemoryRequest): OpenedMemory {
   if (problem !== undefined) return { ok: false, problem };
   const file = join(directory, "MEMORY.md");
   // Otherwise the agent would believe that its memory is empty.
-  if (!isReadable(file)) return { ok: false, problem: `${file} is not a file that can be read` };
+  if (!isReadable(file)) return { ok: false, problem: `${file} is not a readable file` };
   const index = memoryIndex({ directory, within: base });
   if (index === undefined) return { ok: true, directory };
   return { ok: true, directory, index: index.text, cut: index.cut };

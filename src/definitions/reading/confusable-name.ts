@@ -41,7 +41,7 @@ export function shapeOf(name: string): string {
   return [...visible].map((letter) => lookAlikes.get(letter) ?? letter.toLowerCase()).join("");
 }
 
-/** Returns true if the name contains letters that look like different ones. */
+/** Returns true if the name contains letters that look like other letters. */
 export function isDisguised(name: string): boolean {
   return !isPlain(name) && shapeOf(name) !== name.toLowerCase();
 }
@@ -76,7 +76,7 @@ export function disguisedNames(agents: readonly AgentDefinition[]): Diagnostic[]
     const alike = byShape.get(shapeOf(name)) ?? [];
     const other = alike.find((each) => each.name.toLowerCase() !== name.toLowerCase());
     if (other === undefined || other.source === "built-in") return [];
-    const like = `looks like the name of another agent, "${other.name}" of ${other.file ?? other.source}`;
+    const like = `looks like the name of another agent, "${other.name}" from ${other.file ?? other.source}`;
     const message = `The name "${name}" contains ${namedLetters(name)} and ${like}.`;
     return [{ severity: "warning", file, line: 1, code: "confusable_name", message, fix: "Rename one of the two." }];
   });

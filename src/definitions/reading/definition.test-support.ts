@@ -1,4 +1,4 @@
-/** A definition as people write it, with the fields that it must have. All samples load. */
+/** A definition as people write it, and the fields that must be read from it. All samples load. */
 export interface Sample {
   readonly title: string;
   readonly text: string;
@@ -132,7 +132,7 @@ export const samples: readonly Sample[] = [
 
 export type Mutation = (text: string) => Uint8Array | undefined;
 
-/** Changes to how a file is written, not to its content. They return undefined for a text that can't be written that way. */
+/** Changes to how a file is written, not to its content. They return undefined for text that can't be written this way. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   "byte order mark": (text) => Buffer.from(`\ufeff${text}`),
   CRLF: (text) => Buffer.from(text.replaceAll("\n", "\r\n")),

@@ -129,7 +129,7 @@ export class FieldReader<Name extends string> {
     if (first !== undefined) {
       const shown = others.slice(0, 8).map(({ key }) => `"${key.slice(0, 60)}"`);
       const rest = others.length > shown.length ? ` and ${others.length - shown.length} more` : "";
-      const message = `Fields without a meaning here, kept as written: ${shown.join(", ")}${rest}.`;
+      const message = `Unknown fields, which have no effect and are kept as written: ${shown.join(", ")}${rest}.`;
       this.notice(first, { code, message });
     }
     for (const field of this.unknownFields) {
@@ -142,11 +142,10 @@ export class FieldReader<Name extends string> {
 
   #reportDuplicate(field: Field, { first, isStrict }: { first: Field; isStrict: boolean }): void {
     const { unit, form } = this.syntax;
-    const where =
-      form === "yaml" ? `line ${first.line} already has "${first.key}"` : `"${first.key}" is already present`;
+    const earlier = form === "yaml" ? `"${first.key}" in line ${first.line}` : `the earlier "${first.key}"`;
     const problem = {
       code: "duplicate_field",
-      message: `"${field.key}" is repeated: ${where}${isStrict ? "" : ", which is used"}.`,
+      message: `"${field.key}" is repeated; ${isStrict ? `it contradicts ${earlier}` : `${earlier} is used`}.`,
       fix: `Keep one of the two ${unit}s.`,
     };
     if (isStrict) this.refuse(field, problem);

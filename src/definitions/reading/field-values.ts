@@ -7,7 +7,7 @@ export function readText<Name extends string>(reader: FieldReader<Name>, name: N
   const field = reader.get(name);
   if (field === undefined || isEmpty(field)) return undefined;
   const text = textOf(field);
-  if (text === undefined) wrongType(reader, field, "a text");
+  if (text === undefined) wrongType(reader, field, "text");
   return text;
 }
 
@@ -82,7 +82,7 @@ export function readDurationMs<Name extends string>(reader: FieldReader<Name>, n
   const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)?\s*$/.exec(textOf(field) ?? "");
   const value = match === null ? 0 : Math.round(Number(match[1]) * (unitMs[match[2] ?? "s"] ?? 0));
   if (value > 0 && Number.isSafeInteger(value)) return value;
-  wrongType(reader, field, 'seconds or a time such as "5m"');
+  wrongType(reader, field, 'a number of seconds or a duration such as "5m"');
   return undefined;
 }
 

@@ -74,7 +74,7 @@ function readModel(reader: AgentFieldReader): string | undefined {
   if (typeof first !== "string") return readText(reader, "model");
   reader.warn(field, {
     code: "wrong_type",
-    message: `"${field.key}" is a list; only the first, "${first.slice(0, 60)}", is used.`,
+    message: `"${field.key}" is a list; only the first item, "${first.slice(0, 60)}", is used.`,
     fix: `Write ${reader.syntax.entry(field.key, first.slice(0, 60))}.`,
   });
   return first;
@@ -116,7 +116,8 @@ function readServers(reader: AgentFieldReader): readonly McpServerUse[] | undefi
   const field = reader.get("mcpServers");
   if (field === undefined || isEmpty(field)) return undefined;
   const servers = readMcpServers(field);
-  if (servers === undefined) wrongType(reader, field, "a list of server names, or a mapping of name to configuration");
+  if (servers === undefined)
+    wrongType(reader, field, "a list of server names, or a mapping from names to configurations");
   return servers;
 }
 

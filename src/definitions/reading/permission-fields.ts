@@ -15,8 +15,8 @@ const ownModes = Object.fromEntries(permissionModes.map((mode) => [fold(mode), m
 
 interface ModeField {
   /**
-   * Spellings that the field accepts, including those of other programs. None maps to a looser mode than it means
-   * there.
+   * Spellings that the field accepts, including those of other programs. No spelling maps to a looser mode than it has
+   * in the program that it comes from.
    */
   readonly modes: Readonly<Record<string, PermissionMode>>;
   /** Values that messages suggest. */
@@ -84,7 +84,7 @@ export function ignoreInPlugin(reader: AgentFieldReader, name: AgentField): unde
   if (field === undefined) return undefined;
   reader.warn(field, {
     code: "ignored_in_plugin",
-    message: `"${field.key}" of an agent from a plugin is ignored.`,
+    message: `"${field.key}" is ignored, because the agent comes from a plugin.`,
     fix: "Configure it in your own settings, or copy the agent into your user scope.",
   });
   return undefined;

@@ -76,7 +76,7 @@ function notAMapping({ file }: JsonOrigin, subject: string): Diagnostic {
     file,
     line: 1,
     code: "not_a_mapping",
-    message: `${subject} must be a JSON object. None of it is loaded.`,
+    message: `${subject} can't be loaded: the value must be a JSON object.`,
     fix: 'Write {"name": {"description": "...", "prompt": "..."}}.',
   };
 }

@@ -115,7 +115,7 @@ describe("the files people write", () => {
       {
         ...notice,
         line: 4,
-        message: 'Fields without a meaning here, kept as written: "emoji", "vibe".',
+        message: 'Unknown fields, which have no effect and are kept as written: "emoji", "vibe".',
       },
       {
         ...notice,

@@ -173,7 +173,7 @@ function refuseWithoutDescription(reader: AgentFieldReader, first: Field | undef
   });
 }
 
-/** Returns true also for an invalid value: a typing error must not bring back an agent that was disabled. */
+/** Also returns true for an invalid value, because a typing error must not re-enable a disabled agent. */
 function readDisable(reader: AgentFieldReader): boolean {
   const field = reader.get("disable");
   if (field === undefined || isEmpty(field)) return false;
@@ -181,7 +181,7 @@ function readDisable(reader: AgentFieldReader): boolean {
   if (value === true)
     reader.notice(field, {
       code: "disabled",
-      message: `Not loaded: "${field.key}" is on.`,
+      message: `The agent is not loaded, because "${field.key}" is on.`,
       fix: `Delete the ${reader.syntax.unit}.`,
     });
   if (value === undefined)

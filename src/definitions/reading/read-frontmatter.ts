@@ -83,7 +83,7 @@ function describeMissing(found: Exclude<SplitFrontmatter, { kind: "found" }>): O
     return {
       line: found.line,
       code: "frontmatter_language",
-      message: `The frontmatter begins with "---${found.language.slice(0, 40)}". Only YAML is read, and nothing is ever run.`,
+      message: `The frontmatter begins with "---${found.language.slice(0, 40)}". Only YAML is supported; code in frontmatter is never run.`,
       fix: 'Write the first line as "---".',
     };
   if (found.kind === "unclosed")
@@ -97,7 +97,7 @@ function describeMissing(found: Exclude<SplitFrontmatter, { kind: "found" }>): O
     line: 1,
     code: "no_frontmatter",
     message: "The file does not begin with frontmatter, so it defines nothing.",
-    fix: 'Begin the file with "---", the lines "name: ..." and "description: ...", and "---".',
+    fix: 'Begin the file with "---", followed by the lines "name: ..." and "description: ..." and another "---".',
   };
 }
 

@@ -127,7 +127,7 @@ const unused = [
 
 const usedByForks: ReadonlySet<SkillField> = new Set(["context", "agent", "model"]);
 
-/** Reports fields that have no effect, because a skill is text for the agent that loads it or that it runs as. */
+/** Reports fields that have no effect, because a skill is only text for the agent that loads or runs it. */
 function reportUnused(reader: FieldReader<SkillField>, fork: SkillFork | undefined): void {
   const why =
     fork === undefined

@@ -13,8 +13,8 @@ import type { LoadedSkill, Snapshot, SnapshotOptions, SnapshotPlugin } from "../
 const readLimit = 1024 * 1024 + 1;
 
 /**
- * Loads the skills of all sources. The first skill of a name wins: higher sources come first, and `.agents/skills`
- * before `.claude/skills`.
+ * Loads the skills of all sources. The first skill with a given name is used: sources with higher precedence come
+ * first, and `.agents/skills` comes before `.claude/skills`.
  */
 export async function loadSkills(
   options: SnapshotOptions,
@@ -190,12 +190,12 @@ function missing(name: string, { file, skills }: { file: string; skills: readonl
     line: 1,
     code: "unknown_skill",
     message: `There is no skill "${name}".${near === undefined ? "" : ` Did you mean "${near}"?`}`,
-    fix: `Write .agents/skills/${name.replace(/^\//, "")}/SKILL.md, or remove the name from "skills".`,
+    fix: `Create .agents/skills/${name.replace(/^\//, "")}/SKILL.md, or remove the name from "skills".`,
   };
 }
 
 const maxCharacters = 1_536;
-/** Limits in tokens. A description of maximum length fits in any script. */
+/** Limits in tokens. A description of the maximum length fits in any script. */
 const maxPerLine = 2_000;
 const maxTotal = 4_000;
 

@@ -120,7 +120,7 @@ function describeFault(directory: string, error: unknown): Diagnostic | undefine
   const code = errorCode(error);
   if ((code === "ENOENT" || code === "ENOTDIR") && !isThere(directory)) return undefined;
   if (code === "ENOENT") return dangling(directory);
-  const fix = "Make it a directory that you can read, or remove it.";
+  const fix = "Replace it with a directory that you can read, or remove it.";
   const message = `The directory can't be read: ${describeError(error)}`;
   return { ...problem(directory, "unreadable_directory", message), fix };
 }

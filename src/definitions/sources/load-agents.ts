@@ -106,7 +106,7 @@ function hidden(file: string, by: string): Diagnostic {
     line: 1,
     code: "hidden_by_directory",
     message: `This file is not read, because ${by} exists and takes precedence.`,
-    fix: 'Move it there, or set "agents.directories" to "merge" in settings.',
+    fix: 'Move it there, or set "agents.directories" to "merge" in your settings.',
   };
 }
 
@@ -171,7 +171,7 @@ function qualified(definition: AgentDefinition, plugin: string | undefined): Age
 
 function unreadable(file: string, problem: string): Diagnostic {
   const message = `The file can't be read: ${problem}`;
-  const fix = "Make it a file that you can read, or remove it.";
+  const fix = "Replace it with a file that you can read, or remove it.";
   return { severity: "error", file, line: 1, code: "unreadable", message, fix };
 }
 

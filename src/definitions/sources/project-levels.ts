@@ -77,7 +77,7 @@ export function realPath(path: string): string {
 }
 
 /**
- * Replaces an empty or relative user directory with a path that can't exist, below a file. Otherwise the directory
+ * Replaces an empty or relative user directory with a path below a file, which can't exist. Otherwise the directory
  * would be resolved in the project, and files of an untrusted project would be treated as the user's own.
  */
 export function ownDirectory(path: string): string {

@@ -10,7 +10,7 @@ const flags = constants.O_RDONLY | constants.O_NONBLOCK | (constants.O_NOFOLLOW 
 
 /**
  * Returns at most `limit` bytes of a regular file. Other files are refused: a pipe in a definitions directory must not
- * block the start. The caller must resolve and check symlinks first. Never throws.
+ * block startup. The caller must resolve and check symlinks first. Never throws.
  */
 export function readBounded(file: string, limit: number): BoundedRead {
   let descriptor: number | undefined;

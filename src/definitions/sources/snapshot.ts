@@ -16,7 +16,7 @@ export interface LoadedSkill {
   body(): string;
 }
 
-/** All definitions that a session loads from the files of the project and the user. Plain data. */
+/** All definitions that a session loads from the project's and the user's files. Plain data. */
 export interface Snapshot {
   /** All agents that loaded, including overridden ones. `createCatalog` chooses between them. */
   readonly agents: readonly LoadedAgent[];
@@ -60,7 +60,7 @@ export interface SnapshotOptions {
   readonly flags?: { readonly agents?: unknown } | undefined;
   readonly settings?: {
     readonly agents?: readonly SettingsAgents[];
-    /** With `first`, `.agents/agents` hides `.claude/agents` of the same directory. */
+    /** With `first`, `.agents/agents` hides `.claude/agents` in the same directory. */
     readonly directories?: "first" | "merge";
   };
   /** Directory with the `agents/` and `skills/` folders of the machine's administrator. */

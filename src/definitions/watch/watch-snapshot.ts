@@ -21,7 +21,7 @@ export interface SnapshotWatch {
 
 const quietMs = 25;
 const longestWaitMs = 100;
-/** Delay of a final check after a burst of changes: chokidar does not report a second change of a file within 50 ms. */
+/** Delay of a final check after a burst of changes: chokidar does not report a second change to a file within 50 ms. */
 const settleMs = 100;
 
 /**
