@@ -5,8 +5,8 @@ import type { SettingsLayer } from "./merge-settings.ts";
 /** The settings key `agents`: definitions by name, agents that are switched off, and options for all agents. */
 export interface AgentSettings {
   /**
-   * Definitions of each file, lowest scope first. If several files have the same source, only the highest defines a
-   * name.
+   * Definitions of each file, lowest scope first. If several files with the same source define the same name, only the
+   * highest file's definition is included.
    */
   readonly definitions: readonly {
     readonly source: "user" | "project" | "flag" | "policy";
@@ -23,7 +23,7 @@ export interface AgentSettings {
   readonly switchedOff: readonly { readonly name: string; readonly file?: string | undefined }[];
 }
 
-/** Collects the key `agents` of all layers, lowest first. The layers must be checked and limited already. */
+/** Collects the key `agents` of all layers, lowest first. The layers must already be checked and limited. */
 export function agentSettings(layers: readonly SettingsLayer[]): AgentSettings {
   const entries = layers.flatMap((layer) =>
     Object.entries(recordOf(layer.values["agents"])).map(([name, value]) => ({ name, value, layer })),
@@ -67,9 +67,9 @@ export function agentProblems(value: Readonly<Record<string, unknown>>): string[
 }
 
 const oneOfTwo = 'must be "first" or "merge"';
-const listOfNames = 'must be a list of agents of plugins: ["plugin:name"]';
+const listOfNames = 'must be a list of plugin agents: ["plugin:name"]';
 const definitionOrFalse =
-  'must be a definition, {"description": "…", "prompt": "…"}, or false to switch a built-in off';
+  'must be a definition, {"description": "…", "prompt": "…"}, or false to switch a built-in agent off';
 
 function isListOfTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === "string" && each !== "");

@@ -102,7 +102,7 @@ const budget: JsonSchema = {
     spawns: { type: "integer", minimum: 0 },
     concurrent: count,
   },
-  // Report unknown keys, because a misspelt limit would have no effect.
+  // Report unknown keys, because a misspelled limit would have no effect.
   additionalProperties: false,
 };
 
@@ -173,7 +173,7 @@ const properties: Record<string, JsonSchema> = {
     type: "object",
     properties: {
       mcpTools: { enum: ["always", "foreground", "never"] },
-      // To block a part of a tool, use permissions.deny.
+      // To block only some uses of a tool, use permissions.deny.
       blockedTools: { type: "array", items: { type: "string", pattern: "^[^()\\s]+$" } },
       allowQuestions: { enum: ["never", "foreground"] },
       background: { type: "boolean" },

@@ -1,7 +1,8 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads settings from environment variables. Variables of Claude Code are read too; those of Retinue take precedence.
+ * Reads settings from environment variables. Claude Code's variables are read too; Retinue's own variables take
+ * precedence.
  */
 export function environmentSettings(environment: Environment): {
   readonly values: Readonly<Record<string, unknown>>;

@@ -25,8 +25,8 @@ export function rulesOf({ permissions }: Record<string, unknown>, { scope, path:
 }
 
 /**
- * Returns the line of the last key or string of `path` that occurs in the text. Each is searched after the previous
- * one.
+ * Returns the line of the last key or string of `path` that occurs in the text. Each element is searched for after the
+ * previous one.
  */
 export function lineOf(text: string, path: readonly string[]): number {
   let position = 0;
@@ -73,7 +73,7 @@ export interface CompactRules {
 export function compactRules(value: unknown): CompactRules {
   const rules: CompactRule[] = [];
   const problems: string[] = [];
-  if (!isRecord(value)) return { rules, problems: ["it must be a mapping of tools to actions: { … }"] };
+  if (!isRecord(value)) return { rules, problems: ["it must be a mapping from tools to actions: { … }"] };
   for (const [tool, action] of Object.entries(value)) {
     if (tool === "$schema") continue;
     if (tool.trim() === "") problems.push("a tool has no name");
@@ -91,7 +91,7 @@ export function compactRules(value: unknown): CompactRules {
   return { rules, problems };
 }
 
-const expected = 'must be "allow", "ask" or "deny", or a mapping of patterns to these';
+const expected = 'must be "allow", "ask" or "deny", or a mapping from patterns to these';
 
 /** Converts a line of a compact file to rules. */
 export function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompactRule): readonly Rule[] {

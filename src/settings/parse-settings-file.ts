@@ -192,7 +192,7 @@ function withAnchors(value: Record<string, unknown>, { above }: SettingsFile): R
   );
 }
 
-/** Translates values of Claude Code. Unknown modes and models fall back to the default, never to a looser value. */
+/** Translates Claude Code's values. Unknown modes and models fall back to the default, never to a looser value. */
 function translateClaude(values: Record<string, unknown>, notices: string[]): Record<string, unknown> {
   const mine = { ...values };
   const { model, permissions } = mine;

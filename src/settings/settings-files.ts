@@ -26,7 +26,7 @@ export interface DirectoryAbove extends ProjectTrust {
 }
 
 export interface SettingsLocations {
-  /** State directory of Retinue. */
+  /** Retinue's state directory. */
   readonly home: string;
   /** Path of the workspace; undefined if there is no project. */
   readonly cwd?: string | undefined;
