@@ -11,7 +11,7 @@ export type CommandRun =
 /** Maximum length of texts from hooks that are shown to the model or the user. */
 const LONGEST_TEXT = 10_000;
 
-/** Exit code with which a hook blocks. */
+/** Exit code that a hook uses to block. */
 const BLOCKED = 2;
 
 /** Interprets the end of a command for an event. `name` identifies the hook in messages. */

@@ -65,7 +65,7 @@ function answerProblem(answer: unknown): string | undefined {
     : `decision must be allow, ask or deny, not ${JSON.stringify(decision)}`;
 }
 
-/** Functions may ignore the signal. */
+/** Rejects when the signal fires, because functions may ignore the signal. */
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -74,7 +74,7 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Maximum size of an answer. A longer answer is a failure, because a part of it could have another meaning. */
+/** Maximum size of an answer. A longer answer is a failure, because a part of it could mean something else. */
 const ANSWER_BYTES = 1_024 * 1_024;
 const ERROR_BYTES = 16 * 1_024;
 
