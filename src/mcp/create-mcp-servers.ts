@@ -14,7 +14,7 @@ export interface McpLimits {
   readonly slowMs?: number;
   /** Time limit for one call, unless the server's configuration sets a `timeout`. */
   readonly callMs?: number;
-  /** Maximum size of a message. A server that sends a larger one is ended. */
+  /** Maximum size of a message. A server that sends a larger one is stopped. */
   readonly maxMessageBytes?: number;
 }
 
@@ -162,7 +162,7 @@ function configOf(use: McpServerUse, { configured, environment }: McpServersOpti
 function unknownServer(name: string, known: readonly string[]): string {
   const near = nearest(name, known, 1);
   if (near.length > 0) return `there is no server with that name (did you mean "${near[0]}"?)`;
-  if (known.length === 0) return "no servers are configured. Add it to .mcp.json";
+  if (known.length === 0) return "no servers are configured. Add the server to .mcp.json";
   return `there is no server with that name. The configured servers are ${known.join(", ")}`;
 }
 

@@ -41,7 +41,7 @@ export interface ServerParts {
   readonly open: (onToolsChanged: () => void, signal: AbortSignal) => Promise<OpenedLink>;
 }
 
-/** Time by which listing the tools again may delay a call. */
+/** Maximum time by which listing the tools again may delay a call. */
 const LIST_MS = 5_000;
 
 export function createServer({ name, config, startMs, callMs, open }: ServerParts): Server {
@@ -155,7 +155,7 @@ function describeFailure(
     case "lost":
       return `The connection to the MCP server "${name}" was lost during the call: ${asSentence(answer.reason)} What the call did until then is unknown.`;
     case "timeout":
-      return `The MCP server "${name}" did not respond within ${formatDuration(limit)}, the limit that "timeout" in its configuration sets. What the call did until then is unknown.`;
+      return `The MCP server "${name}" did not respond within ${formatDuration(limit)}, the limit set by "timeout" in its configuration. What the call did until then is unknown.`;
     case "cancelled":
       return "The call was cancelled. What it did until then is unknown.";
   }

@@ -49,7 +49,7 @@ export interface Link {
 
 const MAX_INSTRUCTIONS = 2_048;
 const MAX_PAGES = 100;
-/** Disables the timeouts of the SDK, because `withTimeLimit` is used instead. */
+/** Disables the SDK's timeouts, because `withTimeLimit` is used instead. */
 const NEVER = LONGEST_TIMER_MS;
 
 /** Connects to a server and lists its tools, all within `startMs`. Never rejects. */

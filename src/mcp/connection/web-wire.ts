@@ -117,7 +117,7 @@ export function limitBody(
   return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
 }
 
-/** Processes the next chunk and returns the size of the largest message that has a part in it. */
+/** Processes the next chunk and returns the size of the largest message that the chunk contains a part of. */
 type Measure = (chunk: Uint8Array) => number;
 
 function measureAll(): Measure {
