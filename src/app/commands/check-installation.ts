@@ -95,7 +95,9 @@ function checkTrust({ trusted, untrusted }: ProjectSettings): Finding {
     const cure = 'Review them, then run "retinue trust add".';
     return { name, status: "warn", found: `off, because this directory is not trusted: ${untrusted.join("; ")}`, cure };
   }
-  const found = trusted ? "this directory is trusted" : "this directory is not trusted, and nothing in it requires trust";
+  const found = trusted
+    ? "this directory is trusted"
+    : "this directory is not trusted, and nothing in it requires trust";
   return { name, status: "ok", found };
 }
 
