@@ -84,7 +84,7 @@ describe("options of loadProjectSettings", () => {
   it.each([
     [{ ...options, trusted: true }, "loadProjectSettings has no option trusted", "Did you mean trust?"],
     [{ ...options, trust: "yes" }, 'The option trust of loadProjectSettings can\'t be "yes"', "Use true or false."],
-    [{ ...options, home: undefined }, "loadProjectSettings needs the option home", "Use a string"],
+    [{ ...options, home: undefined }, "loadProjectSettings needs the option home", "Use a non-empty string"],
   ])("are checked too: %o", (given, message, cure) => {
     const load = () => loadProjectSettings(given as typeof options);
     expect(load).toThrowError(expect.objectContaining({ message: expect.stringContaining(message) }));

@@ -148,7 +148,9 @@ describe("retinue doctor", () => {
     const { stdout, code } = await retinue(["doctor", "--settings", settings], place);
     expect(stdout).toMatch(/! settings .*"colour".*"flavour"/);
     expect(stdout).toMatch(/! trust .*\.claude\/agents[^\n]*\n *→ .*retinue trust add/);
-    expect(stdout).toMatch(/! sandbox {3}off in your settings: commands run with all your permissions\n +→ .*"sandbox"/);
+    expect(stdout).toMatch(
+      /! sandbox {3}off in your settings: commands run with all your permissions\n +→ .*"sandbox"/,
+    );
     expect(stdout).toContain("Ready. Retinue works without the parts that are marked with !.");
     expect(code).toBe(0);
   });

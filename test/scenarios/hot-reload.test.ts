@@ -192,7 +192,9 @@ describe("files of agents that change while a session is open", () => {
     await ask();
     rmSync(join(directory, "poet.md"));
     await ask();
-    expect(noticesIn(lines)).toEqual([expect.stringMatching(/"poet" was removed: .*poet\.md.* keeps its old definition/)]);
+    expect(noticesIn(lines)).toEqual([
+      expect.stringMatching(/"poet" was removed: .*poet\.md.* keeps its old definition/),
+    ]);
     put("other.md", agent("other", "You are another."));
     await ask();
     expect(heard.at(-1)).toMatch(/^You rhyme\./);

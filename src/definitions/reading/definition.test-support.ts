@@ -132,7 +132,7 @@ export const samples: readonly Sample[] = [
 
 export type Mutation = (text: string) => Uint8Array | undefined;
 
-/** Changes to how a file is written, not to its content. They return undefined for text that can't be written this way. */
+/** Changes to how a file is written, not to its content. Undefined for text that can't be written this way. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   "byte order mark": (text) => Buffer.from(`\ufeff${text}`),
   CRLF: (text) => Buffer.from(text.replaceAll("\n", "\r\n")),
