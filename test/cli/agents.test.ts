@@ -72,7 +72,7 @@ describe("retinue agents check", () => {
     expect(stdout.split("\n").filter((line) => !line.startsWith("  "))).toEqual([
       expect.stringMatching(/^\.agents\/agents\/team\/b\.md:4: warning: "tools" names "Reed".*\[unknown_tool\]$/),
       expect.stringMatching(
-        /^\.agents\/agents\/team\/b\.md:1: warning: \.agents\/agents\/a\.md defines the agent "reviewer" too\..*\[duplicate_name\]$/,
+        /^\.agents\/agents\/team\/b\.md:1: warning: \.agents\/agents\/a\.md also defines the agent "reviewer"\..*\[duplicate_name\]$/,
       ),
       expect.stringMatching(/^~\/\.agents\/agents\/mine\.md:2: error: .*\[no_description\]$/),
       expect.stringMatching(
@@ -258,7 +258,7 @@ describe("retinue agents list, by settings", () => {
     expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining("Done.") });
     expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("A rhyme.");
     const off = await retinue(["-p", "go", "--agent", "Explore", "--settings", file], place);
-    expect(off.stderr).toContain(`"Explore" is switched off. ${file} says`);
+    expect(off.stderr).toContain(`"Explore" is switched off. ${file} sets`);
   });
 
   it("reads nothing above what is trusted, and says so", async () => {
