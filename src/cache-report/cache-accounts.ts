@@ -109,7 +109,7 @@ interface SeenPoint {
   usedAt: number;
   /** Longest lifetime that was requested for this prefix. */
   lifetime: CacheLifetime;
-  /** Number of tokens; known if a request ended at this point. */
+  /** Number of tokens; known only if a request ended at this point. */
   tokens?: number;
 }
 

@@ -7,7 +7,7 @@ import type { CallState } from "./call-state.ts";
 export interface PastTurn {
   /** Hash of the distinct calls of the turn and their results. */
   readonly hash: string;
-  /** Names of the calls, used in messages, such as `Read src/a.ts, Grep TODO`. */
+  /** Names of the calls for use in messages, for example `Read src/a.ts, Grep TODO`. */
   readonly calls: string;
   /** Set if a call in the turn waits for something or checks on it. */
   readonly wait?: Wait | undefined;

@@ -67,7 +67,7 @@ it("who goes on and names no model is told that another one answers", async () =
     return session.notices.filter((notice) => notice.includes("This session used the model"));
   };
   const word = `--model ${provider}/${name}.`;
-  expect(await noticesOf({})).toEqual([expect.stringMatching(/now uses offline\/.*\. To keep the old one, pass /)]);
+  expect(await noticesOf({})).toEqual([expect.stringMatching(/now uses offline\/.*\. To keep using .*, pass /)]);
   expect((await noticesOf({}))[0]?.endsWith(word)).toBe(true);
   expect(await noticesOf({ model })).toEqual([]);
 });

@@ -31,7 +31,7 @@ export interface AgentCatalog {
   readonly trusted: boolean;
   /** Files and directories that were not read because they are not trusted, relative to the workspace. */
   readonly off: readonly string[];
-  /** Highest trusted directory of the project. */
+  /** Topmost trusted directory of the project. */
   readonly trustedRoot?: string | undefined;
   /** Root of the project. */
   readonly root: string;

@@ -126,7 +126,7 @@ function isRule(text: string): boolean {
 function tooLate({ requestId }: ApprovalQuestion, { answer, by }: ApprovalAnswer): UserError {
   return new UserError(`${requestId} was already answered by ${by}: ${answer}`, {
     code: "approval_answered",
-    cure: "The first answer counts.",
+    cure: "Only the first answer counts.",
   });
 }
 

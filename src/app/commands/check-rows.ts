@@ -157,7 +157,7 @@ function flat(judged: Judgement): Omit<CheckedRow, "id"> {
 
 function policyOf({ setup = {} }: Row, stage: string): Policy {
   const { allow = [], ask = [], deny = [], mode = "default" } = setup;
-  if (!permissionModes.includes(mode as PermissionMode)) throw new Error(`there is no mode ${JSON.stringify(mode)}`);
+  if (!permissionModes.includes(mode as PermissionMode)) throw new Error(`unknown mode ${JSON.stringify(mode)}`);
   const rulesOf = (texts: readonly string[], effect: Effect) =>
     texts.map((text): Rule => ({ text, effect, scope: "user" }));
   return {

@@ -120,7 +120,9 @@ function modelChangeNotices(before: Head | undefined, now: Head): readonly strin
   if (before === undefined || before.provider === "lost") return [];
   if (before.provider === now.provider && before.model === now.model) return [];
   const [old, other] = [`${before.provider}/${before.model}`, `${now.provider}/${now.model}`];
-  return [`This session used the model ${old} so far and now uses ${other}. To keep the old one, pass --model ${old}.`];
+  return [
+    `This session has used the model ${old} so far and now uses ${other}. To keep using ${old}, pass --model ${old}.`,
+  ];
 }
 
 /** Reports agents that a resumed session could start before and that no longer exist. */

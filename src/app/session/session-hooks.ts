@@ -74,7 +74,7 @@ interface ConfiguredHooks {
   readonly notices: readonly string[];
 }
 
-/** Returns the hooks of the settings, then those of plugins, then those of the program. */
+/** Returns the hooks from the settings, then from plugins, then from the embedding program. */
 function configuredHooks(options: SessionOptions, context: SessionContext): ConfiguredHooks {
   const { settings } = context;
   const fromSettings = settingsHooks(settings, options.settingsOrigins);

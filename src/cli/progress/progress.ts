@@ -26,7 +26,7 @@ interface ProgressOptions {
   readonly color: boolean;
   /** Returns the monotonic time in milliseconds. */
   readonly now: () => number;
-  /** Views that observe each update before the progress does. */
+  /** Agent views, which receive each update before this object does. */
   readonly agents: AgentViews;
 }
 

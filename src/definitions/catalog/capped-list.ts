@@ -74,7 +74,7 @@ function widestLines(
 }
 
 /**
- * Chooses the entries whose line or name fits. All names come first, because an entry can't be used without its name.
+ * Chooses the entries whose line or name fits. Names take priority over full lines, because an entry can't be used without its name.
  */
 function withinTotal(
   entries: readonly ListEntry[],

@@ -34,7 +34,7 @@ export interface StartedProcess {
   /** Undefined if the process could not be started. */
   readonly pid: number | undefined;
   readonly startTime: number | undefined;
-  /** The last tag of the process, which is unique to its process tree. */
+  /** The last of the process's tags. It is unique to the process tree. */
   readonly tag: string;
   /** Standard input; undefined unless `stdinOpen` is set. */
   readonly stdin: Writable | undefined;

@@ -64,7 +64,7 @@ export function createLearntPlaces(): LearntPlaces {
   let exceedAt = 0;
   let exceedFilledAt = 0;
   /**
-   * Number of refusals to ignore before a number of places is assumed again. Every disproved assumption increases it.
+   * Refusals to ignore before the number of places is assumed again. Grows with each disproved assumption.
    */
   let ignored = 0;
   let disproved = 0;

@@ -44,7 +44,7 @@ export interface Caller {
 
 /** Limits that a fork has in addition to those of its parent. */
 export interface ForkBounds {
-  /** Number of newest turns that the fork gets. If absent, it gets all turns. */
+  /** Number of most recent turns that the fork gets. If absent, it gets all turns. */
   readonly turns?: number | undefined;
   /** The only tools that the fork may run. The others stay declared, to keep the cache valid. */
   readonly allowedTools?: readonly string[] | undefined;

@@ -48,7 +48,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. If it changes something, the report names its branch and its directory. `git diff HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing; what the agent did not commit is only in its directory. Files that git ignores, such as node_modules, are not in a worktree. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing, so tell the agent to commit there; what it did not commit is only in its directory. Files that git ignores, such as node_modules, are not in a worktree. Needs a git repository.",
           },
           acceptance: {
             type: "string",
@@ -130,7 +130,10 @@ const forkProperties: Readonly<Record<string, JsonSchema>> = {
     items: { type: "string" },
     description: "Tools that the fork can use. Default: all.",
   },
-  read_only: { type: "boolean", description: "The fork can read and search, but change nothing." },
+  read_only: {
+    type: "boolean",
+    description: "The fork can read, search and run commands that only read, but can't change anything.",
+  },
 };
 
 /** Returns the name of an input property that is valid only for forks. Undefined if the input has none. */

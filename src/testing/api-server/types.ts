@@ -150,7 +150,7 @@ export type Step = {
 export type Conversation = {
   name?: string;
   /**
-   * Requests that belong to the conversation; if absent, it answers every request that no earlier conversation matches.
+   * Requests that belong to the conversation. If absent, the conversation answers every request that no earlier one matches.
    */
   match?: Matcher | ((request: RecordedRequest) => boolean);
   steps: readonly Step[];

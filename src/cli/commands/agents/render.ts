@@ -11,7 +11,7 @@ export function renderAgent(details: AgentDetails): string {
   const rows: [string, string][] = [
     ["source", plugin === null ? source : `${source} ${plugin}`],
     ["file", file ?? "built in"],
-    ["model", details.model ?? "inherit: that of the caller"],
+    ["model", details.model ?? "inherit (same as the caller)"],
     ["tools", toolsOf(details)],
     ...Object.entries(fields)
       .filter(([key]) => key !== "model" && key !== "plugin")
