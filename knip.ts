@@ -1,13 +1,13 @@
-// scripts/check.mjs and tests start these from node_modules, where knip does not look.
+// scripts/check.mjs and tests start these by their paths in node_modules, which knip does not recognize.
 const runByPath = ["@biomejs/biome", "dependency-cruiser"];
-// Tools find these at run time, from a thread or as a program, which knip can't see either.
+// Tools resolve these at run time, from a worker thread or as a program, which knip does not recognize either.
 const foundAtRunTime = ["@mozilla/readability", "@vscode/ripgrep", "linkedom", "turndown"];
 
-// Not declared as knip's own type, which takes the compiler seconds to read: knip checks it when it runs.
+// Not declared with knip's type, which takes the compiler seconds to load. knip validates it when it runs.
 const config = {
   entry: [
     "src/index.ts",
-    // What an entry point exports need not be used yet; what no entry point reaches is dead.
+    // Exports of an entry point may be unused so far. Code that no entry point reaches is dead.
     "src/*/index.ts",
     "src/*/*/index.ts",
     "src/cli/{main,run-command}.ts",
@@ -22,7 +22,7 @@ const config = {
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "bench/**/*.ts", "scripts/**/*.mjs", "*.{ts,cjs}"],
   ignoreDependencies: [...runByPath, ...foundAtRunTime],
-  // Tests start programs of the system (git, mkfifo), which no package lists.
+  // Tests start system programs such as git and mkfifo, which no package provides.
   exclude: ["binaries"],
   ignoreExportsUsedInFile: { interface: true, type: true },
 };

@@ -1,8 +1,8 @@
-// Which module may import which, and which npm packages each may use. docs/architecture.md walks through the modules.
-// The rules below only put this table into the words of dependency-cruiser. Change it together with a decision record.
+// Defines which modules and npm packages each module may import. docs/architecture.md describes the modules.
+// The code below translates this table into dependency-cruiser rules. Changing the table requires a decision record.
 //
-// modules: modules whose entry point it may import. packages: npm packages that it may import.
-// builtins: whether it may use Node's own modules. A module without them is pure: data in, data out.
+// modules: modules whose entry point the module may import. packages: npm packages that it may import.
+// builtins: whether it may use Node's built-in modules. A module that may not is pure: data in, data out.
 
 const shared = ["protocol", "ports", "lib"];
 const underApp = [
@@ -87,7 +87,7 @@ function rulesOf([name, { modules: imports, packages, builtins }]) {
     },
     {
       name: `${name}-entry-point`,
-      comment: `Other modules import ${name} only by its entry point, src/${name}/index.ts.`,
+      comment: `Other modules may import ${name} only through its entry point, src/${name}/index.ts.`,
       from: { path: "^src/", pathNot: [inModule(name), tests] },
       to: { path: inModule(name), pathNot: [entryPointOf(name)] },
     },
@@ -95,7 +95,7 @@ function rulesOf([name, { modules: imports, packages, builtins }]) {
   if (!builtins) {
     rules.push({
       name: `${name}-builtins`,
-      comment: `${name} is pure: it uses none of Node's own modules. Move the side effect to the caller.`,
+      comment: `${name} is pure: it may not use Node's built-in modules. Move the side effect to the caller.`,
       from,
       to: { dependencyTypes: ["core"] },
     });
@@ -106,37 +106,37 @@ function rulesOf([name, { modules: imports, packages, builtins }]) {
 const projectRules = [
   {
     name: "no-circular",
-    comment: "Two files that need each other are one concept, or hide a third.",
+    comment: "Circular import. Merge the files, or move what they share to a third one.",
     from: { path: "^src/" },
     to: { circular: true },
   },
   {
     name: "no-unresolved",
-    comment: "This import leads nowhere: a missing file, or a package that is not installed.",
+    comment: "This import can't be resolved: the file is missing, or the package is not installed.",
     from: { path: "^src/" },
     to: { couldNotResolve: true },
   },
   {
     name: "known-module",
-    comment: "Every folder of src/ is a module of the table in layers.cjs. Add it there first.",
+    comment: "Every folder in src/ must be listed as a module in layers.cjs. Add it there first.",
     from: { path: "^src/[^/]+/", pathNot: Object.keys(modules).map(inModule) },
     to: {},
   },
   {
     name: "library-entry",
-    comment: "src/index.ts is the library's entry: it re-exports from src/app/index.ts and nothing else.",
+    comment: "src/index.ts is the library's entry point and may only re-export from src/app/index.ts.",
     from: { path: "^src/[^/]+$", pathNot: [tests] },
     to: { pathNot: [entryPointOf("app")] },
   },
   {
     name: "testing-stays-out",
-    comment: "No product module imports the testing module. Tests, test/ and bench/ may.",
+    comment: "Product modules may not import the testing module. Tests, test/ and bench/ may.",
     from: { path: "^src/", pathNot: [inModule("testing"), tests] },
     to: { path: inModule("testing") },
   },
   {
     name: "no-test-code",
-    comment: "Product code does not import test code.",
+    comment: "Product code may not import test code.",
     from: { path: "^src/", pathNot: [tests] },
     to: { path: [tests, "^test/", "^bench/"] },
   },
@@ -150,7 +150,7 @@ const configuration = {
   options: {
     doNotFollow: { path: "node_modules" },
     tsConfig: { fileName: "tsconfig.json" },
-    // A type that crosses modules is a dependency too.
+    // Also checks imports of types, which are dependencies too.
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default", "types"] },
   },

@@ -2,11 +2,11 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * A long file that begins last keeps one worker busy while the other has nothing to do. Vitest goes by how long each
- * took the last time, and in a fresh clone, which has no last time, by size: these take longer than their size says.
+ * Test files to start first. If a slow file starts last, one worker is busy while the other is idle. Vitest orders
+ * files by their last duration, and in a fresh clone by size, but these take longer than their size suggests.
  */
 const long = [
-  // Before anything else has made the process large: these start git thousands of times, which copies it each time.
+  // These start git thousands of times, and each start copies the process. They run first, while the process is small.
   "src/workspace/worktrees/",
   "test/docs/examples.test.ts",
   "test/reliability/api-faults.test.ts",
@@ -35,13 +35,13 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     reporters: ["default"],
-    // One project, so that each source file is compiled once, and loaded once by each worker.
+    // A single project, so that each source file is compiled only once, and loaded only once by each worker.
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     isolate: false,
     sequence: { sequencer: LongestFirst },
     globalSetup: ["scripts/vitest-build.mjs", "test/temporary-directory.ts"],
     setupFiles: ["test/property-seed.ts"],
-    // Guards against a test that never ends, and nothing else: a busy machine is ten times slower than a quiet one.
+    // Only guards against tests that never end, because a busy machine can be ten times slower than an idle one.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 10_000,

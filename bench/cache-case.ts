@@ -2,14 +2,17 @@ import { equivalents, type FanOut, fanOut, minimumOf } from "./fan-out.ts";
 import type { Figure } from "./figure.ts";
 import { seedExample } from "./seed-example.ts";
 
-/** The most base tokens that the work may cost, by a model of each minimum. */
+/** One model for each cacheable minimum, with the most base-token equivalents that the work may cost. */
 const models = [
   { model: "claude-sonnet-4-5", limit: 60_000 },
   { model: "claude-opus-4-7", limit: 75_000 },
   { model: "claude-haiku-4-5", limit: 100_000 },
 ];
 
-/** What input costs, and what the cache gives of what it could; tokens of four bytes, as the test server counts them. */
+/**
+ * Measures the cost of input, and the part of the ideal cache reads that is missed. The test server counts four bytes
+ * as one token.
+ */
 export async function cacheCase(): Promise<Figure[]> {
   const fanOuts: Figure[] = [];
   for (const { model, limit } of models) {
@@ -28,11 +31,15 @@ export async function cacheCase(): Promise<Figure[]> {
   const anew = forks.reduce((sum, { written }) => sum + written, parent.written);
   return [
     ...fanOuts,
-    value(`3 forks of ${count(prefix)} tokens: tokens that are new, against ${count(3 * prefix)}`, anew, {
-      limit: 62_700,
-      unit: "tokens",
-    }),
-    value("of what forks 2 and 3 share with the first, part that is not read", notRead(forks.slice(1)), {
+    value(
+      `3 forks of ${count(prefix)} tokens: tokens written, against ${count(3 * prefix)} if nothing were shared`,
+      anew,
+      {
+        limit: 62_700,
+        unit: "tokens",
+      },
+    ),
+    value("part of the first fork's prefix that forks 2 and 3 do not read from the cache", notRead(forks.slice(1)), {
       limit: 0.1,
       unit: "%",
     }),
@@ -50,7 +57,7 @@ function figuresOf(name: string, result: FanOut, limit: number): Figure[] {
 }
 
 function missed(name: string, { tokens: { read, idealRead } }: FanOut): Figure {
-  return value(`${name}: part of the ideal that is not read`, (100 * (idealRead - read)) / idealRead, {
+  return value(`${name}: part of the ideal cache reads that is missed`, (100 * (idealRead - read)) / idealRead, {
     limit: 1,
     unit: "%",
   });
@@ -60,7 +67,7 @@ function notRead(forks: readonly { readonly read: number; readonly idealRead: nu
   return Math.max(...forks.map(({ read, idealRead }) => (100 * (idealRead - read)) / idealRead));
 }
 
-/** Written once, and read again by each later request of who read the file: three, two, one and none. */
+/** Each file is written to the cache once, and read again by the agent's later requests: three, two, one and none. */
 function filesAlone({ fileTokens }: FanOut): number {
   return Math.round(fileTokens * (1.25 + 0.1 * 1.5));
 }

@@ -15,8 +15,8 @@ import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
 
 /**
- * In this order, because a file system looks long for a place for new files where thousands were deleted a moment ago:
- * who makes many comes before who deletes many.
+ * The order matters: just after thousands of files were deleted, a file system takes longer to create new ones. Cases
+ * that create many files therefore run before cases that delete many.
  */
 export const cases: Record<string, () => Promise<Figure[]>> = {
   delegation: delegationCase,
@@ -77,7 +77,7 @@ async function helpCase(): Promise<Figure[]> {
     bare.push(timeOf(["-e", "0"]));
     help.push(timeOf([program, "--help"]));
   }
-  return [{ name: "--help, against bare node", ours: median(help), floor: median(bare), unit: "ms", limit: 2 }];
+  return [{ name: "--help, against bare Node", ours: median(help), floor: median(bare), unit: "ms", limit: 2 }];
 }
 
 function timeOf(args: readonly string[]): number {
@@ -107,7 +107,7 @@ async function gapCase(): Promise<Figure[]> {
   );
   const gap = (measured: readonly Measured[]) => median(measured.flatMap((one) => one.gaps.slice(20)));
   const sync = diskSync();
-  // What one Read may take, and on top of it the intent's sync, the file's own, and a millisecond.
+  // The time that one Read may take, plus a sync for the intent, a sync for the file, and one millisecond.
   const budget = 1.6 * gap(reads.floor) + 2 * sync + 1;
   return [
     {
@@ -127,7 +127,7 @@ async function gapCase(): Promise<Figure[]> {
   ];
 }
 
-/** What one fdatasync costs here, for a small append. */
+/** Returns the median time of one fdatasync after a small append, in milliseconds. */
 function diskSync(): number {
   const { cwd, remove } = newPlace();
   const file = openSync(join(cwd, "sync.bin"), "a");
@@ -160,7 +160,7 @@ async function longCase(): Promise<Figure[]> {
       limit: 1.8,
     },
     {
-      name: "gap at turn 1,000, against turn 100",
+      name: "answer to next request at turn 1,000, against turn 100",
       ours: gapAround(950),
       floor: gapAround(100),
       unit: "ms",
@@ -184,7 +184,7 @@ async function resumeCase(): Promise<Figure[]> {
   place.remove();
   return [
     {
-      name: "resume of 1,000 turns to first request, against a fresh start",
+      name: "resume of 1,000 turns: start to first request, against a fresh start",
       ours: median(resumed),
       floor: median(fresh),
       unit: "ms",

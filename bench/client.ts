@@ -10,16 +10,16 @@ const program = join(here, "..", "dist", "cli.cjs");
 
 export type Client = "retinue" | "floor";
 
-/** One process that talks to one fresh server until the script ends. Times in milliseconds. */
+/** Measurements of one process that talks to a new server until the script ends. Times are in milliseconds. */
 export interface Measured {
   readonly startToFirstRequest: number;
-  /** Between the last byte of an answer and the beginning of the next request. */
+  /** Times between the last byte of an answer and the beginning of the next request. */
   readonly gaps: readonly number[];
   readonly wall: number;
   readonly cpuMs: number;
   readonly rssMb: number;
   readonly firstRequestBytes: number;
-  /** What this process, and so the server, took meanwhile. */
+  /** Processor time of this process, which runs the server, during the run. */
   readonly serverCpuMs: number;
 }
 
@@ -31,15 +31,15 @@ export interface Place {
 
 export interface Job {
   readonly client: Client;
-  /** The answer to the n-th request, from 1; a text ends the run. */
+  /** Returns the answer to the n-th request, starting at 1. A text-only answer ends the run. */
   readonly reply: (turn: number, cwd: string, request: RecordedRequest) => Reply | Promise<Reply>;
   readonly flags?: readonly string[];
   readonly place?: Place;
-  /** Counting costs start-up time, so only where it is wanted. */
+  /** Whether to measure processor time and memory, which makes the start slower. */
   readonly usage?: boolean;
-  /** Goes before the program. */
+  /** Command and options that start the program, such as a shell that sets limits. */
   readonly under?: readonly string[];
-  /** Instead of the usual one, with what it is given after the address. */
+  /** Floor program to run instead of `floor-client.mjs`, and its arguments after the server's address. */
   readonly floor?: { readonly program: string; readonly args: readonly string[] };
 }
 
@@ -126,7 +126,7 @@ function commandOf(
   return [...before, join(here, "floor-client.mjs"), url, "Do the job.", headFile(place)];
 }
 
-/** The floor sends a head of the size ours has, so that both pay for the same bytes. */
+/** Writes a head of about the same size as Retinue's, so that the floor sends about as many bytes. */
 function headFile({ cwd }: Place): string {
   const path = join(cwd, "..", "head.json");
   const tools = [{ name: "Read", description: "x".repeat(9_000), input_schema: { type: "object" } }];

@@ -2,24 +2,24 @@ import { accesses, decide, pathsOf } from "../src/permissions/index.ts";
 import type { Policy, Rule } from "../src/protocol/index.ts";
 import type { Figure } from "./figure.ts";
 
-/** How long it takes to decide about shell commands: everyday ones with many rules, and very long ones. */
+/** Measures how long decisions about shell commands take: everyday commands with many rules, and very long commands. */
 export async function decisionCase(): Promise<Figure[]> {
   const policy = policyWith(1_000);
   const daily = everyday.flatMap((command) => [command, `cd src && ${command} 2>&1 | tail -20`]);
   for (const command of daily) decideOn(command, policy);
   const times = Array.from({ length: 4_000 }, (_, index) => {
-    // Each line is new to the caches.
+    // The comment makes each command unique, so that no cache contains it.
     return timeOf(`${daily[index % daily.length]} # ${index}`, policy);
   });
   return [
     atMost("decision about a command, 1,000 rules, p99", percentile(times, 0.99), 5),
     atMost(
-      "decision about a command of 1 MB",
+      "decision about one 1 MB command",
       longest(() => `echo ${"a".repeat(1_000_000)}`),
       100,
     ),
     atMost(
-      "decision about a list of 1 MB",
+      "decision about a 1 MB list of commands",
       longest(() => `${"true && ".repeat(125_000)}touch x`),
       100,
     ),
@@ -64,7 +64,7 @@ function policyWith(count: number): Policy {
 
 function longest(make: () => string): number {
   const policy = policyWith(20);
-  // The second time, as in a process that has worked for a while; another text, so that nothing is remembered.
+  // The first call warms up the code. The added space makes the second command a different text that no cache contains.
   timeOf(make(), policy);
   return timeOf(`${make()} `, policy);
 }

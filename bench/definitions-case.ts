@@ -11,7 +11,10 @@ import type { Figure } from "./figure.ts";
 
 const count = 2_000;
 
-/** A snapshot of 2,000 agent files in a new process, against reading them there; and how soon a changed file is in force. */
+/**
+ * Measures loading a snapshot of 2,000 agent files in a new process, against only reading the files, and how soon a
+ * changed file takes effect.
+ */
 export async function definitionsCase(): Promise<Figure[]> {
   const place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-definitions-")));
   const { options } = makeProject(join(place, "large"), count);
@@ -26,14 +29,14 @@ export async function definitionsCase(): Promise<Figure[]> {
   rmSync(place, { recursive: true });
   return [
     {
-      name: "2,000 definitions cold, against reading the files",
+      name: "cold load of 2,000 definitions, against reading the files",
       ours: median(rounds.map(({ ours }) => ours)),
       floor: median(rounds.map(({ floor }) => floor)),
       unit: "ms",
       limit: 25,
     },
     {
-      name: "a changed definition is seen after",
+      name: "time until a changed definition is seen",
       ours: Math.round(seen),
       floor: 0,
       unit: "ms",
@@ -43,7 +46,7 @@ export async function definitionsCase(): Promise<Figure[]> {
   ];
 }
 
-/** As it is shipped: one JavaScript file, with the packages where npm put them. */
+/** Compiles the program as it would be shipped: one JavaScript file that imports packages from node_modules. */
 async function compile(outfile: string): Promise<string> {
   const outside = (path: string) => ({ path: fileURLToPath(import.meta.resolve(path)), external: true });
   await build({
@@ -69,7 +72,7 @@ interface Project {
   readonly options: { cwd: string; home: string; stateHome: string; trusted: boolean };
 }
 
-/** The slowest of 15. */
+/** Returns the longest of 15 delays between a change and its snapshot, in milliseconds. */
 async function changeToSeen({ agents, options }: Project): Promise<number> {
   let seen = () => {};
   const watching = await watchSnapshot(options, () => seen());
@@ -99,7 +102,10 @@ function makeProject(place: string, files: number): Project {
   return { agents, options: { cwd, home, stateHome: join(home, ".retinue"), trusted: true } };
 }
 
-/** Has the usual size and shape: one in three has a list, one in ten a folded text, and one in twenty is not valid YAML. */
+/**
+ * Returns a typical definition: one in three has a YAML list, one in ten a folded text, and one in twenty is not valid
+ * YAML.
+ */
 function agentText(index: number, body: string): string {
   const description =
     index % 20 === 3

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadSnapshot } from "../src/definitions/index.ts";
 
-// Usage: PROJECT HOME. Prints how long reading the agent files of the project takes, and how long a snapshot of it.
+// Arguments: PROJECT HOME. Prints how long it takes to read the project's agent files, and to load a snapshot of them.
 const [cwd = "", home = ""] = process.argv.slice(2);
 const agents = join(cwd, ".claude", "agents");
 const before = performance.now();

@@ -8,7 +8,7 @@ import type { Figure } from "./figure.ts";
 const steps = 3;
 const latencyMs = 200;
 
-/** N agents at once with 3 requests each, against a bare client that does the same requests. */
+/** Measures many agents at once with 3 requests each, against a bare client that sends the same requests. */
 export async function delegationCase(): Promise<Figure[]> {
   try {
     return await figuresOf();
@@ -17,7 +17,10 @@ export async function delegationCase(): Promise<Figure[]> {
   }
 }
 
-/** A file system looks long for a place for new files where thousands were deleted a moment ago: that waits for the end. */
+/**
+ * Functions that delete the files of each run. They are called at the end because a file system takes longer to create
+ * files just after thousands were deleted.
+ */
 const leftovers: (() => void)[] = [];
 
 async function figuresOf(): Promise<Figure[]> {
@@ -46,7 +49,7 @@ type Rounds = Record<Client, Measured[]>;
 interface Setting {
   readonly children: number;
   readonly latencyMs: number;
-  /** How large the first requests of the main agent and of an agent are, so that the floor sends as much. */
+  /** Sizes of the first requests of the main agent and of a subagent, so that the floor sends as many bytes. */
   readonly bytes: RequestBytes;
   readonly usage?: boolean;
   readonly under?: readonly string[];
@@ -74,7 +77,7 @@ async function requestBytes(): Promise<RequestBytes> {
   return bytes;
 }
 
-/** One run; throws unless every agent's report has come to the main agent. */
+/** Measures one run. Throws unless every agent's report has reached the main agent. */
 async function delegate(
   client: Client,
   { children, latencyMs: delay, bytes, usage = false, under = [] }: Setting,
@@ -97,7 +100,7 @@ async function delegate(
   const head = (who: keyof RequestBytes) => headFile(join(place.cwd, "..", `${who}.json`), bytes[who]);
   const floor = { program: "floor-retinue.mjs", args: ["Do the job.", head("main"), head("child")] };
   const measured = await run({ client, reply, place, flags: ["--settings", settings], usage, under, floor });
-  if (reports !== children) throw new Error(`${client}: ${reports} reports of ${children} agents`);
+  if (reports !== children) throw new Error(`${client}: ${reports} reports from ${children} agents`);
   return measured;
 }
 
@@ -121,7 +124,7 @@ function childReply(turn: number, cwd: string): Reply {
   return { content: [{ tool: "Read", input: { file_path: join(cwd, "file.txt"), offset: turn, limit: 4 } }] };
 }
 
-/** Everything of a request but its messages, of about the size ours has. */
+/** Writes everything in a request except its messages, with about the same size as in Retinue's requests. */
 function headFile(path: string, bytes: number): string {
   const tools = [{ name: "Read", description: "x".repeat(Math.max(0, bytes - 300)), input_schema: { type: "object" } }];
   writeFileSync(
@@ -144,25 +147,28 @@ function perAgent(what: "cpuMs" | "rssMb", { measured, alone, children }: Compar
   };
   const [ours, floor] = [extra("retinue"), extra("floor")];
   const against = `${children} against 1`;
-  // 4 ms where the floor takes 2.2.
+  // The aim is 4 ms on a machine where the floor takes 2.2 ms.
   if (what === "cpuMs")
     return { name: `processor time per extra agent, ${against}`, ours, floor, unit: "ms", limit: 2.2 };
   const name = `memory per live agent, ${against} (floor ${floor.toFixed(2)} MB)`;
   return { name, ours: Number(ours.toFixed(3)), floor: 0, unit: "MB", limit: 0.3, kind: "value" };
 }
 
-/** Above this the server and not the client would be measured. */
+/** Returns the server's load, because above the limit the server would be measured instead of the client. */
 function serverShare(floor: readonly Measured[]): Figure {
   const share = median(floor.map(({ serverCpuMs, wall }) => serverCpuMs / wall));
-  const name = "share of its processor the test server takes at 1,000 agents of the floor";
+  const name = "share of one processor that the test server uses for 1,000 agents of the floor";
   return { name, ours: Number(share.toFixed(2)), floor: 0, unit: "", limit: 0.85, kind: "value" };
 }
 
-/** From the last byte of the main agent's answer to the first of its agent's request; everything is used the first time. */
+/**
+ * Measures the time from the last byte of the main agent's answer to the first byte of its subagent's request. Each run
+ * is a new process, so all code runs for the first time.
+ */
 async function firstRequest(bytes: RequestBytes): Promise<Figure> {
   const { retinue, floor } = await measure({ children: 1, rounds: 9, latencyMs: 0, bytes, usage: false });
   const gap = (measured: readonly Measured[]) => median(measured.map(({ gaps }) => gaps[0] ?? Number.NaN));
-  // 10 ms where the floor takes 3.
+  // The aim is 10 ms on a machine where the floor takes 3 ms.
   return { name: "spawn to first request", ours: gap(retinue), floor: gap(floor), unit: "ms", limit: 3.6 };
 }
 
@@ -174,6 +180,6 @@ async function fewDescriptors(bytes: RequestBytes): Promise<Figure> {
     (error: unknown) => String(error),
   );
   if (failure !== undefined) process.stderr.write(`${failure.slice(0, 2_000)}\n`);
-  const name = `runs of ${children} agents with 256 descriptors that did not finish`;
+  const name = `unfinished runs of ${children} agents with 256 file descriptors`;
   return { name, ours: failure === undefined ? 0 : 1, floor: 0, unit: "", limit: 0, kind: "value" };
 }

@@ -29,25 +29,25 @@ interface Scenario {
 }
 
 export interface FanOut {
-  /** Input tokens of all requests by what became of them, at four bytes a token. */
+  /** Input tokens of all requests, by whether they were read from or written to the cache, at four bytes per token. */
   readonly tokens: Pick<CacheAccount, "prompt" | "read" | "written" | "idealRead">;
   readonly requests: number;
-  /** Of the files that were read, as they stand on the disk. */
+  /** Tokens in the files that were read, as stored on disk. */
   readonly fileTokens: number;
 }
 
 export interface FanOutWish {
   readonly kind: "fresh" | "fork";
-  /** The server caches by its real minimum. */
+  /** The server caches by this model's actual minimum. */
   readonly model: string;
   readonly flags?: readonly string[];
-  /** How many bytes of instructions the project has in its AGENTS.md. */
+  /** Number of bytes of instructions in the project's AGENTS.md. */
   readonly instructions?: number;
-  /** Before an answer begins; long enough that agents that start together have none of each other yet. */
+  /** Delay before an answer begins; long enough to keep agents that start together from reading each other's cache. */
   readonly delayMs?: number;
 }
 
-/** A main agent gives eight parts of a survey away at once; each agent reads four files and reports: five requests. */
+/** A main agent delegates eight parts of a survey at once. Each agent reads four files and reports: five requests. */
 export async function fanOut({
   kind,
   model,
@@ -70,7 +70,7 @@ export async function fanOut({
     const printed = await retinue(words, { ...place, url: server.url });
     const accounts = server.requests.flatMap(({ cache: account }) => account ?? []);
     const expected = 2 + scenario.parts * (scenario.filesPerPart + 1);
-    if (accounts.length !== expected) throw new Error(`${accounts.length} requests of ${expected}`);
+    if (accounts.length !== expected) throw new Error(`${accounts.length} requests instead of ${expected}`);
     const tokens = sum(accounts);
     compare(printed.cache, tokens);
     return { tokens, requests: accounts.length, fileTokens };
@@ -82,11 +82,11 @@ export async function fanOut({
 
 export function minimumOf(model: string): number {
   const minimum = knownModel("anthropic", model)?.cacheMinimumTokens;
-  if (minimum === undefined) throw new Error(`the minimum of ${model} is unknown`);
+  if (minimum === undefined) throw new Error(`the cache minimum of ${model} is unknown`);
   return minimum;
 }
 
-/** What input costs in tokens at the plain price: written ones 1.25, read ones 0.1. */
+/** Returns the cost of input in base-price tokens: a token written to the cache counts 1.25, a token read 0.1. */
 export function equivalents({ prompt, read, written }: FanOut["tokens"]): number {
   return Math.round(prompt - read - written + 1.25 * written + 0.1 * read);
 }
@@ -124,7 +124,7 @@ function fileOf(part: string, step: number): string {
   return `src/part-${part}/file-${step}.ts`;
 }
 
-/** Text that is never twice the same, by the scenario's seed; says how many tokens it is. */
+/** Writes files whose text never repeats and depends only on the scenario's seed. Returns their number of tokens. */
 function writeParts(cwd: string, scenario: Scenario): number {
   const { parts, filesPerPart, linesPerFile, charactersPerLine } = scenario;
   let state = scenario.seed;
@@ -184,7 +184,7 @@ interface Printed {
   readonly cache: { readonly cacheReadTokens: number; readonly idealReadTokens: number };
 }
 
-/** What the program says of its cache, by its transcripts alone, against what the server knows. */
+/** Throws if the cache figures that the program computed from its transcripts differ from the server's. */
 function compare({ cacheReadTokens, idealReadTokens }: Printed["cache"], { read, idealRead }: FanOut["tokens"]): void {
   const isNear = Math.abs(idealReadTokens / idealRead - 1) < 0.005;
   if (cacheReadTokens === read && isNear) return;

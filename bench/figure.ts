@@ -1,10 +1,10 @@
-/** A figure of this run: what we took, what the floor took, and the most the ratio may be. */
+/** A measured figure: the value for Retinue, the value for the floor, and the highest acceptable ratio. */
 export interface Figure {
   readonly name: string;
   readonly ours: number;
   readonly floor: number;
   readonly unit: string;
   readonly limit: number;
-  /** `ratio`: ours / floor may be at most the limit. `value`: ours itself may. */
+  /** `ratio` (default): `ours / floor` may be at most the limit. `value`: `ours` may be at most the limit. */
   readonly kind?: "ratio" | "value";
 }

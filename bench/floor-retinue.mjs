@@ -1,4 +1,4 @@
-// The floor of delegation: one process, one conversation for each call of Task, all at once over kept-alive connections.
+// The floor for delegation: one process, one conversation per Task call, all at once over keep-alive connections.
 // No journal, no checks, no retries. Usage: node floor-retinue.mjs URL PROMPT MAIN_HEAD_FILE CHILD_HEAD_FILE.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";

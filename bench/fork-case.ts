@@ -10,22 +10,22 @@ import type { Figure } from "./figure.ts";
 
 const forks = 100;
 
-/** What it takes to make a fork, and what a hundred of them hold. */
+/** Measures how long it takes to create a fork, and how much memory a hundred forks hold. */
 export async function forkCase(): Promise<Figure[]> {
-  // First: what longer conversations leave behind would be counted in.
+  // Runs first, because garbage from the longer conversations would be counted too.
   const memoryOfForks = await memory();
-  // What is timed first would pay for the compiler.
+  // Warms up the code, because the first measurements would include compilation.
   for (let round = 0; round < 3; round += 1) await creation(100);
   const short = await creation(100);
   const long = await creation(10_000);
   return [
-    { name: "a fork of 10,000 messages is made in", ours: long.first, floor: 0, unit: "ms", limit: 1, kind: "value" },
-    { name: "its siblings, against those of 100 messages", ours: long.more, floor: short.more, unit: "µs", limit: 2 },
+    { name: "creating a fork of 10,000 messages", ours: long.first, floor: 0, unit: "ms", limit: 1, kind: "value" },
+    { name: "creating its siblings, against 100 messages", ours: long.more, floor: short.more, unit: "µs", limit: 2 },
     memoryOfForks,
   ];
 }
 
-/** The first fork of an answer seals what was added since the last request; the others find that done. */
+/** The first fork of an answer seals the messages added since the last request; the other forks find them sealed. */
 async function creation(messages: number): Promise<{ readonly first: number; readonly more: number }> {
   const parent = await converse(messages, 200);
   const siblings = forkSiblings(parent);
@@ -37,10 +37,10 @@ async function creation(messages: number): Promise<{ readonly first: number; rea
   return { first: Number((times[0] ?? 0).toFixed(3)), more: median(times.slice(1)) * 1_000 };
 }
 
-/** Conversations with their bytes, up to the first request of each fork. */
+/** Measures the memory of conversations and their bytes, up to the first request of each fork. */
 async function memory(): Promise<Figure> {
   const tokens = 50_000;
-  // What was compiled and thrown away by the first ones is no part of it.
+  // Warms up the code, so that memory used by compilation is not counted.
   const some = await converse(10, 100);
   await fork(some, 0, forkSiblings(some));
   const before = await held();
@@ -50,7 +50,7 @@ async function memory(): Promise<Figure> {
   const all: Thread[] = [];
   for (let index = 0; index < forks; index += 1) all.push(await fork(parent, index, siblings));
   const more = (await held()) - before - one;
-  if (all.some(({ newestPrompt }) => newestPrompt === undefined)) throw new Error("a fork has asked nothing");
+  if (all.some(({ newestPrompt }) => newestPrompt === undefined)) throw new Error("a fork has sent no request");
   const name = `memory of ${forks} forks of ${tokens.toLocaleString("en")} tokens, against the conversation itself`;
   return { name, ours: more / 1024, floor: one / 1024, unit: "KB", limit: 1.3 };
 }
@@ -82,7 +82,7 @@ async function fork(parent: Thread, index: number, siblings: ForkSiblings): Prom
   return thread;
 }
 
-/** A main agent whose newest answer starts all forks at once. */
+/** Creates the conversation of a main agent whose newest answer starts all forks at once. */
 async function converse(messages: number, bytes: number): Promise<Thread> {
   const thread = new Thread("main", nowhere);
   const text = (index: number): string => wordsOf(index, bytes);
@@ -136,7 +136,7 @@ function answer(turn: number, text: string, calls: number): DurableEvent[] {
   ];
 }
 
-/** Never the same, as in life: V8 keeps equal texts once. */
+/** Returns a text that differs for each seed, as in real conversations, because V8 may store equal texts only once. */
 function wordsOf(seed: number, bytes: number): string {
   let text = "";
   for (let index = 0; text.length < bytes; index += 1) text += `${(seed * 7_919 + index * 104_729) % 99_991} `;
@@ -153,7 +153,7 @@ const head: Head = {
   userContext: "",
 };
 
-/** Numbers lines and keeps none. */
+/** A journal that numbers lines but stores none. */
 const nowhere: Journal = {
   sessionId: "s",
   append: async (_, events) =>
@@ -168,7 +168,7 @@ const nowhere: Journal = {
   close: async () => {},
 };
 
-/** Once nothing more is let go. */
+/** Returns the bytes of memory in use after garbage collection no longer frees any. */
 async function held(): Promise<number> {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;

@@ -10,7 +10,7 @@ import { createLocalWorkspace } from "../src/workspace/index.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
-/** Grep through the hands, against ripgrep started by hand in the same tree. */
+/** Measures Grep through the executor, against ripgrep started directly in the same tree. */
 export async function grepCase(): Promise<Figure[]> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-grep-")));
   makeTree(root, 20_000);
@@ -42,7 +42,7 @@ export async function grepCase(): Promise<Figure[]> {
   rmSync(root, { recursive: true });
   return [
     {
-      name: "Grep over 20,000 files, against ripgrep by hand",
+      name: "Grep over 20,000 files, against ripgrep started directly",
       ours: median(ours),
       floor: median(floor),
       unit: "ms",

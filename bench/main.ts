@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 import { cases } from "./cases.ts";
 import type { Figure } from "./figure.ts";
 
-// Usage: npm run bench [-- NAME …]. Every figure is a ratio to a floor from the same run; exit 1 when one is over its limit.
+// Usage: npm run bench [-- NAME …]. Most figures are ratios to a floor measured in the same run.
+// Exits with 1 if a figure exceeds its limit.
 const names = process.argv.slice(2).length > 0 ? process.argv.slice(2) : Object.keys(cases);
 const build = fileURLToPath(new URL("../scripts/build.mjs", import.meta.url));
 if (spawnSync(process.execPath, [build, "--if-stale"], { stdio: "inherit" }).status !== 0) process.exit(1);
@@ -12,7 +13,7 @@ let over = 0;
 for (const name of names) {
   const measure = cases[name];
   if (!measure) {
-    process.stderr.write(`There is no benchmark "${name}". Known: ${Object.keys(cases).join(", ")}.\n`);
+    process.stderr.write(`Unknown benchmark "${name}". Use ${Object.keys(cases).join(", ")}.\n`);
     process.exit(2);
   }
   for (const figure of await measure()) {

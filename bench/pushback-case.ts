@@ -3,7 +3,7 @@ import type { Fault, RecordedRequest, Reply } from "../src/testing/index.ts";
 import { median, run } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
-/** Providers that push back: every 7th request fails, and a server that admits 12 requests at a time. */
+/** Measures runs with providers that push back: one that fails every 7th request, and one that admits 12 at a time. */
 export async function pushbackCase(): Promise<Figure[]> {
   return [...(await everySeventh()), ...(await admission())];
 }
@@ -22,7 +22,7 @@ async function everySeventh(): Promise<Figure[]> {
   const name = `${agents} agents × ${steps} steps, every 7th request answered 503`;
   const seconds = Number((ours / 1_000).toFixed(2));
   return [
-    // 2.5 s where the run without faults takes 0.85 s.
+    // The limit in the next figure, 2.5 s, relative to the 0.85 s that the run takes without faults.
     { name: `${name}, against no faults`, ours, floor, unit: "ms", limit: 2.5 / 0.85 },
     { name, ours: seconds, floor: 0, unit: "s", limit: 2.5, kind: "value" },
   ];
@@ -32,7 +32,7 @@ const crowd = 100;
 const places = 12;
 const serviceMs = 600;
 
-/** The ideal fills all places all the time: as many rounds as the crowd needs, each of the measured service time. */
+/** Ideally, all places are always in use: as many rounds as the agents need, each of the measured service time. */
 async function admission(): Promise<Figure[]> {
   const took: number[] = [];
   const ideals: number[] = [];
@@ -47,12 +47,12 @@ async function admission(): Promise<Figure[]> {
   const name = `${crowd} agents at a server that admits ${places} at a time`;
   return [
     { name: `${name}, against the ideal`, ours: median(took), floor: median(ideals), unit: "ms", limit: 1.6 },
-    // Before the limit is known, a busy machine sends up to all of them at once.
+    // Before the limit is known, a busy machine may send all requests at once.
     { name: `${name}: refused requests`, ours: median(refusals), floor: 0, unit: "", limit: crowd, kind: "value" },
   ];
 }
 
-/** Answers the n-th request of all agents, from 1, with this reply or with a fault. */
+/** Answers the n-th request of all agents, starting at 1, with this reply or with a fault. */
 type Answer = (reply: Reply, ordinal: number) => Promise<Reply>;
 
 function after(milliseconds: number): Answer {
@@ -96,11 +96,11 @@ function admitting(answer: Answer) {
 interface Setting {
   readonly children: number;
   readonly steps: number;
-  /** How the server answers requests of agents; the main agent is answered at once. */
+  /** How the server answers requests from subagents. The main agent is answered immediately. */
   readonly answer: Answer;
 }
 
-/** Returns the wall time of one run; throws unless every agent's report has come to the main agent. */
+/** Returns the wall time of one run. Throws unless every agent's report has reached the main agent. */
 async function delegate({ children, steps: turns, answer }: Setting): Promise<number> {
   let reports = 0;
   let requests = 0;
@@ -114,7 +114,7 @@ async function delegate({ children, steps: turns, answer }: Setting): Promise<nu
     return answer(childReply({ turn, turns, cwd }), requests);
   };
   const { wall } = await run({ client: "retinue", reply });
-  if (reports !== children) throw new Error(`${reports} reports of ${children} agents`);
+  if (reports !== children) throw new Error(`${reports} reports from ${children} agents`);
   return wall;
 }
 

@@ -9,7 +9,7 @@ import { createLocalWorkspace, createSandbox, type Sandbox } from "../src/worksp
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
-/** A command of Bash in the sandbox, against the same command without. */
+/** Measures a Bash command in the sandbox, against the same command without a sandbox. */
 export async function sandboxCase(): Promise<Figure[]> {
   const top = realpathSync(mkdtempSync(join(tmpdir(), "retinue-sandbox-")));
   const root = join(top, "project");
@@ -41,7 +41,7 @@ async function measure(root: string, sandbox: Sandbox): Promise<Figure[]> {
     ours.push(await timeOf(confined, { root, round }));
   }
   await Promise.all([confined.close(), free.close()]);
-  const name = "Bash `true` in the sandbox, against without";
+  const name = "Bash `true` in the sandbox, against no sandbox";
   return [{ name, ours: median(ours), floor: median(floor), unit: "ms", limit: 4 }];
 }
 

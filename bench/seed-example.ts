@@ -5,20 +5,20 @@ import { openSession } from "../src/app/index.ts";
 import { type CacheAccount, createApiServer, type RecordedRequest, type Reply } from "../src/testing/index.ts";
 
 export interface SeedExample {
-  /** The request whose answer starts the forks. */
+  /** Cache account of the request whose answer starts the forks. */
   readonly parent: CacheAccount;
-  /** Their first requests, in the order in which they came. */
+  /** Cache accounts of the forks' first requests, in order of arrival. */
   readonly forks: readonly CacheAccount[];
   readonly bodies: readonly string[];
 }
 
-/** In tokens, of four bytes each. */
+/** Sizes in tokens of four bytes each. */
 const parentTokens = 60_000;
 const answerTokens = 2_000;
 const directiveTokens = 200;
 const forkCount = 3;
 
-/** A conversation of 60,000 tokens, an answer of 2,000 that starts three forks, a directive of 200 for each. */
+/** Runs a conversation of 60,000 tokens; an answer of 2,000 tokens starts three forks with directives of 200 tokens. */
 export async function seedExample(): Promise<SeedExample> {
   const empty = await converse("", "");
   const base = empty[0]?.cache?.prompt ?? 0;
@@ -58,7 +58,7 @@ async function converse(words: string, thoughts: string): Promise<readonly Recor
   }
 }
 
-/** With what is around it on the wire a directive is as long as the example says. */
+/** Returns the calls that start the forks. Ten tokens of each directive are left for the text around it on the wire. */
 function calls(): { readonly tool: string; readonly input: object }[] {
   return Array.from({ length: forkCount }, (_, index) => ({
     tool: "Task",

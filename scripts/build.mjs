@@ -1,9 +1,9 @@
 // Builds dist/: the library by tsc (dist/lib), the command line by esbuild (dist/cli.cjs and its entries).
 //   --cli-only   leave the library as it is
-//   --if-stale   do nothing when dist/ was built from these very inputs
-//   --checked    the types were checked already, by types.mjs, which has left the library that it saw
-// Everything is made in a directory of its own and renamed at the end, so that two builds at once, or one that is
-// interrupted, never leave a half-written dist/.
+//   --if-stale   do nothing if dist/ was built from the current inputs
+//   --checked    skip the type check because types.mjs has done it; use the library that it compiled, if still current
+// Everything is built in a temporary directory that is renamed at the end, so that simultaneous or interrupted builds
+// never leave a half-written dist/.
 
 import { spawn } from "node:child_process";
 import {
@@ -28,7 +28,7 @@ const sources = { cli: "src/cli/main.ts", lib: "src/index.ts" };
 const options = process.argv.slice(2);
 const unknown = options.find((option) => !["--cli-only", "--if-stale", "--checked"].includes(option));
 if (unknown !== undefined) {
-  console.error(`build: unknown option ${unknown}. There are --cli-only, --if-stale and --checked.`);
+  console.error(`build: unknown option ${unknown}. Use --cli-only, --if-stale or --checked.`);
   process.exit(2);
 }
 const isGiven = (option) => options.includes(option);
@@ -39,7 +39,7 @@ process.exit(
 async function main({ cliOnly, ifStale, checked }) {
   const parts = (cliOnly ? ["cli"] : ["cli", "lib"]).filter((part) => {
     if (existsSync(join(root, sources[part]))) return true;
-    console.error(`build: skipped ${part}: there is no ${sources[part]} yet`);
+    console.error(`build: skipped ${part}: ${sources[part]} does not exist`);
     return false;
   });
   const hash = hashInputs(root);
@@ -58,7 +58,7 @@ async function main({ cliOnly, ifStale, checked }) {
     const stamp = Object.fromEntries(parts.map((part) => [part, hash]));
     const kept = parts.includes("lib") ? {} : keepLibrary(made);
     writeFileSync(join(made, ".stamp"), JSON.stringify({ ...kept, ...stamp }));
-    // Another process may have built the same in the meantime; its files are as good and perhaps in use.
+    // Another process may have built the same inputs meanwhile. Its files are equally good and may be in use.
     if (!ifStale || !fresh()) putInPlace(made);
     return 0;
   } finally {
@@ -66,7 +66,7 @@ async function main({ cliOnly, ifStale, checked }) {
   }
 }
 
-/** Answers whether there was one of these very inputs, that no other build has taken. */
+/** Moves the library that types.mjs compiled into the build. Returns false if it is stale or no longer there. */
 function takeChecked(made, hash) {
   const directory = join(root, checkedDirectory);
   if (readStamp(directory).lib !== hash) return false;
@@ -114,7 +114,7 @@ function putInPlace(made) {
   }
 }
 
-// Of builds that were killed: anything that has not been touched for an hour.
+// Removes what killed builds left behind: temporary directories that have not changed for an hour.
 function removeLeftovers() {
   for (const name of readdirSync(root)) {
     if (!name.startsWith(".dist-")) continue;

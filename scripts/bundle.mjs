@@ -1,5 +1,5 @@
-// Bundles the command line: one CommonJS file for each entry, and beside the entry `run` the code that V8 compiled from
-// it (docs/decisions/0019). Returns false if that failed, after a message.
+// Bundles the command line: one CommonJS file for each entry, and for the entry `run` also the code that V8 compiled
+// from it (docs/decisions/0019). `bundle` prints a message and returns false if it fails.
 
 import { spawn } from "node:child_process";
 import {
@@ -20,9 +20,9 @@ import { tsImport } from "tsx/esm/api";
 // `cli` is the program, which loads one of the others.
 const entries = { cli: "src/cli/main.ts", help: "src/cli/help/print-text.ts", run: "src/cli/run-command.ts" };
 
-// Finds its binary beside itself, so it has to stay where npm put it.
+// Looks for its binary relative to its own file, so it has to stay where npm installed it.
 const external = ["@vscode/ripgrep"];
-// Too slow to load before something needs them: they may be reached from an entry only by import().
+// Too slow to load before they are needed, so entries may reach them only through import().
 const lazy = [
   "@modelcontextprotocol/client",
   "@mozilla/readability",
@@ -46,10 +46,10 @@ export async function bundle({ root, directory }) {
     target: "node20",
     external: [...external, "canvas"],
     define: { "import.meta.filename": "__filename", "import.meta.dirname": "__dirname" },
-    // A script can't import() by itself. With this, esbuild makes it a require() that runs when it is reached.
+    // `run` is compiled as a script, which can't use import(). With this, esbuild turns each import() into a require().
     supported: { "dynamic-import": false },
     minifyWhitespace: true,
-    // Node prints the whole line where an uncaught error happened.
+    // Node prints the whole source line of an uncaught error.
     lineLimit: 160,
     legalComments: "none",
     metafile: true,
@@ -58,7 +58,7 @@ export async function bundle({ root, directory }) {
   if (!result) return false;
   const loaded = sources.flatMap(([, source]) => loadedAtStart(source, result.metafile));
   if (loaded.length > 0) {
-    console.error(`build: dist/cli.cjs loads ${loaded.join(", ")} before anything needs it; reach it by import() only`);
+    console.error(`build: dist/cli.cjs loads ${loaded.join(", ")} at startup; load it with import() only`);
     return false;
   }
   for (const { path, text } of result.outputFiles) {
@@ -85,19 +85,20 @@ function packageOf(path) {
   return name.split("/", name.startsWith("@") ? 2 : 1).join("/");
 }
 
-/** The entry `run` is compiled by src/cli/code-cache.ts, which calls it with what Node gives to a CommonJS module. */
+/** Wraps the entry `run`, which src/cli/code-cache.ts compiles and calls with the arguments of a CommonJS module. */
 function asFunction(text) {
   return `(function (exports, require, module, __filename, __dirname) {${text}})\n`;
 }
 
-/** V8 reads ASCII without decoding it. esbuild itself leaves other characters only in comments and regular expressions. */
+/** Escapes other characters, because V8 reads ASCII without decoding it. esbuild leaves some in regular expressions. */
 function inAscii(text) {
   return text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /**
- * Runs a small job, after which the program itself keeps the functions that every run needs in its state directory, and
- * ships that file. The job also tests the build, and its second run tests that V8 accepts the file.
+ * Adds compiled code to the build. Runs a small job, after which the program itself stores the compiled functions that
+ * every run needs in its state directory, and copies that file. This also tests the build, and a second run tests that
+ * V8 accepts the file.
  */
 async function addCompiledCode({ root, directory }) {
   const { createApiServer } = await tsImport(join(root, "src/testing/index.ts"), import.meta.url);
@@ -108,11 +109,11 @@ async function addCompiledCode({ root, directory }) {
   const job = { program: join(directory, "cli.cjs"), cwd: place, url: server.url };
   try {
     const [compiled] = await filesKeptBy(job, { home: join(place, "first") });
-    if (compiled === undefined) throw new Error("it kept no compiled code");
+    if (compiled === undefined) throw new Error("it stored no compiled code");
     const { v8 } = process.versions;
     writeFileSync(join(directory, `run-${v8}-${process.arch}.cache`), readFileSync(compiled));
     const [again] = await filesKeptBy(job, { home: join(place, "second") });
-    if (again !== undefined) throw new Error("V8 rejected the compiled code of the build");
+    if (again !== undefined) throw new Error("V8 rejected the build's compiled code");
     return true;
   } catch (error) {
     console.error(`build: the program failed its first job: ${error.message}`);
@@ -123,7 +124,7 @@ async function addCompiledCode({ root, directory }) {
   }
 }
 
-/** One agent that reads a file, for the main agent. */
+/** Plays a main agent that starts one subagent, which reads a file. */
 function answer({ rawBody }, file) {
   if (rawBody.includes('"role":"assistant"')) return { content: "Done." };
   if (!rawBody.includes("Do the job.")) return { content: [{ tool: "Read", input: { file_path: file } }] };

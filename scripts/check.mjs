@@ -1,4 +1,4 @@
-// `npm run check`: every check, two at a time; what failed is shown in full, what passed in one line.
+// `npm run check`: runs all checks, two at a time. Prints one line per check, and the whole output of those that fail.
 
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 const root = resolve(import.meta.dirname, "..");
 const bin = (path) => join(root, "node_modules", path);
 
-// Slowest first, so that the last one running is a short one.
+// Slowest first, so that the last check to finish is a short one.
 const checks = [
   { name: "types", args: [join(root, "scripts/types.mjs")] },
   { name: "unused", args: [bin("knip/bin/knip.js"), "--no-progress", "--no-config-hints"] },

@@ -1,7 +1,7 @@
-// Writes the files that are made from others: `npm run generate`.
-//   src/tools/descriptions.ts   what each tool tells the model about itself, from src/tools/<name>/<name>.md
-//   docs/architecture.md        the diagram of the modules, from layers.cjs
-//   --check   write nothing; fail if a file is not what would be written
+// `npm run generate`: writes the files that are generated from others.
+//   src/tools/descriptions.ts   the tool descriptions for the model, from src/tools/<name>/<name>.md
+//   docs/architecture.md        the module diagram, from layers.cjs
+//   --check   write nothing; fail if a file is out of date
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -41,7 +41,7 @@ function renderDescriptions() {
       const text = readFileSync(join(tools, name, file), "utf8")
         .replaceAll("\r\n", "\n")
         .trimEnd();
-      if (file !== `${name}.md`) fail(`src/tools/${name}/${file}: a tool's description is named ${name}.md`);
+      if (file !== `${name}.md`) fail(`src/tools/${name}/${file}: rename this tool description to ${name}.md`);
       if (text === "") fail(`src/tools/${name}/${file} is empty`);
       lines.push(`  ${camelCase(name)}: ${JSON.stringify(text)},`);
     }
@@ -66,7 +66,10 @@ function renderArchitecture(page) {
   return page.replace(/```mermaid\n[\s\S]*?```/, `\`\`\`mermaid\n${renderDiagram(modules)}\`\`\``);
 }
 
-/** Draws an arrow from a module to each module it imports, unless a longer path leads there too or every module may import it. */
+/**
+ * Draws an arrow from a module to each module it imports, except where a longer path leads there too, or if every
+ * module may import it.
+ */
 function renderDiagram(modules) {
   const importsOf = (name) => modules[name].modules.filter((each) => !["protocol", "ports", "lib"].includes(each));
   const reaches = (from, to) => importsOf(from).some((each) => each === to || reaches(each, to));

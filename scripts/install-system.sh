@@ -1,14 +1,14 @@
 #!/bin/sh
-# Installs what Retinue can use of the system: bubblewrap, for the sandbox of commands. Nothing needs it: without it
-# `npm test` skips the tests of the sandbox and says so. Only where there are apt and root; elsewhere it says what to do.
+# Installs the optional system programs: bubblewrap and nsenter, for the command sandbox. Without them, `npm test` skips
+# the sandbox tests and reports that. This script needs apt and root; without them, it prints what to do instead.
 set -eu
 
 if command -v bwrap >/dev/null 2>&1 && command -v nsenter >/dev/null 2>&1; then
-  echo "bubblewrap and nsenter are there."
+  echo "bubblewrap and nsenter are already installed."
   exit 0
 fi
 if ! command -v apt-get >/dev/null 2>&1; then
-  echo "There is no apt here. Install bubblewrap and util-linux with this system's own tool." >&2
+  echo "apt-get is missing. Install bubblewrap and util-linux with this system's package manager." >&2
   exit 1
 fi
 if [ "$(id -u)" -ne 0 ]; then

@@ -1,5 +1,5 @@
-// Makes docs/assets/agents.svg and map.svg anew: a real run of the built command line in a real terminal (tmux), as it
-// looks there while its agents are at work, and at its end.
+// Regenerates docs/assets/agents.svg and map.svg, which show a real run of the built command line in a terminal (tmux):
+// while its agents are working, and at the end.
 //   node scripts/picture.mjs
 
 import { execFileSync, spawn } from "node:child_process";
@@ -29,7 +29,7 @@ async function photograph() {
   const program = join(directory, "retinue");
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.cjs")}" "$@"\n`);
   chmodSync(program, 0o755);
-  // The shell says when it shows a prompt: once at its start, once when the command has ended.
+  // The shell signals each time it shows a prompt: when it starts, and when the command has ended.
   const variables = {
     PATH: `${directory}:${process.env.PATH}`,
     HOME: directory,
@@ -45,9 +45,9 @@ async function photograph() {
     tmux("wait-for", "prompt");
     tmux("send-keys", command, "Enter");
     const busiest = await busiestScreen();
-    // With its colours, from the first line that scrolled away on.
+    // Captures colours, and the lines that scrolled off the screen.
     const screen = tmux("capture-pane", "-e", "-p", "-S", "-").split("\n");
-    // Keys that come before the shell is ready are shown twice.
+    // The terminal shows keys twice if they arrive before the shell is ready; the second copy follows the prompt.
     const start = screen.findIndex((line) => line.includes(`$ ${command}`));
     return { busiest, end: screen.slice(Math.max(0, start)) };
   } finally {
@@ -55,7 +55,7 @@ async function photograph() {
   }
 }
 
-/** The screen with most agents on it that have something to tell, of all that were seen until the command ended. */
+/** Returns the screen with the most running agents before the command ended, preferring agents that show calls. */
 async function busiestScreen() {
   const waiting = spawn("tmux", ["-L", socket, "wait-for", "prompt"]);
   let hasEnded = false;
@@ -77,7 +77,7 @@ function draw(screen, { from = 0 } = {}) {
   const cell = { width: 6.9, height: 16.5 };
   const margin = 16;
   const width = Math.ceil(columns * cell.width + 2 * margin);
-  // What a line switches on holds for the lines below it too, also where it is not drawn itself.
+  // Styles that a line switches on also apply to the lines below it, even if that line itself is not drawn.
   const codes = new Set();
   for (const line of screen.slice(0, from)) spansOf(line, codes);
   const lines = screen.slice(from);
@@ -100,7 +100,7 @@ ${texts.filter((text) => text !== "").join("\n")}
 `;
 }
 
-/** Pieces of a line with one look each; of the looks a terminal has, only those that the program uses. */
+/** Splits a line into pieces of one style each. Supports only the styles that the program uses. */
 function spansOf(line, codes) {
   const spans = [];
   let column = 0;

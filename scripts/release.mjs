@@ -1,6 +1,6 @@
-// Prepares a release: checks, version, changelog, commit and tag. It pushes and publishes nothing.
+// Prepares a release: checks, version, changelog, commit and tag. Does not push or publish anything.
 //   node scripts/release.mjs VERSION             VERSION is a number such as 0.2.0, or patch, minor or major
-//   node scripts/release.mjs VERSION --dry-run   checks and tests only, and says what would change
+//   node scripts/release.mjs VERSION --dry-run   runs the checks and tests only, and changes nothing
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ function release() {
   run("npm", ["version", version, "--no-git-tag-version", "--ignore-scripts"]);
   run("git", ["commit", "--quiet", "--all", "--message", `chore: release ${version}`]);
   run("git", ["tag", "--annotate", tag, "--message", `Retinue ${version}`]);
-  console.log(`Committed and tagged ${tag}. Look at it, then run:
+  console.log(`Committed and tagged ${tag}. Review the commit, then run:
   node scripts/try-package.mjs 20 22 24
   git push --follow-tags
   npm publish`);
@@ -49,7 +49,8 @@ function nextVersion(current, wanted) {
   const steps = { major: [major + 1, 0, 0], minor: [major, minor + 1, 0], patch: [major, minor, patch + 1] };
   const next = steps[wanted]?.join(".") ?? wanted;
   if (!/^\d+\.\d+\.\d+$/.test(next)) throw new Error(`"${wanted}" is not a version. Use a number such as 1.2.3.`);
-  if (compare(next.split(".").map(Number), parts) <= 0) throw new Error(`${next} is not above the version ${current}.`);
+  if (compare(next.split(".").map(Number), parts) <= 0)
+    throw new Error(`${next} is not higher than the current version ${current}.`);
   return next;
 }
 
@@ -61,10 +62,10 @@ function checkRepository(tag) {
   const changed = git("status", "--porcelain");
   if (changed !== "") throw new Error(`There are uncommitted changes. Commit or remove them:\n${changed}`);
   if (git("branch", "--show-current") === "") throw new Error("No branch is checked out. Check out the main branch.");
-  if (git("tag", "--list", tag) !== "") throw new Error(`The tag ${tag} exists already.`);
+  if (git("tag", "--list", tag) !== "") throw new Error(`The tag ${tag} already exists.`);
 }
 
-/** Gives the section "Unreleased" its version and date, and adds an empty one above it. */
+/** Renames the section "Unreleased" to the version and date, and adds a new empty one above it. */
 function datedChangelog(text, version) {
   const [before, section = ""] = text.split(/^## Unreleased\n/m);
   const [changes = ""] = section.split(/^## /m);

@@ -1,4 +1,4 @@
-// What a build was made of: one hash over everything that goes into dist/, kept in dist/.stamp.
+// Identifies the inputs of a build: one hash of everything that dist/ is built from, stored in dist/.stamp.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const inputs = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
 
-/** Where a check of the types leaves the library, with a stamp, for a build after it. */
+/** Directory in which the type check stores the compiled library and a stamp, for a later build. */
 export const checkedDirectory = ".dist-checked";
 
 export function hashInputs(root) {
@@ -20,7 +20,7 @@ export function hashInputs(root) {
   return hash.digest("hex");
 }
 
-// A stamp says for each part, "cli" and "lib", from which inputs it was built.
+// Returns the hash of the inputs that each part, "cli" and "lib", was built from.
 export function readStamp(dist) {
   try {
     return JSON.parse(readFileSync(join(dist, ".stamp"), "utf8"));

@@ -1,4 +1,4 @@
-// `npm start -- ARGS`: builds the command line if it is stale, then is the command line, in the same process.
+// `npm start -- ARGS`: builds the command line if it is stale, then runs it in the same process.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
@@ -10,9 +10,9 @@ const root = resolve(import.meta.dirname, "..");
 const cli = join(root, "dist/cli.cjs");
 
 if (!existsSync(cli) || readStamp(join(root, "dist")).cli !== hashInputs(root)) {
-  console.error("retinue: building the command line (only when the source changed) ...");
+  console.error("retinue: building the command line (only needed after source changes) ...");
   const build = join(root, "scripts/build.mjs");
-  // Standard output belongs to the command.
+  // Standard output is reserved for the command.
   const { status } = spawnSync(process.execPath, [build, "--cli-only", "--if-stale"], { stdio: ["ignore", 2, 2] });
   if (status !== 0 || !existsSync(cli)) {
     console.error("retinue: the build failed, see above. Run `npm ci` if packages are missing.");
@@ -20,14 +20,14 @@ if (!existsSync(cli) || readStamp(join(root, "dist")).cli !== hashInputs(root)) 
   }
 }
 
-// npm runs scripts in the package's directory; the command works where the person stands.
+// npm runs scripts in the package's directory, but the command has to work in the user's current directory.
 const { INIT_CWD, npm_lifecycle_event, npm_package_json } = process.env;
 if (INIT_CWD && npm_lifecycle_event === "start" && isOurs(npm_package_json)) process.chdir(INIT_CWD);
 
 process.argv[1] = cli;
 await import(pathToFileURL(cli).href);
 
-// The variables are inherited by everything that an npm script of some other package starts.
+// An npm script of another package may start this file. Then the variables describe that package.
 function isOurs(packageFile) {
   return packageFile !== undefined && realpathSync(packageFile) === realpathSync(join(root, "package.json"));
 }

@@ -1,7 +1,7 @@
-// Counts what makes the code hard to enter: `node scripts/structure.mjs [--list]`.
+// Counts what makes the code hard for newcomers: `node scripts/structure.mjs [--list]`.
 //   files with one importer   product files that exactly one other product file imports (types count, index.ts does not)
 //   conditional spreads       ...(x ? { x } : {}) and ...(x && { x })
-//   repeated type names       names of types that are declared in two files of one module
+//   repeated type names       names of types that several files of one module declare
 //   crowded folders           folders with more than 20 files side by side
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -36,7 +36,7 @@ report("files with one importer", lonely.length, lonely);
 report("conditional spreads", spreads.length, spreads);
 report("  of these in app and runs", inAppAndRuns.length);
 report(
-  "type names declared twice in a module",
+  "type names declared in several files of a module",
   repeated.length,
   repeated.map(([name, places]) => `${name}: ${[...places].join(", ")}`),
 );

@@ -1,6 +1,6 @@
 // Counts the files and functions that one Task call adds to a run: `node scripts/task-coverage.mjs [--list]`.
-// Runs the built library twice in one process, first without and then with a Task call, and reports what V8 saw run
-// only in the second. The number says how much of the code a reader must follow to understand a delegation.
+// Runs the built library twice in one process, first without and then with a Task call, and reports the functions that
+// ran only the second time. The number shows how much code a reader must follow to understand a delegation.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ if (process.argv.includes("--list"))
 console.log(`A Task call adds ${files.size} files and ${functions.length} functions to a run.`);
 process.exit(0);
 
-/** One prompt whose answer makes these calls, on a model API server. */
+/** Runs one prompt against a model API server that answers with these calls. */
 async function walk(calls) {
   const cwd = mkdtempSync(join(tmpdir(), "retinue-coverage-"));
   writeFileSync(join(cwd, "notes.txt"), "alpha\n");
@@ -59,7 +59,10 @@ async function walk(calls) {
   if (result.outcome !== "succeeded") throw new Error(`The run ended as ${result.outcome}: ${result.message}`);
 }
 
-/** Functions that ran since the last call, as `file#function@offset`; `module` is the code that runs when a file is loaded. */
+/**
+ * Returns the functions that ran since the last call, as `file#function@offset`. `module` is the code that runs when a
+ * file is loaded.
+ */
 async function functionsRun() {
   const { result } = await inspector.post("Profiler.takePreciseCoverage");
   const names = new Set();

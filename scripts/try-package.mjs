@@ -31,15 +31,15 @@ try {
   rmSync(place, { recursive: true, force: true });
 }
 
-/** Returns the path of the package. */
+/** Packs the package and returns the path of the archive. */
 function pack() {
   run("npm", ["pack", "--pack-destination", place], { cwd: root });
   const name = readdirSync(place).find((each) => each.endsWith(".tgz"));
-  if (name === undefined) throw new Error("npm pack wrote no package.");
+  if (name === undefined) throw new Error("npm pack did not write a package.");
   return join(place, name);
 }
 
-/** Returns the directory of a program that uses the package. */
+/** Creates a program that uses the package, and returns its directory. */
 function install(file) {
   const directory = join(place, "program");
   mkdirSync(directory);
@@ -49,12 +49,12 @@ function install(file) {
   return directory;
 }
 
-/** Returns the path of a version of Node. */
+/** Downloads a version of Node and returns the path of its executable. */
 function download(version) {
   const directory = join(place, `node-${version}`);
   mkdirSync(directory);
   writeFileSync(join(directory, "package.json"), "{}");
-  // The package `node` puts the program into place with an install script.
+  // The package `node` needs its install script to put the executable in place.
   run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts=false", `node@${version}`], { cwd: directory });
   return join(directory, "node_modules/node/bin/node");
 }
@@ -67,7 +67,7 @@ function tryWith(node, directory) {
   const command = join(directory, "node_modules/retinue/dist/cli.cjs");
   const shown = run(node, [command, "--version"], { cwd: directory, env }).trim();
   const answer = run(node, [command, "-p", "Map this directory", "--quiet"], { cwd: directory, env });
-  if (answer.trim() === "") throw new Error(`The command printed no answer on Node ${version}.`);
+  if (answer.trim() === "") throw new Error(`The command printed no answer with Node ${version}.`);
   console.log(`Node ${version}: imports work (${said}), retinue ${shown} answers.`);
 }
 

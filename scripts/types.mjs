@@ -1,5 +1,5 @@
-// `npm run check`: the types of everything. To write the library down takes little after that, and in a build of its
-// own half as long again: it is left for `build.mjs --checked`.
+// Part of `npm run check`: checks the types of all files. Emitting the library afterwards takes little extra time, much
+// less than a separate build, so this also stores the library for `build.mjs --checked`.
 
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
@@ -34,7 +34,7 @@ function leaveLibrary(program, hash) {
     renameSync(made, place);
     return true;
   } catch (error) {
-    // Another check was quicker, and what it left is as good.
+    // Another type check finished first, and its output is equally good.
     if (error.code === "ENOTEMPTY" || error.code === "EEXIST") return true;
     throw error;
   } finally {
@@ -48,7 +48,7 @@ function readConfig(name) {
   return error ? { ...parsed, errors: [error, ...parsed.errors] } : parsed;
 }
 
-/** As tsc does: what has no syntax has no types, and so on. */
+/** Returns the first kind of problems found, as tsc does: types are checked only if the syntax is valid, and so on. */
 function problemsOf(program) {
   const kinds = [
     () => program.getConfigFileParsingDiagnostics(),

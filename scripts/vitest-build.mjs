@@ -1,5 +1,5 @@
-// Vitest's global setup: when there are tests among those asked for that run dist/, makes sure that it is built from
-// the source as it is now. The tests of a module alone never wait for that.
+// Global setup for Vitest: if any of the selected tests run dist/, makes sure that it is built from the current source.
+// Other tests do not wait for a build.
 
 import { spawnSync } from "node:child_process";
 import { join, relative } from "node:path";
@@ -10,5 +10,5 @@ export function setup({ vitest }) {
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "build.mjs"), "--if-stale"], {
     stdio: "inherit",
   });
-  if (status !== 0) throw new Error("The build failed, see above; the tests that run dist/ need it.");
+  if (status !== 0) throw new Error("The build failed, see above. The tests that run dist/ need it.");
 }

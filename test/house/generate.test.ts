@@ -41,7 +41,7 @@ describe("scripts/generate.mjs", () => {
     house = await createHouse({ "src/tools/read/raed.md": "Reads.\n", "src/tools/write/write.md": "\n" });
     const { code, stderr } = await house.run("generate.mjs");
     expect(code).toBe(1);
-    expect(stderr).toContain("src/tools/read/raed.md: a tool's description is named read.md");
+    expect(stderr).toContain("src/tools/read/raed.md: rename this tool description to read.md");
     expect(stderr).toContain("src/tools/write/write.md is empty");
   });
 
