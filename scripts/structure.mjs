@@ -1,5 +1,5 @@
 // Counts what makes the code hard for newcomers: `node scripts/structure.mjs [--list]`.
-//   files with one importer   product files that exactly one other product file imports (types count, index.ts does not)
+//   files with one importer   product files, except index.ts, that exactly one other product file imports
 //   conditional spreads       ...(x ? { x } : {}) and ...(x && { x })
 //   repeated type names       names of types that several files of one module declare
 //   crowded folders           folders with more than 20 files side by side

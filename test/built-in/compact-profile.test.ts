@@ -8,7 +8,7 @@ import { createCast } from "../../src/testing/index.ts";
 
 const custom = "---\nname: poet\ndescription: Writes verse. Use when asked.\n---\nYou rhyme.\n";
 
-/** One subagent of each type, in one session with `"profile": "compact"`. */
+/** Starts one subagent of each type, in one session with `"profile": "compact"`. */
 async function start(types: readonly string[]) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-compact-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));

@@ -32,7 +32,7 @@ describe("an agent of the project", () => {
       files: { ...inProject, ...memory },
       steps: hello,
     });
-    // Edit and Write are for its memory alone.
+    // Edit and Write are only for its memory.
     expect(toolNames(done)).toEqual(["Read", "Edit", "Write", "Bash"]);
     expect(done.head.system.startsWith("You review changes.")).toBe(true);
     expect(done.head.system).toContain("Two spaces, no semicolons.");

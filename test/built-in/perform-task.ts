@@ -17,12 +17,11 @@ import { createScriptedModel, type ScriptedStep } from "../../src/testing/index.
 
 export interface Performed {
   readonly result: RunResult;
-  /** What stands before the messages. */
   readonly head: Head;
   readonly started: EventOf<"run.started">;
-  /** Of every tool call, in order. */
+  /** Outcomes of all tool calls, in order. */
   readonly outcomes: readonly ToolResult["outcome"][];
-  /** The text of the results, one per call. */
+  /** Texts of the results, one per call. */
   readonly results: readonly string[];
   readonly requests: readonly (readonly Message[])[];
   readonly notices: readonly string[];
@@ -34,14 +33,14 @@ export interface Performed {
 
 export interface Task extends SessionOptions {
   readonly say: string;
-  /** By path; relative ones stand in the workspace. */
+  /** Contents of files to create, by path relative to the workspace. */
   readonly files?: Readonly<Record<string, string>>;
   readonly steps: readonly ScriptedStep[];
-  /** The place of an earlier task. */
+  /** Directories of an earlier task to use again. */
   readonly at?: Pick<Performed, "cwd" | "home">;
 }
 
-/** A built-in does what a scripted model tells it to, with real tools, in a place of its own. */
+/** Runs a built-in agent with a scripted model and real tools, in temporary directories unless `at` is given. */
 export async function performTask({ say, files = {}, steps, at, ...options }: Task): Promise<Performed> {
   const { cwd, home } = at ?? createPlace();
   for (const [path, text] of Object.entries(files)) {
@@ -65,7 +64,7 @@ export async function performTask({ say, files = {}, steps, at, ...options }: Ta
   const result = await run.result;
   await session.close();
   scripted.assertDone();
-  // Calls that run side by side end in any order.
+  // Calls that run in parallel can end in any order.
   const ended = updates
     .filter((update) => update.type === "tool.ended")
     .sort((left, right) => left.callId.localeCompare(right.callId, "en", { numeric: true }));
@@ -96,7 +95,7 @@ export function toolNames({ head }: Performed): readonly string[] {
   return head.tools.map(({ name }) => name);
 }
 
-/** The text of the newest user turn that a request ended with. */
+/** Returns the text of a request's last message. */
 export function lastWords(messages: readonly Message[] | undefined): string {
   return textOf(messages?.at(-1)?.content ?? []);
 }

@@ -20,14 +20,14 @@ const files = {
 
 interface Verified {
   readonly cwd: string;
-  /** The text of every result Verification got, by request. */
+  /** Texts of the tool results in each of Verification's requests. */
   readonly results: readonly (readonly string[])[];
   readonly lines: readonly Line[];
-  /** What the main agent was told when it ended. */
+  /** Text of the notice that the main agent received when Verification ended. */
   readonly notice: string;
 }
 
-/** The main agent hands the work over and is told of the verdict. */
+/** Runs a main agent that calls Verification and receives its verdict. */
 async function verify(
   steps: readonly ScriptedStep[],
   { change = {}, ...options }: SessionOptions & { change?: Record<string, string> } = {},

@@ -13,7 +13,7 @@ describe("--acceptance", () => {
   it("says that work is verified when every command ends with 0", async () => {
     const place = createPlace();
     const given = [...check("touch one"), ...check("touch two")];
-    // Where there is no sandbox, that is told otherwise.
+    // Otherwise, a notice appears on standard error where no sandbox is available.
     mkdirSync(place.home, { mode: 0o700 });
     writeFileSync(join(place.home, "settings.json"), JSON.stringify({ sandbox: "off" }));
     const run = await retinue([...words, ...given], { ...place, server: await talker() });

@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiServer, Reply } from "../../src/testing/index.ts";
 import { createPlace, ended, serve, startRetinue } from "./command-line.ts";
 
-/** It starts a program on a terminal of its own; its other name on other systems takes other options. */
+/** Whether util-linux's `script`, which starts a program in a new terminal, is installed. Others have other options. */
 const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
-if (!hasTerminals) console.warn("SKIPPED: keys of a terminal, because there is no `script` of util-linux here.");
+if (!hasTerminals) console.warn("SKIPPED: terminal keys, because util-linux's `script` is not installed.");
 
 const task = (name: string) => ({
   tool: "Task",
@@ -19,7 +19,7 @@ interface Scene {
   readonly answer: () => void;
 }
 
-/** Agents that say nothing until they may. */
+/** Starts a server whose agents do not answer until the test calls `answer`. */
 async function scene(): Promise<Scene> {
   let answer = () => {};
   const gate = new Promise<void>((open) => {
@@ -45,10 +45,10 @@ async function scene(): Promise<Scene> {
   return { server, answer };
 }
 
-/** On a terminal; behind it stands what the terminal is like in the end. */
+/** Starts Retinue in a terminal, and prints the terminal's settings after it has ended. */
 function startOnTerminal(server: ApiServer): ChildProcessWithoutNullStreams {
   const environment = { TERM: "xterm", SHELL: "/bin/sh" };
-  // It takes its command as one word.
+  // `script` takes its command as a single argument.
   const command = 'trap : INT; $(printf "%q " "$@"); code=\\$?; stty -a; exit \\$code';
   const through = ["bash", "-c", `script -qe /dev/null -c "${command}"`, "bash"];
   return startRetinue(["-p", "MAIN: go"], { ...createPlace(), server, environment, through });

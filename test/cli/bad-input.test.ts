@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createPlace, type Ended, resultOf, retinue, serve } from "./command-line.ts";
 
-/** One sentence with the cure, on standard error, without a stack. */
+/** Expects a one-line message with the remedy on standard error, without a stack trace. */
 function expectComplaint(run: Ended, { code, says }: { code: number; says: RegExp }): void {
   expect(run.stderr).toMatch(says);
   expect(run.code).toBe(code);
@@ -99,7 +99,7 @@ describe("bad configuration", () => {
     expect(run.stderr).not.toContain("sk-test-secret");
   });
 
-  // Root may write wherever there is a mode to ignore, but not here.
+  // Root ignores file modes, but not even root can create files in this directory.
   it.runIf(process.platform === "linux")("a state directory that can't be written", async () => {
     const run = await retinue(["-p", "x"], { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
     expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue .*RETINUE_HOME/ });

@@ -14,7 +14,7 @@ function write({ cwd }: Pick<Place, "cwd">, files: Readonly<Record<string, unkno
 
 let traces = 0;
 
-/** With the programs that were started, ours first: what they were called by, and with which words. */
+/** Runs Retinue under strace. `started` lists all programs that were started, Retinue first, with their arguments. */
 async function traced(words: readonly string[], options: StartOptions): Promise<Ended & { started: string[] }> {
   const trace = join(options.home, `../trace-${traces++}`);
   const through = ["strace", "-f", "-qq", "--seccomp-bpf", "-s", "9999", "-e", "trace=execve,execveat", "-o", trace];
@@ -25,7 +25,7 @@ async function traced(words: readonly string[], options: StartOptions): Promise<
   return { ...run, started };
 }
 
-/** A call stands on two lines where something else happened before it was over. */
+/** Returns one line per call. strace splits a call into two lines if something else happens before it returns. */
 function callsIn(trace: string): string[] {
   const begun = new Map<string, string>();
   return trace.split("\n").flatMap((line) => {
@@ -47,7 +47,7 @@ describe.skipIf(!canTrace())("before trust (seen by strace)", () => {
   it("no program is started from or because of a project, by whatever command; after it they are", async () => {
     const place = createPlace();
     const { canary, sprung, configureGit } = setTraps(place);
-    // In a sandbox fewer traps could spring.
+    // In a sandbox, fewer traps could be triggered.
     write({ cwd: place.home }, { "settings.json": { sandbox: "off" } });
     const environment = { PATH: `node_modules/.bin::./bin:${process.env["PATH"]}` };
     const run = (words: string, more: Partial<StartOptions> = {}) =>
@@ -72,7 +72,7 @@ describe.skipIf(!canTrace())("before trust (seen by strace)", () => {
       const own = (each: string): boolean => pathOf(each).startsWith("/") && !pathOf(each).startsWith(place.cwd);
       expect(started.filter((each) => !own(each) || each.includes(canary))).toEqual([]);
     }
-    // So that the list can't be empty because nothing was done.
+    // Makes sure that the list is not empty just because nothing was run.
     expect(looked.started.map(nameOf)).toEqual(expect.arrayContaining(["rg", "bash", "git", "ls"]));
     expect(cautious.started.map(nameOf)).not.toContain("git");
     expect(cautious.stderr).toContain(".git/config names programs that git would run");
@@ -108,7 +108,10 @@ describe.skipIf(!canTrace())("before trust (seen by strace)", () => {
     }
   });
 
-  /** As few projects as hold all rows: mappings for one file are merged, other files with one name go to another project. */
+  /**
+   * Combines the files of all rows into as few projects as possible. Objects for the same JSON file are merged; other
+   * files with the same name go to another project.
+   */
   function projectsOf(all: readonly Row[], canary: string): Record<string, unknown>[] {
     const projects: Record<string, unknown>[] = [];
     for (const { setup } of all) {
@@ -125,7 +128,7 @@ describe.skipIf(!canTrace())("before trust (seen by strace)", () => {
   }
 });
 
-/** What a model does that looks around. */
+/** Returns the replies of a model that only looks around. */
 const looks = (commands: readonly string[]) => [
   {
     content: [
@@ -136,7 +139,7 @@ const looks = (commands: readonly string[]) => [
   { content: "Done." },
 ];
 
-/** A repository in which everything that could be run writes its name into a file. */
+/** Creates a repository in which everything that could be run writes its name into a file. */
 function setTraps(place: Place) {
   const { cwd } = place;
   const canary = join(place.home, "../canary");
@@ -174,7 +177,7 @@ function setTraps(place: Place) {
   return {
     canary,
     sprung: () => (existsSync(canary) ? [...new Set(readFileSync(canary, "utf8").match(/^\S+/gm))] : []),
-    /** With what git runs while it only looks, and nobody can switch off without knowing its name. */
+    /** Adds programs that git runs even for read-only commands, and that can be disabled only by name. */
     configureGit: () =>
       configure(["diff", "external"], ['diff "trap"', "textconv", "command"], ['filter "trap"', "clean", "smudge"]),
   };

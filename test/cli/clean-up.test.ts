@@ -5,7 +5,7 @@ import { createPlace, type Place, retinue } from "./command-line.ts";
 
 const words = ["-p", "List files here"];
 
-/** A session of so many days ago. */
+/** Creates a session that is this many days old. */
 async function oldSession(place: Place, days: number): Promise<string> {
   const before = sessionsOf(place);
   expect((await retinue(words, place)).code).toBe(0);

@@ -26,7 +26,7 @@ interface Installation extends Place {
   readonly folder: string;
 }
 
-/** Installs the program without compiled code, like for a Node that is not the builder's. */
+/** Installs the program without compiled code, as for a version of Node other than the builder's. */
 async function install(): Promise<Installation> {
   const place = createPlace();
   const directory = join(place.cwd, "../program");
@@ -42,7 +42,7 @@ async function install(): Promise<Installation> {
 
 type More = Pick<StartOptions, "environment" | "uid">;
 
-/** Runs one prompt, which has to succeed without a word about compiled code. */
+/** Runs one prompt, which has to succeed without any message about compiled code. */
 async function run(installed: Installation, more: More = {}): Promise<void> {
   expect(await retinue(["-p", "Do it."], { ...installed, ...more })).toEqual(finished);
 }

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, createApiServer, type Script } from "../../src/testing/index.ts";
 
-/** The directory with the built program. */
+/** Directory of the built program. */
 export const dist = resolve(import.meta.dirname, "../../dist");
 
 export interface Place {
@@ -13,7 +13,7 @@ export interface Place {
   readonly cwd: string;
 }
 
-/** A directory to work in and a state directory, gone after the test. */
+/** Creates a working directory and a state directory, which are deleted after the test. */
 export function createPlace(): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-cli-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
@@ -29,16 +29,16 @@ export async function serve(script: Script, options: Omit<ApiServerOptions, "scr
 }
 
 export interface StartOptions extends Place {
-  /** Set: the Anthropic provider at this server, with a key. */
+  /** Server to use as the Anthropic provider, with a key. By default, no provider is configured. */
   readonly server?: ApiServer;
   readonly environment?: Readonly<Record<string, string>>;
-  /** What stands on standard input; nothing if absent. */
+  /** Content of standard input; empty by default. */
   readonly input?: string;
-  /** Another program than the built one. */
+  /** Program to run instead of the built one. */
   readonly program?: string;
-  /** Another user than the one who runs the tests. */
+  /** User to run as instead of the user who runs the tests. */
   readonly uid?: number | undefined;
-  /** Words of a program that starts ours, which stands after them. */
+  /** Command that starts Retinue's command line, which is appended to it. */
   readonly through?: readonly string[];
 }
 

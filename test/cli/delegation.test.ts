@@ -11,7 +11,7 @@ const task = (prompt: string, more: Record<string, unknown> = {}) => ({
   input: { description: "read the notes", prompt, subagent_type: "general-purpose", ...more },
 });
 
-/** A conversation for each agent, known by the first word of what it is asked. */
+/** Returns a script with one conversation for each agent, recognized by the first word of its prompt. */
 function cast(
   parts: Readonly<Record<string, Extract<Script, { conversations: unknown }>["conversations"][0]["steps"]>>,
 ) {
@@ -145,7 +145,7 @@ describe("a run with agents", () => {
   it("tells with --verbose how each ended, and nothing where nobody asked", async () => {
     const quiet = await retinue(["-p", "MAIN: go"], { ...placeWithNotes(), server: await serve(reading) });
     expect(quiet).toMatchObject({ code: 0, stdout: "It says alpha.\n" });
-    // Beside what was denied for want of somebody to ask.
+    // Only the denial, because no approver is available.
     expect(quiet.stderr).toMatch(
       /^retinue: Bash touch made was denied: no approver is available\. .*--on-ask wait\.\n$/,
     );

@@ -14,7 +14,7 @@ function write({ cwd }: Place, files: Readonly<Record<string, string>>): void {
   }
 }
 
-/** About a hundred files in five directories. */
+/** Writes about a hundred files in five directories. */
 function writeLarge(place: Place): void {
   const numbered = (name: (number: number) => string, text: (number: number) => string) =>
     Object.fromEntries(Array.from({ length: 20 }, (_, number) => [name(number), text(number)]));
@@ -61,7 +61,7 @@ function transcriptsOf({ home }: Place, sessionId: string) {
   };
 }
 
-/** The names of the tools called in each answer of a model. */
+/** Returns the names of the tools called in each of the model's answers. */
 function answersIn(lines: readonly Line[]): string[][] {
   return lines.flatMap((line) => (line.type === "model.ended" ? [callsOf(line.message).map(({ name }) => name)] : []));
 }

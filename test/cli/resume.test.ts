@@ -4,12 +4,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { messagesOf, type RecordedRequest } from "../../src/testing/index.ts";
 import { createPlace, ended, resultOf, retinue, serve, startRetinue } from "./command-line.ts";
 
-/** Cache marks move with the end of the conversation; everything else must stay byte for byte. */
+/** Removes cache marks, which move with the end of the conversation. All other bytes must stay the same. */
 function withoutMarks({ rawBody }: RecordedRequest): string {
   return rawBody.toString("utf8").replace(/,"cache_control":\{[^}]*\}/g, "");
 }
 
-/** All but what closes the list of messages and the object. */
+/** Returns the request without the characters that close the list of messages and the object. */
 function opening(request: RecordedRequest): string {
   return withoutMarks(request).replace(/\][^\]]*$/, "");
 }
@@ -136,7 +136,7 @@ function endIfAlive(processId: number): void {
   try {
     process.kill(processId, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }
 

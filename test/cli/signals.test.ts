@@ -50,7 +50,7 @@ describe("signals", () => {
     const place = createPlace();
     const child = startRetinue(["-p", "--output-format", "json", "--verbose"], place);
     const end = ended(child);
-    // It says that it waits, so the handlers stand by then.
+    // When it prints that it is waiting, its signal handlers are installed.
     await new Promise((settle) => child.stderr.once("data", settle));
     child.kill("SIGINT");
     const run = await end;

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { toolNamesOf } from "../../src/testing/index.ts";
 import { createPlace, jsonLines, type Place, retinue, serve } from "./command-line.ts";
 
-/** A skill of the user's, who trusts nothing. */
+/** Creates a skill in the home directory of a user who has not trusted any directory. */
 function withSkill(): Place {
   const place = createPlace();
   const file = join(place.home, "../.claude/skills/deploy/SKILL.md");

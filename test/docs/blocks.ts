@@ -1,8 +1,8 @@
-/** A fenced block of a page, with what the comment before it tells the test. */
+/** A fenced block of a page, with the test directive from the comment before it. */
 export interface Block {
   readonly language: string;
   readonly text: string;
-  /** Of the opening fence, from 1. */
+  /** Line number of the opening fence, starting at 1. */
   readonly line: number;
   readonly directive: Directive;
 }
@@ -12,21 +12,24 @@ export interface Directive {
   readonly skip?: string;
   /** Expected exit code. */
   readonly exit: number;
-  /** Answers of the model API server to run against: a file in `answers/`. Without it there is no provider. */
+  /** File in `answers/` with the model API server's answers. Without it, no provider is configured. */
   readonly api?: string;
-  /** Which provider's variables point at that server. */
+  /** Provider whose environment variables point to that server. */
   readonly wire: "anthropic" | "openai" | "none";
-  /** An address in the settings in use that stands for that server. */
+  /** Address in the current settings that is replaced by that server's address. */
   readonly address?: string;
-  /** A session id in the text that stands for the newest session. */
+  /** Session id in the text that is replaced by the newest session's id. */
   readonly session?: string;
-  /** The block is (part of) what the last run block printed. */
+  /** Whether the block shows output of the last block that was run, or part of it. */
   readonly output: boolean;
-  /** The settings of the block are those of the blocks below it. */
+  /** Whether the block contains settings that the blocks below it use. */
   readonly use: boolean;
 }
 
-/** `<!-- test: exit=3 api=edit -->` or `<!-- test: skip because … -->` stands on the line before a block. */
+/**
+ * Finds all blocks. The line before a block can contain a directive: `<!-- test: exit=3 api=edit -->` or
+ * `<!-- test: skip because … -->`.
+ */
 export function findBlocks(page: string): Block[] {
   const lines = page.split("\n");
   const blocks: Block[] = [];

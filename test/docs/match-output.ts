@@ -1,11 +1,11 @@
-/** What is shown does not fit what was printed: a sentence; undefined when it fits. */
+/** Describes how the shown output differs from the printed output. Returns undefined if they match. */
 export function mismatch(shown: string, printed: string, language: string): string | undefined {
   if (language === "json") return mismatchOfJson(JSON.parse(shown), JSON.parse(printed), "");
   if (language === "jsonl") return mismatchOfLines(shown, printed, jsonLineFits);
   return mismatchOfLines(shown, printed, fits);
 }
 
-/** Every shown line must be printed, in this order; lines in between are passed only where a line of `…` says so. */
+/** All lines must match in order. A line that contains only `…` stands for any number of printed lines. */
 function mismatchOfLines(
   shown: string,
   printed: string,
@@ -27,7 +27,7 @@ function mismatchOfLines(
   return mayPass || at === lines.length ? undefined : `more was printed than is shown:\n${printed}`;
 }
 
-/** `…` stands for any text. */
+/** `…` matches any text within a line. */
 function fits(shown: string, printed: string): boolean {
   const parts = shown.trimEnd().split("…");
   const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^\\n]*");
@@ -38,7 +38,7 @@ function jsonLineFits(shown: string, printed: string): boolean {
   return mismatchOfJson(JSON.parse(shown), JSON.parse(printed), "") === undefined;
 }
 
-/** The same keys, unless the shown object has the key `…`; numbers fit any number, since they are measured. */
+/** Objects must have the same keys unless the shown one has the key `…`. Numbers match any number: they are measured. */
 function mismatchOfJson(shown: unknown, printed: unknown, path: string): string | undefined {
   const differs = `${path || "the value"} is shown as ${JSON.stringify(shown)} but was ${JSON.stringify(printed)}`;
   if (typeof shown === "string" && shown === "…") return undefined;

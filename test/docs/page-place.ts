@@ -7,12 +7,12 @@ import { startFromFile } from "../../src/testing/index.ts";
 import type { Directive } from "./blocks.ts";
 import { repository } from "./repository.ts";
 
-/** Where the examples of one page run, one after the other: a repository, a home, and `retinue` on the path. */
+/** Environment for the examples of one page, which run in order: a repository, a home directory, and `retinue` in PATH. */
 export interface PagePlace {
   readonly settingsFile: string;
   /** Runs a program as a reader of the page would. */
   run(program: readonly string[], directive: Directive): Promise<Printed>;
-  /** The text with the session id that stands for the newest one replaced by it. */
+  /** Returns the text with the directive's session id replaced by the newest session's id. */
   fill(text: string, directive: Directive): string;
   remove(): void;
 }

@@ -97,7 +97,7 @@ export function checkPages(pages: readonly Page[]): void {
   });
 }
 
-/** As the places that render Markdown make them of headings. */
+/** Returns the anchors that Markdown renderers generate from headings. */
 function anchorsOf(page: string): string[] {
   return [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading
@@ -115,7 +115,7 @@ function programName(page: string, { line }: Block): string {
   return `${page.replace(/[/.]/g, "-")}-${line}`;
 }
 
-/** The pages show a machine that has a sandbox; the tests also run on others. */
+/** The pages show output from a machine with a sandbox, but the tests also run on machines without one. */
 function withoutSandboxNotice(stderr: string): string {
   return stderr.replace(/^retinue: Commands run without a sandbox: .*\n/m, "");
 }

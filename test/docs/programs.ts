@@ -4,21 +4,21 @@ import { join } from "node:path";
 import { root } from "./page-place.ts";
 
 export interface Program {
-  /** Unique, a file name without an ending. */
+  /** Unique file name without an extension. */
   readonly name: string;
   readonly text: string;
 }
 
 export interface CheckedPrograms {
-  /** By name: what the compiler has to say, empty when all is well. */
+  /** The compiler's messages for each program, by name. */
   readonly problems: ReadonlyMap<string, readonly string[]>;
-  /** The JavaScript to run. */
+  /** Returns the path of the compiled program. */
   fileOf(name: string): string;
 }
 
 /**
- * Type-checks all programs at once, strictly, against the built package as a user has it, and compiles them. In a
- * process of its own: the compiler would leave 200 MB in this one, which every start of a process here then copies.
+ * Type-checks all programs at once, strictly, against the built package as a user has it, and compiles them. Runs the
+ * compiler in a separate process because it would leave 200 MB in this one, which each new process would have to copy.
  */
 export function checkPrograms(directory: string, programs: readonly Program[]): CheckedPrograms {
   const problems = new Map<string, string[]>(programs.map(({ name }) => [name, []]));
@@ -32,7 +32,7 @@ export function checkPrograms(directory: string, programs: readonly Program[]): 
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   const words = [tsc, "-p", directory, "--pretty", "false"];
   const { stdout, stderr } = spawnSync(process.execPath, words, { cwd: directory, encoding: "utf8" });
-  // Lines that go on with a message are indented.
+  // Continuation lines of a message are indented.
   for (const told of `${stdout}${stderr}`.split(/\n(?! )/).filter(Boolean)) {
     const [, name = "", line = "", message = ""] = /^(.+?)\.ts\((\d+),\d+\): (.*)$/s.exec(told) ?? [];
     const own = problems.get(name);

@@ -1,4 +1,4 @@
-/** The small repository the examples run in. */
+/** Files of the small repository that the examples run in. */
 export const repository: Readonly<Record<string, string>> = {
   ".gitignore": "node_modules\n.env\n",
   ".env": "PAYMENT_PASSWORD=not-a-real-one\n",

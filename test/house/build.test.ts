@@ -26,7 +26,7 @@ async function patch() {
   console.log(createPatch("a", "b", "c").length > 0, typeof Readability);
 }
 `;
-// What CommonJS packages do: ask for Node's modules by require(), and use their own file name.
+// Does what CommonJS packages do: loads Node's modules with require(), and uses its own file name.
 const legacy =
   'const { existsSync } = require("fs");\nexports.exists = () => existsSync(__filename) && existsSync(__dirname);\n';
 const sources = {
@@ -90,7 +90,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     const cli = join(house.directory, "dist/cli.cjs");
     const asked = await finish(process.execPath, [cli, "legacy"], house.directory);
     expect(asked).toEqual({ code: 0, stdout: "true\n", stderr: "" });
-    // Named exports of import() included.
+    // This also uses named exports of modules loaded with import().
     const patched = await finish(process.execPath, [cli, "patch"], house.directory);
     expect(patched).toEqual({ code: 0, stdout: "true function\n", stderr: "" });
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 const root = resolve(import.meta.dirname, "../..");
 const { modules } = createRequire(import.meta.url)("../../layers.cjs") as { modules: Record<string, unknown> };
 
-// Each plant: a file, its only line, and the rules that must name it (none: it is allowed).
+// Files to plant: each has one line, and the rules that must report it. Without rules, the import is allowed.
 const plants: { file: string; line: string; rules: string[] }[] = [
   { file: "src/loop/planted-fs.ts", line: 'import "node:fs";', rules: ["loop-builtins"] },
   { file: "src/loop/planted-type.ts", line: 'import type {} from "node:fs";', rules: ["loop-builtins"] },
@@ -55,7 +55,7 @@ const targets = [
   "src/runs/planted-good.ts",
 ];
 
-/** `npm run check` looks at all modules; that files as we write them are seen shows in a few. */
+/** `npm run check` checks all modules. These few are enough to show that real source files are found. */
 const realModules = ["protocol", "lib", "ports", "loop", "hooks"];
 
 interface Cruise {
@@ -106,7 +106,7 @@ describe("layers.cjs", () => {
 
 async function plant(file: string, text: string): Promise<void> {
   await mkdir(dirname(join(copy, file)), { recursive: true });
-  // An existing entry point keeps its text: what it exports may be imported by the real modules.
+  // An existing entry point is left unchanged because the real modules may import from it.
   await writeFile(join(copy, file), `${text}\n`, { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });

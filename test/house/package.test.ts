@@ -13,7 +13,7 @@ interface LockedPackage {
   optionalDependencies?: Record<string, string>;
 }
 
-// Until both entries have a source there is nothing whole to publish.
+// Until the source of both entry points exists, there is no complete package to publish.
 const complete = ["src/index.ts", "src/cli/main.ts"].every((name) => existsSync(join(root, name)));
 
 const read = async (name: string) => JSON.parse(await readFile(join(root, name), "utf8"));
@@ -29,10 +29,10 @@ describe("the package", () => {
   it("needs no install script", async () => {
     const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
     const scripted = Object.entries(packages).filter(([, each]) => each.hasInstallScript);
-    // esbuild's only checks its own binary, and users never install it.
+    // esbuild's install script only checks its binary, and users never install esbuild.
     expect(scripted.map(([name]) => name)).toEqual(["node_modules/esbuild"]);
     expect(scripted.every(([, each]) => each.dev)).toBe(true);
-    // With ignore-scripts, npm pack would leave out prepack, and so dist.
+    // With ignore-scripts, npm pack would skip prepack, and the package would not contain dist.
     expect(await readFile(join(root, ".npmrc"), "utf8")).not.toContain("ignore-scripts");
   });
 
@@ -40,7 +40,7 @@ describe("the package", () => {
     const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
     const wanted = Object.values(packages).flatMap((each) => Object.keys(each.optionalDependencies ?? {}));
     expect(wanted).toContain("@vscode/ripgrep-darwin-arm64");
-    // One that is missing here makes `npm ci` refuse the whole lock file.
+    // If one of them is missing, `npm ci` rejects the whole lock file.
     const locked = Object.keys(packages).map((path) => path.split("node_modules/").at(-1));
     expect(wanted.filter((name) => !locked.includes(name))).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { createHouse, type House } from "./temporary-house.ts";
 
 const changelog = "# Changelog\n\n## Unreleased\n\n### Fixed\n\n- A thing.\n\n## 0.1.0 (2026-01-01)\n\n- The first.\n";
 
-/** A repository whose tests end with the given exit code. */
+/** Creates a repository whose tests end with the given exit code. */
 async function createRepository({ tests = 0, changes = changelog } = {}) {
   const manifest = { name: "house", version: "0.1.9", scripts: { test: `node -e "process.exit(${tests})"` } };
   const house = await createHouse({

@@ -18,7 +18,7 @@ export interface House {
   remove(): Promise<void>;
 }
 
-/** A directory with this package's tooling and installed packages, but with the given files as its source. */
+/** Creates a directory with this package's tooling and installed packages, but with the given files as its source. */
 export async function createHouse(files: Record<string, string>): Promise<House> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "retinue-house-")));
   const tooling = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", "biome.json"];

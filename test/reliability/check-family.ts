@@ -16,7 +16,10 @@ import {
 } from "./check-invariants.ts";
 import { childIn, childOf, type Family, readFamily, reportOf } from "./family.ts";
 
-/** Asserts I1-I6, I8 and I10 of a main agent and its children, after everything has ended; reports only of one that is done. */
+/**
+ * Checks I1-I6, I8 and I10 for a main agent and its children after all of them have ended. Checks reports only if the
+ * main agent is done.
+ */
 export function checkFamily(evidence: Omit<Evidence, "forbidden">): Finding {
   const family = readFamily(evidence.transcript);
   const main = family.get("main") ?? [];
@@ -53,7 +56,7 @@ export function checkFamily(evidence: Omit<Evidence, "forbidden">): Finding {
   };
 }
 
-/** Its process was lost and nobody has gone on with it: what it had not begun is still to be done. */
+/** Whether the agent's process was lost and the agent was not resumed, so that some of its calls have not started. */
 function isLeft(lines: readonly Line[]): boolean {
   const last = lines.findLast(({ type }) => type !== "run.cleaned");
   return last?.type === "run.ended" && last.reason === "process_lost";
@@ -63,7 +66,7 @@ function begunOf(calls: ReadonlyMap<string, CallRecord>): Map<string, CallRecord
   return new Map([...calls].filter(([, { starts, outcomes }]) => starts + outcomes.length > 0));
 }
 
-/** Children are known by their prompts; each has one transcript for life. */
+/** Returns the requests of one agent. Children are recognized by their prompts; each has exactly one transcript. */
 function requestsOf(lines: readonly Line[], requests: readonly RecordedRequest[]): readonly RecordedRequest[] {
   const own = numberOf(lines);
   return requests.filter((request) => childIn(request) === own);
@@ -78,7 +81,7 @@ function numberOf(lines: readonly Line[]): number | undefined {
   return undefined;
 }
 
-/** Each call of Task has the report of its own child: by itself, or announced and told later. */
+/** Each Task call must return the report of its own child, unless the child was launched in the background. */
 function checkReports(family: Family): string[] {
   const main = family.get("main") ?? [];
   const violations: string[] = [];
@@ -88,12 +91,12 @@ function checkReports(family: Family): string[] {
     const born = spawned.filter(({ agentId }) => family.has(agentId));
     const ended = main.find((line) => line.type === "tool.ended" && line.callId === callId);
     if (ended?.type !== "tool.ended") continue;
-    // Begun, and no agent was chosen yet: the model is told that it can't be known (I4), and nobody worked for it.
+    // The call had started, but no agent was created yet: its result is unknown (I4), and no agent worked for it.
     if (ended.result.outcome === "unknown" && spawned.length === 0) continue;
     if (born.length !== 1) violations.push(`${callId} has ${born.length} agents with a transcript`);
     const text = ended.result.content.map((block) => (block.type === "text" ? block.text : "")).join("");
     const isTold = ended.result.facts?.launched === undefined ? text.includes(reportOf(child)) : true;
-    if (!isTold) violations.push(`I6 ${callId} got no report of child ${child}: ${text.slice(0, 200)}`);
+    if (!isTold) violations.push(`I6 ${callId} got no report from child ${child}: ${text.slice(0, 200)}`);
   }
   const children = [...family].filter(([agentId]) => agentId !== "main");
   if (children.length > asked.size) violations.push(`${children.length} transcripts for ${asked.size} calls`);
@@ -110,7 +113,7 @@ function taskCalls(main: readonly Line[]): [callId: string, child: number][] {
   });
 }
 
-/** I6: every run that was announced to work in the background is told of exactly once, and no other is. */
+/** I6: exactly one notice is delivered for each run that was launched in the background, and none for other runs. */
 export function checkNotices(parent: readonly Line[], family: Family): string[] {
   const launched = parent.flatMap((line) => {
     const notice = line.type === "tool.ended" ? line.result.facts?.launched : undefined;
@@ -126,14 +129,14 @@ export function checkNotices(parent: readonly Line[], family: Family): string[] 
   return [
     ...launched.flatMap((run) => {
       const count = told.filter((each) => each === run).length;
-      return count === 1 ? [] : [`I6 the end of ${run} was told ${count} times`];
+      return count === 1 ? [] : [`I6 the end of ${run} was reported ${count} times`];
     }),
-    ...told.filter((run) => !launched.includes(run)).map((run) => `I6 told of ${run}, which nobody had launched`),
-    ...told.filter((run) => !ends.has(run)).map((run) => `I6 told of ${run}, which has no end`),
+    ...told.filter((run) => !launched.includes(run)).map((run) => `I6 a notice reports ${run}, which was not launched`),
+    ...told.filter((run) => !ends.has(run)).map((run) => `I6 a notice reports ${run}, which has no end`),
     ...parent.flatMap((line) => {
       if (line.type !== "notices.delivered") return [];
       const unsaid = line.notices.filter(({ agentId }) => line.text.split(`id="${agentId}"`).length !== 2);
-      return unsaid.map(({ agentId }) => `I6 the text of a notice does not tell of ${agentId} once`);
+      return unsaid.map(({ agentId }) => `I6 the text of a notice does not name ${agentId} exactly once`);
     }),
   ];
 }

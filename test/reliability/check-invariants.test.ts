@@ -45,7 +45,7 @@ it("finds nothing wrong with an undisturbed run, and counts what it did", () => 
   expect(work).toEqual({ turns: 4, calls: 4, effects: 3, unknown: 0, denied: 1 });
 });
 
-/** Each makes one thing wrong in a good transcript; lines are renumbered, so that only this one thing is wrong. */
+/** Each change makes a valid transcript invalid. Lines are renumbered, so that nothing else is wrong. */
 const wrongs: readonly (readonly [string, string, (lines: Line[]) => Line[]])[] = [
   ["a lost result", "I3", (lines) => lines.filter((line) => line !== lines.find(({ type }) => type === "tool.ended"))],
   ["a second result", "I3", (lines) => twice(lines, "tool.ended")],

@@ -8,20 +8,20 @@ import { livingIn, type Place, readTranscript } from "./place.ts";
 export interface Evidence {
   readonly place: Place;
   readonly transcript: string;
-  /** Every request that the API server has recorded, in order. */
+  /** All requests that the API server recorded, in order. */
   readonly requests: readonly RecordedRequest[];
   /** Call ids that a client was shown, with or without a result, before its process was killed. */
   readonly seen?: { readonly calls: readonly string[]; readonly results: readonly string[] };
-  /** Calls whose input holds this text must never have been run. */
+  /** Calls whose input contains this text must not have run. */
   readonly forbidden?: string;
-  /** How the session must have ended; absent: any stated end will do. */
+  /** How the session must have ended. By default, any recorded end is accepted. */
   readonly ends?: "done";
 }
 
 export interface Finding {
   /** Empty when every invariant holds. */
   readonly violations: readonly string[];
-  /** Proof that something happened at all. */
+  /** Counts that show that the session actually did something. */
   readonly work: Work;
 }
 
@@ -35,7 +35,7 @@ export interface Work {
 
 export const ledgerOf = ({ cwd }: Pick<Place, "cwd">): string => join(cwd, "ledger.txt");
 
-/** Asserts I1-I5, I7, I8 and I10 of a session that nobody has open any more. */
+/** Checks I1-I5, I7, I8 and I10 for a session that is no longer open. */
 export function checkInvariants(evidence: Evidence): Finding {
   const violations: string[] = [];
   let lines: readonly Line[];
@@ -93,7 +93,7 @@ export function callsIn(lines: readonly Line[]): Map<string, CallRecord> {
   return calls;
 }
 
-/** How often each call id stands in the ledger. */
+/** Counts how often the ledger contains each call id. */
 export function effectsIn(place: Place): Map<string, number> {
   const effects = new Map<string, number>();
   const path = ledgerOf(place);
@@ -114,8 +114,8 @@ export function checkCalls(lines: readonly Line[], calls: ReadonlyMap<string, Ca
   const violations: string[] = [];
   for (const [id, { starts, outcomes }] of calls) {
     if (outcomes.length !== 1) violations.push(`I3 ${id} has ${outcomes.length} results`);
-    if (starts > 1) violations.push(`I4 ${id} was begun ${starts} times`);
-    if (outcomes[0] === "unknown" && starts !== 1) violations.push(`I4 ${id} is unknown and was never begun`);
+    if (starts > 1) violations.push(`I4 ${id} was started ${starts} times`);
+    if (outcomes[0] === "unknown" && starts !== 1) violations.push(`I4 ${id} is unknown but was never started`);
     if (outcomes[0] === "ok" && starts !== 1) violations.push(`I3 ${id} succeeded without an intent`);
   }
   const begun = new Set<string>();
@@ -125,7 +125,7 @@ export function checkCalls(lines: readonly Line[], calls: ReadonlyMap<string, Ca
       violations.push(`I3 line ${line.id} is about the call ${line.callId}, which no answer made`);
     }
     if (line.type === "tool.ended" && line.result.outcome === "ok" && !begun.has(line.callId)) {
-      violations.push(`I3 ${line.callId} ended before it was begun`);
+      violations.push(`I3 ${line.callId} ended before it was started`);
     }
   }
   return violations;
@@ -135,7 +135,7 @@ export function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: Re
   const violations: string[] = [];
   for (const [id, count] of effects) {
     if (count > 1) violations.push(`I5 ${id} had its effect ${count} times`);
-    if (calls.get(id)?.starts !== 1) violations.push(`I1 ${id} had an effect and no recorded intent`);
+    if (calls.get(id)?.starts !== 1) violations.push(`I1 ${id} had an effect but no recorded intent`);
   }
   for (const [id, { isLedger, outcomes }] of calls) {
     if (isLedger && outcomes[0] === "ok" && effects.get(id) !== 1) violations.push(`I5 ${id} is ok without its effect`);
@@ -143,7 +143,10 @@ export function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: Re
   return violations;
 }
 
-/** Retries and requests whose process died before the answer repeat a conversation; none may hold another one. */
+/**
+ * Each request must match a conversation in the transcript. A conversation may be sent again after a failure, or if the
+ * process was killed before the answer.
+ */
 export function checkRequests(lines: readonly Line[], requests: readonly RecordedRequest[]): string[] {
   const expected = expectedRequests(lines);
   const violations: string[] = [];
@@ -155,19 +158,19 @@ export function checkRequests(lines: readonly Line[], requests: readonly Recorde
     const summed = toBeSummed(request.body);
     if (summed !== undefined) {
       if (!expected.some(({ messages }) => messages.startsWith(summed)))
-        violations.push(`I1 request ${request.ordinal} sums up what the transcript has not`);
+        violations.push(`I1 request ${request.ordinal} summarizes a conversation that is not in the transcript`);
       continue;
     }
     const messages = receivedMessages(request.body);
     const at = expected.findIndex((each, index) => index >= from && each.messages === messages);
-    if (at < 0) violations.push(`I1 request ${request.ordinal} is not the conversation of the transcript`);
+    if (at < 0) violations.push(`I1 request ${request.ordinal} does not match the transcript's conversation`);
     else from = at;
     sent.set(messages, (sent.get(messages) ?? 0) + 1);
   }
   for (const { messages, turn, answered } of expected) {
     if (!answered) continue;
     const left = sent.get(messages) ?? 0;
-    if (left === 0) violations.push(`I1 turn ${turn} has an answer and was never asked`);
+    if (left === 0) violations.push(`I1 turn ${turn} has an answer but was never requested`);
     sent.set(messages, left - 1);
   }
   return violations;
@@ -188,7 +191,7 @@ function checkRestrictions(lines: readonly Line[], calls: ReadonlyMap<string, Ca
   if (modes.size > 1) violations.push(`I7 the runs had the modes ${[...modes].join(", ")}`);
   for (const [id, { input, starts, outcomes }] of calls) {
     if (forbidden === undefined || !input.includes(forbidden)) continue;
-    // A fault of the stream may have spoiled it; then it is an error before anybody denies it.
+    // A stream fault may have damaged the call. Then it fails before it can be denied.
     const isDenied = outcomes[0] === "denied" || outcomes[0] === "error";
     if (starts > 0 || !isDenied) violations.push(`I7 ${id} was not denied`);
   }
@@ -199,8 +202,8 @@ export function checkLeftovers({ place, transcript }: Evidence): string[] {
   const alive = livingIn(place);
   const lock = join(transcript.replace(/\.jsonl$/, ""), "lock");
   return [
-    ...(alive.length > 0 ? [`I8 the processes ${alive.join(", ")} live on`] : []),
-    ...(existsSync(lock) ? ["I8 the lock is left"] : []),
+    ...(alive.length > 0 ? [`I8 the processes ${alive.join(", ")} are still running`] : []),
+    ...(existsSync(lock) ? ["I8 the lock still exists"] : []),
   ];
 }
 
@@ -215,7 +218,7 @@ export function checkEnds(lines: readonly Line[], ends: Evidence["ends"]): strin
     if (line.type !== "run.ended") continue;
     if (line.runId !== open) violations.push(`I10 the run ${line.runId} ended twice or never began`);
     if (line.outcome !== "succeeded" && !line.message)
-      violations.push(`I10 the run ${line.runId} ended without a word`);
+      violations.push(`I10 the run ${line.runId} ended without a message`);
     open = undefined;
   }
   if (open !== undefined) violations.push(`I10 the run ${open} has no end`);

@@ -11,7 +11,7 @@ import { ended, type RandomConversation, randomConversation } from "./random-con
 
 const clock = { now: () => 0, monotonic: () => 0 };
 
-/** A first process keeps a checkpoint after some of the events; the others come from one that takes it up. */
+/** Records some of the events and a checkpoint, then records the other events after restoring from the checkpoint. */
 async function live(place: Place, { head, events }: RandomConversation, until: number): Promise<void> {
   const first = await createTranscript({ ...place, sessionId: "s", clock, worthKeeping: 1 });
   const thread = new Thread("main", first);
@@ -52,7 +52,7 @@ async function inSession<T>(place: Place, work: (thread: Thread, session: Transc
   }
 }
 
-/** All that is asked of a thread; its state as the next run finds it. */
+/** Returns everything that callers read from a thread, with its state at the start of the next run. */
 function pictureOf(thread: Thread): object {
   const { state, headHash, lastEnd, uncleaned, agentType, answerLine, newestPrompt, conversation } = thread;
   const body = Buffer.concat([...(newestPrompt?.body(newestPrompt.head.dialect, 0) ?? [])]).toString("utf8");
@@ -135,7 +135,7 @@ it("holds what its format says", async () => {
   if (conversation) await live(place, conversation, 4);
   const [, facts = ""] = readFileSync(checkpointIn(place), "utf8").split("\n");
   const { format, ...parts } = JSON.parse(facts) as { format: number; state: object; chain: object };
-  // Something else here, or in what a fold makes of lines: raise FORMAT in thread.ts, and this.
+  // If these keys change, or the result of the fold, increase FORMAT in thread.ts and the number here.
   expect({ format, keys: [parts, parts.state, parts.chain].map((part) => Object.keys(part).sort().join()) }).toEqual({
     format: 4,
     keys: [

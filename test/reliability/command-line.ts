@@ -5,10 +5,10 @@ import { MARK, type Place } from "./place.ts";
 export interface CommandLine {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** What has come so far. */
+  /** Returns the output so far. */
   stdout(): string;
   stderr(): string;
-  /** Settles when standard error holds the text; rejects when the process ends before. */
+  /** Resolves when standard error contains the text. Rejects if the process ends first. */
   told(text: string): Promise<void>;
 }
 
@@ -21,18 +21,18 @@ export interface Ended {
 
 export interface CommandLineOptions {
   readonly place: Place;
-  /** Of the model API server. */
+  /** Address of the model API server. */
   readonly url: string;
   readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Goes before the program, for example strace and its options. */
+  /** Command that starts the program, such as strace with its options. */
   readonly under?: readonly string[];
 }
 
-/** The built program, unless RETINUE_CLI names another one. */
+/** Path of the built program, unless RETINUE_CLI names another one. */
 const cliPath = process.env["RETINUE_CLI"] ?? join(import.meta.dirname, "../../dist/cli.cjs");
 
-/** Starts `retinue` as a process of its own, with nothing of this environment but the path. */
+/** Starts `retinue` as a separate process that inherits only PATH from this environment. */
 export function startCommandLine({ place, url, args, environment, under = [] }: CommandLineOptions): CommandLine {
   const [program = "", ...rest] = [...under, process.execPath, cliPath, ...args];
   const child = spawn(program, rest, {
@@ -59,7 +59,7 @@ export function startCommandLine({ place, url, args, environment, under = [] }: 
   }
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on("error", reject);
-    // A reader that has gone away never sees the end of standard output, so the end of the process must do.
+    // If standard output was destroyed, it never closes, so the exit of the process has to be enough.
     child.on("exit", (code, signal) => {
       const settle = (): void => resolve({ code, signal, ...text });
       if (child.stdout.destroyed) settle();

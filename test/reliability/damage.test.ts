@@ -36,7 +36,7 @@ it("goes on with all words where the line that sets the head is lost, and reads 
   }
 }, 60_000);
 
-/** What a flipped bit in the name of a member leaves is good JSON, and must mean something or be told. */
+/** A flipped bit in a property name leaves valid JSON. The loop must still be able to continue from it. */
 function foldChanged(lines: readonly string[], path: string): void {
   for (const [at, line] of lines.entries()) {
     for (const { index } of line.matchAll(/"\w+":/g)) {
@@ -49,8 +49,8 @@ function foldChanged(lines: readonly string[], path: string): void {
 }
 
 /**
- * Lost stretches that once left a call without its result, an answer without a question, and one call id twice; and a
- * flipped byte in the name of a member.
+ * Seeds that once caused failures: lost parts of a transcript that left a call without its result, an answer without a
+ * question, and a repeated call id; and a flipped byte in a property name.
  */
 it.each([9000, 9023, 9057, 7213])("goes on after the damage of seed %i", async (seed) => {
   const report = await damage({ seed, count: 1, until: Number.POSITIVE_INFINITY });

@@ -27,7 +27,7 @@ describe.runIf(mounts)("a run that waits for space on the disk", () => {
       const server = await createApiServer({
         script: () => {
           fill(join(disk, "filler"));
-          // Longer than a page: a file may still grow within its last one.
+          // Longer than a page, because a file can still grow within its last page.
           return { content: "An answer that does not fit any more. ".repeat(1_000) };
         },
       });

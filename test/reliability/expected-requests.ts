@@ -1,7 +1,7 @@
 import { compactionPrompt } from "../../src/agents/index.ts";
 import type { AssistantBlock, Line, ResultBlock, UserBlock } from "../../src/protocol/index.ts";
 
-/** A message as it must stand on the Anthropic wire, cache marks aside. */
+/** A message as it must be sent to the Anthropic API, without cache marks. */
 export interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: readonly unknown[];
@@ -9,15 +9,15 @@ export interface WireMessage {
 
 export interface ExpectedRequest {
   readonly turn: number;
-  /** JSON of all messages: equal text, equal conversation. */
+  /** JSON of all messages. Equal conversations have equal JSON. */
   readonly messages: string;
-  /** Whether an answer to it was recorded. */
+  /** Whether an answer to the request was recorded. */
   readonly answered: boolean;
 }
 
 /**
- * Which conversation each request must hold by what the transcript says. Written apart from the product's own way
- * (loop and conversation), so that the two check each other.
+ * Returns the conversation that each request must contain according to the transcript. This does not use the product's
+ * implementation (loop and conversation), so that the two check each other.
  */
 export function expectedRequests(lines: readonly Line[]): ExpectedRequest[] {
   const messages: WireMessage[] = [];
@@ -54,13 +54,13 @@ export function expectedRequests(lines: readonly Line[]): ExpectedRequest[] {
   return requests;
 }
 
-/** The same JSON for a request that came in. */
+/** Returns the same JSON for a received request. */
 export function receivedMessages(body: unknown): string {
   const { messages } = body as { messages: unknown };
   return JSON.stringify(messages, (key, value: unknown) => (key === "cache_control" ? undefined : value));
 }
 
-/** How the conversation begins that a request wants summed up; undefined for a request that wants no summary. */
+/** Returns the beginning of the conversation that a request asks to summarize; undefined if it does not ask for that. */
 export function toBeSummed(body: unknown): string | undefined {
   const messages = JSON.parse(receivedMessages(body)) as WireMessage[];
   const last = messages.at(-1);
@@ -89,7 +89,7 @@ function assistantBlock(block: AssistantBlock): unknown[] {
   return [{ type: "thinking", thinking: block.text, signature: block.signature }];
 }
 
-/** Of its agent's name only the first letter is sent: `main_3_0` as `m3_0`. */
+/** Returns a call id as it is sent, with only the first letter of the agent's id: `main_3_0` becomes `m3_0`. */
 function sentId(callId: string): string {
   return `${callId.slice(0, 1)}${callId.split("_").slice(-2).join("_")}`;
 }

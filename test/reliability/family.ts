@@ -4,10 +4,10 @@ import type { Line } from "../../src/protocol/index.ts";
 import { messagesOf, type RecordedRequest, type Reply, type ReplyFunction } from "../../src/testing/index.ts";
 import type { Random } from "./work-script.ts";
 
-/** The main agent and its children by their transcripts, the main agent first. */
+/** Transcripts of the main agent and its children, by agent id, the main agent first. */
 export type Family = ReadonlyMap<string, readonly Line[]>;
 
-/** The files as they are, also while somebody writes them: what is not yet a whole line is left out. */
+/** Reads the files, even while they are being written: incomplete lines are left out. */
 export function readFamily(transcript: string): Family {
   const directory = join(transcript.replace(/\.jsonl$/, ""), "subagents");
   const family = new Map([["main", readLines(transcript)]]);
@@ -42,7 +42,7 @@ function idOf([first]: readonly Line[]): string | undefined {
 export const reportOf = (child: number): string => `Report of child ${child}.`;
 export const promptOf = (child: number): string => `CHILD ${child} has its own work.`;
 
-/** Which child's conversation this is; undefined for the main agent's. */
+/** Returns the number of the child whose conversation begins with this text; undefined for the main agent's. */
 export function childOf(firstWords: string): number | undefined {
   const number = /CHILD (\d+) has its own work/.exec(firstWords)?.[1];
   return number === undefined ? undefined : Number(number);
@@ -51,9 +51,9 @@ export function childOf(firstWords: string): number | undefined {
 export interface FamilyPlan {
   readonly random: Random;
   readonly children: number;
-  /** Answers with a call before the report. */
+  /** Number of answers with a call before a child's report. */
   readonly steps: number;
-  /** How many of the children nobody waits for. */
+  /** Number of children that run in the background. */
   readonly background: number;
 }
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Line } from "../../src/protocol/index.ts";
 
-/** A workspace and a state directory of their own, in one directory that is removed at the end. */
+/** A workspace and a state directory in one temporary directory. */
 export interface Place {
-  /** In the environment of everything that is started here, under `MARK`. */
+  /** Value of the environment variable `MARK` in all processes that are started here. */
   readonly mark: string;
   readonly root: string;
   readonly home: string;
@@ -28,7 +28,7 @@ export function createPlace(): Place {
   };
 }
 
-/** The one session of the place; undefined before its first line. */
+/** Returns the transcript of the place's only session; undefined before its first line is written. */
 export function transcriptPath({ home }: Pick<Place, "home">): string | undefined {
   const projects = join(home, "projects");
   if (!existsSync(projects)) return undefined;
@@ -43,7 +43,7 @@ export function sessionIdOf(transcript: string): string {
   return basename(transcript, ".jsonl");
 }
 
-/** Strict where the product is forgiving: after a clean end every byte of the file is a whole line. */
+/** Stricter than the product: after a clean end, the file must consist of complete lines. */
 export function readTranscript(path: string): Line[] {
   const text = readFileSync(path, "utf8");
   if (!text.endsWith("\n")) throw new Error(`${path} does not end in a newline`);
@@ -53,7 +53,7 @@ export function readTranscript(path: string): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** Whether the newest run ended by itself; a kill may come after the last word was written. */
+/** Returns whether the newest run is done. This can be true even if the process was killed afterwards. */
 export function isDone(place: Pick<Place, "home">): boolean {
   const path = transcriptPath(place);
   if (path === undefined) return false;
@@ -65,7 +65,7 @@ export function isDone(place: Pick<Place, "home">): boolean {
   }
 }
 
-/** The pids of living processes that were started, by whatever way, from within the place. */
+/** Returns the pids of running processes that were started in the place, directly or indirectly. */
 export function livingIn({ mark }: Pick<Place, "mark">): number[] {
   const wanted = `\0${MARK}=${mark}\0`;
   return readdirSync("/proc")
@@ -74,7 +74,7 @@ export function livingIn({ mark }: Pick<Place, "mark">): number[] {
     .filter((pid) => pid !== process.pid && environmentOf(pid).includes(wanted));
 }
 
-/** Empty for zombies and for what has ended meanwhile. */
+/** Returns an empty text for zombies and for processes that have ended in the meantime. */
 function environmentOf(pid: number): string {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, "latin1")}\0`;

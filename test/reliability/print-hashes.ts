@@ -2,7 +2,7 @@ import { Thread } from "../../src/runs/index.ts";
 import { openTranscript } from "../../src/transcript/index.ts";
 import { hashRequest } from "./hash-request.ts";
 
-// A process of its own: print-hashes.ts <home> <cwd> <session>... writes a line for each session.
+// A separate program: print-hashes.ts <home> <cwd> <session>... prints a line for each session.
 const [home = "", cwd = "", ...ids] = process.argv.slice(2);
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 for (const sessionId of ids) {

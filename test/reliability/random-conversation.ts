@@ -3,7 +3,7 @@ import type { AssistantBlock, CallOutcome, DurableEvent, Head, ResultBlock, Usag
 
 export interface RandomConversation {
   readonly head: Head;
-  /** Everything after `head.set`; the last one is a request. */
+  /** All events after `head.set`. The last one is a request. */
   readonly events: readonly DurableEvent[];
 }
 
@@ -19,11 +19,11 @@ interface Turn {
 }
 
 const usage: Usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
-/** As fast-check's unit "binary", which makes a table of all of them before it begins: a second and 120 MB. */
+/** Like fast-check's unit "binary", which first builds a table of all characters and so needs a second and 120 MB. */
 const anyCharacter = fc
   .nat({ max: 0x10_f7ff })
   .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
-/** Also halves of characters, zeros and long texts: what models, people and programs really say. */
+/** Includes lone surrogates, NUL characters and long texts, which models, people and programs really produce. */
 const text = fc.oneof(
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }),
   fc.string({ unit: anyCharacter, minLength: 1, maxLength: 60 }),

@@ -5,13 +5,13 @@ import type { Place } from "./place.ts";
 
 export type Random = () => number;
 
-/** One answer of the model: these calls, in this order. */
+/** The calls in one of the model's answers, in order. */
 type Step = readonly ToolPart[];
 
-/** In every call that the flags below forbid. */
+/** Text in every call that the flags below forbid. */
 export const FORBIDDEN = "forbidden";
 
-/** With these, everything in the work is allowed except what is meant to be denied. */
+/** Flags that allow all calls except those that are meant to be denied. */
 export const workFlags = [
   "--permission-mode",
   "acceptEdits",
@@ -22,8 +22,8 @@ export const workFlags = [
 ] as const;
 
 /**
- * A model that goes through the steps by the number of its own answers in the request: where a killed process left off,
- * the next one goes on. Calls of every kind: effects, parallel reads, edits, denied ones, long outputs.
+ * Returns a model that chooses its next step by the number of its answers in the request, so that a process continues
+ * where a killed one left off. Its calls are of all kinds: effects, parallel reads, edits, denied calls, long outputs.
  */
 export function planWork(place: Place, { random, steps }: { random: Random; steps: number }): ReplyFunction {
   for (const name of ["a", "b", "c"]) writeFileSync(join(place.cwd, `${name}.txt`), `${name}\n`.repeat(200));
@@ -36,10 +36,10 @@ export function planWork(place: Place, { random, steps }: { random: Random; step
   };
 }
 
-/** No two calls are the same: the runtime ends an agent that repeats itself. */
+/** Makes no two calls the same, because the runtime ends an agent that repeats itself. */
 function makeStep(place: Place, index: number, random: Random): Step {
   const ledger = `echo "$RETINUE_CALL_ID" >> ledger.txt; : step ${index}`;
-  // The first two make sure that every run has an effect and a denial.
+  // The first two steps make sure that every run has an effect and a denial.
   if (index === 0) return [bash(ledger)];
   if (index === 1) return [bash(`touch ${FORBIDDEN}`), bash(ledger)];
   const kinds: readonly (() => Step)[] = [
@@ -65,7 +65,7 @@ function read(name: string, offset: number): ToolPart {
   return { tool: "Read", input: { file_path: `${name}.txt`, offset } };
 }
 
-/** A file of its own for each step: a call that ran twice would fail the second time. */
+/** Edits a different file in each step, so that a call that ran twice would fail the second time. */
 function edit(place: Place, index: number): Step {
   const name = `edit-${index}`;
   writeFileSync(join(place.cwd, `${name}.txt`), "before\n");
