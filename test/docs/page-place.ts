@@ -7,7 +7,7 @@ import { startFromFile } from "../../src/testing/index.ts";
 import type { Directive } from "./blocks.ts";
 import { repository } from "./repository.ts";
 
-/** Environment for the examples of one page, which run in order: a repository, a home directory, and `retinue` in PATH. */
+/** Environment in which the examples of one page run: a repository, a home directory, and `retinue` in PATH. */
 export interface PagePlace {
   readonly settingsFile: string;
   /** Runs a program as a reader of the page would. */

@@ -60,7 +60,7 @@ export function receivedMessages(body: unknown): string {
   return JSON.stringify(messages, (key, value: unknown) => (key === "cache_control" ? undefined : value));
 }
 
-/** Returns the beginning of the conversation that a request asks to summarize; undefined if it does not ask for that. */
+/** Returns the beginning of the conversation that a request asks to summarize; undefined if it asks for no summary. */
 export function toBeSummed(body: unknown): string | undefined {
   const messages = JSON.parse(receivedMessages(body)) as WireMessage[];
   const last = messages.at(-1);

@@ -37,7 +37,7 @@ interface Walked {
   readonly heads: ReadonlyMap<string, Head>;
   requests(part: string): readonly (readonly Message[])[];
   readonly notices: readonly string[];
-  /** Living processes of the session after it was closed. */
+  /** Number of the session's processes that were still running after it was closed. */
   readonly left: number;
 }
 
@@ -65,7 +65,7 @@ async function walk(script: Script, options: SessionOptions & { at?: Place } = {
   return { result, heads, requests: cast.requests, notices: session.notices, left: processesOf(session.id) };
 }
 
-/** Living processes that carry the session's tag. */
+/** Returns the number of running processes with the session's tag. */
 function processesOf(tag: string): number {
   return readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid) || pid === String(process.pid)) return false;

@@ -3,7 +3,7 @@ import { type AgentUpdates, openSession } from "../../src/app/index.ts";
 import { createScriptedModel } from "../../src/testing/index.ts";
 import { newPlace, task } from "./delegation-place.ts";
 
-/** The types of what a run tells of its one agent, which makes a call and answers. */
+/** Returns the types of the updates that a run reports about its only subagent, which makes one call and answers. */
 async function toldWith(agentUpdates: AgentUpdates): Promise<readonly string[]> {
   const look = { name: "LS", input: {} };
   const model = createScriptedModel([

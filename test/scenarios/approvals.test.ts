@@ -26,7 +26,7 @@ function askedIn(update: RunUpdate): Asked | undefined {
   return event.type === "approval.requested" ? event : undefined;
 }
 
-/** Runs to the end, and lets `answer` see each request from outside, as another process would. */
+/** Runs to the end, and calls `answer` for each approval request, as another process would see it. */
 async function answered(
   parts: Parts,
   answer: (asked: Asked, place: Place, session: Session) => unknown,
@@ -120,7 +120,7 @@ describe("an inbox for every depth", () => {
           await say("mkdir one", "always");
         }
         if (!request.inputJson.includes("three")) return;
-        // The rule has let the other one go on.
+        // The new rule has let agent ONE continue, while agent TWO is still waiting.
         await say("mkdir two", "deny");
         await say("mkdir three", "deny");
       },

@@ -6,7 +6,7 @@ import { open, type Place, resultsIn, task, walk } from "./delegation-place.ts";
 const steps = (count: number): readonly ScriptedStep[] =>
   Array.from({ length: count }, (_, index) => ({ text: `Step ${index}.` }));
 
-/** A session of three requests: two of the main agent, one of the agent that it started. */
+/** Runs a session with three requests: two from the main agent, and one from its subagent. */
 async function firstCommand() {
   const walked = await walk({
     MAIN: [{ calls: [task("CHILD: look")] }, { text: "Done." }],
@@ -92,7 +92,7 @@ it("who is stopped while another has reserved what is left was stopped, and not 
     if (event.type === "run.ended") ends.push(event.reason);
     if (event.type !== "text.delta" && event.type !== "prompt.received") continue;
     begun += 1;
-    // Both have their prompt, and one is with the model: the other waits by then, or is about to.
+    // Both agents have their prompt, and one is waiting for the model: the other waits for a slot, or is about to.
     if (begun === 3) setTimeout(() => run.stop("interrupted"), 50);
   }
   await session.close();

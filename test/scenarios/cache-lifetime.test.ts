@@ -9,7 +9,7 @@ const prices: Prices = { input: 4, output: 20, cacheRead: 0.4, cacheWrite: 5 };
 const model = "claude-sonnet-5-5";
 const hour: Settings = { cache: { lifetime: "1h" } };
 
-/** A server and a program with one clock, which the test moves. */
+/** Starts a server and a program that share one clock, which the test advances. */
 async function begin(...[parts, options]: Parameters<typeof stage>) {
   let time = 1_700_000_000_000;
   const clock = { now: () => time, monotonic: () => time };
@@ -32,7 +32,7 @@ const lifetimes = ({ rawBody }: RecordedRequest): string[] =>
     ttl === undefined ? "5m" : "1h",
   );
 
-/** What the provider charges for these, by its own accounts. */
+/** Returns what the provider charges for these requests according to its own records. */
 function billOf(requests: readonly RecordedRequest[], { usage: { outputTokens } }: RunResult): number {
   const input = requests.reduce((sum, { cache }) => {
     const { prompt = 0, read = 0, written = 0, written1h = 0 } = cache ?? {};

@@ -6,7 +6,7 @@ import { openSession, type SessionOptions } from "../../src/app/index.ts";
 import type { RunUpdate } from "../../src/protocol/index.ts";
 import { createScriptedModel } from "../../src/testing/index.ts";
 
-/** Says two things in one session, opened anew for the second with other options; what is told of the cache. */
+/** Sends two prompts to a session, reopens it with other options, sends them again, and returns all cache misses. */
 async function missesBetween(first: SessionOptions, second: SessionOptions): Promise<readonly RunUpdate[]> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-cache-missed-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));

@@ -12,7 +12,7 @@ interface Place {
   readonly cwd: string;
 }
 
-/** Files of about 7,000 tokens each, in a window that has no room for three. */
+/** Creates three files of about 7,000 tokens each, which do not all fit into the context window. */
 function newPlace(): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-compaction-")));
   const cwd = mkdtempSync(join(root, "work-"));
@@ -24,7 +24,7 @@ function newPlace(): Place {
 type Parts = Readonly<Record<string, readonly ScriptedStep[]>>;
 const description: Partial<ModelDescription> = { window: 23_000, maxOutputTokens: 2_000 };
 
-/** A cast that counts its tokens as a provider does. */
+/** Makes a cast report its token usage, as a provider does. */
 function counting(cast: Cast): Model {
   return {
     describe: () => cast.describe(),

@@ -20,7 +20,7 @@ interface Walk {
   readonly cwd: string;
 }
 
-/** The main agent gives work to the one that the program defines. */
+/** Runs a main agent that delegates to the agent that the program defines. */
 async function walk(
   agent: ReturnType<typeof defineAgent>,
   parts: Readonly<Record<string, readonly ScriptedStep[]>>,

@@ -13,7 +13,7 @@ function place(): { readonly cwd: string; readonly home: string; readonly enviro
   return { cwd, home: join(root, "state"), environment: { HOME: root, PATH: process.env["PATH"] ?? "" } };
 }
 
-/** Keeps the system text of each request. */
+/** Creates a scripted model that records the system text of each request. */
 function listening(steps: readonly ScriptedStep[]): Model & { readonly heard: string[] } {
   const model = createScriptedModel(steps);
   const heard: string[] = [];

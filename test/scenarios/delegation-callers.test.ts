@@ -76,7 +76,7 @@ it("a name belongs to one agent as long as that works; then another can have it"
   expect(told[1]?.[1]).toMatch(/The name "twin" is taken by .*\. Choose another name, or omit it\./);
   expect(told[2]?.[0]).toMatch(/The name "twin" is taken by agent a\w{12} \(general-purpose: a piece of work\)\./);
   expect(told[4]?.[0]).toContain("Second.");
-  // The newest of those who had it.
+  // The message went to the newest agent with that name.
   expect(model.requests("SECOND")).toHaveLength(2);
 });
 

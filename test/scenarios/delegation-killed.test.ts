@@ -12,7 +12,7 @@ afterAll(() => {
   for (const place of places) place.remove();
 });
 
-/** While its server starts, for the first time without an end, the agent that needs it does not exist yet. */
+/** The agent does not exist until its server has started. The first time, the server never finishes starting. */
 const agents = JSON.stringify({
   served: {
     description: "Has a server. Use when something must be served.",
@@ -42,7 +42,7 @@ interface Life {
   readonly code: number | null;
 }
 
-/** Kill -9 between `tool.started` and `agent.spawned`, then a resume to the end. */
+/** Kills the process between `tool.started` and `agent.spawned`, then resumes the session until it ends. */
 async function killBeforeSpawn(more: Record<string, unknown>): Promise<Life> {
   const place = createPlace();
   places.push(place);

@@ -7,11 +7,11 @@ import { newPlace, task } from "./delegation-place.ts";
 interface Seen {
   readonly started: EventOf<"run.started"> | undefined;
   readonly notices: readonly string[];
-  /** The models that were asked, in order. */
+  /** Models of all requests, in order. */
   readonly asked: readonly unknown[];
 }
 
-/** What becomes of a delegation over a real wire. */
+/** Runs a delegation against a model API server. */
 async function delegate(more: Record<string, unknown>, options: SessionOptions = {}): Promise<Seen> {
   const { input } = task("CHILD: go", more);
   const script: Reply[] = [
@@ -73,7 +73,7 @@ describe("the model of a call", () => {
 });
 
 describe("an agent that goes on", () => {
-  /** The models of its runs: launched with one, gone on with, gone on with in a later process, gone on with another. */
+  /** Returns the models of an agent's runs: started with a model, resumed, resumed with `again` in a new process. */
   async function modelsOf(again: Record<string, unknown>): Promise<readonly string[]> {
     const agentOf = (request: RecordedRequest): string => / id=\\?"(a\w+)/.exec(request.rawBody.toString())?.[1] ?? "";
     const goOn = (request: RecordedRequest, more: Record<string, unknown> = {}): Reply => ({

@@ -9,7 +9,7 @@ const agents = {
   secret: { description: "Is not on the list. Use when named.", prompt: "Hide.", hidden: true },
 };
 
-/** What the main agent is told when it asks for an agent with this input. */
+/** Returns the result of a Task call with this input, and the types of the agents that were started. */
 async function askFor(input: Record<string, unknown>, options: SessionOptions = {}) {
   const { model, result, updates } = await walk(
     { MAIN: [{ calls: [{ name: "Task", input }] }, { text: "ok" }], CHILD: [{ text: "Done." }] },

@@ -33,7 +33,7 @@ export type Parts = Readonly<Record<string, readonly ScriptedStep[]>>;
 
 export interface Options extends SessionOptions {
   readonly at?: Place;
-  /** Of the model, in tokens. */
+  /** Size of the model's context window in tokens. */
   readonly window?: number;
 }
 
@@ -55,7 +55,7 @@ export async function walk(parts: Parts, options: Options = {}): Promise<Walk> {
   return { result, updates, model, home, cwd, sessionId: session.id, tools: session.tools };
 }
 
-/** Something that is waited for until the test says so. */
+/** Returns a promise that resolves when the test calls `keep`. */
 export function promised() {
   const { promise, resolve } = createDeferred<void>();
   return { promise, keep: () => resolve() };
@@ -67,7 +67,7 @@ export const task = (prompt: string, more: Record<string, unknown> = {}) => ({
 });
 export const read = { name: "Read", input: { file_path: "notes.txt" } };
 export const lastWords = (messages: readonly Message[] | undefined): string => textOf(messages?.at(-1)?.content ?? []);
-/** The prompt that a conversation begins with, without what the runtime adds to it. */
+/** Returns the first prompt of a conversation, without the context that the runtime adds to it. */
 export const firstPrompt = ([first]: readonly Message[]): string =>
   textOf((first?.content ?? []).filter((block) => block.type !== "text" || !block.text.startsWith("[")));
 export const resultsIn = (messages: readonly Message[] | undefined): string[] =>
@@ -93,7 +93,7 @@ export function mainLines({ home }: Place, sessionId: string): Line[] {
   return linesOf(join(project, `${sessionId}.jsonl`));
 }
 
-/** How many runs there are; each must have begun, ended and been cleaned up after, once and in this order. */
+/** Returns the number of runs. Each must have started, ended and been cleaned up exactly once, in this order. */
 export function wholeRuns(lines: readonly Line[]): number {
   const steps = ["run.started", "run.ended", "run.cleaned"] as const;
   const runs = lines.flatMap((line) => (line.type === "run.started" ? [line.runId] : []));
@@ -104,7 +104,7 @@ export function wholeRuns(lines: readonly Line[]): number {
   return runs.length;
 }
 
-/** What a kill -9 leaves: the files as they are now, and nothing of what the process would have written. */
+/** Copies the files as they are now, as a kill -9 would leave them, without a lock. */
 export function asAfterKill({ home, cwd }: Place, which = 0): Place {
   const left = `${home}-after-${which}`;
   cpSync(home, left, { recursive: true });

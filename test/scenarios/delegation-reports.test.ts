@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { lastWords, resultsIn, task, walk } from "./delegation-place.ts";
 
-/** Of more than 50,000 characters, with a line in the middle that no bounded text shows. */
+/** A report of more than 50,000 characters, with a line in the middle that is always cut. */
 const lines = Array.from({ length: 1_500 }, (_, index) => `finding ${index}: something was seen here`);
 const report = lines.join("\n");
 const hidden = "finding 1200: something was seen here";

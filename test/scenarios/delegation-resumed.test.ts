@@ -73,7 +73,7 @@ describe("an agent that was named before the process died and did not live to wr
   });
 });
 
-/** As if the process had died before the first line of any of them. */
+/** Changes the agents' transcripts as if the process had died before writing to them. */
 function forgetAgents({ home }: Place, forget: (transcript: string) => void): void {
   for (const path of readdirSync(home, { recursive: true, encoding: "utf8" })) {
     if (path.endsWith("/wal.jsonl")) rmSync(join(home, path));
@@ -170,7 +170,7 @@ describe("an agent goes on in a later process with all it knew, however it ended
         MAIN: [{ calls: [task("Go on.", { resume, subagent_type: undefined })] }, { text: "Good." }],
         CHILD: [{ text: "Now all." }],
       },
-      // What it spent counts: it goes on when it may spend more.
+      // What the agent has spent still counts, so it needs a larger budget to continue.
       { at: left, agents: { slow, frugal: { ...frugal, budget: { turns: 2 } } }, resume: first.session.id },
     );
     await session.prompt("And now?").result;

@@ -8,7 +8,7 @@ import { newPlace, open, type Place, task } from "./delegation-place.ts";
 const day = 24 * 60 * 60 * 1000;
 const noon = new Date(2026, 10, 17, 12).getTime();
 
-/** The texts of a conversation that describe the environment or a change of it. */
+/** Returns the texts of a conversation that describe the environment or a change to it. */
 function toldIn(messages: readonly Message[] | undefined): string[] {
   const texts = (messages ?? []).flatMap(({ role, content }) =>
     role === "user" ? content.flatMap((block) => (block.type === "text" ? [block.text] : [])) : [],
@@ -20,7 +20,7 @@ function git(cwd: string, ...args: string[]): void {
   execFileSync("git", ["-c", "user.name=Ann", "-c", "user.email=ann@example.com", ...args], { cwd, stdio: "ignore" });
 }
 
-/** A repository with one commit, one changed and one new file. */
+/** Creates a repository with one commit, one changed file and one new file. */
 function repository(): Place {
   const at = newPlace();
   git(at.cwd, "init", "--initial-branch=trunk");
@@ -139,7 +139,7 @@ it("a filter without a name is not run", async () => {
   git(at.cwd, "add", ".");
   git(at.cwd, "commit", "--message=Start");
   appendFileSync(join(at.cwd, ".git/config"), `[filter ""]\n\tclean = touch ${ran}; cat\n`);
-  // Git has to look at the content of a file with another time.
+  // A different modification time makes git read the content of the file.
   utimesSync(join(at.cwd, "notes.txt"), 1_000_000_000, 1_000_000_000);
   const { session, model } = await open({ MAIN: [{ text: "Done." }] }, { at, trusted: true });
   await session.prompt("MAIN: do it.").result;

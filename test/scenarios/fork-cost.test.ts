@@ -10,7 +10,7 @@ describe("three forks of a conversation of 62,000 tokens", () => {
     const isAbout = (tokens: number, expected: number) => expect(Math.abs(tokens / expected - 1)).toBeLessThan(0.001);
     isAbout(parent.prompt, 60_000);
     isAbout(shared, 62_000);
-    // The answer was output and never cached input: the first fork writes it, with the placeholders.
+    // The answer was output and is not in the cache yet. The first fork writes it, together with the placeholders.
     expect(first?.read).toBe(parent.prompt);
     const directive = (first?.prompt ?? 0) - shared;
     isAbout(first?.written ?? 0, shared - parent.prompt + directive);
@@ -23,7 +23,7 @@ describe("three forks of a conversation of 62,000 tokens", () => {
     const anew = forks.reduce((sum, { written }) => sum + written, parent.written);
     isAbout(anew, 62_600);
     expect(Math.round((100 * (3 * 62_000 - anew)) / (3 * 62_000))).toBe(66);
-    // What is the same in all of them reaches to the directives.
+    // All requests are equal up to the directives.
     const [one = "", ...rest] = bodies.map((body) => body.replaceAll(',"cache_control":{"type":"ephemeral"}', ""));
     const at = one.indexOf(FORK_INTRODUCTION) + FORK_INTRODUCTION.length;
     expect(at).toBeGreaterThan(4 * shared);

@@ -4,14 +4,14 @@ import { FORK_INTRODUCTION, type RunResult, type RunUpdate } from "../../src/pro
 import { type ApiServer, createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
 import { newPlace, type Place } from "./delegation-place.ts";
 
-/** What the model answers: to the main agent by its turn, to a fork by the words of its directive and its own turn. */
+/** Returns the model's answers for one agent: the main agent, or a fork that is recognized by its directive. */
 export type Part = (turn: number, request: RecordedRequest) => Reply | Promise<Reply>;
 export type Parts = Readonly<Record<string, Part>>;
 
 export interface Stage extends Place {
   readonly server: ApiServer;
   open(options?: SessionOptions): Promise<Session>;
-  /** Of one part, in order. */
+  /** Returns the requests of one part, in order. */
   requests(part: string): readonly RecordedRequest[];
 }
 
@@ -22,7 +22,7 @@ interface StageOptions {
   readonly now?: () => number;
 }
 
-/** A wire server that plays the main agent (`MAIN`) and its forks, known by a word of their directives. */
+/** Starts a model API server that plays the main agent (`MAIN`) and its forks, recognized by their directives. */
 export async function stage(
   parts: Parts,
   { at = newPlace(), wire = "anthropic", now }: StageOptions = {},
@@ -35,7 +35,7 @@ export async function stage(
       const who = partOf(request, Object.keys(parts));
       const mine = asked.get(who) ?? [];
       asked.set(who, [...mine, request]);
-      return parts[who]?.(mine.length + 1, request) ?? { content: `nobody plays ${who}` };
+      return parts[who]?.(mine.length + 1, request) ?? { content: `no part is named ${who}` };
     },
   });
   onTestFinished(() => server.close());
@@ -60,7 +60,7 @@ const environments = {
   openai: (url: string) => ({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` }),
 };
 
-/** The last part whose word a user turn has: what a fork is told comes behind what its origin was told. */
+/** Returns the part whose directive comes last, because a fork's directive comes after its origin's conversation. */
 function partOf(request: RecordedRequest, parts: readonly string[]): string {
   const body = unmarked(request);
   const at = (part: string): number =>
@@ -70,7 +70,7 @@ function partOf(request: RecordedRequest, parts: readonly string[]): string {
   return parts.reduce((best, part) => (at(part) > at(best) ? part : best), "MAIN");
 }
 
-/** As the wires write them. */
+/** What separates two texts in each wire format. */
 const betweenTexts = ['"},{"type":"text","text":"', "\\n"];
 
 export interface Played {
@@ -89,7 +89,7 @@ export async function play(on: Stage, options: SessionOptions = {}, words = "MAI
   return { result, updates, session };
 }
 
-/** One answer after the other. */
+/** Returns one reply per turn, in order. */
 export const saying =
   (...replies: readonly Reply[]): Part =>
   (turn) =>
@@ -100,7 +100,7 @@ export function one(request: RecordedRequest | undefined): RecordedRequest {
   return request;
 }
 
-/** What a longer request must begin with. */
+/** Returns the part of a request that a longer conversation must begin with. */
 export function prefixOf(request: RecordedRequest): string {
   return unmarked(request).replace(/\],"max_tokens":\d+\}$/, "");
 }
@@ -123,13 +123,13 @@ export function messagesIn({ body }: RecordedRequest): readonly WireMessage[] {
   return (body as { readonly messages: readonly WireMessage[] }).messages;
 }
 
-/** What a model is told about its newest calls. */
+/** Returns the tool results in the last message of a request. */
 export function toolResults(request: RecordedRequest | undefined): readonly string[] {
   const last = request && messagesIn(request).at(-1);
   return (last?.content ?? []).flatMap(({ type, content }) => (type === "tool_result" ? [String(content)] : []));
 }
 
-/** What the Task tool of a request says, and the agent types that it enumerates. */
+/** Returns the Task tool's description in a request, and the agent types that its schema enumerates. */
 export function taskOf({ body }: RecordedRequest): { readonly description: string; readonly types: readonly string[] } {
   const { tools } = body as { readonly tools: readonly DeclaredTool[] };
   const task = tools.find(({ name }) => name === "Task");

@@ -39,7 +39,7 @@ describe("a fork that its process did not live to end", () => {
       expect(result).toMatchObject({ outcome: "succeeded", text: "Both, at last." });
       const told = unmarked(one(after.requests("MAIN").at(-1)));
       for (const report of [/One(, at last| is done)\./, /Two(, at last| is done)\./]) expect(told).toMatch(report);
-      // Before that there were none, and their origin has more to tell them now.
+      // In the first two copies, the forks did not exist yet, and by now their origin's conversation is different.
       if (index < 2) continue;
       const asked = [...on.requests("ONE"), ...on.requests("TWO")].map(shared);
       for (const request of [...after.requests("ONE"), ...after.requests("TWO")])
@@ -48,7 +48,7 @@ describe("a fork that its process did not live to end", () => {
   });
 });
 
-/** As far as it had come, a fork is told once what it is; what it shares with its siblings stands before that. */
+/** Returns what a fork shares with its siblings: everything before the introduction, which must appear exactly once. */
 function shared(request: RecordedRequest): string {
   const [before = "", ...more] = unmarked(request).split("[You are a fork");
   expect(more).toHaveLength(1);
@@ -114,7 +114,7 @@ describe("a fork whose origin's transcript", () => {
   });
 });
 
-/** A file of the session, or the only one in a directory of it. */
+/** Changes a file of the session, or the only transcript in one of its directories. */
 function edit(home: string, name: string, change: (text: string) => string): void {
   const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
   const path = name.endsWith(".jsonl")

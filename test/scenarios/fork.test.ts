@@ -19,7 +19,7 @@ import {
 } from "./fork-place.ts";
 
 const read = { tool: "Read", input: { file_path: "notes.txt" } };
-/** Everything up to the directive: the placeholders, and what every fork is told. */
+/** Returns everything before the directive, including the placeholders and the introduction for every fork. */
 const sharedPart = (request: RecordedRequest): string =>
   `${unmarked(request).split(FORK_INTRODUCTION)[0]}${FORK_INTRODUCTION}`;
 
@@ -45,9 +45,9 @@ describe("a fork", () => {
     expect(answer?.content.map(({ type }) => type)).toEqual(["text", "tool_use"]);
     expect(turn?.content.map(({ type }) => type)).toEqual(["tool_result", "text", "text"]);
     expect(turn?.content.slice(1).map(({ text }) => text)).toEqual([FORK_INTRODUCTION, "ONE: count them"]);
-    // Its calls and its origin's are told apart.
+    // The ids distinguish its calls from its origin's.
     expect(unmarked(one(second)).match(/(?<="tool_use","id":")\w+/g)).toEqual(["m1_0", "m2_0", "a3_0"]);
-    // Its transcript says where it comes from, and has none of that.
+    // Its transcript refers to its origin's conversation but does not contain it.
     const [[, lines = []] = []] = transcriptsIn(on, session.id);
     expect(lines.map(({ type }) => type).slice(0, 4)).toEqual([
       "agent.created",
@@ -258,7 +258,7 @@ describe("a fork of some turns", () => {
     expect(lines).toContainEqual(
       expect.objectContaining({ type: "notice.raised", message: expect.stringContaining("the 2 newest turns") }),
     );
-    // Who wants more than there is gets all of it, cache and all.
+    // A fork that asks for more turns than exist gets the whole conversation and misses nothing in the cache.
     expect([transcripts.length, missed.length]).toEqual([2, 1]);
     expect(unmarked(one(on.requests("TWO")[0])).startsWith(prefixOf(one(on.requests("MAIN")[2])))).toBe(true);
   });
@@ -400,7 +400,7 @@ function toolsOf({ body }: RecordedRequest): readonly string[] {
   return (body as { readonly tools: readonly { readonly name: string }[] }).tools.map(({ name }) => name);
 }
 
-/** Of the words that only one fork has, at most, as the test server counts. */
+/** Maximum number of tokens in a fork's own directive, as the test server counts them. */
 const directiveTokens = 12;
 
 function linesOfMain({ home }: Stage, sessionId: string): readonly Line[] {

@@ -9,7 +9,7 @@ import { lastWords, newPlace, open, type Place, read, resultsIn, type Walk, walk
 const write = (content = "made") => ({ name: "Write", input: { file_path: "made.txt", content } });
 const once = (call: { name: string; input: unknown }) => ({ MAIN: [{ calls: [call] }, { text: "Done." }] });
 
-/** Hooks of the event, each a line for a shell. */
+/** Returns settings with one hook for each shell command. */
 const hooks = (event: string, ...commands: string[]): Settings => ({
   hooks: { [event]: commands.map((command) => ({ command })) } as JsonObject,
 });

@@ -45,7 +45,7 @@ const script: Script = {
   ],
 };
 
-/** The child's first call waits in a hook until the process is killed; in a later life it does not. */
+/** The child's first call waits in a hook until the process is killed. In later processes, the hook does not wait. */
 const settings = {
   hooks: {
     SubagentStart: [{ command: "cat >> told.jsonl" }],

@@ -20,7 +20,7 @@ const hooks = (entries: Record<string, readonly string[]>): Settings => ({
     Object.entries(entries).map(([event, commands]) => [event, commands.map((command) => ({ command }))]),
   ) as JsonObject,
 });
-/** One line of JSON for each time the hook was told something. */
+/** A hook command that appends its input as one line of JSON. */
 const log = "cat >> told.jsonl";
 const toldIn = ({ cwd }: Pick<Place, "cwd">): JsonObject[] => {
   const path = join(cwd, "told.jsonl");
@@ -323,7 +323,7 @@ describe("the beginning and the end of an agent's run", () => {
     const left = asAfterKill(at);
     run.stop("interrupted");
     await session.close();
-    // What the first process told in its own life is not the question here.
+    // Hooks that the first process ran itself do not matter here.
     writeFileSync(join(at.cwd, "told.jsonl"), "");
     for (const expected of [["SubagentStop"], ["SubagentStop"]]) {
       const next = await open({}, { at: left, ...given, resume: session.id });

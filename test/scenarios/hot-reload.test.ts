@@ -15,7 +15,7 @@ const task = (type: string) => ({
 });
 const done = { text: "Done." };
 
-/** A session that is prompted several times, with files of the user that change in between. */
+/** Opens a session for several prompts. The test can change the user's files between them. */
 async function begin(
   parts: Readonly<Record<string, readonly ScriptedStep[]>>,
   { files = {}, ...options }: SessionOptions & { readonly files?: Readonly<Record<string, string>> } = {},
@@ -56,7 +56,7 @@ async function begin(
     for await (const update of run) if ("id" in update) lines.push(update);
     return run.result;
   };
-  /** From the home directory of the user, who works in `work`. */
+  /** Writes a file. The path is relative to the user's home directory; the workspace is `work`. */
   const write = (file: string, text: string) => {
     mkdirSync(dirname(join(root, file)), { recursive: true });
     writeFileSync(join(root, file), text);
@@ -81,7 +81,7 @@ async function begin(
   };
 }
 
-/** The agent types that the Task tool of a request enumerates. */
+/** Returns the agent types that the Task tool in a head enumerates. */
 function offeredIn({ tools }: Head): readonly string[] {
   const schema = tools.find(({ name }) => name === "Task")?.inputSchema as
     | { readonly properties: { readonly subagent_type: { readonly enum: readonly string[] } } }
@@ -120,7 +120,7 @@ describe("files of agents that change while a session is open", () => {
     put("poet.md", agent("poet", "You rhyme badly."));
     await ask();
     expect(heard[2]).toMatch(/^You rhyme badly\./);
-    // Its line in the list is as it was: nothing is to be told.
+    // The agent's line in the list has not changed, so there is nothing to report.
     expect(words(cast.requests("MAIN")[1], -1)).not.toContain("agent");
     renameSync(join(directory, "singer.md"), join(directory, "dancer.md"));
     put("dancer.md", agent("dancer", "You dance."));
@@ -150,7 +150,7 @@ describe("files of agents that change while a session is open", () => {
     put("poet.md", agent("poet", "You rhyme."));
     await ask();
     await ask();
-    // The first prompt; then the main agent twice, with its subagent in between, which has no Task.
+    // The first prompt has one request. Then the main agent sends two, and its subagent, without Task, one in between.
     expect(offers.map((names) => names.includes("poet"))).toEqual([false, true, false, true, true]);
     const missed = lines.flatMap((line) => (line.type === "cache.missed" ? [line] : []));
     expect(missed).toMatchObject([{ dimension: "tools_model_thinking", turn: 2 }]);
@@ -285,7 +285,7 @@ describe("files with instructions that change while a session is open", () => {
     await ask();
     expect(told(2)).toContain(`their instructions no longer apply: ${root}/work/CLAUDE.md.`);
     expect(told(2)).not.toContain("Use spaces.");
-    // The head stays, for the cache; the subagent that the third prompt started has one of its own.
+    // The main agent keeps its head because of the cache. The third prompt's subagent has a new one.
     const spaces = [false, false, false, true, false];
     expect(contexts.map((context) => context.includes("Use spaces."))).toEqual(spaces);
     await ask();

@@ -23,7 +23,7 @@ interface Work extends SessionOptions {
   readonly play: Turn;
   /** Prepares the workspace. */
   readonly prepare?: (cwd: string) => void;
-  /** What a subagent answers; it has no calls. */
+  /** Returns the answer of a subagent, which makes no calls. */
   readonly child?: () => Promise<string>;
 }
 

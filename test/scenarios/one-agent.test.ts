@@ -90,7 +90,7 @@ describe("one agent", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as Line);
-    // What was made for a run is gone when its session closes.
+    // When the session closes, the run is cleaned up, which adds a line.
     expect(written.slice(0, -1)).toEqual(linesOf(updates));
     expect(written.at(-1)?.type).toBe("run.cleaned");
     expect(written.map((line) => line.id)).toEqual(written.map((_, index) => String(index + 1)));

@@ -23,7 +23,7 @@ const shell = { name: "Bash", input: { command: "touch made.txt" } };
 const done = { text: "Done." };
 const made = ({ cwd }: Place): boolean => existsSync(join(cwd, "made.txt"));
 
-/** A person who says the same to everything, and what they were asked. */
+/** Creates an approver that always gives the same answer, and records the questions. */
 function person(answer: Omit<Awaited<ReturnType<Approvals["ask"]>>, "by">) {
   const asked: ApprovalQuestion[] = [];
   const approvals: Approvals = {

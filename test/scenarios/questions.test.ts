@@ -110,7 +110,7 @@ describe("a question of the main agent", () => {
 });
 
 describe("a question in the inbox", () => {
-  /** Asks and returns as soon as the question waits. */
+  /** Starts a run and returns as soon as its question is in the inbox. */
   async function waiting(options: Options = {}) {
     const opened = await open(steps, { onAsk: "wait", ...options });
     const run = opened.session.prompt("MAIN: do it.");
@@ -119,7 +119,7 @@ describe("a question in the inbox", () => {
     return { ...opened, run, request: request?.question };
   }
 
-  /** The only request of a place. */
+  /** Returns the id of the only request in a place. */
   const requestIn = async ({ home }: Place): Promise<string> =>
     (await listApprovals({ home }))[0]?.question.requestId ?? "";
   const reply = async (place: Place, replies: readonly string[]) =>

@@ -8,14 +8,14 @@ import { createScriptedModel } from "../../src/testing/index.ts";
 let top: string;
 let cwd: string;
 beforeEach(() => {
-  // Not in /tmp: commands have one of their own.
+  // Not in /tmp, because commands in the sandbox have a private /tmp.
   top = realpathSync(mkdtempSync("/var/tmp/retinue-sandbox-"));
   cwd = join(top, "work");
   mkdirSync(cwd);
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-/** What each command of a session said, and what the person was told meanwhile. */
+/** Runs commands in one session. Returns their output, and the messages that the user saw. */
 async function runCommands(commands: readonly string[], sandbox: NonNullable<SessionOptions["settings"]>["sandbox"]) {
   const told: string[] = [];
   const steps = commands.map((command) => ({ calls: [{ name: "Bash", input: { command } }] }));

@@ -13,7 +13,7 @@ function skill(description: string, { body = "Follow steps.md.\n", fields = "" }
 }
 
 const deploy = ".claude/skills/deploy/SKILL.md";
-/** Beside the workspace: what stands for the user's home. */
+/** The workspace's parent directory serves as the user's home directory. */
 const mine = "../.agents/skills/mine/SKILL.md";
 const base = { say: "Ship it.", trusted: true, files: { [deploy]: skill("Ships it.") } };
 

@@ -8,7 +8,7 @@ import { asAfterKill, mainLines, newPlace, open, type Place, task, walk } from "
 const bash = (command: string) => ({ name: "Bash", input: { command } });
 const free = { sandbox: "off" } as const;
 
-/** A session over real HTTP, with a model of $3 and $15 per million tokens. */
+/** Runs a session over real HTTP, with a model that costs $3 (input) and $15 (output) per million tokens. */
 async function talk(script: ReplyFunction | readonly Reply[], options: SessionOptions, at: Place = newPlace()) {
   const server = await createApiServer({ script });
   const environment = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url, PATH: process.env["PATH"] };
@@ -113,7 +113,7 @@ describe("a request that was under way when the process was lost", () => {
     await session.close();
     if (left === undefined) throw new Error("the child never answered");
     const more = { at: left, resume: session.id };
-    // Main: 110 tokens and 8,000 of the answer that never came would not fit.
+    // After what is charged for the main agent and the lost answer, another request does not fit into the budget.
     const again = await walk({ MAIN: [], CHILD: [] }, { ...more, settings: { budget: { tokens: 9_000 } } });
     expect(again.result).toMatchObject({ outcome: "incomplete", reason: "budget" });
     expect(again.result.message).toMatch(/of it estimated for requests whose answers were lost/);
@@ -168,7 +168,7 @@ describe("a limit of seconds", () => {
     for await (const update of run) {
       const event = update.type === "subagent.event" ? update.event : update;
       if (event.type !== "approval.requested") continue;
-      // Longer than the limit.
+      // Wait for longer than the limit.
       await new Promise((resolve) => setTimeout(resolve, 1_300));
       await answerApproval({ home, request: event.requestId, verb: "allow", by: "ana", project: false });
     }

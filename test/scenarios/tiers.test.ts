@@ -11,7 +11,7 @@ interface Seen {
   readonly started: readonly EventOf<"run.started">[];
 }
 
-/** What the subagents of a session did and were given. */
+/** Runs a session and returns what its subagents did and received. */
 async function walk(
   parts: Readonly<Record<string, readonly ScriptedStep[]>>,
   options: SessionOptions = {},

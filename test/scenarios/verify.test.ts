@@ -18,7 +18,7 @@ interface Walk extends SessionOptions {
   readonly main: readonly ScriptedStep[];
   readonly verification?: readonly ScriptedStep[];
   readonly verify?: "off" | "suggest" | "auto";
-  /** No repository. */
+  /** Creates the workspace without a git repository. */
   readonly bare?: true;
 }
 

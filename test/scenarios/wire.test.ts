@@ -48,7 +48,7 @@ function unmarked({ rawBody }: RecordedRequest): string {
   return rawBody.toString("utf8").replaceAll(',"cache_control":{"type":"ephemeral"}', "");
 }
 
-/** The part of a request that the next one continues. */
+/** Returns the part of a request that the next request must begin with. */
 function withoutEnd(body: string): string {
   return body.replace(/\],"max_(completion_)?tokens":\d+\}$/, "");
 }

@@ -13,7 +13,7 @@ const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type Way = keyof typeof signals | "reader gone" | "kill -9 and resume";
 export const ways: readonly Way[] = ["SIGINT", "SIGTERM", "SIGHUP", "reader gone", "kill -9 and resume"];
 
-/** What a command can leave behind. Each runs for ten minutes unless it is ended. */
+/** Commands that can leave processes behind. Each runs for ten minutes unless it is ended. */
 const shapes: Readonly<Record<string, string>> = {
   "plain child": "sleep 600; true",
   "background child": "sleep 600 & wait",
@@ -23,7 +23,7 @@ const shapes: Readonly<Record<string, string>> = {
   "double fork with setsid nohup": "(setsid nohup sleep 600 >/dev/null 2>&1 </dev/null &); sleep 600",
 };
 
-/** Q10: every way to end it, every shape of process: nothing lives on. */
+/** Q10: whatever way a session is ended, and whatever processes it has started, none of them keeps running. */
 export const abort: Campaign = (options) => {
   const cases = ways.flatMap((way) =>
     Object.values(shapes).flatMap((command) => [
@@ -34,7 +34,7 @@ export const abort: Campaign = (options) => {
   return runCases(options, cases, ({ way, command, sandbox }) => abortOne(way, command, { sandbox }));
 };
 
-/** All six shapes in one command, once for each way, and the most stubborn one by itself. */
+/** Tests all six commands together, once for each way, and the most stubborn one by itself. */
 export const abortQuickly: Campaign = (options) => {
   const all = Object.values(shapes).map((shape) => `(${shape}) &`);
   const together = `${all.join("\n")} wait`;
@@ -43,7 +43,7 @@ export const abortQuickly: Campaign = (options) => {
   return runCases(options, cases, ({ way, command }) => abortOne(way, command));
 };
 
-/** Q10 with a child: the command is that of an agent that the main agent waits for. */
+/** Q10 with a child: the command is run by a subagent that the main agent waits for. */
 export const abortFamily: Campaign = (options) => {
   const cases = familyWays.flatMap((way) => Object.values(shapes).map((command) => ({ way, command })));
   return runCases(options, cases, ({ way, command }) => abortOne(way, command, { byChild: true }));
@@ -55,9 +55,9 @@ export const abortFamilyQuickly: Campaign = (options) =>
 export const familyWays = ways.filter((way) => way !== "reader gone");
 
 interface Circumstances {
-  /** The command is that of an agent. */
+  /** Whether the command is run by a subagent. */
   readonly byChild?: boolean;
-  /** With `auto`, where there is one, the system itself ends what a killed session has started. */
+  /** With `auto` and a working sandbox, the system itself ends the processes of a killed session. */
   readonly sandbox?: "off" | "auto";
 }
 
@@ -89,7 +89,7 @@ async function abortOne(
     await endBy(way, { started, openGate: open });
     if (way === "kill -9 and resume") violations.push(...(await resume(place, server, sandbox)));
     const left = await afterFiveSeconds(place);
-    if (left.length > 0) violations.push(`I8 ${way}: ${left.length} processes live on after ${command}`);
+    if (left.length > 0) violations.push(`I8 ${way}: ${left.length} processes are still running after ${command}`);
     for (const pid of left) process.kill(pid, "SIGKILL");
     const end = await started.ended;
     if (way in signals && end.code !== signals[way as keyof typeof signals]) {
@@ -123,7 +123,7 @@ const flags = ["--permission-mode", "bypassPermissions", "--output-format", "str
 async function startAndWait(place: Place, server: ApiServer): Promise<Started> {
   const { child, ended } = startCommandLine({ place, url: server.url, args: ["-p", "Start it.", ...flags] });
   while (!existsSync(join(place.cwd, "ready")) && child.exitCode === null) await wait(10);
-  // The shell has begun; what it starts needs a moment to be there, and then no longer changes.
+  // The shell has started. Wait until the number of its processes no longer changes.
   let processes = 0;
   for (let seen = -1; seen !== processes || processes < 3; await wait(150)) {
     seen = processes;
@@ -145,13 +145,13 @@ async function endBy(way: Way, { started, openGate }: { started: Started; openGa
 
 async function resume(place: Place, server: ApiServer, sandbox: "off" | "auto"): Promise<string[]> {
   const violations =
-    livingIn(place).length > 0 || sandbox === "auto" ? [] : ["kill -9 left nothing behind, so nothing was tried"];
+    livingIn(place).length > 0 || sandbox === "auto" ? [] : ["kill -9 left no processes behind, so nothing was tested"];
   const args = ["-p", "--resume", sessionIdOf(transcriptPath(place) ?? ""), ...flags];
   const { code, stderr } = await startCommandLine({ place, url: server.url, args }).ended;
   return code === 0 ? violations : [...violations, `the resume ended with ${code}: ${stderr}`];
 }
 
-/** Gives what is still there then; does not wait longer than it must. */
+/** Returns the processes that still run after five seconds. Returns earlier if none is left. */
 async function afterFiveSeconds(place: Place): Promise<number[]> {
   const deadline = performance.now() + 5_000;
   while (livingIn(place).length > 0 && performance.now() < deadline) await wait(20);

@@ -16,7 +16,7 @@ import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, type Random } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Strikes any answer. */
+/** Faults that can affect any answer. */
 export const anyFaults: readonly Fault[] = [
   ...[400, 401, 408, 429, 500, 502, 503, 529].map((status): Fault => ({ kind: "status", status })),
   { kind: "status", status: 429, retryAfter: { milliseconds: 5 } },
@@ -40,7 +40,7 @@ export const anyFaults: readonly Fault[] = [
   { kind: "huge", bytes: 1_500_000, oneEvent: true },
 ];
 
-/** Strikes an answer with a tool call in it. */
+/** Faults that can only affect an answer with a tool call. */
 export const callFaults: readonly Fault[] = [
   { kind: "truncated-tool-json", end: "close" },
   { kind: "truncated-tool-json", end: "max-tokens" },
@@ -50,7 +50,7 @@ export const callFaults: readonly Fault[] = [
   { kind: "same-tool-id-twice" },
 ];
 
-/** Q7: faults mixed by the seed; runs that end in an error are resumed. Each ends in success or one stated error. */
+/** Q7: the seed chooses the faults, and failed runs are resumed. Each run must succeed or end with one stated error. */
 export const apiFaults: Campaign = (options) =>
   runSeeds(options, (seed) => {
     const random = seededRandom(seed);
@@ -65,12 +65,12 @@ function pick(random: Random, hasCall: boolean): Fault | undefined {
 
 const children = 6;
 
-/** Q7 with a family: the agents of one answer work at once, each under faults of its own. */
+/** Q7 with a family: all children of one answer work at the same time, and faults affect each of them independently. */
 export const apiFaultsFamily: Campaign = (options) =>
   runSeeds(options, (seed) => {
     const random = seededRandom(seed);
     const rate = 0.1 + random() * 0.4;
-    // The main agent has but one answer with calls, and its own campaign.
+    // Faults affect only children: the main agent has only one answer with calls, and its own campaign.
     const strike: FaultyWork["strike"] = (hasCall, request) =>
       childIn(request) !== undefined && random() < rate ? pick(random, hasCall) : undefined;
     const family = planFamily({ random, children, steps: 2, background: Math.floor(random() * 3) });
@@ -79,7 +79,7 @@ export const apiFaultsFamily: Campaign = (options) =>
 
 export interface FaultyWork {
   readonly random: Random;
-  /** The fault of the next answer, if any. */
+  /** Returns the fault for the next answer, if any. */
   readonly strike: (hasCall: boolean, request: RecordedRequest) => Fault | undefined;
 }
 
@@ -127,7 +127,7 @@ function hasCall({ content }: Reply): boolean {
   return typeof content !== "string" && content.some((part) => typeof part === "object" && "tool" in part);
 }
 
-/** A call that a fault has spoiled may take away its step's effect, so not all of them must be there. */
+/** Not all effects are required, because a fault that damages a call can prevent the effect of its step. */
 function tooLittle({ turns, calls }: Work): string[] {
   return turns < 2 || calls < 1 ? [`only ${turns} turns and ${calls} calls`] : [];
 }
@@ -144,9 +144,9 @@ async function runToTheEnd(place: Place, ways: Ways) {
   let result = await runOnce(session, "Do the work.");
   let runs = 1;
   while (result.outcome !== "succeeded" && runs < mostRuns) {
-    if (!result.message) violations.push(`the run ended with ${result.reason} and no word about it`);
+    if (!result.message) violations.push(`the run ended with ${result.reason} and no message`);
     if (result.reason === "internal_error") violations.push(`a bug: ${result.message}`);
-    // Every other time by a new process' way: from the files.
+    // Every other time, continue from the files, as a new process would.
     if (runs % 2 === 0) {
       await session.close();
       session = await open(place, { ...ways, resume: session.id });

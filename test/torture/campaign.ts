@@ -1,16 +1,16 @@
 export interface CampaignOptions {
   readonly seed: number;
   readonly count: number;
-  /** No run begins after this moment of `performance.now()`. */
+  /** Time, as in `performance.now()`, after which no run is started. */
   readonly until: number;
 }
 
 export interface CampaignReport {
   readonly passed: number;
   readonly run: number;
-  /** What went wrong first, with its seed. */
+  /** Description of the first failure, with its seed. */
   readonly firstFailure: string | undefined;
-  /** What was done, so that a campaign in which nothing happened can't look like one that passed. */
+  /** Counts of what was done, so that a campaign in which nothing happened does not look as if it had passed. */
   readonly work: Readonly<Record<string, number>>;
   /** What could not be run here, and why. */
   readonly skipped?: readonly string[];
@@ -23,7 +23,7 @@ export interface Verdict {
 
 export type Campaign = (options: CampaignOptions) => Promise<CampaignReport>;
 
-/** One run for each seed, a few at a time. A run that throws has failed. */
+/** Does one run for each seed, several at a time. A run that throws has failed. */
 export async function runSeeds(
   { seed, count, until }: CampaignOptions,
   one: (seed: number) => Promise<Verdict>,
@@ -53,7 +53,7 @@ function asVerdict(error: unknown): Verdict {
   return { violations: [error instanceof Error ? (error.stack ?? error.message) : String(error)], work: {} };
 }
 
-/** A list of named cases instead of seeds; the name stands in the failure. */
+/** Like `runSeeds`, but does one run for each case in a list. */
 export function runCases<Case>(
   { until }: Pick<CampaignOptions, "until">,
   cases: readonly Case[],

@@ -7,7 +7,7 @@ import { seededRandom } from "../reliability/seeded-random.ts";
 import { planWork, type Random, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Q5 at the command line: a damaged session goes on, or is refused in words; no byte of it is deleted. */
+/** Q5 at the command line: a damaged session continues, or is refused with a message. None of its bytes are deleted. */
 export const damage: Campaign = (options) => runSeeds(options, damageAndResume);
 
 async function damageAndResume(seed: number): Promise<Verdict> {
@@ -31,13 +31,13 @@ async function damageAndResume(seed: number): Promise<Verdict> {
     if (bytes !== undefined && !isKept(transcript, bytes)) violations.push("bytes of the damaged file are gone");
     if (violations.length === 0) place.remove();
     const told = violations.map((text) => `${name}: ${text}; see ${place.root}`);
-    return { violations: told, work: { damaged: 1, "gone on": goesOn ? 1 : 0, refused: isRefused ? 1 : 0 } };
+    return { violations: told, work: { damaged: 1, continued: goesOn ? 1 : 0, refused: isRefused ? 1 : 0 } };
   } finally {
     await server.close();
   }
 }
 
-/** What was there stands at the beginning of the file still, or its cut-off last line in a file beside it. */
+/** Whether the file still begins with the same bytes. Its incomplete last line may be in a separate file instead. */
 function isKept(transcript: string, bytes: Buffer): boolean {
   const now = readFileSync(transcript);
   if (now.subarray(0, bytes.length).equals(bytes)) return true;
@@ -51,7 +51,7 @@ function isKept(transcript: string, bytes: Buffer): boolean {
 
 interface Mutation {
   readonly name: string;
-  /** The transcript as it was left; undefined where it is another file that was damaged. */
+  /** Content of the damaged transcript; undefined if another file was damaged. */
   readonly bytes?: Buffer;
 }
 

@@ -9,7 +9,7 @@ import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Q3: the disk of the state directory is full from some request on, and has space again later. */
+/** Q3: the disk with the state directory becomes full at some request, and has free space again later. */
 export const fullDisk: Campaign = async (options) => {
   if (!canMount()) {
     const skipped = ["full disks: a small file system can't be mounted here (this needs root on Linux)"];
@@ -40,7 +40,7 @@ async function fillAndFree(seed: number): Promise<Verdict> {
       rmSync(filler, { force: true });
       const { code, stderr } = await run.ended;
       const violations = code === 0 ? [] : [`exit code ${code}: ${stderr}`];
-      if (!told) violations.push("nobody was told that the disk is full");
+      if (!told) violations.push("the user was not told that the disk is full");
       const transcript = transcriptPath(place) ?? "";
       const evidence = { place, transcript, requests: server.requests, forbidden: FORBIDDEN, ends: "done" } as const;
       const checked = checkInvariants(evidence);
@@ -52,7 +52,7 @@ async function fillAndFree(seed: number): Promise<Verdict> {
   });
 }
 
-/** To the last byte: the file system gives out pages, and a transcript may still grow within its last one. */
+/** Fills the disk to the last byte. A transcript can still grow within its last page. */
 export function fill(path: string): void {
   const descriptor = openSync(path, "w");
   for (const size of [65_536, 4_096, 1]) {
@@ -60,13 +60,13 @@ export function fill(path: string): void {
     try {
       while (writeSync(descriptor, bytes) > 0);
     } catch {
-      // Full, as far as pieces of this size go.
+      // There is no more space for pieces of this size.
     }
   }
   closeSync(descriptor);
 }
 
-/** A place whose state directory is on a file system of its own; gone afterwards. */
+/** Uses a temporary place whose state directory is on a separate, small file system. */
 export async function withSmallDisk<T>(
   options: string,
   use: (place: Place, disk: string) => Promise<T>,

@@ -11,7 +11,7 @@ interface Flood {
   readonly name: string;
   readonly prepare?: (place: Place) => void;
   readonly call: ToolPart;
-  /** What the model must be told. */
+  /** Pattern that the tool result must match. */
   readonly says: RegExp;
 }
 
@@ -64,7 +64,7 @@ const floods: readonly Flood[] = [
   },
 ];
 
-/** Q13: floods of output are capped with a note; memory stays within 100 MB of a run without them. */
+/** Q13: huge outputs are cut, with a note, and use at most 100 MB more memory than a run without them. */
 export const hugeOutput: Campaign = async (options) => {
   const quiet = await highestMemory({ name: "nothing", call: { tool: "LS", input: { path: "." } }, says: /./ });
   return runSeeds(
@@ -105,7 +105,7 @@ async function highestMemory({ prepare, call, says }: Flood): Promise<{ megabyte
     const [result] = messagesOf(await server.waitForRequest(2)).at(-1)?.toolResults ?? [];
     if (result === undefined || !says.test(result.text)) violations.push(`said ${result?.text.slice(-300)}`);
     if ((result?.text.length ?? 0) > 40_000) violations.push(`gave the model ${result?.text.length} characters`);
-    if (kilobytes === 0) violations.push("its memory was not seen");
+    if (kilobytes === 0) violations.push("its memory was not measured");
     return { megabytes: kilobytes / 1024, violations };
   } finally {
     await server.close();
@@ -113,7 +113,7 @@ async function highestMemory({ prepare, call, says }: Flood): Promise<{ megabyte
   }
 }
 
-/** The most it ever had in memory, in kilobytes; 0 when it is gone. */
+/** Returns the peak memory of a process in kilobytes, or 0 if it has ended. */
 function highWater(pid: number | undefined): number {
   try {
     return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);

@@ -3,7 +3,7 @@ import type { Campaign } from "./campaign.ts";
 
 const atOnce = 50;
 
-/** Kills writers of transcripts at random points; every acknowledged line must be there afterwards. */
+/** Kills processes that write transcripts, at random points. All acknowledged lines must exist afterwards. */
 export const journal: Campaign = async ({ seed, count, until }) => {
   const work = { "acknowledged lines": 0, "torn tails": 0 };
   let [passed, run] = [0, 0];

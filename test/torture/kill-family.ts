@@ -12,7 +12,7 @@ import { seenIn } from "./kill.ts";
 const children = 8;
 const steps = 2;
 
-/** Q1 with a family: the main agent and 8 children of 3 turns each, killed at random moments and resumed to the end. */
+/** Q1 with a family: a main agent and 8 children of 3 turns each are killed at random moments, then resumed. */
 export const killFamily: Campaign = (options) => runSeeds(options, killAndResume);
 
 async function killAndResume(seed: number): Promise<Verdict> {
@@ -28,7 +28,7 @@ async function killAndResume(seed: number): Promise<Verdict> {
     const words = isDone(place) ? ["Is there anything else?"] : [];
     const last = await live(place, server, { words });
     lives.push(last);
-    // An agent in the background that its process did not live to end was cut; that is told by the exit code.
+    // Exit code 3 is accepted: a background agent was cut because its process was killed.
     const violations = last.code === 0 || last.code === 3 ? [] : [`resumed to exit code ${last.code}: ${last.stderr}`];
     const transcript = transcriptPath(place);
     if (transcript === undefined) return { violations: [...violations, "there is no transcript"], work: {} };

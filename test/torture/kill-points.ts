@@ -6,16 +6,16 @@ import { createPlace, isDone, type Place, sessionIdOf, transcriptPath } from "..
 import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
 import type { Campaign, CampaignReport } from "./campaign.ts";
 
-/** Kills the process as it enters the n-th call of a kind, instead of doing it. */
+/** The process is killed when it enters the n-th system call of this kind, so the call is not made. */
 interface Point {
-  /** Of the first life, of a resumed one, or of a resumed one and only where transcript and log are written. */
+  /** Process to kill: the first one, or one that resumes; `journal` counts only calls on the transcript and its log. */
   readonly life: "first" | "resumed" | "resumed, journal";
   readonly call: string;
   readonly nth: number;
 }
 
 const steps = 4;
-/** A point beyond the last call of its kind does not kill; then the kind is done. */
+/** Maximum number of points per kind. A kind is finished earlier if a point kills nothing, as it has no more calls. */
 const mostOfAKind = 200;
 
 const kinds: readonly Pick<Point, "life" | "call">[] = [
@@ -34,10 +34,10 @@ const kinds: readonly Pick<Point, "life" | "call">[] = [
   { life: "resumed, journal", call: "ftruncate" },
 ];
 
-/** Q1, enumerated: every point at which the first life or a resumed one changes its files. `count` limits the points. */
+/** Q1, enumerated: kills at every point where the first or a resuming process changes files, at most `count` points. */
 export const killPoints: Campaign = ({ count, until }) => enumerate(everyPoint, { count, until });
 
-/** A few points that matter most: while a session is made, between intent and result, while a log is synced. */
+/** Kills at the most important points: creating a session, between intent and result, and syncing a log. */
 export const fewKillPoints: Campaign = ({ until }) => enumerate(fewPoints, { count: Number.POSITIVE_INFINITY, until });
 
 async function enumerate(
@@ -48,7 +48,7 @@ async function enumerate(
   const failures: string[] = [];
   let run = 0;
   if (spawnSync("strace", ["-V"]).status !== 0) {
-    return { passed: 0, run, firstFailure: undefined, work, skipped: ["all kill points: there is no strace here"] };
+    return { passed: 0, run, firstFailure: undefined, work, skipped: ["all kill points: strace is not installed"] };
   }
   await points(async (point) => {
     if (run >= count || performance.now() > until) return false;
@@ -79,7 +79,7 @@ async function fewPoints(visit: (point: Point) => Promise<boolean>): Promise<voi
 
 async function killAt(point: Point): Promise<{ killed: boolean; violations: string[] }> {
   const place = createPlace();
-  // The same work each time: effects, a denial, an edit, a long output.
+  // The work is the same each time: effects, a denial, an edit, a long output.
   const random = sequence([0.15, 0.45, 0.85]);
   const server = await createApiServer({ script: planWork(place, { random, steps }) });
   try {
@@ -99,7 +99,7 @@ async function killAt(point: Point): Promise<{ killed: boolean; violations: stri
       ends: "done",
     });
     violations.push(...checked.violations);
-    // A kill between the last answer and the end of the run makes one more turn, in which the model is told of it.
+    // There can be one more turn: after a kill between the last answer and the end of the run, the model is told of it.
     if (checked.work.turns < steps + 1) violations.push(`only ${checked.work.turns} turns`);
     if (violations.length === 0) place.remove();
     else violations.push(`see ${place.root}`);

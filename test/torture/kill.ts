@@ -8,7 +8,7 @@ import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, type Random, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Q1: the command line is killed at random moments, life after life, and resumed to the end. */
+/** Q1: the command line is killed at random moments, several times, and resumed to the end. */
 export const kill: Campaign = (options) => runSeeds(options, killAndResume);
 
 async function killAndResume(seed: number): Promise<Verdict> {
@@ -39,7 +39,7 @@ async function killAndResume(seed: number): Promise<Verdict> {
       ends: "done",
     });
     violations.push(...checked.violations);
-    // A kill between the last answer and the end of the run makes one more turn, in which the model is told of it.
+    // There can be one more turn: after a kill between the last answer and the end of the run, the model is told of it.
     if (checked.work.turns < steps + 1) violations.push(`only ${checked.work.turns} turns`);
     if (violations.length === 0) place.remove();
     else violations.push(`see ${place.root}`);
@@ -64,11 +64,11 @@ function chooseKill(random: Random, steps: number): Kill {
 
 interface Life {
   readonly kill?: Kill;
-  /** Said when the session is resumed; without words it goes on with what is there. */
+  /** Prompt for the resumed session. Without one, it continues its unfinished work. */
   readonly words?: readonly string[];
 }
 
-/** One process from start to end: by itself, or killed. */
+/** Runs one process until it ends or is killed. */
 async function live(place: Place, server: ApiServer, { kill, words = [] }: Life): Promise<Ended> {
   const transcript = transcriptPath(place);
   const task = transcript === undefined ? ["Do the work."] : ["--resume", sessionIdOf(transcript), ...words];
@@ -109,7 +109,7 @@ function countLines(place: Place): number {
   return path === undefined ? 0 : readFileSync(path, "utf8").split("\n").length - 1;
 }
 
-/** What the readers of standard output were shown; the last line of a killed process may be cut. */
+/** Returns the calls and results that were printed. The last line of a killed process may be incomplete. */
 export function seenIn(lives: readonly Ended[]): { calls: string[]; results: string[] } {
   const seen = { calls: [] as string[], results: [] as string[] };
   for (const { stdout } of lives) {

@@ -21,7 +21,7 @@ import { twoProcesses } from "./two-processes.ts";
 import { wakeUps } from "./wake-ups.ts";
 import { writeErrors } from "./write-errors.ts";
 
-/** How often a campaign runs when nobody says so. */
+/** Campaigns, with their default counts. */
 const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly count: number }>> = {
   kill: { run: kill, count: 1_000 },
   "kill-points": { run: killPoints, count: 500 },
@@ -52,7 +52,7 @@ const { values, positionals } = parseArgs({
 const seed = numberOf("seed", values.seed, 1);
 const seconds = numberOf("seconds", values.seconds, 3_600);
 const unknown = positionals.filter((name) => !Object.hasOwn(campaigns, name));
-if (unknown.length > 0) fail(`There is no campaign "${unknown[0]}". There are ${Object.keys(campaigns).join(", ")}.`);
+if (unknown.length > 0) fail(`Unknown campaign "${unknown[0]}". Use ${Object.keys(campaigns).join(", ")}.`);
 const endAt = performance.now() + seconds * 1_000;
 const chosen = positionals.length > 0 ? positionals : Object.keys(campaigns);
 if (process.env["RETINUE_CLI"] === undefined) build();
@@ -62,7 +62,7 @@ for (const [index, name] of chosen.entries()) {
   if (campaign === undefined) continue;
   const count = numberOf("count", values.count, campaign.count);
   const startedAt = performance.now();
-  // Each has an equal share of the time that is left.
+  // Each campaign gets an equal share of the remaining time.
   const until = startedAt + (endAt - startedAt) / (chosen.length - index);
   const report = await campaign.run({ seed, count, until });
   failed ||= hasFailed(report);
@@ -85,7 +85,7 @@ function describe(name: string, { report, seconds: took }: { report: CampaignRep
   ].join("\n");
 }
 
-/** The campaigns run the built program; RETINUE_CLI names another one. */
+/** Builds the program that the campaigns run, unless RETINUE_CLI names another one. */
 function build(): void {
   const program = join(import.meta.dirname, "../../scripts/build.mjs");
   const { status } = spawnSync(process.execPath, [program, "--if-stale", "--cli-only"], { stdio: "inherit" });

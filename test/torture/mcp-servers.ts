@@ -11,10 +11,10 @@ import type { McpBehaviour } from "../../src/testing/mcp-server/mcp-server.test-
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 const allowedMegabytes = 50;
-/** Until then the growth is of what is loaded once. */
+/** Number of agents after which growth is measured. Before, memory grows because of code that is loaded once. */
 const warmUp = 20;
 
-/** Most behave, so that a growth that only sound ones cause is seen too. */
+/** Most servers behave well, so that growth that only they cause is found too. */
 const behaviours: readonly McpBehaviour[] = [
   {},
   { crashAtCall: 2 },
@@ -30,7 +30,7 @@ const behaviours: readonly McpBehaviour[] = [
   { oddTools: true, slowStartMs: 20 },
 ];
 
-/** Q9 and R7: agents one after the other, each with a stdio server of its own; nothing of them stays. */
+/** Q9 and R7: many agents in sequence, each with its own stdio server, leave no processes and no memory growth. */
 export const mcpServers: Campaign = async (options) => {
   const program = buildMcpServer();
   const servers = createTestServers({});
@@ -62,14 +62,14 @@ async function oneAgent(
   { program, servers }: { program: BuiltServer; servers: TestServers },
 ): Promise<Verdict> {
   const behaviour = behaviours[seed % behaviours.length] ?? {};
-  // Sound servers have the time that a busy machine needs.
+  // Servers that respond get the default time limit, because a busy machine is slow.
   const patience = behaviour.hangAtCall === undefined ? {} : { timeout: 300 };
   const uses = [{ name: "own", config: { ...program.config(behaviour), ...patience } }];
   const connection = await servers.connect(uses, `a${seed}`, neverAborted);
   const violations = behaviour.exitAtStart
     ? connection.problems.length === 1
       ? []
-      : ["a server that ends at its start was no problem"]
+      : ["a server that exits at its start was not reported"]
     : await callThrice(connection, behaviour);
   await connection.release();
   const left = servers.processes();
@@ -80,7 +80,7 @@ async function oneAgent(
   };
 }
 
-/** The first and the third call work, whatever becomes of the second; that one fails with a reason or works too. */
+/** The first and third calls must succeed. The second must fail with a reason if the server misbehaves. */
 async function callThrice(connection: McpConnection, behaviour: McpBehaviour): Promise<string[]> {
   const violations: string[] = [];
   const fails = behaviour.crashAtCall !== undefined || behaviour.hangAtCall !== undefined;

@@ -9,17 +9,17 @@ import {
 } from "../../src/protocol/index.ts";
 import type { Random } from "../reliability/work-script.ts";
 
-/** A model for a main agent with many children in the background, a person to ask, and the moments at which they end. */
+/** A model for a main agent with many background children, an approver, and the moments at which the children end. */
 export interface Nursery {
   readonly model: Model;
   readonly person: Approvals;
-  /** What to do when the next restart is due. */
+  /** Sets the function to call when the next restart is due. */
   onRestart(stop: () => void): void;
-  /** All that was said in the newest request of an agent, `main` or a child's name. */
+  /** Returns all user texts in the newest request of an agent: `main`, or a child's name. */
   lastConversation(name: string): string;
   sent(): readonly { readonly word: string; readonly child: string }[];
   approvals(): number;
-  /** Everything that was planned has happened. */
+  /** Whether all planned actions were performed. */
   isOver(): boolean;
 }
 
@@ -39,7 +39,7 @@ export function createNursery({ random, children, messages }: NurseryPlan): Nurs
   const actions = planActions(random, { children, messages });
   let launched = 0;
   let asked = 0;
-  /** The main agent has nothing to do until a child ends, so one must. */
+  /** Whether the main agent has nothing to do until a child ends, so that a child has to end. */
   let isWaiting = false;
   let stop = (): void => undefined;
 
@@ -47,7 +47,7 @@ export function createNursery({ random, children, messages }: NurseryPlan): Nurs
     opened.add(name);
     gates.get(name)?.();
   };
-  /** Some of those who still work end now, or a few moments later. */
+  /** Lets some of the running children end now or a few moments later. */
   const letSomeEnd = async (share: number): Promise<void> => {
     for (const name of gates.keys()) if (!opened.has(name) && random() < share) openGate(name);
     for (let count = Math.floor(random() * 12); count > 0; count -= 1) await tick();
@@ -133,13 +133,13 @@ export function createNursery({ random, children, messages }: NurseryPlan): Nurs
   };
 }
 
-/** Every launch and every message is in it, so that the figures add up. */
+/** Plans all launches and messages, in random order. */
 function planActions(random: Random, { children, messages }: Omit<NurseryPlan, "random">): Action[] {
   const actions: Action[] = [];
   const add = (action: Action, count: number): void => {
     for (let index = 0; index < count; index += 1) actions.splice(Math.floor(random() * actions.length), 0, action);
   };
-  // A launch has one child at least; those that find none left are small.
+  // A launch starts at least one child. Launches that find no children left to start do nothing.
   add("launch", children);
   add("message", messages);
   add("ask", 4);

@@ -10,14 +10,14 @@ const children = 40;
 const perWindow = 5;
 const windowMs = 1_000;
 
-/** Servers that say when to come again, exactly or in whole seconds, and one that does not. */
+/** How the server says when to retry: exactly, in whole seconds, or not at all. */
 const ways = ["milliseconds", "seconds", "nothing"] as const;
 type Way = (typeof ways)[number];
 
 /**
- * R8: 40 agents at a server that takes 5 requests a second. All finish; after their first burst it refuses no more
- * requests than there are seconds, if it says when to come again. That no second has two is what a test of the limiter
- * asserts, whose time is not the machine's.
+ * R8: 40 agents use a server that accepts 5 requests per second. All must finish. If the server says when to retry, it
+ * may refuse on average one request per second after the first burst. A limiter test with virtual time checks that no
+ * second has two refusals.
  */
 export const rateLimit: Campaign = (options) => runSeeds(options, oneFamily, { workers: 1 });
 
@@ -58,7 +58,7 @@ async function oneFamily(seed: number): Promise<Verdict> {
   }
 }
 
-/** The agents begin without knowing of a limit; on a busy machine that takes them more than one window. */
+/** Skips the first burst, when the agents do not know the limit yet. On a busy machine, it lasts several windows. */
 function afterBurst(refusals: readonly number[]): readonly number[] {
   const first = refusals.findIndex((refused) => refused > 0);
   const isOver = refusals.findIndex((refused, window) => window > first && refused <= 1);
@@ -69,7 +69,7 @@ function sum(amounts: readonly number[]): number {
   return amounts.reduce((total, amount) => total + amount, 0);
 }
 
-/** Counts the refusals of each window in `windows`. */
+/** Limits the rate of a script, and counts the refusals of each window in `windows`. */
 function limited(script: ReplyFunction, { way, windows }: { way: Way; windows: number[] }): ReplyFunction {
   const startedAt = performance.now();
   let window = -1;

@@ -11,7 +11,7 @@ import { createPlace, type Place } from "../reliability/place.ts";
 import { type RandomConversation, randomConversation } from "../reliability/random-conversation.ts";
 import type { Campaign } from "./campaign.ts";
 
-/** A conversation that another process reads from the files gives the same request, byte by byte, marks aside. */
+/** A conversation that another process reads from the files yields the same request bytes, except for cache marks. */
 export const sameBytes: Campaign = async ({ seed, count }) => {
   const place = createPlace();
   mkdirSync(place.home);
@@ -50,7 +50,7 @@ async function write({ home, cwd }: Place, sessionId: string, { head, events }: 
 async function readInAnotherProcess({ root, home, cwd }: Place, ids: readonly string[]): Promise<Map<string, string>> {
   const program = join(root, "print-hashes.mjs");
   const entryPoints = [fileURLToPath(import.meta.resolve("../reliability/print-hashes.ts"))];
-  // CommonJS packages inside ask for built-in modules by require.
+  // Bundled CommonJS packages load built-in modules with require.
   const js = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
   buildSync({ entryPoints, bundle: true, platform: "node", format: "esm", outfile: program, banner: { js } });
   const child = spawn(process.execPath, [program, home, cwd, ...ids], { stdio: ["ignore", "pipe", "inherit"] });

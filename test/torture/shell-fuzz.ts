@@ -7,12 +7,12 @@ import { createStage, type Stage } from "./shell-stage.ts";
 import { shellString } from "./shell-strings.ts";
 
 const batchSize = 500;
-/** One judges while the lines of another are run. */
+/** One worker checks its lines while another one's lines run. */
 const workers = 2;
 
 /**
- * Whatever needs no question changes no file: generated command lines are judged, and those that are allowed without any
- * rule are run. `count` is the number of lines.
+ * Commands that need no approval must not change files. Generates command lines, and runs those that are allowed
+ * without any rule. `count` is the number of lines.
  */
 export const shellFuzz: Campaign = async ({ seed, count, until }) => {
   const work = { lines: 0, allowed: 0 };
@@ -71,7 +71,7 @@ async function judgeAll(lines: readonly string[], { root, home }: Stage): Promis
   return { allowed, crashed };
 }
 
-/** Halves them until the lines that change something stand alone; each try has a stage of its own. */
+/** Finds the lines that change something by running halves of the list, each on a new stage. */
 async function culprits(lines: readonly string[], { canary }: Stage): Promise<readonly string[]> {
   const found: string[] = [];
   const search = async (part: readonly string[]): Promise<void> => {

@@ -16,12 +16,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A project, a home directory, and a file that must never appear: everything a command line could change. */
+/** Everything that a command line could change: a project, a home directory, and a file that must never appear. */
 export interface Stage {
   readonly root: string;
   readonly home: string;
   readonly canary: string;
-  /** Runs the lines one after the other; true when anything is not as it was when the stage was made. */
+  /** Runs the lines in sequence. Returns true if anything has changed since the stage was created. */
   changes(lines: readonly string[]): Promise<boolean>;
   remove(): void;
 }
@@ -31,7 +31,7 @@ export function createStage(): Stage {
   const root = join(top, "project");
   const home = join(top, "home");
   const canary = join(top, "canary");
-  // Beside the stage: what is looked at does not change with each list of lines.
+  // Outside the stage, so that writing this file does not count as a change.
   const script = `${top}.lines`;
   furnish({ root, home, canary });
   if (isRootWithoutSandbox()) giveAway(top);
@@ -76,7 +76,7 @@ interface Place {
   readonly home: string;
 }
 
-/** How many of them were run. */
+/** Runs the lines and returns how many of them were run. */
 function runLines(script: string, place: Place): Promise<number> {
   const driver = `while IFS= read -r -d '' line <&3; do printf .; timeout -s KILL 3 bash --norc --noprofile -c -- "$line" < /dev/null > /dev/null 2>&1 3<&-; done 3< "$1"`;
   const inside = ["bash", "--norc", "--noprofile", "-c", driver, "driver", script];
@@ -98,7 +98,7 @@ function runLines(script: string, place: Place): Promise<number> {
   });
 }
 
-/** As the Bash tool runs commands: nothing pages, and a look at git takes no locks. */
+/** Returns the environment that the Bash tool gives commands: no pagers, and no locks for read-only git commands. */
 function environment({ home }: Place): Record<string, string> {
   return {
     PATH: "/usr/local/bin:/usr/bin:/bin",
@@ -111,7 +111,7 @@ function environment({ home }: Place): Record<string, string> {
     GIT_CONFIG_COUNT: "1",
     GIT_CONFIG_KEY_0: "core.fsmonitor",
     GIT_CONFIG_VALUE_0: "false",
-    // `npm ls` would keep a log of itself in the home directory.
+    // Otherwise, `npm ls` would write a log to the home directory.
     npm_config_logs_max: "0",
     npm_config_update_notifier: "false",
   };
@@ -130,7 +130,7 @@ function giveAway(path: string): void {
   for (const name of readdirSync(path)) giveAway(join(path, name));
 }
 
-/** Everything but access times. */
+/** Describes all files below a path, except their access times. */
 function snapshot(path: string): string {
   const stat = lstatSync(path);
   const own = `${path} ${stat.mode} ${stat.mtimeMs}`;
@@ -144,7 +144,7 @@ function hasBubblewrap(): boolean {
   return existsSync("/usr/bin/bwrap");
 }
 
-/** The system to look at, the stage to write to, and nothing else. */
+/** Returns a command that makes the whole system read-only, except for the stage. */
 function bubblewrap({ top, root }: Place): readonly string[] {
   return [
     "/usr/bin/bwrap",

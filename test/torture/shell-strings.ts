@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { programs as readOnly } from "../../src/permissions/shell/read-only/programs.ts";
 import type { Random } from "../reliability/work-script.ts";
 
-/** A command line as people, models and attackers may write it: from a grammar, or spliced from known rows. */
+/** Returns a command line as people, models and attackers may write it: from a grammar, or spliced from known rows. */
 export function shellString(random: Random, canary: string): string {
   const text = random() < 0.5 ? list(random, 0) : spliced(random);
   return text.replaceAll("{CANARY}", canary);
@@ -67,7 +67,7 @@ function operand(random: Random, depth: number): string {
   return word;
 }
 
-/** The words of two known rows, mixed. */
+/** Combines the words of two known rows. */
 function spliced(random: Random): string {
   const left = pick(random, known).split(" ");
   const right = pick(random, known).split(" ");
@@ -80,7 +80,7 @@ function spliced(random: Random): string {
 }
 
 const fixtures = join(import.meta.dirname, "../../src/permissions/fixtures");
-/** Rows of a megabyte are for clocks, not for mixing. */
+/** Maximum length of a row to combine. Rows of a megabyte are only useful for measuring time. */
 const longest = 1_000;
 const known: readonly string[] = ["own-bash-attacks.jsonl", "bash-attacks.jsonl"]
   .flatMap((name) => readFileSync(join(fixtures, name), "utf8").trim().split("\n"))
@@ -88,12 +88,12 @@ const known: readonly string[] = ["own-bash-attacks.jsonl", "bash-attacks.jsonl"
   .filter((command) => command.length < longest);
 
 const split = (text: string): string[] => text.split(" ");
-/** They would only take the campaign's time. */
+/** Commands that would only slow down the campaign. */
 const slow = new Set(["sleep", "yes", "wait"]);
 const common = split(
   "ls cat head tail wc grep egrep find sed awk sort uniq cut tr diff stat file du echo printf test [ read date tee xargs env git git git git rg fd jq tar xxd base64 tree column paste comm nl od rev tac seq basename realpath cd command type export set tr fold xargs timeout uniq sort sed find awk touch cp rm",
 );
-/** Mostly those that people use; now and then any that may be used without a question. */
+/** Mostly common programs, and sometimes any program that is allowed without approval. */
 const programs = [...common, ...common, ...[...readOnly.keys()].filter((name) => !slow.has(name))];
 const wrappers = [
   "timeout 2",

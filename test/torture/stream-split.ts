@@ -6,7 +6,7 @@ import { type Campaign, runCases } from "./campaign.ts";
 
 const text = "Grüße 👋🏽 漢字 👩‍👩‍👧 \u{10ffff} \ud83d allein \udc4b e\u0301 \u2028 \u0000 “Ende”";
 
-/** Emoji, CJK and lone surrogates in words, thinking, arguments and results. */
+/** Emoji, CJK and lone surrogates in text, thinking, arguments and results. */
 const replies: readonly Reply[] = [
   {
     content: [
@@ -20,13 +20,13 @@ const replies: readonly Reply[] = [
   { content: [text], pacing: { chunkCharacters: 1 } },
 ];
 
-/** Q8: whatever the pieces in which the bytes arrive, the transcript is the same. `count` is the largest piece. */
+/** Q8: the transcript does not depend on the size of the pieces in which bytes arrive. `count` is the largest size. */
 export const streamSplit: Campaign = async (options) => {
   const whole = await transcriptWith(undefined);
   const sizes = Array.from({ length: options.count }, (_, index) => index + 1);
   return runCases(options, sizes, async (bytes) => {
     const split = await transcriptWith({ kind: "split", bytes });
-    const violations = split.hash === whole.hash ? [] : [`pieces of ${bytes} bytes give another transcript`];
+    const violations = split.hash === whole.hash ? [] : [`pieces of ${bytes} bytes give a different transcript`];
     return { violations, work: { lines: split.lines } };
   });
 };
@@ -44,7 +44,7 @@ async function transcriptWith(fault: Fault | undefined): Promise<{ hash: string;
     const { outcome } = await session.prompt(`Schreibe ${text}`).result;
     await session.close();
     server.assertDone();
-    if (outcome !== "succeeded") throw new Error(`the run ${outcome}`);
+    if (outcome !== "succeeded") throw new Error(`the run's outcome is ${outcome}`);
     return fingerprint(session.transcriptPath ?? "", place);
   } finally {
     await server.close();
@@ -52,7 +52,7 @@ async function transcriptWith(fault: Fault | undefined): Promise<{ hash: string;
   }
 }
 
-/** Times, random ids and what is hashed with the place aside. */
+/** Hashes a transcript without times, random ids, and values that depend on the place. */
 function fingerprint(path: string, place: Place): { hash: string; lines: number } {
   const lines = readTranscript(path);
   const same = JSON.stringify(lines, (key, value: unknown) => {

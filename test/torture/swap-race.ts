@@ -10,12 +10,12 @@ import { createLocalWorkspace } from "../../src/workspace/index.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Races of each run: one swapping process, this many calls that got past the rules. */
+/** Number of races per run: calls that the rules allowed while another process was swapping. */
 const RACES = 20;
-/** A call that meets the link when it is judged is denied, and no race. */
+/** Maximum number of calls per run. A call that finds the link when it is checked is denied, and is not a race. */
 const TRIES = 400;
 
-/** What a second process swaps for a link to the outside and back, as fast as it can; `target` is what the tools touch. */
+/** Paths that another process keeps swapping for a link to the outside and back. `target` is the path the tools use. */
 const kinds = [
   { swapped: "d", link: "outside", target: "d/f.ipynb" },
   { swapped: "d", link: "outside", target: "d/sub/f.ipynb" },
@@ -51,10 +51,13 @@ for (let round = 0; ; round++) {
 }
 `;
 
-/** Write, Edit and NotebookEdit while another process swaps files and directories for links: nothing outside may change. */
+/**
+ * Runs Write, Edit and NotebookEdit while another process swaps files and directories for links. Nothing outside the
+ * workspace may change.
+ */
 export const swapRace: Campaign = async (options) => {
   if (process.platform === "win32") {
-    const skipped = ["swap races: this system makes no links without privileges"];
+    const skipped = ["swap races: this system needs privileges to create links"];
     return { passed: 0, run: 0, firstFailure: undefined, work: {}, skipped };
   }
   return runSeeds(options, race, { workers: 1 });
@@ -108,7 +111,7 @@ interface Attack {
   readonly round: number;
 }
 
-/** Reads first, as these tools demand; each of the two calls meets whatever is there at its moment. */
+/** Calls Read first, as these tools require. Each of the two calls may find the real path or the link. */
 async function attack(
   executor: ToolExecutor,
   { tool, path, root, round }: Attack,

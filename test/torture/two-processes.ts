@@ -6,7 +6,7 @@ import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Q11: who comes to a session that is in use is told so; after a kill exactly one takes it over at a time. */
+/** Q11: a process that opens a session in use is refused. After a kill, only one process at a time takes it over. */
 export const twoProcesses: Campaign = (options) => runSeeds(options, crowd);
 
 async function crowd(seed: number): Promise<Verdict> {
@@ -41,11 +41,11 @@ async function crowd(seed: number): Promise<Verdict> {
     await first.ended;
     open();
     const all = await Promise.all([resume(), resume(), resume(), resume()]);
-    // A late one may find the work done, and then there is nothing to go on with.
+    // A late process may find that the work is done, so that there is nothing to resume.
     const wrong = all.filter(({ code, stderr }) => code !== 0 && !/in use by process|There is no prompt/.test(stderr));
     violations.push(...wrong.map(({ code, stderr }) => `a resume ended with ${code}: ${stderr}`));
     const done = all.filter(({ code }) => code === 0).length;
-    if (done === 0) violations.push("nobody took the session over");
+    if (done === 0) violations.push("no process took the session over");
     const evidence = { place, transcript, requests: server.requests, forbidden: FORBIDDEN, ends: "done" } as const;
     const checked = checkInvariants(evidence);
     violations.push(...checked.violations);

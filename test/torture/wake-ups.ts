@@ -9,13 +9,13 @@ import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 import { createNursery, type Nursery, type NurseryPlan } from "./nursery.ts";
 
 /**
- * Q2: children in the background end in the middle of a turn, while somebody is asked for a permission, while the
- * parent waits, at a restart. Each end is told once, each message is read once.
+ * Q2: background children end in the middle of a turn, during an approval request, while the parent waits, or at a
+ * restart. Each end is reported once, and each message is read once.
  */
 export const wakeUps: Campaign = (options) =>
   runSeeds(options, (seed) => wakeOne(seed, { children: 50, messages: 10 }), { workers: 1 });
 
-/** Ends only, and fewer of them. */
+/** The same with fewer children and messages. */
 export const wakeUpsQuickly: Campaign = (options) =>
   runSeeds(options, (seed) => wakeOne(seed, { children: 20, messages: 4 }), { workers: 1 });
 
@@ -43,7 +43,7 @@ async function wakeOne(seed: number, { children, messages }: Omit<NurseryPlan, "
 
 const mostRuns = 100;
 
-/** A restart is what a person does: interrupt, close, open again. */
+/** Runs until everything is done. A restart interrupts the run and reopens the session, as a user would. */
 async function liveToTheEnd(place: Place, nursery: Nursery) {
   const violations: string[] = [];
   let session = await open(place, nursery);
@@ -79,15 +79,17 @@ function open(place: Place, nursery: Nursery, resume?: string): Promise<Session>
   });
 }
 
-/** What the lines say was also said: the last request of the main agent has the text of each. */
+/** Checks that the main agent's last request contains each notice as often as it was recorded. */
 function checkToldOnce(main: readonly Line[], nursery: Nursery): string[] {
   const conversation = nursery.lastConversation("main");
   const texts = main.flatMap((line) => (line.type === "notices.delivered" ? [line.text] : []));
   return texts.flatMap((text) => {
-    // An agent that was sent on may end twice in the same words.
+    // An agent that was resumed may end twice with the same text.
     const lines = texts.filter((each) => each === text).length;
     const count = conversation.split(text).length - 1;
-    return count === lines ? [] : [`I6 a notice of ${lines} lines stands ${count} times in the last request: ${text}`];
+    return count === lines
+      ? []
+      : [`I6 a notice recorded ${lines} times is ${count} times in the last request: ${text}`];
   });
 }
 
@@ -110,7 +112,7 @@ function checkWords(family: Family, nursery: Nursery): { violations: string[]; r
   return { violations, read };
 }
 
-/** Then the words are in its transcript, for when somebody goes on with it. */
+/** Whether an agent was stopped. A message to it is then in its transcript, to be read when it is resumed. */
 function wasStopped(family: Family, name: string): boolean {
   const lines = [...family.values()].find(([first]) => first?.type === "agent.created" && first.name === name);
   const last = lines?.findLast(({ type }) => type !== "run.cleaned");

@@ -7,8 +7,9 @@ import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 /**
- * Q3, enumerated: the n-th write to the transcript or its log, and two more after it, fail. With a full disk the run
- * goes on when there is space; with a broken one it ends in words and can be resumed. The seed chooses n and the error.
+ * Q3, enumerated: the n-th write to the transcript or its log, and two more after it, fail. With a full disk, the run
+ * continues when there is space. With a broken disk, it ends with a message and can be resumed. The seed chooses n and
+ * the error.
  */
 export const writeErrors: Campaign = async (options) => {
   if (spawnSync("strace", ["-V"]).status !== 0) {
@@ -22,7 +23,7 @@ export const writeErrors: Campaign = async (options) => {
 };
 
 const steps = 4;
-/** About as many as a resumed life makes. */
+/** Approximate number of writes that a resumed process makes. */
 const writes = 40;
 
 async function failWrite(nth: number, error: "ENOSPC" | "EIO"): Promise<Verdict> {

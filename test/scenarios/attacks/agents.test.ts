@@ -7,7 +7,7 @@ import { loadSnapshot } from "../../../src/definitions/index.ts";
 import { textOf } from "../../../src/protocol/index.ts";
 import { type Attack, type AttackPlace, attackRows, type Verdict } from "./attack-place.ts";
 
-/** The agent can't be started, and the person is told. */
+/** Expects that the agent can't be started, with this message for the user. */
 async function refusal(opening: Promise<unknown>, says: RegExp): Promise<Verdict> {
   try {
     await opening;
@@ -17,7 +17,7 @@ async function refusal(opening: Promise<unknown>, says: RegExp): Promise<Verdict
   }
 }
 
-/** What becomes of a command that leaves a trace, run by this agent. */
+/** Returns whether this agent's command was denied. The command would create a file. */
 async function command(place: AttackPlace, options: Parameters<AttackPlace["open"]>[0]): Promise<Verdict> {
   const trace = join(place.cwd, "trace");
   const calls = [{ name: "Bash", input: { command: "touch trace" } }];
@@ -26,7 +26,7 @@ async function command(place: AttackPlace, options: Parameters<AttackPlace["open
   return facts.denied.length === 1 && !existsSync(trace) ? "deny" : "looser";
 }
 
-/** Nobody is loaded from the file, and a diagnostic of it says why. */
+/** Expects that no agent is loaded from the file, and that a diagnostic gives the reason. */
 function notLoaded(code: RegExp): Attack {
   return async (place) => {
     const { agents, diagnostics } = await place.list({ trust: true });

@@ -20,7 +20,7 @@ export interface Row {
   readonly acceptable: readonly string[];
 }
 
-/** What came of an attack; `looser` is never acceptable. */
+/** Result of an attack. `looser` is never acceptable. */
 export type Verdict = "deny" | "ask" | "error" | "allow" | "looser";
 export type Attack = (place: AttackPlace, row: Row) => Verdict | Promise<Verdict>;
 
@@ -33,19 +33,19 @@ export interface AttackPlace {
   readonly root: string;
   readonly cwd: string;
   readonly home: string;
-  /** A file that is there as soon as anything of the attack was run. */
+  /** Path of a file that exists if any part of the attack was run. */
   readonly canary: string;
-  /** Absolute, or relative to the workspace; `-> target` makes a link. */
+  /** Writes files by path, absolute or relative to the workspace. The content `-> target` creates a symlink. */
   write(files: Readonly<Record<string, unknown>>): void;
   open(options: SessionOptions, steps?: readonly ScriptedStep[]): Promise<Session>;
   list(options: { readonly trust: boolean }): Promise<AgentList>;
 }
 
-/** Each named row in a place of its own: its files are there, nothing of it may run, and what comes of it is acceptable. */
+/** Tests each named row in a new place with its files: the result must be acceptable, and no part of it may run. */
 export function attackRows(attacks: Readonly<Record<string, Attack>>): void {
   it.each(Object.entries(attacks))("%s", async (id, attack) => {
     const row = rows.find((each) => each.id === `DEFINITIONS-${id}`);
-    if (row === undefined) throw new Error(`there is no row ${id}`);
+    if (row === undefined) throw new Error(`row ${id} does not exist`);
     const place = createPlace();
     if (!("scenario" in row.setup.files)) place.write(row.setup.files);
     expect(row.acceptable).toContain(await attack(place, row));
@@ -53,7 +53,7 @@ export function attackRows(attacks: Readonly<Record<string, Attack>>): void {
   });
 }
 
-/** A workspace and a state directory, gone after the test. */
+/** Creates a workspace and a state directory, which are deleted after the test. */
 export function createPlace(): AttackPlace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-attack-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

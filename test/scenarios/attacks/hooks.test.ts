@@ -9,11 +9,11 @@ interface Hooked {
   readonly place: AttackPlace;
   readonly session: Session;
   readonly result: RunResult;
-  /** The call that the hook stands before was made. */
+  /** Whether the call that triggers the hook was made. */
   readonly isMade: boolean;
 }
 
-/** One call of Write with this command before it; the command runs in the workspace. */
+/** Makes one Write call, with this command as its hook. The command runs in the workspace. */
 function hook(command: string, judge: (hooked: Hooked) => Verdict, matcher = "*"): Attack {
   return async (place) => {
     const settings = { hooks: { PreToolUse: [{ matcher, hooks: [{ type: "command", command }] }] } };
@@ -29,7 +29,7 @@ function hook(command: string, judge: (hooked: Hooked) => Verdict, matcher = "*"
 
 const passes = ({ isMade, result }: Hooked): Verdict => (isMade && result.outcome === "succeeded" ? "allow" : "looser");
 
-/** The call is not made, and the report says why. */
+/** Expects that the call is not made, and that the report gives this reason. */
 function blocks(why: string): (hooked: Hooked) => Verdict {
   return ({ isMade, result }) =>
     !isMade && result.facts.denied.some(({ reason }) => reason.includes(why)) ? "error" : "looser";
@@ -56,7 +56,7 @@ describe("hooks", () => {
   });
 });
 
-/** A pattern that would take for ever, in a project that nobody trusts: not even looked at. */
+/** A pattern that would take forever to match, in an untrusted project, must not even be read. */
 async function untrusted({ cwd, home, root, open }: AttackPlace): Promise<Verdict> {
   const { settings } = loadProjectSettings({ home, cwd, environment: { HOME: root }, trust: false });
   const calls = [{ name: "Read", input: { file_path: `${"a".repeat(200)}!` } }];

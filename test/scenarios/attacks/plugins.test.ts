@@ -24,7 +24,7 @@ async function enable(place: AttackPlace, source: string): Promise<void> {
   await enablePlugin(place.home, added);
 }
 
-/** Refused with words for a person, and nothing is left behind. */
+/** Expects that the plugin is refused with a message for the user, and that nothing is left behind. */
 function refused(sourceFor: (place: AttackPlace) => string): Attack {
   return async (place) => {
     try {
@@ -38,7 +38,7 @@ function refused(sourceFor: (place: AttackPlace) => string): Attack {
   };
 }
 
-/** Archives are not taken at all, whatever they hold. */
+/** Archives are not accepted, whatever they contain. */
 const archive = (name: string): Attack =>
   refused(({ root, write }) => {
     write({ [join(root, name)]: "PK\u0003\u0004" });
@@ -49,7 +49,7 @@ async function stateOf({ home }: AttackPlace, name: string): Promise<string | un
   return listPlugins(home).plugins.find((each) => each.name === name)?.state;
 }
 
-/** A run with everything that is enabled: none of its hooks is run. */
+/** Runs a prompt with all enabled plugins. None of their hooks is run. */
 async function work(place: AttackPlace): Promise<Verdict> {
   const calls = [{ name: "LS", input: { path: "." } }];
   const session = await place.open({ agent: "tester" }, [{ calls }, { text: "Done." }]);
