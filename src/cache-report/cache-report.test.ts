@@ -229,13 +229,13 @@ describe("the report", () => {
 interface Counts {
   readonly read: number;
   readonly written: number;
-  /** Of these for an hour. */
+  /** Number of written tokens that are kept for an hour. */
   readonly hour?: number;
   readonly plain?: number;
   readonly output?: number;
 }
 
-/** A session on the disk, written as runs write it, with a clock that the test moves. */
+/** Creates a session on disk, as runs write it, with a clock that the test advances. */
 async function begin({ cacheMinimumTokens }: { readonly cacheMinimumTokens?: number } = {}) {
   const root = mkdtempSync(join(tmpdir(), "retinue-cache-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

@@ -42,7 +42,7 @@ interface Place {
   readonly folder: string;
 }
 
-/** A bundle without compiled code, and an empty state directory. */
+/** Creates a bundle without compiled code, and an empty state directory. */
 function createPlace(): Place {
   const directory = mkdtempSync(join(root, "place-"));
   const bundle = join(directory, "run.cjs");
@@ -64,7 +64,7 @@ interface LoadOptions {
   readonly flags?: readonly string[];
 }
 
-/** Loads a bundle in a process of its own, as V8 looks at compiled code only once for each source. */
+/** Loads a bundle in a separate process, because V8 looks at compiled code only once for each source. */
 async function load({ bundle, state }: Place, { command, flags = [] }: LoadOptions = {}): Promise<Loaded> {
   const words = [...flags, program, bundle, state, ...(command ? [command] : [])];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, words);
@@ -72,7 +72,7 @@ async function load({ bundle, state }: Place, { command, flags = [] }: LoadOptio
   return JSON.parse(stdout) as Loaded;
 }
 
-/** Returns the file that a first process has written. */
+/** Runs a first process and returns the file with the compiled code that it wrote. */
 async function keepCode(place: Place): Promise<string> {
   const { target = "" } = await load(place, { command: "keep" });
   expect(readdirSync(place.folder)).toEqual([basename(target)]);
@@ -80,7 +80,7 @@ async function keepCode(place: Place): Promise<string> {
   return target;
 }
 
-/** Changes compiled code and adds the checksum that fits. */
+/** Changes compiled code and updates its checksum. */
 function changeCode(file: string, change: (code: Buffer) => Buffer): void {
   const code = change(readFileSync(file).subarray(0, -4));
   const checksum = Buffer.alloc(4);

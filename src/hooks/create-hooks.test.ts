@@ -149,7 +149,7 @@ describe("a command", () => {
 
 describe("hooks of an occasion", () => {
   it("all run, side by side, and the strictest wins", async () => {
-    // Each hook waits for the other: if they ran in sequence, they would never end.
+    // Each hook waits for the other, so they would never end if they ran in sequence.
     const hooks = open([
       command('mkfifo a 2>/dev/null; echo x > a; echo \'{"decision":"allow"}\''),
       command("until [ -p a ]; do sleep 0.01; done; read < a; echo 'no' >&2; exit 2"),

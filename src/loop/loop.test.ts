@@ -218,7 +218,7 @@ describe("runs in the background", () => {
     const ofLead = foldAll([waits, prompt, told([{ ...lead, unreturned: [below] }])]);
     expect(ofLead.background).toEqual([below]);
     expect(foldAll([told([{ ...below, outcome: "succeeded" }])], ofLead).background).toEqual([]);
-    // The same run from two sides counts once.
+    // A run that is reported from two sides is listed only once.
     expect(foldAll([told([{ ...lead, unreturned: [below] }])], led).background).toEqual([below]);
   });
 

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { type DurableEvent, noUsage, type ToolResult } from "../protocol/index.ts";
 import { fold, initialState, type LoopState, next } from "./index.ts";
 
-/** A call and what comes of it. */
+/** A call and its result. */
 interface Made {
   readonly name: string;
   readonly input: string;
   readonly text: string;
-  /** Default: it runs and succeeds. */
+  /** By default, the call runs and succeeds. */
   readonly end?: "refused" | "error";
   readonly readsOnly?: true;
   readonly facts?: ToolResult["facts"];
@@ -48,7 +48,7 @@ function eventsOf(calls: readonly Made[], turn: number): readonly DurableEvent[]
     ...calls.flatMap(({ name, text, end, readsOnly, facts }, index): DurableEvent[] => {
       const callId = id(index);
       const outcome = end === undefined ? "ok" : end === "refused" ? "denied" : "error";
-      // A result that was cut has an address of its own.
+      // A result that was cut contains an address that is unique to its call.
       const shown = text === "cut" ? `cut [retinue://result/${callId}]` : text;
       const result: ToolResult = { outcome, content: [{ type: "text", text: shown }] };
       return [
@@ -69,7 +69,7 @@ interface Outcome {
   readonly state: LoopState;
 }
 
-/** Does what the host does: folds the steps, records pending messages, stops at the end. */
+/** Does what the host does: folds the steps, records pending messages, and stops at the end. */
 function run(steps: readonly Step[], from: LoopState = begin.reduce(fold, initialState)): Outcome {
   let state = from;
   const warnings: number[] = [];

@@ -9,7 +9,7 @@ import { providerInfo } from "./providers/provider-info.ts";
 import { receiveAnswer, type Verdict } from "./transport/receive-answer.ts";
 import { callerFor, type Dialect, promptOf, providerAt, testKey, textDeltas } from "./wire.test-support.ts";
 
-/** The bytes a server really sends for a reply. */
+/** Returns the bytes that a server actually sends for a reply. */
 async function streamOf(reply: Reply, dialect: Dialect): Promise<Buffer> {
   const server = await createApiServer({ script: [reply] });
   const path = dialect === "anthropic" ? "/v1/messages" : "/v1/chat/completions";
@@ -42,7 +42,7 @@ function readIn(dialect: Dialect, chunks: Iterable<Buffer>) {
   return { verdict, answer: reader.answer(), progress };
 }
 
-/** Compared as text: deep equality of thousands of readings takes long. */
+/** Compares as text, because deep comparison of thousands of readings takes long. */
 function sameAs(whole: unknown, reading: unknown): boolean {
   return JSON.stringify(reading) === JSON.stringify(whole);
 }

@@ -47,7 +47,7 @@ export function providerAt(url: string, dialect: Dialect, more: Partial<Resolved
   };
 }
 
-/** A one-message conversation, written by hand for each dialect and given in several pieces. */
+/** Returns a one-message conversation, written by hand for each dialect and split into several pieces. */
 export function promptOf(text = "hello", model = "test-model"): Prompt {
   const messages = [{ role: "user" as const, content: [{ type: "text" as const, text }] }];
   const common = `{"model":${JSON.stringify(model)},"stream":true,`;

@@ -1,6 +1,6 @@
 import { createTrustStore } from "./index.ts";
 
-// A process that trusts several directories, one after the other, as soon as its input ends.
+// A program that trusts several directories, one after the other, as soon as its input ends.
 const [stateHome = "", name = "", count = "0"] = process.argv.slice(2);
 process.stdout.write("ready\n");
 for await (const _ of process.stdin);

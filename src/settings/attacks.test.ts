@@ -84,7 +84,7 @@ const start = (files: Readonly<Record<string, unknown>>, holds: (loaded: LoadedS
 };
 const settings = (value: unknown) => ({ ".claude/settings.json": value });
 
-/** Trusts one directory and answers whether another one is asked for. */
+/** Trusts one directory, and returns "allow" or "ask" for another one. */
 async function trustThenOpen(arrange: (root: string) => { trusted: string; opened: () => string }): Promise<string> {
   const { root } = place({});
   const { trusted, opened } = arrange(root);

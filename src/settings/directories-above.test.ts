@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type DirectoryAbove, type LoadedSettings, type LoadSettingsOptions, readSettings } from "./index.ts";
 
-/** A project with a workspace two steps below its root. */
+/** Creates a project with a workspace two levels below its root. */
 function project(files: Readonly<Record<string, unknown>>) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-above-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
@@ -72,7 +72,7 @@ describe("settings above the workspace", () => {
     });
     const all = read({ trusted: true, above: above(true) });
     expect(all.rules.map(({ text }) => text)).toEqual([`Edit(/${root}/project/src/**)`]);
-    // Whoever trusts the workspace was not shown these.
+    // A user who trusts the workspace was not shown the settings of the directories above it.
     expect(all.approvals).toEqual([]);
     const { approvals } = readSettings({ home: join(root, "home"), cwd: join(root, "project"), trusted: true });
     const hashes = new Map(approvals.map(({ kind, name, hash }) => [`${kind} ${name}`, hash]));

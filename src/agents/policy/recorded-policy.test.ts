@@ -4,7 +4,7 @@ import type { Policy, PolicyLayer, RecordedPolicy, Rule } from "../../protocol/i
 import { call, effectOf, policy, pool, root, severity } from "./policies.test-support.ts";
 import { narrowTo, recordPolicy } from "./recorded-policy.ts";
 
-/** Returns the policy as it is after its transcript was written and read. */
+/** Returns the policy as it is after it was written to a transcript and read back. */
 const kept = (record: RecordedPolicy): RecordedPolicy => JSON.parse(JSON.stringify(record));
 
 describe("resuming under a recorded policy", () => {

@@ -137,7 +137,7 @@ describe("whatever the definition, the parent and the place", () => {
         ];
         for (const after of narrower) {
           if (!after.ok) continue;
-          // An agent that was refused for lack of tools may now run without any: that is not wider.
+          // An agent that was refused because it had no tools may now run without any, which grants nothing more.
           if (!before.ok) {
             expect(after.agent.policy.pool).toEqual([]);
             continue;
@@ -196,7 +196,7 @@ describe("whatever the call, down a tree of agents", () => {
     fc.assert(
       fc.property(parentPolicy, chain, call, (top, definitions, made) => {
         const line = descend(top, definitions);
-        // In dontAsk, what is not allowed is denied; the user's own file may allow it.
+        // In dontAsk, calls that are not allowed are denied. The user's own file may allow them.
         if (line.some(({ mode, unattended }) => mode === "dontAsk" || unattended)) return;
         const denied = line.findIndex((each) => effectOf(made, each) === "deny");
         if (denied === -1) return;

@@ -28,7 +28,7 @@ function builtIn(name: string): AgentDefinition {
 const whyWithout = (tool: string, ...request: Parameters<typeof subagentFor>): string | undefined =>
   subagentFor(...request).report.withheld?.find((each) => each.tool === tool)?.why;
 
-/** Tool by tool: general-purpose; Explore and Plan; Bash; statusline-setup; retinue-guide; Verification. */
+/** Columns: general-purpose; Explore and Plan; Bash; statusline-setup; retinue-guide; Verification. */
 const matrix: Readonly<Record<string, string>> = {
   Read: "✓✓-✓✓✓",
   Write: "✓----✓",

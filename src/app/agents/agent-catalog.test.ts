@@ -10,7 +10,7 @@ import { type CatalogOptions, loadAgentCatalog } from "./agent-catalog.ts";
 
 type Files = Readonly<Record<string, unknown>>;
 
-/** `user` is the home directory, `shop` a repository. */
+/** Creates a project. `user` is the home directory, `shop` a repository. */
 function createProject(
   files: Files,
   options: Partial<CatalogOptions> = {},

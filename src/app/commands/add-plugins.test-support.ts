@@ -1,6 +1,6 @@
 import { addPlugin, enablePlugin } from "./plugins.ts";
 
-// A process that adds and enables plugins, one after the other, as soon as its input ends.
+// A program that adds and enables plugins, one after the other, as soon as its input ends.
 const [home = "", ...directories] = process.argv.slice(2);
 process.stdout.write("ready\n");
 for await (const _ of process.stdin);

@@ -28,7 +28,7 @@ it("gives the hooks of a plugin that is on, with where it stands, and tells whic
   const shared = { kind: "command", source: "plugin", pluginRoot };
   expect(readPluginHooks(home)).toEqual({
     hooks: [
-      // A shell finds it in its environment.
+      // The shell expands the variable from its environment.
       { ...shared, event: "PreToolUse", matcher: "Bash", command: `${variable}/check.sh` },
       { ...shared, event: "Stop", command: "node", args: [join(pluginRoot, "stop.js")] },
     ],

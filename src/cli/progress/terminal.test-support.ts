@@ -58,7 +58,7 @@ export function createTerminal(columns: number): TestTerminal {
       }
     },
     resize: (now) => {
-      // A terminal that becomes lower first drops the rows below the cursor. Rows that scrolled out come back later.
+      // A terminal that becomes smaller first drops the rows below the cursor. Rows that scrolled out come back later.
       if (now < height) rows.length = Math.min(rows.length, Math.max(row + 1, top + now));
       if (now > height) top = Math.max(0, top - (now - height));
       height = now;

@@ -4,7 +4,7 @@ import { callerFor, serve } from "../wire.test-support.ts";
 import type { Delay } from "./delay.ts";
 import { createLimiter, type Limiter, type Pass, type Ticket } from "./limiter.ts";
 
-/** Time that moves only when somebody waits for it: to the earliest wait, when nothing else can happen. */
+/** Creates a virtual time. When nothing else can happen, it advances to the end of the earliest wait. */
 function createVirtualTime(begin = 0) {
   let now = begin;
   let sleepers: { at: number; wake: () => void }[] = [];
@@ -40,10 +40,10 @@ function createVirtualTime(begin = 0) {
 }
 
 function stuck(): never {
-  throw new Error("everybody waits and nobody for time");
+  throw new Error("everything is blocked, and nothing waits for time");
 }
 
-/** A new signal each time, as every run has its own. */
+/** Returns a new signal each time, because every run has its own. */
 function free(): AbortSignal {
   return new AbortController().signal;
 }
@@ -73,14 +73,14 @@ describe("the limiter", () => {
         const pass = await enter(limiter);
         entered.push(time.now());
         await time.delay(100);
-        // What counts is that it was taken; the answers are long.
+        // The limiter counts accepted requests; their answers take much longer.
         pass.taken();
         await time.delay(60_000);
         pass.leave({ kind: "answered" });
       }),
     );
     await time.run(all);
-    // None was taken before. When the same time again has passed without a refusal, more may go than went.
+    // No request was accepted before. After another such period without a refusal, the limiter lets more through.
     expect(entered).toEqual([500, 600, 700, 800, 900, 1_000, 1_000, 1_100, 1_200]);
   });
 
@@ -92,7 +92,7 @@ describe("the limiter", () => {
     for (const pass of taken.slice(1)) pass.taken();
     await time.run(time.delay(100));
     for (const pass of refused) pass.leave({ kind: "refused", waitMs: 9_900 });
-    // It was sent before the refusal; that it was taken is known only now.
+    // This request was sent before the refusal, but only now is it known that it was accepted.
     taken[0]?.taken();
     expect(limiter.state()).toMatchObject({ perPeriod: 8, active: 8 });
     const entered: number[] = [];
@@ -258,7 +258,7 @@ describe("the limiter", () => {
     expect(served).toEqual(Array.from({ length: 20 }, (_, caller) => caller));
     expect(time.now()).toBeLessThan(4 * windowMs);
     const later = [...taken.entries()].filter(([window]) => window > 0).map(([, { refused }]) => refused);
-    // The first burst can't know the limit; from then on it is learnt.
+    // The limit is unknown during the first burst, and known from then on.
     expect(Math.max(...later)).toBeLessThanOrEqual(1);
     expect(most.attempts).toBeLessThanOrEqual(5);
   });
@@ -336,7 +336,7 @@ interface Admission {
   readonly waitMs: number;
   readonly agents: number;
   readonly steps: number;
-  /** Whether the headers come when the request is accepted, or only with the whole answer. */
+  /** Whether the headers arrive when the request is accepted, or only with the whole answer. */
   readonly headers: "early" | "late";
 }
 
@@ -385,7 +385,7 @@ describe("the limiter at a server that admits some requests at a time", () => {
     const { served, refused, early, tookMs, idealMs } = await admit(admission);
     expect({ served, early }).toEqual({ served: agents * steps, early: 0 });
     expect(tookMs / idealMs).toBeLessThan(1.6);
-    // All requests of the first burst but those admitted are refused, and later few that try for one more place.
+    // All but the admitted requests of the first burst are refused, and later a few that try for one more place.
     expect(refused - (agents - places)).toBeLessThanOrEqual(4 + served / (8 * places));
   });
 });
@@ -402,7 +402,7 @@ describe("the limiter at a server that takes five requests a second", () => {
   const windowMs = 1_000;
   const untilWindowEnd = (now: number) => windowMs - (now % windowMs);
   const told = { "how many milliseconds to wait": untilWindowEnd, "to wait a second": () => 1_000 };
-  /** A burst may meet the end of a window; timers of a busy machine fire before their time. */
+  /** A burst may coincide with the end of a window, and timers may fire early on a busy machine. */
   const conditions = { "": {}, " late in a second": { begin: 993 }, " by early timers": { begin: 700, earlyMs: 20 } };
   const cases = Object.entries(told).flatMap(([what, holdAt]) =>
     Object.entries(conditions).map(([how, condition]) => ({ name: `${what}${how}`, holdAt, ...condition })),

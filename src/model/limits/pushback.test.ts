@@ -27,7 +27,7 @@ function textOf(request: RecordedRequest): string {
 }
 
 describe("a request that the provider failed", () => {
-  /** The order in which the server sees two requests of which the first one fails once. */
+  /** Returns the order in which the server receives two requests, the first of which fails once. */
   const orderAfter = async (fault: Fault) => {
     const server = await serve({
       script: (_, { ordinal }): Reply => ({ content: "ok", ...(ordinal === 1 ? { fault } : {}) }),
@@ -123,7 +123,7 @@ describe("many agents at a server that admits four requests at a time", () => {
       expect((server.requests.find(isRetry)?.arrivedAt ?? 0) - request.arrivedAt).toBeGreaterThanOrEqual(waitMs);
     }
     expect(refused.length).toBeLessThan(calls - places + 8);
-    // Once the limiter knows how many there are, each request that ends lets another one take the last place.
+    // Once the limiter knows the number of places, each request that ends lets another one take the last place.
     expect(filled).toBeGreaterThan(calls / 4);
   });
 });

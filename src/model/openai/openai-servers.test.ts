@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { atEnd, callerFor, promptOf } from "../wire.test-support.ts";
 
-/** A server that answers every request with these bytes: what compatible servers really send differs from the book. */
+/** Starts a server that answers every request with these bytes. Compatible servers often deviate from the standard. */
 async function answering(body: string, contentType = "text/event-stream", status = 200): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on("end", () => {

@@ -20,7 +20,7 @@ interface Sending {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** Resolves when the process has ended by itself. */
+/** Sends requests from a separate process. Resolves when that process has ended by itself. */
 async function sendInProcess({ url, count, limits = "true", environment }: Sending): Promise<string[]> {
   const command = [process.execPath, "--import", "tsx", program, url, String(count)];
   const options = { env: { ...process.env, ...environment } };
@@ -28,7 +28,7 @@ async function sendInProcess({ url, count, limits = "true", environment }: Sendi
   return JSON.parse(stdout);
 }
 
-/** The server never closes a connection that is idle. */
+/** Starts a server that never closes idle connections. */
 async function listen(server: Server & { keepAliveTimeout: number }) {
   server.keepAliveTimeout = 0;
   const sockets = new Set<Socket>();

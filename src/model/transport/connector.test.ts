@@ -9,7 +9,7 @@ import { selfSigned } from "./self-signed.test-support.ts";
 
 const ok = (body: string, headers = "") => `HTTP/1.1 200 OK\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
 
-/** A server that passes the head of each request to the script. */
+/** Starts a server that passes the head of each request to the script. */
 async function serveRaw(script: (path: string, socket: Socket, head: string) => void) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -259,7 +259,7 @@ describe("connections to one origin", () => {
     subscribe("net.client.socket", note);
     await ask(await connectorTo(url), "/1").ended;
     unsubscribe("net.client.socket", note);
-    // The system can't be asked, but Node keeps what it has set.
+    // The system's setting can't be read, but Node remembers what it has set.
     const [socket] = opened;
     const noDelay = Object.getOwnPropertySymbols(socket).find(({ description }) => description === "kSetNoDelay");
     expect(opened).toHaveLength(1);

@@ -50,7 +50,7 @@ describe("the body of an error", () => {
 });
 
 describe("a gateway that compresses its errors", () => {
-  /** Answers the first request with this error and all others with an answer. */
+  /** Answers the first request with this error, and all others successfully. */
   const serveError = async (status: number, body: Buffer, headers: Record<string, string> = {}) => {
     let requests = 0;
     const server = createServer((request, response) => {

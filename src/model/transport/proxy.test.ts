@@ -59,7 +59,7 @@ describe("which proxy the environment names", () => {
   });
 });
 
-/** A proxy that leads every name to one port on loopback. */
+/** Starts a proxy that connects every host name to one port on loopback. */
 async function proxyTo(
   port: number,
   { refuse = false, tls }: { refuse?: boolean; tls?: ReturnType<typeof selfSigned> } = {},
@@ -107,7 +107,7 @@ async function listen(server: Server, beforeClose: () => void): Promise<number> 
   return (server.address() as AddressInfo).port;
 }
 
-/** A server for https://models.test that answers every request. */
+/** Starts a server for https://models.test that answers every request. */
 async function serveSecurely(identity: ReturnType<typeof selfSigned>): Promise<number> {
   const body = 'data: {"choices":[{"delta":{"content":"tunnelled"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
   const server = createTlsServer(identity, (incoming, outgoing) => {
@@ -217,7 +217,7 @@ describe("requests through a proxy", () => {
 
   it("are not sent directly when the proxy can't be used", async () => {
     const server = await serve({ script: [{ content: "reached" }] });
-    // This address leads to the server, but it is not a loopback address, for which no proxy would be used.
+    // This address reaches the server but is not a loopback address, for which no proxy would be used.
     const url = `http://0.0.0.0:${server.port}`;
     const broken = connectionsForTest({ environment: { HTTP_PROXY: "socks5://p.test:1080" } });
     const call = await callerFor(url, "anthropic", { connections: broken }).call();

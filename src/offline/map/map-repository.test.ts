@@ -31,7 +31,7 @@ const typescript = {
   "node_modules/other/index.js": `foreign // ${todo}: not ours\n`.repeat(900),
 };
 
-/** Paths of the report that claim to be places in files. */
+/** Returns the file locations in the report. */
 function placesIn(report: string): string[] {
   return [...report.matchAll(/(?<=^- )[\w./-]+(?=:\d+ )/gm)].map(([path]) => path);
 }

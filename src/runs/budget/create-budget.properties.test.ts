@@ -33,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("spawn" as const), node: fc.nat() }),
 );
 
-/** A simple model of a budget: every entry counts for each ancestor, in hundredths so that sums are exact. */
+/** A simple model of a budget: every entry counts for each ancestor. Costs are in cents, so that sums are exact. */
 interface Book {
   readonly budget: Budget;
   readonly limits: BudgetLimits;
@@ -176,7 +176,7 @@ describe("any number of requests with answers that can be shorter", () => {
 
 interface Job {
   readonly concurrent: number;
-  /** Its parent waits for it. */
+  /** Whether its parent waits for it. */
   readonly foreground: boolean;
   readonly aborted: boolean;
   readonly jobs: readonly Job[];
@@ -191,7 +191,7 @@ function jobOf(depth: number): fc.Arbitrary<Job> {
   });
 }
 
-/** Agents at work below one agent, counted by the test itself. */
+/** Number of agents working below one agent, counted by the test itself. */
 interface Floor {
   readonly limit: number;
   working: number;

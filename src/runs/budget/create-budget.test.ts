@@ -132,7 +132,7 @@ describe("a budget", () => {
     const budget = session({ tokens: 100 });
     budget.restore({ tokens: 80, turns: 6, seconds: 6 });
     const child = budget.child({ turns: 2, seconds: 10 }, "reviewer");
-    // That is a part of what the session has spent.
+    // The child's spending is part of the session's.
     child.restore({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1 });
     expect(budget.spent()).toEqual({ tokens: 80, usd: 0, turns: 6, seconds: 6, spawns: 0, unpriced: 0 });
     expect(child.spent()).toEqual({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1, unpriced: 0 });

@@ -337,7 +337,7 @@ describe("whatever was said", () => {
       expect(textOf(comingMessages(run)[0]?.content ?? []).startsWith("FIRST: go")).toBe(intact);
       expect(await run.drive(() => "again")).toBe("done");
       for (const request of model.requests) expect(wireProblems(request)).toEqual([]);
-      // Right before the line, everything that led to it is recorded, so the decision is the same.
+      // Right before the line, everything that leads to it is recorded, so the decision is the same.
       if (count === at) expect(run.events.some(({ type }) => type === "conversation.compacted")).toBe(true);
     }
     expect(at).toBeGreaterThan(0);

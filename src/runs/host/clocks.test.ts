@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type RunClocks, startClocks, type Timers } from "./clocks.ts";
 
-/** Time that moves only when the test says so; timers fire on the way. */
+/** Creates a virtual time that only the test advances. Timers fire on the way. */
 function createTime() {
   let now = 1_000;
   let timers: { readonly at: number; readonly action: () => void }[] = [];
@@ -36,11 +36,11 @@ function createTime() {
       fire(until);
       now = until;
     },
-    /** The clock goes on, and nothing else does. */
+    /** Advances the clock without firing timers, as when the machine sleeps. */
     sleep(milliseconds: number) {
       now += milliseconds;
     },
-    /** What a timer that is too early would do. */
+    /** Fires the next timer too early. */
     fireEarly() {
       const [next] = timers;
       if (!next) throw new Error("no timer");
@@ -237,7 +237,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 const limit = fc.integer({ min: 1, max: 60_000 });
 
-/** The same in few words: which clock strikes, and after how much time. */
+/** A simple model of the clocks: returns which clock strikes, and after how much time. */
 function expected(steps: readonly Step[], idleMs: number, wallMs: number): readonly [string, number] | undefined {
   let [now, active, pauses] = [0, 0, 0];
   let quietSince: number | undefined;

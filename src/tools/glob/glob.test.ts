@@ -9,7 +9,7 @@ import { createGlobTool, fixedDirectory } from "./glob.ts";
 
 let place: ToolPlace;
 let age: number;
-/** Each file is older than the one before it. */
+/** Creates files, each older than the one before it. */
 function put(...names: string[]): void {
   for (const name of names) utimesSync(place.put(name, name), 1_700_000_000 - age, 1_700_000_000 - age++);
 }

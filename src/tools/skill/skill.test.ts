@@ -4,7 +4,7 @@ import type { Skills } from "../../ports/index.ts";
 import { callTool, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createSkillTool, fillArguments } from "./skill.ts";
 
-/** A shelf with one skill on it. */
+/** Creates a skill catalog with one skill. */
 const shelf = (body: string): Skills => ({
   list: () => "- deploy: Ships it.",
   load: async (name) =>

@@ -27,7 +27,7 @@ async function serve(listener: RequestListener): Promise<{ port: number; seen: I
   return { port: (server.address() as AddressInfo).port, seen };
 }
 
-/** Every name leads to the test's own server. */
+/** Every host name resolves to the test's own server. */
 const here: WebFetchDependencies = {
   allowLoopback: true,
   lookup: async () => [{ address: "127.0.0.1", family: 4 }],

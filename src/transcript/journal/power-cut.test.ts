@@ -159,7 +159,7 @@ function lockOf(place: TestPlace): string {
   return pathsOf(place).lock;
 }
 
-/** Remembers how much of each file was synced. */
+/** Creates a disk that remembers how much of each file was synced. */
 function rememberingDisk() {
   const synced = new Map<string, number>();
   const underWay = new Set<Promise<void>>();
@@ -189,7 +189,7 @@ function rememberingDisk() {
   return { open, synced, syncs: () => count, settle: () => Promise.all(underWay) };
 }
 
-/** Copies the state directory as a power cut would leave it: synced bytes, and the part of the others that `rest` allows. */
+/** Copies the state directory as a power cut would leave it: synced bytes, and the others as far as `rest` allows. */
 function cutPower(
   place: TestPlace,
   disk: ReturnType<typeof rememberingDisk>,

@@ -201,7 +201,7 @@ function systemError(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
-/** While the disk is full, it writes half of the bytes and rejects the rest, as disks do. */
+/** Creates a disk that, while full, writes half of the bytes and rejects the rest, as real disks do. */
 function fullDisk(concerns: (path: string) => boolean) {
   let full = false;
   let count = 0;

@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 import type { DurableEvent } from "../../protocol/index.ts";
 import { createTranscript, openTranscript } from "./transcript.ts";
 
-// A process that appends to several agents and prints each acknowledgement, until it is killed.
+// A program that appends to the transcripts of several agents and prints each acknowledgement, until it is killed.
 const [home = "", cwd = "", sessionId = "", mode = "", seed = "1"] = process.argv.slice(2);
 const options = { home, cwd, sessionId, clock: { now: Date.now, monotonic: () => performance.now() } };
 const session = mode === "create" ? await createTranscript(options) : await openTranscript(options);

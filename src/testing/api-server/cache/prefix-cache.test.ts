@@ -5,7 +5,7 @@ import type { ApiServer, CacheOptions, ReplyFunction } from "../types.ts";
 import { createPrefixCache } from "./prefix-cache.ts";
 import { promptPrefixes } from "./prompt-prefixes.ts";
 
-/** 25 bytes around 15: every block is 40 bytes, which is 10 tokens. */
+/** Each block is 40 bytes of JSON, 15 of them text, which is 10 tokens. */
 const block = (name: string) => ({ type: "text", text: name.padEnd(15, ".") });
 const marked = (name: string, ttl?: string) => ({
   ...block(name),
@@ -17,7 +17,7 @@ const names = (count: number, from = 0) => Array.from({ length: count }, (_, ind
 
 const minute = 60_000;
 
-/** A cache without a server: opens a request and makes it readable at once. */
+/** Creates a cache without a server. Requests can be read from it immediately. */
 function bench(options: CacheOptions = {}) {
   const cache = createPrefixCache(options);
   return (body: Record<string, unknown>, now = 0) => {
@@ -39,7 +39,7 @@ describe("Anthropic cache by marks", () => {
       system: [marked("s")],
       messages: [user(block("a"), block("b")), assistant(block("c")), user(marked("d"))],
     });
-    // The unlimited cache would also have known b, which stood behind the last mark.
+    // An ideal cache would also contain b, which came after the last mark.
     expect(second).toEqual({ read: 20, written: 30, plain: 0, idealRead: 30, missed: 10 });
   });
 
@@ -214,7 +214,7 @@ describe("cache through the server", () => {
     });
   });
 
-  /** The first request waits at a gate, or hangs in its body, while the second asks. */
+  /** Sends a second request while the first waits at a gate or hangs in its body. */
   async function readOfSecond(
     readableAfter: "immediately" | "response-start" | "response-end",
     first: "gate" | "hang",
