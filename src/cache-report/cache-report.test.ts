@@ -214,7 +214,7 @@ describe("the report", () => {
     expect(total.usd?.ideal).toBeCloseTo((1_200 * 8 + 300 * 5 + 1_000 * 0.4) / 1e6, 9);
   });
 
-  it("says no money where a price is not known, and counts the question for a summary", async () => {
+  it("reports no cost if a price is unknown, and counts the request for a summary", async () => {
     const play = await begin();
     await play.record("main", { ...started("main"), runId: "r2" });
     const usage = { inputTokens: 50, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5 };

@@ -22,7 +22,7 @@ describe("what a call is about", () => {
     expect(describeCall({ name: "Bash", inputJson: JSON.stringify(input) })).toBe("rm -rf ~/important");
   });
 
-  it("of what is no object is nothing", () => {
+  it("of a value that is not an object is nothing", () => {
     expect(["{", "null", "3"].map((inputJson) => describeCall({ name: "Read", inputJson }))).toEqual(["", "", ""]);
   });
 });

@@ -40,7 +40,7 @@ describe("readOptions", () => {
     expect(message).toContain(says);
   });
 
-  it("reads anything or refuses it with words for a person", () => {
+  it("reads anything or refuses it with a message for the user", () => {
     const word = fc.oneof(fc.string(), fc.constantFrom("-p", "-m", "--model", "--", "--level", "low", "-pm", "--x=y"));
     fc.assert(
       fc.property(fc.array(word), (argv) => {

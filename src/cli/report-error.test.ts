@@ -34,7 +34,7 @@ it("tells what a person can act on, and calls anything else a bug", async () => 
 it.each([
   ["Ctrl+C", "\u0003"],
   ["Ctrl+D", "\u0004"],
-])("takes %s at a question for what it is", async (_, key) => {
+])("recognizes %s at a question", async (_, key) => {
   const input = new PassThrough();
   const terminal = createInterface({ input, output: new PassThrough(), terminal: true });
   const asked = terminal.question("Name?");

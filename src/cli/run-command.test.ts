@@ -35,7 +35,7 @@ describe("parseRoot", () => {
     });
   });
 
-  it("reads help about a command, and refuses one there is not", () => {
+  it("reads help about a command, and refuses an unknown one", () => {
     expect(parseRoot(["help"])).toEqual({ kind: "help", topic: "retinue" });
     expect(parseRoot(["help", "sessions"])).toEqual({ kind: "help", topic: "sessions" });
     expect(() => parseRoot(["help", "sesions"])).toThrow('There is no command "sesions"');

@@ -155,7 +155,7 @@ it("yes is the user's word only if one of the user's hooks said it", () => {
   );
 });
 
-it("gives the reasons of those who decided, the last changed input and everybody's words", () => {
+it("returns the reasons of the hooks that decided, the last changed input, and the context of all", () => {
   const outcome = foldAnswers([
     { source: "user", answer: { decision: "deny", reason: "first", context: "one", input: { a: 1 } } },
     { source: "user", answer: { decision: "allow", reason: "not this", notice: "look" } },

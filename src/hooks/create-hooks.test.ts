@@ -101,7 +101,7 @@ describe("a command", () => {
     expect(readFileSync(join(root, "where"), "utf8")).toBe(`${root}\n${root}||seen\n`);
   });
 
-  it("of a plugin knows where the plugin stands", async () => {
+  it("of a plugin knows the plugin's directory", async () => {
     const hooks = open([
       command('echo "$CLAUDE_PLUGIN_ROOT" >&2; exit 2', { source: "plugin", pluginRoot: "/plugins/kit" }),
     ]);

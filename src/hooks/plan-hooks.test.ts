@@ -55,7 +55,7 @@ describe("a matcher", () => {
     expect(holds("Bash", undefined, "Stop")).toBe(true);
   });
 
-  it("that is no expression holds for everything, and says so", () => {
+  it("that is not a valid expression matches everything, and is reported", () => {
     const plan = planHooks([hook("*.(py")], "PreToolUse", "Bash");
     expect(plan.hooks).toHaveLength(1);
     expect(plan.notices).toEqual([expect.stringContaining("not a valid regular expression")]);

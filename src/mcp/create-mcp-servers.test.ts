@@ -112,7 +112,7 @@ describe("createMcpServers", () => {
     expect(problems).toEqual(['The MCP server "b" is listed twice. The first entry is used.']);
   });
 
-  it("goes on without servers that can't be had, and tells why", async () => {
+  it("continues without servers that can't be started, and says why", async () => {
     const servers = make({
       good: program.config(),
       gone: { command: "no-such-program-here --fast" },
@@ -173,7 +173,7 @@ describe("createMcpServers", () => {
     expect(servers.processes()).toBe(0);
   });
 
-  it("leaves nothing when the only one who waits stops waiting, or all is closed", async () => {
+  it("leaves nothing behind when the only waiter stops waiting, or everything is closed", async () => {
     const servers = make({ s: program.config({ silent: true }) });
     const impatient = new AbortController();
     const first = servers.connect([{ name: "s" }], "a1", impatient.signal);

@@ -90,7 +90,7 @@ describe("a server by streamable HTTP", () => {
     });
   }
 
-  it("that has forgotten the session is begun anew", async () => {
+  it("that has forgotten the session gets a new one", async () => {
     const server = await start({ forgetAtCall: 2 });
     const connection = await connect({ url: server.url });
     await runTool(connection, "mcp__web__count");

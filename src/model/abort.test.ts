@@ -121,7 +121,7 @@ describe("what has no answer at all", () => {
     expect(call.progress.filter(({ type }) => type === "retried").length).toBe(2);
   });
 
-  it("is named when it is no HTTP server", async () => {
+  it("is named when it is not an HTTP server", async () => {
     const server = createServer((socket) => socket.resume().end("SSH-2.0-OpenSSH_9\r\n"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     atEnd(() => new Promise((resolve) => server.close(() => resolve())));

@@ -31,7 +31,7 @@ describe.each(dialects)("faults that pass, %s", (dialect) => {
     ["reset in the middle", { kind: "reset", afterBytes: 100 }, null],
     ["overload in the middle", { kind: "error-event" }, null],
   ];
-  it.each(passing)("%s: asks again and tells so", async (_, fault, status) => {
+  it.each(passing)("%s: retries and reports it", async (_, fault, status) => {
     const server = await serve({ script: [{ reply: good, faults: [fault, fault] }] });
     const call = await callerFor(server.url, dialect).call();
     expect(call.outcome).toMatchObject({ ok: true, message: { content: [{ text: "the whole answer" }] } });
@@ -207,7 +207,7 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
     expect(call.outcome.ok ? [] : call.outcome.partial.map(({ type }) => type)).toEqual(["text"]);
   });
 
-  it("are left out when their input is no object", async () => {
+  it("are left out when their input is not an object", async () => {
     const content = [
       { tool: "A", inputJson: '["x"]' },
       { tool: "B", inputJson: '{"ok":true}' },

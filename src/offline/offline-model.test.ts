@@ -111,7 +111,7 @@ describe("plan", () => {
     }
   });
 
-  it("begins anew with every request of a session", async () => {
+  it("starts over with every request of a session", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "a.ts": "export const one = 1;\n" });
     const first = await workspace.talk("Where is one defined?");

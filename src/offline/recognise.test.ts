@@ -42,7 +42,7 @@ describe("recognise", () => {
     expect(recognise(text)).toEqual({ kind: "find", symbol: "createExecutor", path: "." });
   });
 
-  it("lists the directory it stands in", () => {
+  it("lists its current directory", () => {
     expect(recognise("List files in .")).toMatchObject({ path: "." });
   });
 

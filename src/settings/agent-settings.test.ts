@@ -39,7 +39,7 @@ describe("the settings key agents", () => {
     ]);
   });
 
-  it("switches off by false, until somebody higher says otherwise", () => {
+  it("is switched off by false, unless a higher source says otherwise", () => {
     const { root, agents } = read({
       "home/settings.json": { agents: { Explore: false, Plan: false, Bash: false } },
       "work/.retinue/settings.json": { agents: { Plan: true, Bash: one } },

@@ -30,7 +30,7 @@ describe("anchorRule", () => {
     expect(anchorRule(text, above("deny"))).toBe(text);
   });
 
-  it("means in the workspace what it means where it stands", () => {
+  it("means the same in the workspace as in the directory of its file", () => {
     const name = fc.constantFrom("a", "b", "ab", ".env", "*", "**", "*.ts", "a*", "..");
     const pattern = fc
       .tuple(

@@ -93,14 +93,14 @@ describe("a trusted project", () => {
     expect(problems).toEqual([]);
   });
 
-  it("may set what is harmless, of which all keys nobody knows are told at once", () => {
+  it("may set what is harmless; all unknown keys are reported at once", () => {
     const content = { env: { GREETING: "x" }, outputStyle: "terse", permissions: { defaultMode: "plan" }, spinner: 1 };
     const { settings, notices } = readSettings({ ...projectWith(content), trusted: true });
     expect(settings).toEqual(content);
     expect(notices).toEqual([expect.stringContaining('"outputStyle", "spinner"')]);
   });
 
-  it("falls back to the default for a mode that is not known, and drops what is of the wrong shape", () => {
+  it("falls back to the default for an unknown mode, and drops values of the wrong shape", () => {
     const content = { permissions: { defaultMode: "allowEdits", deny: ["A"] }, cleanupPeriodDays: 1, model: 7 };
     const { settings, notices, problems } = readSettings({ ...projectWith(content), trusted: true });
     expect(settings).toEqual({ permissions: { deny: ["A"] } });

@@ -23,7 +23,7 @@ describe("loadSettings", () => {
     expect(loadSettings({ home }).settings).toEqual({ model: "m", permissions: { deny: ["Bash"] } });
   });
 
-  it("warns of an empty file and of keys nobody reads", () => {
+  it("warns about an empty file and unknown keys", () => {
     expect(loadSettings({ home: homeWith(" \n") }).notices[0]).toContain("empty");
     expect(loadSettings({ home: homeWith('{"modle": "m"}') }).notices[0]).toContain('"modle"');
   });
@@ -102,7 +102,7 @@ describe("loadSettings", () => {
     );
   });
 
-  it("tells of all unknown keys of a file at once", () => {
+  it("reports all unknown keys of a file at once", () => {
     expect(loadSettings({ home: homeWith('{"x": 1, "toString": 2, "$schema": "y"}') }).notices).toEqual([
       expect.stringContaining('unknown keys "x", "toString" have no effect'),
     ]);
@@ -118,7 +118,7 @@ describe("loadSettings", () => {
     expect(readSettings({ home }).problems).toEqual([expect.stringContaining(problem)]);
   });
 
-  it("refuses what is no file, and never waits for it", () => {
+  it("refuses what is not a regular file, and never waits for it", () => {
     const home = homeWith();
     execFileSync("mkfifo", [join(home, "settings.json")]);
     expect(readSettings({ home }).problems).toEqual([expect.stringContaining("not a regular file")]);
@@ -135,7 +135,7 @@ describe("loadSettings", () => {
     }
   });
 
-  it("tells of hooks that have a shape nobody knows, with file and line, and of no others", () => {
+  it("reports hooks of an unknown shape, with file and line, and no others", () => {
     const home = homeWith(
       '{\n  "hooks": {\n    "Stop": [{ "command": "./a" }],\n    "Setup": [{ "command": "./b" }]\n  }\n}',
     );

@@ -122,7 +122,7 @@ describe("createTrustStore", () => {
     '{"version": 1, "trusted": ["/a"]}',
     '{"version": 1, "trusted": [{"path": "/a", "since": "", "approvals": [1]}]}',
     '{"version": 1, "trusted": [], "trusted": [{"path": "/a", "since": "", "approvals": []}]}',
-  ])("trusts nobody, says so and writes nothing over %s", async (text) => {
+  ])("trusts nothing, says so, and does not overwrite %s", async (text) => {
     const stateHome = directory();
     const file = join(stateHome, "trust.json");
     writeFileSync(file, text);

@@ -57,7 +57,7 @@ describe("Bash", () => {
     expect(existsSync(join(cwd, "b.txt"))).toBe(false);
   });
 
-  it("does not run what nobody allowed", async () => {
+  it("does not run what was not allowed", async () => {
     const { outcomes, result, cwd } = await performTask({
       agent: "Bash",
       say: "Clean up.",

@@ -73,7 +73,7 @@ const worktreesOf = (cwd: string): string[] =>
 const bash = (command: string) => ({ name: "Bash", input: { command } });
 
 describe("Verification, given work by the main agent", () => {
-  it("runs commands in a copy without anybody's yes, in the background, and its verdict is told", async () => {
+  it("runs commands in a copy without approval, in the background, and its verdict is reported", async () => {
     const { results, lines, notice } = await verify([
       { calls: [bash("node check.mjs"), bash("pwd")] },
       { text: "Ran the check.\nVERDICT: pass" },

@@ -78,7 +78,7 @@ describe("--acceptance", () => {
     expect(resultOf(green)).toMatchObject({ verified: true });
   });
 
-  it("says nothing about verification where nobody asked for it, or the run did not succeed", async () => {
+  it("says nothing about verification if it was not requested, or if the run did not succeed", async () => {
     const plain = await retinue(words, { ...createPlace(), server: await talker() });
     expect(resultOf(plain)).not.toHaveProperty("verified");
     const list = { tool: "LS", input: { path: "." } };

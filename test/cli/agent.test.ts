@@ -53,7 +53,7 @@ it("an agent given on the command line works at once", async () => {
   expect(systemOf(server.requests[0]!)).toContain("You rhyme.");
 });
 
-it("fields nobody knows, of any agent given on the command line, are told once", async () => {
+it("unknown fields of any agent given on the command line are reported once", async () => {
   const poet = { description: "Writes verse.", prompt: "You rhyme.", tools: "Read", meter: "iamb" };
   const agents = JSON.stringify({ poet, other: { description: "Sings.", prompt: "You sing.", modle: "small" } });
   for (const who of [["--agent", "poet"], []]) {

@@ -381,7 +381,7 @@ describe("retinue agents new", () => {
     expect(await create("second")).not.toContain("trust");
   });
 
-  it("writes for the user, and says what is missing where nobody can be asked", async () => {
+  it("writes for the user, and says what is missing if it can't ask", async () => {
     const place = createPlace();
     await retinue(["agents", "new", "mine", "--user", "--description", "Helps. Use always."], place);
     expect(existsSync(join(place.home, "../.agents/agents/mine.md"))).toBe(true);

@@ -21,7 +21,7 @@ const asking = (
 const times = (text: string, sentence: string): number => text.split(sentence).length - 1;
 
 describe("a budget", () => {
-  it("is told of once on standard error when 80% of it are used", async () => {
+  it("is reported once on standard error when 80% of it is used", async () => {
     const first = { inputTokens: 82_000, outputTokens: 10 };
     const rest = { inputTokens: 10, outputTokens: 10 };
     const server = await serve(
@@ -62,7 +62,7 @@ describe("a budget", () => {
     expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${resultOf(run).session_id} "…"`);
   });
 
-  it("of an agent: who was cut short, why, what to raise and how it goes on", async () => {
+  it("of an agent: which agent was cut, why, what to raise, and how to continue", async () => {
     const server = await serve(
       asking(
         [

@@ -142,7 +142,7 @@ describe("a run with agents", () => {
     expect(run.stderr).toContain("was cut short after 1 turn: it reached its limit of turns.");
   });
 
-  it("tells with --verbose how each ended, and nothing where nobody asked", async () => {
+  it("reports with --verbose how each agent ended, and nothing otherwise", async () => {
     const quiet = await retinue(["-p", "MAIN: go"], { ...placeWithNotes(), server: await serve(reading) });
     expect(quiet).toMatchObject({ code: 0, stdout: "It says alpha.\n" });
     // Only the denial, because no approver is available.

@@ -115,7 +115,7 @@ describe("retinue -p", () => {
     expect(resultOf(run)).toMatchObject({ result: "At last.", is_error: false });
   });
 
-  it("denies a command nobody can be asked about, and says so to model and program", async () => {
+  it("denies a command that no one can approve, and tells the model and the program", async () => {
     const place = createPlace();
     const server = await serve([
       { content: [{ tool: "Bash", input: { command: "touch made" } }] },

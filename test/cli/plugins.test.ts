@@ -34,7 +34,7 @@ async function listed(place: Place): Promise<{ plugins: { name: string; state: s
 }
 
 describe("retinue plugins", () => {
-  it("adds a directory, off until somebody says yes, and removes it", async () => {
+  it("adds a directory, which is off until it is enabled, and removes it", async () => {
     const place = createPlace();
     const root = writePlugin(place);
     expect((await retinue(["plugins"], place)).stdout).toContain("There are no plugins");

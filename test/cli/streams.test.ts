@@ -74,7 +74,7 @@ describe("standard input and output", () => {
     },
   );
 
-  it("says nothing about its progress where nobody watches, unless asked", async () => {
+  it("shows no progress without a terminal, unless asked to", async () => {
     const place = createPlace();
     const server = await serve([
       { content: [{ tool: "LS", input: { path: "." } }] },

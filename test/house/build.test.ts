@@ -126,7 +126,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     await expect(access(join(house.directory, "dist"))).rejects.toThrow();
   });
 
-  it("stands several builds at once", async () => {
+  it("survives several builds at once", async () => {
     const house = await createHouse(sources);
     houses.push(house);
     const options = [["--cli-only"], ["--cli-only", "--if-stale"], ["--cli-only"], ["--cli-only", "--if-stale"]];
@@ -139,7 +139,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
 });
 
 describe("scripts/start.mjs", { timeout: 120_000 }, () => {
-  it("builds once, works where the person stands and passes arguments, signals and the exit code on", async () => {
+  it("builds once, works in the user's directory, and passes arguments, signals and the exit code on", async () => {
     const house = await createHouse(sources);
     houses.push(house);
     const elsewhere = await realpath(await mkdtemp(join(tmpdir(), "retinue-elsewhere-")));

@@ -9,7 +9,7 @@ import { startCommandLine } from "./command-line.ts";
 import { createPlace, transcriptPath } from "./place.ts";
 import { planWork, workFlags } from "./work-script.ts";
 
-it("goes on with damaged sessions or refuses them in words, and deletes no byte of them", async () => {
+it("continues damaged sessions or refuses them with a message, and deletes none of their bytes", async () => {
   const report = await damage({ seed: 1, count: 12, until: Number.POSITIVE_INFINITY });
   expect(report).toMatchObject({ passed: 12, run: 12, firstFailure: undefined });
   expect(report.work["continued"]).toBeGreaterThan(6);

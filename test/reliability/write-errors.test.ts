@@ -6,7 +6,7 @@ const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 if (!hasStrace) console.warn("SKIPPED: errors of single writes need strace, which is not here.");
 
 it.runIf(hasStrace)(
-  "waits out a full disk and ends in words on a broken one, at any write",
+  "waits while the disk is full, and ends with a message if it is broken, at any write",
   async () => {
     const report = await writeErrors({ seed: 1, count: 8, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ passed: 8, run: 8, firstFailure: undefined });

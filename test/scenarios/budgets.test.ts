@@ -77,7 +77,7 @@ describe("an agent that goes on", () => {
   });
 });
 
-it("who is stopped while another has reserved what is left was stopped, and not refused", async () => {
+it("an agent that is stopped while another has reserved the rest was stopped, not refused", async () => {
   const waiting: ScriptedStep[] = [{ text: "One.", hangs: true }];
   const { session } = await open(
     { MAIN: [{ calls: [task("ONE: a"), task("TWO: b")] }], ONE: waiting, TWO: waiting },

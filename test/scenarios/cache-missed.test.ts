@@ -52,7 +52,7 @@ describe("a cache that is lost is told, with the part of the request that differ
   });
 });
 
-it("who goes on and names no model is told that another one answers", async () => {
+it("a session that is resumed without a model reports that a different one answers", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-other-model-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   const place = { home: join(root, "home"), cwd: root, environment: { PATH: process.env["PATH"], HOME: root } };

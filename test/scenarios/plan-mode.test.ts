@@ -179,7 +179,7 @@ describe("its tools", () => {
     expect(asked).toEqual([]);
   });
 
-  it("take nobody's word but a person's for leaving", async () => {
+  it("need a person's approval to leave plan mode", async () => {
     const steps = [{ calls: [enter] }, { calls: [leave] }, { calls: [write] }, done];
     const { approvals, asked } = person({ answer: "deny" });
     const allowedTools = ["ExitPlanMode", "Write"];

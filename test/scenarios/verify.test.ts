@@ -115,7 +115,7 @@ describe("verify: auto", () => {
     expect(stubborn.result).toMatchObject({ text: "It is right.", acceptance: { ok: false, verdict: "fail" } });
   });
 
-  it("takes no word of who ran nothing, and says why nobody could be asked", async () => {
+  it("accepts no verdict from an agent that ran nothing, and says why none is available", async () => {
     const idle = await walk({
       verify: "auto",
       main: [write("a.txt"), says("Made.")],
@@ -138,7 +138,7 @@ describe("verify: auto", () => {
     expect(checked.result.acceptance).toMatchObject({ command: "test -f b.txt", ok: false });
   });
 
-  it("says so where there is nobody who verifies", async () => {
+  it("says so if there is no agent that verifies", async () => {
     const main = [write("a.txt"), says("Made.")];
     const { notices, result } = await walk({ verify: "auto", main, disallowedTools: ["Task(Verification)"] });
     expect(notices).toEqual([expect.stringContaining("the agent Verification is switched off or denied here")]);
@@ -146,7 +146,7 @@ describe("verify: auto", () => {
   });
 });
 
-it("who is stopped while its work is verified leaves nobody behind, and can go on", async () => {
+it("a run that is stopped while its work is verified leaves no agent behind, and can be resumed", async () => {
   const { root, cwd, environment } = createPlace();
   const first = createCast({ "The request": [{ hangs: true }], MAIN: [write("a.txt"), says("Made.")] });
   const options = { cwd, home: join(root, "home"), environment, settings: { verify: "auto" as const } };

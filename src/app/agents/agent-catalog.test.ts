@@ -60,7 +60,7 @@ describe("agents in settings", () => {
     expect(catalog.overrides.filter(({ rule }) => rule === "source")).toHaveLength(2);
   });
 
-  it("lose to a Markdown file of their scope, and that is told", async () => {
+  it("lose to a Markdown file of their scope, and that is reported", async () => {
     const options = createProject({
       "user/.retinue/settings.json": { agents: { a: given("In settings.") } },
       "user/.agents/agents/a.md": agent("In a file."),
@@ -88,7 +88,7 @@ describe("agents in settings", () => {
     expect(await found(app, "b")).toBeUndefined();
   });
 
-  it("that can't be read are told with their name and file", async () => {
+  it("that can't be read are reported with their name and file", async () => {
     const options = createProject({ "user/.retinue/settings.json": { agents: { mute: { prompt: "Work." } } } });
     expect((await loadAgentCatalog(options)).diagnostics).toContainEqual(
       expect.objectContaining({
@@ -110,7 +110,7 @@ describe("agents in settings", () => {
   });
 });
 
-describe("words about all agents", () => {
+describe("settings for all agents", () => {
   it("merge both directories", async () => {
     const options = createProject({ "user/.agents/agents/a.md": agent("A."), "user/.claude/agents/b.md": agent("B.") });
     expect(await found(options, "b")).toBeUndefined();
@@ -216,7 +216,7 @@ describe("what the machine's settings decide", () => {
   const own = "model: mine\neffort: max\nmaxTurns: 90\npermissionMode: acceptEdits\n";
   const settings = { model: "theirs", effort: "low", maxTurns: 20, permissions: { defaultMode: "default" } };
 
-  it("no definition changes, built-in ones included; each is told of", async () => {
+  it("can't be changed by any definition, built-in ones included; each attempt is reported", async () => {
     const options = createProject({ "managed/settings.json": settings, "user/.agents/agents/a.md": agent("A.", own) });
     const { catalog, diagnostics } = await loadAgentCatalog(options);
     const { definition } = catalog.find("a")!.agent;
@@ -229,7 +229,7 @@ describe("what the machine's settings decide", () => {
     );
   });
 
-  it("leaves what is stricter, and what the same hand wrote", async () => {
+  it("leaves what is stricter, and what the same source wrote", async () => {
     const strict = "maxTurns: 5\npermissionMode: plan\n";
     const options = createProject({
       "managed/settings.json": settings,
@@ -241,7 +241,7 @@ describe("what the machine's settings decide", () => {
     expect(catalog.find("m")!.agent.definition).toMatchObject({ model: "mine", maxTurns: 90 });
   });
 
-  it("is nothing of what the user's settings say", async () => {
+  it("can be overridden by a definition if only the user's settings say it", async () => {
     const options = createProject({
       "user/.retinue/settings.json": settings,
       "user/.agents/agents/a.md": agent("A.", own),

@@ -112,7 +112,7 @@ describe("a prompt that is a function", () => {
     expect(writePrompt("poet", ({ cwd, platform }) => `${cwd} on ${platform}`, environment)).toBe("/work on linux");
   });
 
-  it("must give a text at once", () => {
+  it("must return text immediately", () => {
     const late = (async () => "You.") as unknown as () => string;
     expect(() => writePrompt("poet", late, environment)).toThrow('The prompt of agent "poet" is not a string');
   });

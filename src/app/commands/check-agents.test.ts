@@ -100,7 +100,7 @@ describe("markdownFiles", () => {
     expect(checked[0]?.diagnostics).toMatchObject([{ severity: "error", line: 1, code: "unreadable" }]);
   });
 
-  it("tells of every skill that does not load", async () => {
+  it("reports every skill that does not load", async () => {
     for (const folder of ["a", "b/SKILL.md"]) mkdirSync(join(directory, folder), { recursive: true });
     writeFileSync(join(directory, "a/SKILL.md"), "No frontmatter.\n");
     const checked = (await check(directory)).map(({ file, kind, failed, diagnostics }) => [
@@ -113,7 +113,7 @@ describe("markdownFiles", () => {
     ]);
   });
 
-  it("refuses what was named and is not there, with the cure", () => {
+  it("refuses a named file that does not exist, with the remedy", () => {
     symlinkSync("round.md", join(directory, "round.md"));
     expect(() => shown(join(directory, "none.md"))).toThrow(/does not exist/);
     expect(() => shown(join(directory, "round.md"))).toThrow(/can't be read/);

@@ -40,7 +40,7 @@ it("loses no plugin of those that several processes add and enable at once", asy
   expect(readdirSync(home).sort()).toEqual(["plugins", "plugins.json"]);
 });
 
-it("names what is no directory, and what to give instead", async () => {
+it("names a path that is not a directory, and what to pass instead", async () => {
   const root = mkdtempSync(join(tmpdir(), "retinue-plugins-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const file = join(root, "kit.md");

@@ -22,7 +22,7 @@ const asks = (cwd: string | undefined, mode: Policy["mode"] = "default"): boolea
 
 const evil = '[filter "x"]\n\tclean = ./evil\n';
 
-describe("git in a directory that nobody trusts", () => {
+describe("git in an untrusted directory", () => {
   it.each([
     [evil],
     ['[filter "x"] smudge = ./evil'],

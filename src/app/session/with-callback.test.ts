@@ -69,7 +69,7 @@ describe("a run with a callback", () => {
     expect(options.kept).toEqual([notice]);
   });
 
-  it("does not wait for it for ever", async () => {
+  it("does not wait for it forever", async () => {
     const options = journal();
     const run = withCallback(someRun(), () => new Promise(() => undefined), { ...options, limitMs: 1 });
     expect(await run.result).toBe(result);

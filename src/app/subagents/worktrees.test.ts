@@ -23,7 +23,7 @@ function createRepository() {
   return { root, cwd, environment, home: join(root, "home") };
 }
 
-it("an agent's worktree stands where its session is kept for it", async () => {
+it("an agent's worktree is kept in its session's directory", async () => {
   const { cwd, environment, home } = createRepository();
   const transcript = await createTranscript({ home, cwd, sessionId: "s1", clock: systemClock });
   const created = await openAgentWorktree({

@@ -54,7 +54,7 @@ describe("stream events", () => {
     ]);
   });
 
-  it("begin a message anew for the next turn, and none for an answer without deltas", () => {
+  it("start a new message for the next turn, and none for an answer without deltas", () => {
     const one: RunUpdate = { type: "text.delta", turn: 1, text: "a" };
     const events = shape([one, ended, ended, { ...one, turn: 2 }, ended]);
     expect(events.filter((event) => event === "message_start")).toHaveLength(2);

@@ -32,12 +32,12 @@ describe("agents that did not get done", () => {
     expect(incompleteLines(endedAgents(2, { outcome: "failed", reason: "model_error" }), 0)).toEqual([]);
   });
 
-  it("are counted where they had gone on since, or are too many to list", () => {
+  it("are only counted if they have continued since, or are too many to list", () => {
     expect(incompleteLines(endedAgents(2, {}), 1)).toEqual(["1 agent had been cut short before."]);
     expect(incompleteLines(endedAgents(12, cut), 12).at(-1)).toBe("  … and 2 more");
   });
 
-  it("go on by words to the main agent, which knows those that work for itself", () => {
+  it("can be resumed through the main agent, which knows its own agents", () => {
     expect(resumePrompt(endedAgents(1, cut))).toBe("Resume agent a0.");
     expect(resumePrompt(endedAgents(2, cut))).toBe("Resume the agents a0, a1.");
     expect(resumePrompt(endedAgents(4, cut))).toBe("Resume the agents that were cut short.");
@@ -59,7 +59,7 @@ function someAgents(count: number, end?: Parameters<typeof runEnded>[0]) {
 }
 
 describe("what Ctrl+C says", () => {
-  it("names whom it interrupts and what goes on until the end of the program", () => {
+  it("names the agents it interrupts, and what continues until the program ends", () => {
     expect(interruptMessage([])).toBe("Interrupting the main agent. Press Ctrl+C again to quit immediately.");
     expect(interruptMessage(someAgents(2))).toContain("and 1 agent it waits for; 1 agent in the background ends with");
     expect(interruptMessage(someAgents(5))).toContain("and 3 agents it waits for; 2 agents in the background end with");

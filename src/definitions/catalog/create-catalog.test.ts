@@ -9,8 +9,8 @@ function entry(name: string, source: AgentDefinition["source"], more: Partial<Ag
 
 const place = (more: Partial<Place>): Place => ({ distance: 0, form: "file", directory: 0, ...more });
 
-describe("names that look like another's", () => {
-  it("are told of, both ways where both are disguised, and by case alone not", () => {
+describe("names that look like another agent's", () => {
+  it("are reported, for both agents if both are disguised, but not if only the case differs", () => {
     const agents = [
       entry("reviewer", "user", { file: "/h/reviewer.md" }),
       entry("r\u0435viewer", "project", { file: "/p/other.md" }),
@@ -100,7 +100,7 @@ describe("find", () => {
     expect([found?.agent.definition.name, found?.by]).toEqual([name, by]);
   });
 
-  it.each(["MIXED", "both", "nobody", "", "constructor", "__proto__"])("%j means nobody", (asked) => {
+  it.each(["MIXED", "both", "nobody", "", "constructor", "__proto__"])("%j matches no agent", (asked) => {
     expect(catalog.find(asked)).toBeUndefined();
   });
 
@@ -170,7 +170,7 @@ describe("for any agents", () => {
     );
   });
 
-  it("each loses at most once, and nobody is lost", () => {
+  it("each loses at most once, and no agent is lost", () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const { agents, overrides } = createCatalog(entries);

@@ -86,7 +86,7 @@ describe("readAgentJson", () => {
     ]);
   });
 
-  it.each([null, 5, "x", [], undefined])("says that %j is no mapping", (value) => {
+  it.each([null, 5, "x", [], undefined])("says that %j is not a mapping", (value) => {
     expect(readAgentJson(value, origin)).toMatchObject({ agents: [], diagnostics: [{ code: "not_a_mapping" }] });
   });
 });

@@ -25,7 +25,7 @@ describe("a name", () => {
   const named = (name: string) => read(`---\ndescription: d\nname: ${name}\n---\nBody.\n`);
 
   it.each(["Exp\u04cfore", "\uff30lan", "statusline-s\u0435tup"])(
-    "that looks like a built-in's is told of: %j",
+    "that looks like a built-in's is reported: %j",
     async (name) => {
       const { definition, diagnostics } = await named(name);
       expect(definition?.name).toBe(name);
@@ -36,7 +36,7 @@ describe("a name", () => {
     },
   );
 
-  it("that mixes alphabets in a word is told of, also where the file gives it", async () => {
+  it("that mixes alphabets in a word is reported, even if it comes from the file name", async () => {
     expect((await named("r\u0435viewer")).diagnostics).toMatchObject([{ code: "confusable_name", line: 3 }]);
     const bytes = Buffer.from("---\ndescription: d\n---\nBody.\n");
     const read = await readAgentFile({ bytes, file: "/p/r\u0435viewer.md", source: "project" });
@@ -188,7 +188,7 @@ describe("what does not load, and says why", () => {
     expect(codes).toEqual(["error yaml_refused"]);
   });
 
-  it("takes names of the language's own for what they are: names", async () => {
+  it("treats property names of the language as ordinary names", async () => {
     const { definition } = await read(
       "---\nname: toString\ndescription: d\n__proto__: {polluted: true}\nconstructor: x\n---\n",
     );

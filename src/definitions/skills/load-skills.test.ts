@@ -32,7 +32,7 @@ const load = async (plugins: SnapshotPlugin[] = []) =>
   loadSnapshot({ cwd: project, home, stateHome: join(home, ".retinue"), trusted: true, plugins });
 
 describe("skills", () => {
-  it("are files: a directory in the place of one is told of", async () => {
+  it("are files: a directory in place of one is reported", async () => {
     const wrong = join(project, ".agents/skills/deploy/SKILL.md");
     mkdirSync(wrong, { recursive: true });
     const { skills, diagnostics } = await load();

@@ -77,7 +77,7 @@ describe("a lock", () => {
     expect(readFileSync(path, "utf8")).toContain("elsewhere");
   });
 
-  it("is taken over also from one who died while taking over", () => {
+  it("is also taken over from a process that died while taking it over", () => {
     const path = lockPath();
     const dead = JSON.stringify({ ...alive, boot: "earlier", nonce: "1" });
     writeFileSync(path, dead);
@@ -129,7 +129,7 @@ describe("a lock", () => {
 });
 
 describe("withFileLock", () => {
-  it("lets one in after the other and leaves nothing behind", async () => {
+  it("lets processes in one after the other and leaves nothing behind", async () => {
     const file = join(directory(), "new/count");
     let inside = 0;
     const counts = await Promise.all(

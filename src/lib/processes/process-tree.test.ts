@@ -98,7 +98,7 @@ describe.runIf(linux)("endProcessTree", () => {
     expect(await sweepTagged("no-such-tag")).toEqual([]);
   });
 
-  it("leaves a stranger alone who has got the pid", async () => {
+  it("leaves an unrelated process with the same pid alone", async () => {
     const stranger = await startScript("echo ready; read -r", { stdinOpen: true });
     const stale = { ...stranger, startTime: (stranger.startTime ?? 0) - 1, tag: "another" };
     expect(await endProcessTree(stale, { graceMs: 50 })).toEqual([]);

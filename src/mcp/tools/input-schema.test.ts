@@ -55,7 +55,7 @@ describe("repairSchema", () => {
     });
   });
 
-  it("tells patterns without having them run", () => {
+  it("describes patterns without running them", () => {
     const text = { type: "string", pattern: "^(a+)+$" };
     expect(repairSchema({ properties: { a: text, b: { ...text, description: "Name." }, c: { pattern: 1 } } })).toEqual({
       type: "object",
@@ -67,7 +67,7 @@ describe("repairSchema", () => {
     });
   });
 
-  it("drops limits that are no numbers", () => {
+  it("drops limits that are not numbers", () => {
     const repaired = repairSchema({ properties: { a: { type: "string", minLength: {}, maxLength: 3 } } });
     expect(repaired).toEqual({ type: "object", properties: { a: { type: "string", maxLength: 3 } } });
   });

@@ -55,13 +55,13 @@ async function enter(limiter: Limiter): Promise<Pass> {
 }
 
 describe("the limiter", () => {
-  it("lets everybody through while nobody refuses", async () => {
+  it("lets all requests through while none is refused", async () => {
     const limiter = createLimiter({ clock: { monotonic: () => 0 } });
     await Promise.all(Array.from({ length: 1_000 }, () => enter(limiter)));
     expect(limiter.state()).toMatchObject({ places: Number.POSITIVE_INFINITY, active: 1_000, waiting: 0, held: false });
   });
 
-  it("holds everybody for as long as the provider asked, then lets one at a time ahead", async () => {
+  it("holds all requests for as long as the provider asked, then lets one at a time through", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const passes = await Promise.all(Array.from({ length: 8 }, () => enter(limiter)));
@@ -106,7 +106,7 @@ describe("the limiter", () => {
     expect(entered).toEqual([10_000, 10_100, 10_100, 10_200, 10_300, 10_400]);
   });
 
-  it("waits no longer than its timer by a clock that stands still", async () => {
+  it("waits no longer than its timer even if the clock does not advance", async () => {
     const limiter = createLimiter({ clock: { monotonic: () => 0.1 } });
     (await enter(limiter)).leave({ kind: "refused", waitMs: 0.2 });
     expect(await enter(limiter)).toBeDefined();
@@ -185,7 +185,7 @@ describe("the limiter", () => {
     expect(order).toEqual(["first again", "second", "third"]);
   });
 
-  it("lets go of who is aborted while waiting, and of its own timer", async () => {
+  it("releases a request that is aborted while waiting, and its timer", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     (await enter(limiter)).leave({ kind: "refused", waitMs: 60_000 });
@@ -198,7 +198,7 @@ describe("the limiter", () => {
     expect(limiter.state()).toMatchObject({ waiting: 0, held: false });
   });
 
-  it("brings everybody through, whatever becomes of the requests", async () => {
+  it("lets every request through eventually, however the others end", async () => {
     const takes = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
     const kinds = fc.constantFrom("answered", "failed", "overloaded", "refused");
     const ends = fc.array(kinds, { minLength: 1, maxLength: 30 });

@@ -10,7 +10,7 @@ describe.each(["anthropic", "openai"] as const)("the list of models, %s", (diale
     expect(server.requests[0]).toMatchObject({ method: "GET", path: "/v1/models" });
   });
 
-  it("is a sentence with the cure when there is none", async () => {
+  it("is a sentence with the remedy if there is none", async () => {
     const server = await serve({ script: [] });
     const connections = connectionsForTest();
     await server.close();

@@ -122,7 +122,7 @@ describe("which provider answers", () => {
   });
 });
 
-describe("what can't be resolved is told with its cure", () => {
+describe("what can't be resolved is reported with the remedy", () => {
   it.each<[string, Wish, RegExp]>([
     ["a key is missing", { flags: { provider: "anthropic" } }, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN/],
     ["a named key is missing", { settings: { ...lab, provider: "gateway" } }, /Set GW_KEY in the environment/],

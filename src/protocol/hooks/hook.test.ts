@@ -30,7 +30,7 @@ describe("hooks are read", () => {
   });
 });
 
-describe("an entry of an unknown shape is reported and is no hook", () => {
+describe("an entry of an unknown shape is reported and ignored", () => {
   it.each([
     [{ pre: "echo a", post: "echo b" }, ["pre", "post"]],
     [{ Setup: [{ command: "a" }] }, ["Setup"]],

@@ -121,7 +121,7 @@ describe("the idle clock", () => {
     expect(struck).toEqual(["idle"]);
   });
 
-  it("stands still as long as anybody has paused it", () => {
+  it("does not advance while anything has paused it", () => {
     const { time, clocks, struck } = start({ idleMs: 1_000, wallMs: 2_000 });
     clocks.modelAsked();
     time.pass(600);

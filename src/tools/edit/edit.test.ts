@@ -86,7 +86,7 @@ describe("Edit", () => {
     expect(place.get("a.txt")).toBe("text, longer now");
   });
 
-  it("lets nobody lose the change of another agent", async () => {
+  it("does not let an agent lose another agent's change", async () => {
     place.put("a", "one two");
     const other = toolContext({ agentId: "other" });
     await read("a");

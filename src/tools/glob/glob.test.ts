@@ -102,7 +102,7 @@ describe("Glob", () => {
     expect(await glob("a.*")).toEqual(["a.txt"]);
   });
 
-  it("explains what is no directory", async () => {
+  it("explains a path that is not a directory", async () => {
     put("a.txt");
     expect((await glob("*", { path: "a.txt" }))[0]).toContain("not a directory");
   });

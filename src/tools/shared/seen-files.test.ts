@@ -31,7 +31,7 @@ describe("createSeenFiles", () => {
     expect(seen.of("a2").versionOf("/f")).toBeUndefined();
   });
 
-  it("begins anew with another version, and keeps agents apart", () => {
+  it("starts over with another version, and keeps agents separate", () => {
     const files = createSeenFiles();
     const seen = files.of("main");
     seen.lines("/f", { version: "1", first: 1, last: 5, total: 10 });

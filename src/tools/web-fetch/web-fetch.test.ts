@@ -280,7 +280,7 @@ describe("bodies", () => {
     expect(latin.text).toContain("é");
   });
 
-  it("takes out and counts characters nobody can see", async () => {
+  it("removes and counts invisible characters", async () => {
     const { text } = await fetchFrom((_request, response) =>
       response.writeHead(200, { "content-type": "text/plain; charset=utf-8" }).end("a\u202eb\u200bc\u{e0041}"),
     );

@@ -42,7 +42,7 @@ describe("clean-up", () => {
     await used.close();
   });
 
-  it("keeps a session with a result that nobody was told of, until somebody was", async () => {
+  it("keeps a session with an undelivered result until it is delivered", async () => {
     const place = testPlace();
     const { home } = place;
     const launched: DurableEvent = {

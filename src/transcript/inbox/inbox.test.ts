@@ -51,7 +51,7 @@ describe("an inbox", () => {
     expect(second.open()).toEqual([question("b")]);
   });
 
-  it("counts the first of two answers, and tells both who it was", async () => {
+  it("accepts the first of two answers, and tells both who gave it", async () => {
     await open().request(question("a"));
     const [one, two] = [open(), open()];
     const answers = await Promise.all([one.answer("a", yes), two.answer("a", no)]);
@@ -60,7 +60,7 @@ describe("an inbox", () => {
     expect(open().answerTo("a")).toEqual(answers[0]?.answer);
   });
 
-  it("tells whoever watches of an answer that another process gave", async () => {
+  it("notifies watchers of an answer that another process gave", async () => {
     const waiting = open();
     await waiting.request(question("a"));
     const answered = new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ describe("an inbox", () => {
     expect(open().open()).toEqual([question("a")]);
   });
 
-  it("goes on behind a line that another process did not live to finish", async () => {
+  it("continues after a line that a killed process left incomplete", async () => {
     await open().request(question("a"));
     appendFileSync(path, '{"v":1,"type":"approval.answ');
     await open().answer("a", yes);

@@ -86,7 +86,7 @@ describe("a session on files", () => {
     expect(existsSync(join(directory, "lock"))).toBe(false);
   });
 
-  it("lets nobody else read its files", async () => {
+  it("lets no other user read its files", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));
@@ -103,7 +103,7 @@ describe("a session on files", () => {
     await session.close();
   });
 
-  it("leaves nothing behind when nobody said a word", async () => {
+  it("leaves nothing behind if no prompt was sent", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     const project = dirname(session.path ?? "");

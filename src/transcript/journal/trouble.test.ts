@@ -121,7 +121,7 @@ describe("a full disk", () => {
 });
 
 describe("what waiting can't cure", () => {
-  it("is told with the cure, and the next append goes on with the right number", async () => {
+  it("is reported with the remedy, and the next append continues with the right number", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", [notice("before")]);

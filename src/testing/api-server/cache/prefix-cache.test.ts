@@ -252,7 +252,7 @@ describe("cache through the server", () => {
     expect(await readOfSecond("immediately", "hang")).toBe(20);
   });
 
-  it("lets nobody read a prompt whose response has not begun", async () => {
+  it("lets no request read a prompt whose response has not begun", async () => {
     expect(await readOfSecond("response-start", "gate")).toBe(0);
   });
 
