@@ -65,10 +65,10 @@ describe("scripts/release.mjs", () => {
   it("refuses a tree with changes, a version that is none or too low, and a changelog without changes", async () => {
     const { house, git } = await createRepository();
     await expectRefusal(house, /"next" is not a version/, "next");
-    await expectRefusal(house, /0\.1\.9 is not above/, "0.1.9");
+    await expectRefusal(house, /0\.1\.9 is not higher/, "0.1.9");
     await expectRefusal(house, /Use: /);
     git("tag", "v0.2.0");
-    await expectRefusal(house, /tag v0\.2\.0 exists/, "minor");
+    await expectRefusal(house, /tag v0\.2\.0 already exists/, "minor");
     await house.write({ "new.txt": "" });
     await expectRefusal(house, /uncommitted changes.*\n.*new\.txt/, "patch");
     const empty = await createRepository({ changes: "# Changelog\n\n## Unreleased\n\n## 0.1.0\n\n- One.\n" });
