@@ -64,7 +64,7 @@ it("a session that is resumed without a model reports that a different one answe
   const noticesOf = async (options: SessionOptions): Promise<readonly string[]> => {
     const session = await openSession({ ...place, ...options, resume: first.id });
     await session.close();
-    return session.notices.filter((notice) => notice.includes("This session used the model"));
+    return session.notices.filter((notice) => notice.includes("This session has used the model"));
   };
   const word = `--model ${provider}/${name}.`;
   expect(await noticesOf({})).toEqual([expect.stringMatching(/now uses offline\/.*\. To keep using .*, pass /)]);
