@@ -111,6 +111,7 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     callId: call.callId,
     signal,
     paths: judged.resolved,
+    readsOnly: decision.readsOnly,
     replies: granted ? grant.replies : undefined,
     progress: (text) => {
       if (!ended && !signal.aborted) emit(text);

@@ -84,6 +84,8 @@ export interface ToolContext {
    * before it runs.
    */
   readonly paths: readonly ResolvedPath[];
+  /** True if the call is allowed only because it changes nothing, so it runs read-only wherever that is possible. */
+  readonly readsOnly?: boolean | undefined;
   /** The user's replies to the questions that the call asks. Absent if the user did not answer. */
   readonly replies?: readonly UserReply[] | undefined;
   /** Reports progress to be shown while the call runs. Reports may be dropped. */

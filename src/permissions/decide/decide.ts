@@ -35,6 +35,11 @@ export interface DecideRequest {
   readonly policy: Policy;
   /** The user's home directory where the tools run, as spelled and as resolved, for rules with `~/`. */
   readonly homes?: readonly string[] | undefined;
+  /**
+   * True if commands that are allowed only because they read run in the read-only profile of a sandbox. Many more
+   * commands then need no approval.
+   */
+  readonly sandboxed?: boolean | undefined;
   /** Git hooks that were created or changed since the session began. */
   readonly changedHooks?: readonly string[] | undefined;
 }

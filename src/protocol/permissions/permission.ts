@@ -102,6 +102,11 @@ export interface Decision {
   readonly file?: string | undefined;
   /** Tells the user or the model what is missing and how to get it. */
   readonly reason: string;
+  /**
+   * True if the call is allowed only because it changes nothing: no rule, mode or person allowed it. If there is a
+   * sandbox, the call must run in its read-only profile, which keeps a wrong verdict harmless.
+   */
+  readonly readsOnly?: boolean | undefined;
 }
 
 /** Approval of exactly one call with exactly one input. */
