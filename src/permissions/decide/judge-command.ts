@@ -12,6 +12,7 @@ import { foldCase } from "../rules/path-pattern.ts";
 import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
 import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
+import { shells } from "../shell/programs/wrappers.ts";
 import { isReadOnly, readOnlyUse, unknownFile, whyItMayChange } from "../shell/read-only/read-only.ts";
 import {
   type CommandUnit,
@@ -22,7 +23,6 @@ import {
   unitsOf,
 } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
-import { shells } from "../shell/unwrap-command.ts";
 import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND } from "./finding.ts";
 
 /** Returns the strictest finding over all commands of the line. Files that redirections open are separate accesses. */

@@ -1,5 +1,7 @@
-import { isReadOnly } from "../shell/read-only/read-only.ts";
-import { isReadingSed } from "../shell/read-only/sed-awk.ts";
+import { builtins } from "../shell/programs/builtins.ts";
+import { type CommandEffect, type Effects, isReading } from "../shell/programs/effects.ts";
+import { effectsOf } from "../shell/programs/effects-of.ts";
+import { wrappers } from "../shell/programs/wrappers.ts";
 import { programOf, type ShellAnalysis, type SimpleCommand } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
 import { protectedPart } from "./protected-path.ts";
@@ -10,6 +12,13 @@ export interface ArgumentContext {
   readonly loopWords: ShellAnalysis["loopWords"];
 }
 
+/** The words of a command that a rule's wildcards cover. */
+export interface WildWords {
+  readonly wild: readonly ShellWord[];
+  /** True if the rule itself contains a URL. */
+  readonly namesUrl: boolean;
+}
+
 /**
  * Explains why a rule's wildcard must not cover these words; undefined if it may. A user who allows `git log:*` does
  * not mean `git log --output=…`: arguments that run another program or leave the workspace need a rule that spells them
@@ -17,118 +26,80 @@ export interface ArgumentContext {
  */
 export function wildcardHazard(
   command: SimpleCommand,
-  wild: readonly ShellWord[],
+  { wild, namesUrl }: WildWords,
   context: ArgumentContext,
 ): string | undefined {
   const name = programOf(command);
-  if (launchers.has(name)) return `${name} runs other programs`;
-  if (evaluating.has(name)) return `${name} can evaluate its arguments or run programs`;
   if (printers.has(name)) return undefined;
-  if (checkedBuiltins.has(name)) return isReadOnly(command) ? undefined : `${name} can evaluate its arguments`;
-  const risky = riskyArguments.get(name);
+  const effects = effectsOf(command);
+  for (const effect of effects) {
+    // An effect of the program itself does not come from a word that the rule could have spelled out.
+    if (effect.at > 0 && !wild.includes(command.words[effect.at]!)) continue;
+    const hazard = effectHazard(effect, { name, namesUrl, effects }, context);
+    if (hazard !== undefined) return hazard;
+  }
+  const isReader = effects.every(isReading);
   for (const [index, word] of wild.entries()) {
     if (isMessage(wild[index - 1], word)) continue;
     const outside = whyOutsideWorkspace(word, context);
     if (outside !== undefined) return outside;
-    if (risky !== undefined && word.open !== undefined && !/^[^-]/.test(word.lead))
-      return "only the shell knows whether an argument is an option";
-    if (risky?.test(word.text))
-      return `${word.text.split("=")[0]} can make ${name} run a program or access other places`;
-    const part = readers.has(name) ? undefined : protectedIn(word, context);
+    const part = isReader ? undefined : protectedIn(word, context);
     if (part !== undefined) return `an argument names ${part}`;
+    if (removers.has(name) && (/^[./]*$/.test(word.text) || (word.open !== undefined && !/^[^-]/.test(word.lead))))
+      return `${name} would apply to a whole directory`;
   }
-  const further = command.words.slice(1).map(({ text }) => text);
-  if (name === "git") return gitHazard(further);
-  if (name === "sed") return sedHazard(further);
-  if (name === "tar" && /^[A-Za-z]*[IF]/.test(further[0] ?? "")) return "tar would run a program";
   return undefined;
 }
 
-/** Programs that run a program named in their arguments. */
-export const launchers: ReadonlySet<string> = new Set([
-  ..."env nice nohup timeout time stdbuf ionice chrt setsid xargs parallel command builtin exec sudo doas su runuser".split(
-    " ",
-  ),
-  ..."script watch flock strace ltrace gdb ssh chroot unshare nsenter systemd-run busybox coproc noglob taskset".split(
-    " ",
-  ),
-  ..."entr expect screen tmux at batch crontab sh bash dash zsh ksh fish csh tcsh ash rbash mksh pkexec firejail".split(
-    " ",
-  ),
-  ..."proxychains torsocks fakeroot setpriv cgexec numactl prlimit catchsegv ld.so valgrind perf rlwrap".split(" "),
-]);
+function effectHazard(
+  effect: CommandEffect,
+  { name, namesUrl, effects }: { readonly name: string; readonly namesUrl: boolean; readonly effects: Effects },
+  context: ArgumentContext,
+): string | undefined {
+  switch (effect.kind) {
+    case "run":
+      return effect.reason;
+    case "directory":
+      return name === "git" ? "git would run in another directory" : whyOutsideWorkspace(effect.word, context);
+    case "read":
+    case "list":
+      return whyOutsideWorkspace(effect.word, context);
+    case "write": {
+      if (searchers.has(name)) return `${name} would write a file`;
+      const part = protectedIn(effect.word, context);
+      return part === undefined ? whyOutsideWorkspace(effect.word, context) : `an argument names ${part}`;
+    }
+    case "network": {
+      const addresses = effects.filter(({ kind, at }) => kind === "network" && at > 0);
+      return namesUrl && addresses.length > 1 ? "the rule names one address, and the command uses several" : undefined;
+    }
+    case "change":
+      if (builtinNames.has(name)) return `${name} can evaluate its arguments`;
+      return name === "find" ? effect.reason : undefined;
+    case "unknown":
+      return effect.of === "code" ? effect.reason : undefined;
+    case "variable":
+      return undefined;
+  }
+}
 
-const evaluating = new Set(
-  [
-    "eval source . alias trap bind compgen complete declare typeset local export readonly let read mapfile readarray",
-    "unset set shopt enable hash history less more man vi vim view ex ed nano emacs getopts caller ulimit umask fc",
-  ].flatMap((line) => line.split(" ")),
-);
+/** Programs that run a program named in their arguments. */
+export const launchers: ReadonlySet<string> = new Set(wrappers.map(([name]) => name));
+
+const builtinNames: ReadonlySet<string> = new Set(builtins.map(([name]) => name));
+
+/** Programs that people allow because they only look: a rule for them means no file to write. */
+const searchers = new Set(["find", "git"]);
 
 /** Programs whose arguments are only text. */
 const printers = new Set("echo true false :".split(" "));
 
-/** Builtins whose arguments are harmless if and only if the read-only tables accept them. */
-const checkedBuiltins = new Set("printf test [".split(" "));
-
-// Long options may be abbreviated, so each pattern matches the shortest unambiguous prefix.
-const riskyArguments = new Map<string, RegExp>([
-  ["find", /^-(exec|ok|delete|fls|fprint)/],
-  ["fd", /^(-[A-Za-z]*[xX]|--exec)/],
-  ["tar", /^(-[A-Za-z]*[IF]|--(checkpoint-|use|to-|rsh|info|new-v|vol))/],
-  ["sort", /^--comp/],
-  ["sed", /^-[A-Za-z]*f|^--(f|e)/],
-  ["rg", /^--(pre|hostname)/],
-  ["awk", /system|getline|[|>@]|^-[^Fv]/],
-  ["gawk", /system|getline|[|>@]|^-[^Fv]/],
-  ["mawk", /system|getline|[|>@]|^-[^Fv]/],
-  ["make", /=|^-[A-Za-z]*[fCIE]|^--(f|m|d|e|i)/],
-  ["zip", /^(-[A-Za-z]*T|--unzip|--test)/],
-  ["rm", /^[./]*$/],
-  ["rmdir", /^[./]*$/],
-  ["mv", /^[./]*$/],
-  ["chmod", /^[./]*$/],
-  ["chown", /^[./]*$/],
-  ["chgrp", /^[./]*$/],
-  ["curl", /^-/],
-  ["wget", /^-/],
-  ["rsync", /^-/],
-  ["scp", /^-/],
-  [
-    "git",
-    /^(--(o(u|p)|ex(e|t)|up|rec|textc|conf|git-|work-|no-index|tool|gpg|show-sig|server-o|temp|sep)|-u|-O|-x|-c$|-[A-Za-z]*i$)/,
-  ],
-]);
-
-/** Programs whose arguments may name a protected file, because these programs only read. */
-const readers = new Set("cat head tail wc grep egrep fgrep ls diff file stat cut nl od".split(" "));
+/** Programs that a wildcard must not apply to the workspace as a whole. */
+const removers = new Set("rm rmdir mv chmod chown chgrp".split(" "));
 
 /** Returns true for the value of `-m`: a message is only text, even if the shell expands it. */
 function isMessage(before: ShellWord | undefined, word: ShellWord): boolean {
   return before?.open === undefined && /^(-[A-Za-z]*m|--message)$/.test(before?.text ?? "") && !word.splits;
-}
-
-function gitHazard(further: readonly string[]): string | undefined {
-  if (further[0]?.startsWith("-") && further[0] !== "--no-pager")
-    return "options before the git command can run programs";
-  const command = further.find((word) => !word.startsWith("-"));
-  return command !== undefined && gitRunners.has(command) ? `git ${command} can run programs` : undefined;
-}
-
-const gitRunners = new Set(
-  "bisect submodule difftool mergetool config filter-branch for-each-repo hook daemon send-email instaweb".split(" "),
-);
-
-/**
- * Explains why a rule's wildcard must not cover these arguments of sed. A sed script can write files and run programs,
- * so only printing, deleting and plain substitutions are accepted.
- */
-function sedHazard(further: readonly string[]): string | undefined {
-  const options = further.filter((word) => word.startsWith("-"));
-  if (options.some((word) => !/^-[nErsuz]+$|^-[nErsuz]*i[.\w]*$/.test(word)))
-    return "an option of sed can read a script from a file";
-  const script = further.find((word) => !word.startsWith("-")) ?? "";
-  return isReadingSed(script) ? undefined : "a sed script can write files or run programs";
 }
 
 /**
@@ -141,13 +112,14 @@ export function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): 
   if (/^(https?|ssh|git):\/\//i.test(value)) return undefined;
   if (/^[A-Za-z][\w+.-]*:(\/\/|:)/.test(value)) return "an argument is a URL that can refer to files or programs";
   if (/(^|[/:=@{,])\.\.([/},]|$)/.test(value)) return "an argument leaves its directory with `..`";
+  if (word.open === "glob" && /[{,][/~]/.test(value)) return "an argument expands to a path outside the workspace";
   if (/^@?\//.test(value) && rootOf(value, context) === undefined) return "an argument is outside the workspace";
   return undefined;
 }
 
 /** Returns the protected file that a word literally names; undefined if it names none. */
 function protectedIn(word: ShellWord, context: ArgumentContext): string | undefined {
-  const value = word.text.replace(/^--?[\w-]*=/, "");
+  const value = word.text.replace(/^[\w-]*=/, "");
   if (!/^[\p{L}\p{N}\p{M}_./@ *-]+$/u.test(value)) return undefined;
   return protectedPart(value.slice(rootOf(value, context)?.length ?? 0));
 }

@@ -84,7 +84,9 @@ function allowsWords(
   { command, words, context }: { command: SimpleCommand; words: readonly ShellWord[]; context: ArgumentContext },
 ): boolean {
   const wild = wildWords(exact, words, rest);
-  return wild !== undefined && (wild.length === 0 || wildcardHazard(command, wild, context) === undefined);
+  if (wild === undefined || wild.length === 0) return wild !== undefined;
+  const namesUrl = exact.some((word) => word.includes("://"));
+  return wildcardHazard(command, { wild, namesUrl }, context) === undefined;
 }
 
 /**

@@ -1,64 +1,113 @@
 import { analyseCommand } from "../analyse-command.ts";
+import { type CommandEffect, isInnerRun } from "../programs/effects.ts";
+import { effectsOf } from "../programs/effects-of.ts";
 import { type CommandUnit, programOf, type ShellAnalysis, type SimpleCommand, unitsOf } from "../shell-analysis.ts";
-import { readOnlyGit } from "./git.ts";
-import { type ProgramUse, readOptions } from "./options.ts";
-import { programs, versionOptions } from "./programs.ts";
+import type { ShellWord } from "../shell-word.ts";
+
+export interface ReadOnlyOptions {
+  /**
+   * True if read-only commands run in the read-only profile of a sandbox. It is then enough that people use the program
+   * to look at things, and that no argument says that something is to be changed.
+   */
+  readonly sandboxed?: boolean | undefined;
+}
+
+export interface ReadOnlyUse {
+  /** The paths that must be inside the workspace. Texts, patterns and numbers are left out. */
+  readonly paths: readonly ShellWord[];
+}
 
 /**
- * Returns true for a command that changes nothing and starts nothing. Programs missing from the tables are never
- * read-only.
+ * Returns true for a command that changes nothing and starts nothing. Unknown programs, and without a sandbox unknown
+ * options, are never read-only.
  */
-export function isReadOnly(command: SimpleCommand): boolean {
-  return readOnlyUse(command) !== undefined;
+export function isReadOnly(command: SimpleCommand, options: ReadOnlyOptions = {}): boolean {
+  return doubtAbout(command, options) === undefined;
 }
 
 /**
  * Returns the paths that a read-only command reads; undefined if the command may change something. Paths of inner
- * commands are left out.
+ * commands are left out, and in a sandbox also paths of which only names and attributes are read.
  */
-export function readOnlyUse(command: SimpleCommand): ProgramUse | undefined {
-  const { words, runs, unsafeVariables } = command;
-  const [program, ...given] = words;
-  if (program === undefined || program.open !== undefined || unsafeVariables.length > 0) return undefined;
-  const name = programOf(command);
-  // Outside of the system's own directories, the name of a program does not tell what it does.
-  if (program.text !== name && !/^\/(usr\/)?bin\/[^/]+$/.test(program.text)) return undefined;
-  if (runs !== undefined) {
-    if (!runs.transparent || !runs.commands.every(isReadOnly)) return undefined;
-    return name === "find" ? programs.get(name)!.check!(given) : { paths: [] };
-  }
-  if (name === "git") return readOnlyGit(given);
-  if (versionOptions.has(name) && given.length === 1 && /^(--version|-v)$/.test(given[0]!.text)) {
-    return given[0]!.open === undefined && versionOptions.get(name)!.test(given[0]!.text) ? { paths: [] } : undefined;
-  }
-  const spec = programs.get(name);
-  if (spec === undefined) return undefined;
-  return spec.check === undefined ? readOptions(spec, given) : spec.check(given);
+export function readOnlyUse(command: SimpleCommand, options: ReadOnlyOptions = {}): ReadOnlyUse | undefined {
+  if (!isReadOnly(command, options)) return undefined;
+  const kinds = new Set(options.sandboxed === true ? ["read", "directory"] : ["read", "list"]);
+  return {
+    paths: effectsOf(command).flatMap((effect) =>
+      "word" in effect && kinds.has(effect.kind) ? (effect.word ?? []) : [],
+    ),
+  };
 }
 
 /** Returns true if a command line can't change anything. It may read files anywhere. */
-export function isReadOnlyLine(line: string): boolean {
+export function isReadOnlyLine(line: string, options: ReadOnlyOptions = {}): boolean {
   const analysis = analyseCommand(line);
   const { obscure, caution, moves } = analysis;
   if (obscure !== undefined || caution !== undefined || unknownFile(analysis) !== undefined) return false;
   if (analysis.redirections.some(({ kind }) => kind === "write")) return false;
-  return unitsOf(analysis).every((unit) => whyItMayChange(unit, moves) === undefined);
+  return unitsOf(analysis).every((unit) => whyItMayChange(unit, moves, options) === undefined);
 }
 
 /** Explains why the command may change something; undefined if the command is proven to be read-only. */
-export function whyItMayChange({ command, wrappers }: CommandUnit, moves: boolean): string | undefined {
+export function whyItMayChange(
+  { command, wrappers }: CommandUnit,
+  moves: boolean,
+  options: ReadOnlyOptions = {},
+): string | undefined {
   const name = shown(programOf(command));
   const unsafe = [...wrappers, command].flatMap((each) => each.unsafeVariables)[0];
   if (unsafe !== undefined) return `it sets ${shown(unsafe)} for ${name}`;
-  if (readOnlyUse(command) === undefined) return `this use of ${name} may change something`;
+  const doubt = doubtAbout(command, options);
+  if (doubt !== undefined) return doubt;
   // Another directory may contain a repository whose configuration names programs to run.
-  return moves && name === "git" ? "git would run in another directory" : undefined;
+  return moves && name === "git" && options.sandboxed !== true ? "git would run in another directory" : undefined;
 }
 
 export function unknownFile({ redirections }: ShellAnalysis): string | undefined {
   return redirections.some(({ path }) => path === undefined)
     ? "only the shell knows which file is written or read"
     : undefined;
+}
+
+/** Explains why a command, or one that it runs, is not read-only. */
+function doubtAbout(command: SimpleCommand, options: ReadOnlyOptions): string | undefined {
+  const [unsafe] = command.unsafeVariables;
+  if (unsafe !== undefined) return `it sets ${shown(unsafe)}`;
+  for (const effect of effectsOf(command)) {
+    const doubt = doubtAboutEffect(effect, command, options);
+    if (doubt !== undefined) return doubt;
+  }
+  for (const inner of command.runs?.commands ?? []) {
+    const doubt = doubtAbout(inner, options);
+    if (doubt !== undefined) return doubt;
+  }
+  return undefined;
+}
+
+function doubtAboutEffect(
+  effect: CommandEffect,
+  command: SimpleCommand,
+  { sandboxed = false }: ReadOnlyOptions,
+): string | undefined {
+  const name = shown(programOf(command));
+  switch (effect.kind) {
+    case "read":
+    case "list":
+    case "variable":
+      return undefined;
+    case "directory":
+      return sandboxed ? undefined : `${name} would work in another directory`;
+    case "write":
+      return `${name} would write ${shown(effect.word.text)}`;
+    case "network":
+      return `${name} would use the network`;
+    case "run":
+      return isInnerRun(effect) && command.runs?.transparent === true ? undefined : effect.reason;
+    case "change":
+      return effect.reason;
+    case "unknown":
+      return sandboxed && effect.of !== "program" ? undefined : effect.reason;
+  }
 }
 
 function shown(text: string): string {

@@ -1,0 +1,130 @@
+import { isSafeExport } from "../safe-variables.ts";
+import { fixedWord, type ShellWord } from "../shell-word.ts";
+import { type CommandEffect, type Effects, unknownArgument } from "./effects.ts";
+import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+
+/** Builtins that set variables, options or handlers of the shell. Bash evaluates subscripts in names of variables. */
+const setting: ProgramSpec = { does: "change", operands: "data*" };
+
+/** Programs without options whose arguments are only text. */
+const plain: ProgramSpec = { inert: true, operands: "data*", options: "--help --version" };
+
+export const builtins: readonly (readonly [string, ProgramSpec])[] = [
+  ["echo", { read: () => [] }],
+  ...each("true false : exit return break continue shift times", { read: () => [] }),
+  ["pwd", { inert: true, operands: "", options: "-L|--logical -P|--physical --help --version" }],
+  ["jobs", { operands: "data*", options: "-l -n -p -r -s -x!program" }],
+  ["wait", { operands: "data*", options: "-n -f -p=change" }],
+  ["dirs", { operands: "data*", options: "-l -p -v -c!change" }],
+  ["type", { operands: "data*", options: "-a -f -P -p -t" }],
+  ["help", { operands: "data*", options: "-d -m -s" }],
+  ["caller", { operands: "data" }],
+  ["umask", { operands: "change*", options: "-S -p" }],
+  [
+    "ulimit",
+    { operands: "change*", options: "-S -H -a -b -c -d -e -f -i -k -l -m -n -p -q -r -s -t -u -v -x -P -R -T" },
+  ],
+  ["hash", { operands: "change*", options: "-l -t -r!change -p=program -d!change" }],
+  [
+    "history",
+    { operands: "data", options: "-c!change -d=change -a!change -n!change -r!change -w!change -p!program -s!change" },
+  ],
+  ["fc", { operands: "program*", options: "-l^ -n -r -e=program -s!program", check: checkFc }],
+  ["shopt", { operands: "data*", options: "-p -q -s!change -u!change -o" }],
+  ["enable", { operands: "change*", options: "-a -d!change -n -p -s -f=program" }],
+  [
+    "compgen",
+    {
+      operands: "data",
+      options:
+        "-a -b -c -d -e -f -g -j -k -s -u -v -o=data -A=data -G=data -W=program -F=program -C=program -X=data -P=data -S=data",
+    },
+  ],
+  ["complete", { operands: "change*", options: "-p -r!change -C=program -F=program -W=program" }],
+  [
+    "bind",
+    {
+      operands: "change*",
+      options: "-l -p -P -s -S -v -V -X -x=program -f=program -m=data -q=data -u=change -r=change",
+    },
+  ],
+  ...each(
+    "declare typeset local readonly unset let mapfile readarray getopts alias unalias disown suspend fg bg kill pushd popd compopt logout",
+    setting,
+  ),
+  ...each("source .", { does: "program", operands: "read data*" }),
+  ["export", { operands: "data*", options: "-p", check: checkExport }],
+  ["read", { operands: "variable*", options: "-r -s -d=data -n=data -N=data -p=data -t=data -u=data" }],
+  ["set", { read: readSet }],
+  ["cd", { operands: "read", options: "-L -P -e", check: checkCd }],
+  ["printf", { ordered: true, operands: "data*", options: "-v=change --help --version", check: checkPrintf }],
+  ["test", { read: (words) => readTest(words.slice(1)) }],
+  ["[", { read: (words) => (words.at(-1)?.text === "]" ? readTest(words.slice(1, -1)) : [odd("`[` has no `]`")]) }],
+  ["sleep", plain],
+  [
+    "seq",
+    {
+      inert: true,
+      operands: "data*",
+      options: "-f|--format=data -s|--separator=data -t|--terminator=data -w|--equal-width -# --help --version",
+    },
+  ],
+  ["expr", { read: () => [] }],
+  ["yes", { read: () => [] }],
+  [
+    "which",
+    { operands: "data*", options: "-a|--all -s --skip-alias --skip-dot --skip-tilde --tty-only --version --help" },
+  ],
+  ["whereis", { operands: "data*", options: "-b -m -s -u -l -q -a -x -g" }],
+];
+
+function odd(reason: string): CommandEffect {
+  return unknownArgument(reason, 0);
+}
+
+function checkFc({ options }: ArgumentReading): Effects {
+  return options.some(({ option }) => option === "-l")
+    ? []
+    : [{ kind: "change", reason: "fc runs commands again", at: 0 }];
+}
+
+/** Allows only variables that are safe for every program. */
+function checkExport({ operands }: ArgumentReading): Effects {
+  return operands.flatMap(({ word: { text, open }, at }) => {
+    const equals = text.indexOf("=");
+    const isSafe = open === undefined && isSafeExport(text.slice(0, equals), fixedWord(text.slice(equals + 1)));
+    return isSafe ? [] : [{ kind: "change", reason: `it exports ${text.split("=")[0]!.slice(0, 40)}`, at } as const];
+  });
+}
+
+function checkCd({ operands }: ArgumentReading): Effects {
+  const isPlain = operands.length === 1 && operands[0]!.word.open === undefined && operands[0]!.word.text !== "-";
+  return isPlain ? [] : [odd("only the shell knows the directory")];
+}
+
+function checkPrintf({ operands }: ArgumentReading): Effects {
+  const format = operands[0];
+  // `%n` sets the variable that an argument names.
+  const isPlain = format?.word.open === undefined && !/%[^A-Za-z%]*n/.test(format?.word.text ?? "%n");
+  return isPlain ? [] : [{ kind: "change", reason: "a format of printf can set a variable", at: format?.at ?? 0 }];
+}
+
+/** Allows options that only make a script stricter or trace it. */
+function readSet(words: readonly ShellWord[]): Effects {
+  const given = words.slice(1);
+  const isStrict = given.every(
+    ({ text, open }) => open === undefined && /^([-+][eux]*o?|pipefail|errexit|nounset|xtrace)$/.test(text),
+  );
+  return isStrict && given.length > 0 ? [] : [{ kind: "change", reason: "set changes how the shell works", at: 0 }];
+}
+
+/** Reads `test`. `-v` and `-R` evaluate a name, so no operator may come from a variable and no word may split. */
+function readTest(given: readonly ShellWord[]): Effects {
+  const rest = given[0]?.text === "!" && given[0].open === undefined ? given.slice(1) : given;
+  const operator = rest.length === 3 ? rest[1] : rest[0];
+  const known =
+    rest.length === 2 ? /^-[abcdefghkprstuwxzGLNOSn]$/ : /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/;
+  const isKnown = operator?.open === undefined && known.test(operator?.text ?? "");
+  if (!given.some(({ splits }) => splits) && (rest.length < 2 || (rest.length <= 3 && isKnown))) return [];
+  return [{ kind: "change", reason: "test can evaluate the name of a variable", at: 0 }];
+}

@@ -1,0 +1,57 @@
+import type { SimpleCommand } from "../shell-analysis.ts";
+import { openWord, type ShellWord } from "../shell-word.ts";
+import { type Effects, unknownArgument, unknownProgram } from "./effects.ts";
+import { sandboxedVersions } from "./languages.ts";
+import { programs, versionPrograms } from "./programs.ts";
+import { readArguments } from "./read-arguments.ts";
+
+/** Returns what a command does, as far as its words tell. The effects of commands that it runs in turn are left out. */
+export function effectsOf(command: SimpleCommand): Effects {
+  return effectsOfWords(command.words, unknownInput);
+}
+
+/** Returns the effects of a command. `input` is the word that xargs passes on; it matters only at the first call. */
+export function effectsOfWords(words: readonly ShellWord[], input: ShellWord): Effects {
+  let effects = known.get(words);
+  if (effects === undefined) {
+    effects = readEffects(words, input);
+    known.set(words, effects);
+  }
+  return effects;
+}
+
+const known = new WeakMap<readonly ShellWord[], Effects>();
+const unknownInput = openWord("(what xargs reads)", "");
+
+function readEffects(words: readonly ShellWord[], input: ShellWord): Effects {
+  const program = words[0]!;
+  if (program.open !== undefined) return [unknownProgram("only the shell knows which program runs")];
+  const name = program.text.slice(program.text.lastIndexOf("/") + 1);
+  const spec = programs.get(name);
+  const version = versionQuestion(name, words);
+  if (version !== undefined) return [...version, ...elsewhere(program.text, name)];
+  if (spec === undefined) return [unknownProgram(`this use of ${shown(name)} may change something`)];
+  const effects = spec.read?.(words, input) ?? readArguments(spec, words, { from: 1, name });
+  return [...effects, ...elsewhere(program.text, name)];
+}
+
+/** Returns the effects of a command that only asks a program for its version; undefined for any other command. */
+function versionQuestion(name: string, words: readonly ShellWord[]): Effects | undefined {
+  const [, option] = words;
+  if (words.length !== 2 || option?.open !== undefined) return undefined;
+  const text = option?.text ?? "";
+  if (versionPrograms.get(name)?.includes(text) === true) return [];
+  if (!sandboxedVersions.has(name) || !/^(--version|-version|-V|version)$/.test(text)) return undefined;
+  return [unknownArgument(`the project may name the version of ${name} that runs`, 0)];
+}
+
+/** Outside of the system's own directories, the name of a program does not tell what it does. */
+function elsewhere(path: string, name: string): Effects {
+  if (path === name || /^\/(usr\/)?bin\/[^/]+$/.test(path)) return [];
+  return [unknownProgram(`${shown(path)} may be any program`)];
+}
+
+function shown(text: string): string {
+  const plain = text.replace(/[\p{Cc}\p{Cf}]/gu, "\ufffd");
+  return plain.length > 60 ? `${plain.slice(0, 60)}…` : plain;
+}

@@ -1,0 +1,239 @@
+import { fixedWord, type ShellWord } from "../shell-word.ts";
+import { type CommandEffect, type Effects, unknownArgument, unknownCode } from "./effects.ts";
+import { readFind } from "./find.ts";
+import { type ArgumentReading, each, optionsOf, type ProgramSpec } from "./model.ts";
+import { readArguments } from "./read-arguments.ts";
+
+/** Programs that change files. Their operands matter to rules, and no option makes them read-only. */
+const changing: ProgramSpec = { does: "change", operands: "write*" };
+const copying: ProgramSpec = {
+  does: "change",
+  operands: "read* write",
+  options: [
+    "-a|--archive -b --backup[=data] --copy-contents -d -f|--force -H -i|--interactive -l|--link -L|--dereference -n|--no-clobber",
+    "-P|--no-dereference -p --preserve[=data] --no-preserve=data --parents -R|-r|--recursive --reflink[=data] --remove-destination",
+    "--sparse=data --strip-trailing-slashes -s|--symbolic -S|--suffix=data -t|--target-directory=write -T|--no-target-directory",
+    "-u --update[=data] -v|--verbose -x|--one-file-system -Z --context[=data] -c -D -g|--group=data -m|--mode=data -o|--owner=data",
+    "--strip --strip-program=program -C|--compare",
+  ].join(" "),
+};
+
+const tar: ProgramSpec = {
+  operands: "data*",
+  options: [
+    "-t|--list -v|--verbose -z|--gzip|--gunzip -j|--bzip2 -J|--xz -f|--file=read --full-time --numeric-owner --exclude=data --wildcards",
+    "--strip-components=data --utc -a|--auto-compress --no-recursion -h -p -O -k -m -C|--directory=directory -T|--files-from=names -X|--exclude-from=read",
+    "-x|--extract|--get!change -c|--create!change -r|--append!change -u|--update!change -A|--catenate|--concatenate!change --delete!change",
+    "-I|--use-compress-program=program -F|--info-script|--new-volume-script=program --to-command=program --rsh-command=program --rmt-command=program",
+    "--checkpoint-action=program --index-file=write --volno-file=write -g|--listed-incremental=write --remove-files!change --zstd",
+  ].join(" "),
+  check: checkTar,
+};
+
+export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
+  ...each("ls dir vdir", {
+    inert: true,
+    operands: "list*",
+    options: [
+      "-a|--all -A|--almost-all --author -b|--escape --block-size=data -B|--ignore-backups -c -C --color[=data] -d|--directory -D|--dired",
+      "-f -F --classify[=data] --file-type --format=data --full-time -g -G|--no-group --group-directories-first -h|--human-readable --si",
+      "-H|--dereference-command-line --dereference-command-line-symlink-to-dir --hide=data --hyperlink[=data] --indicator-style=data",
+      "-i|--inode -I|--ignore=data -k|--kibibytes -l -L|--dereference -m -n|--numeric-uid-gid -N|--literal -o -p -q|--hide-control-chars",
+      "--show-control-chars -Q|--quote-name --quoting-style=data -r|--reverse -R|--recursive -s|--size -S --sort=data --time=data",
+      "--time-style=data -t -T|--tabsize=data -u -U -v -w|--width=data -x -X -Z|--context -1 -e -O -P -W -y -% -@ --zero --help --version",
+    ].join(" "),
+  }),
+  [
+    "stat",
+    {
+      inert: true,
+      operands: "list*",
+      options:
+        "-L|--dereference -f|--file-system --cached=data -c|--format=data --printf=data -t|--terse -F -l -n -q -r -s -x --help --version",
+    },
+  ],
+  [
+    "readlink",
+    {
+      inert: true,
+      operands: "list*",
+      options:
+        "-f|--canonicalize -e|--canonicalize-existing -m|--canonicalize-missing -n|--no-newline -q|--quiet -s|--silent -v|--verbose -z|--zero --help --version",
+    },
+  ],
+  [
+    "realpath",
+    {
+      inert: true,
+      operands: "list*",
+      options:
+        "-e|--canonicalize-existing -m|--canonicalize-missing -L|--logical -P|--physical -q|--quiet --relative-to=list --relative-base=list -s|--strip|--no-symlinks -z|--zero --help --version",
+    },
+  ],
+  [
+    "df",
+    {
+      inert: true,
+      operands: "list*",
+      options:
+        "-a|--all -b -B|--block-size=data -c -g -h|--human-readable -H|--si -i|--inodes -k -l|--local -m -n --no-sync --output[=data] -P|--portability --sync --total -t|--type=data -T|--print-type -v -x|--exclude-type=data -Y --help --version",
+    },
+  ],
+  [
+    "du",
+    {
+      inert: true,
+      operands: "list*",
+      options: [
+        "-0|--null -a|--all --apparent-size -A -B|--block-size=data -b|--bytes -c|--total -D|--dereference-args -d|--max-depth=data",
+        "--files0-from=names -g -H -h|--human-readable --inodes -k -L|--dereference -l|--count-links -m -n -P|--no-dereference",
+        "-S|--separate-dirs --si -s|--summarize -t|--threshold=data --time[=data] --time-style=data -X|--exclude-from=read -I=data",
+        "--exclude=data -x|--one-file-system -r --help --version",
+      ].join(" "),
+    },
+  ],
+  [
+    "basename",
+    { inert: true, operands: "data*", options: "-a|--multiple -s|--suffix=data -z|--zero --help --version" },
+  ],
+  ["dirname", { inert: true, operands: "data*", options: "-z|--zero --help --version" }],
+  [
+    "tree",
+    {
+      operands: "list*",
+      options: [
+        "-a -d -l -f -x -L=data -R!change -P=data -I=data --ignore-case --matchdirs --metafirst --prune --info --infofile=read --noreport",
+        "--charset=data --filelimit=data -q -N -Q -p -u -g -s -h --si --du -D --timefmt=data -F --inodes --device -v -t -c -U -r",
+        "--dirsfirst --filesfirst --sort=data -i -A -S -n -C -X -J -H=data -T=data --nolinks --hintro=read --houtro=read -o=write",
+        "--fromfile!settings --fromtabfile!settings --gitignore --gitfile=read --version --help --fflinks",
+      ].join(" "),
+    },
+  ],
+  [
+    "file",
+    {
+      options: [
+        "-b|--brief -C|--compile!change -c|--checking-printout -E -e|--exclude=data --exclude-quiet=data --extension -f|--files-from=names",
+        "-F|--separator=data -h|--no-dereference -i|--mime -I -k|--keep-going -l|--list -L|--dereference -m|--magic-file=read --mime-type",
+        "--mime-encoding -N|--no-pad -n|--no-buffer -p!change --preserve-date!change -P|--parameter=data -r|--raw -s|--special-files",
+        "-v|--version -z|--uncompress!program -Z|--uncompress-noreport!program -0|--print0 -S|--no-sandbox -d --apple --help",
+      ].join(" "),
+    },
+  ],
+  ["find", { read: readFind }],
+  [
+    "fd",
+    {
+      operands: "data list*",
+      options: [
+        "-H|--hidden -I|--no-ignore --no-ignore-vcs --no-ignore-parent -u|--unrestricted -s|--case-sensitive -i|--ignore-case -g|--glob",
+        "--regex -F|--fixed-strings --and=data -a|--absolute-path -l|--list-details!program -L|--follow -p|--full-path -0|--print0 -d|--max-depth=data",
+        "--min-depth=data --exact-depth=data -E|--exclude=data --prune -t|--type=data -e|--extension=data -S|--size=data",
+        "--changed-within=data --changed-before=data -o|--owner=data --format=data -x|--exec=program -X|--exec-batch=program --batch-size=data",
+        "--ignore-file=read -c|--color=data --hyperlink[=data] -j|--threads=data --max-results=data -1 -q|--quiet --show-errors",
+        "--base-directory=directory --path-separator=data --search-path=list --strip-cwd-prefix[=data] --one-file-system --gen-completions[=data] -h|--help -V|--version",
+      ].join(" "),
+    },
+  ],
+  ["tar", { ...tar, read: readTar }],
+  [
+    "unzip",
+    {
+      options: "-l -v -z -p -t -q -d=write -j -o -n -u -f -C",
+      operands: "read data*",
+      check: ({ options }) =>
+        options.some(({ option }) => /^-[lvzpt]$/.test(option ?? "")) ? [] : [change("unzip would extract files")],
+    },
+  ],
+  ["zipinfo", { operands: "read data*", options: "-1 -2 -s -m -l -v -h -t -T -z" }],
+  [
+    "dd",
+    {
+      read: readDd,
+    },
+  ],
+  [
+    "tee",
+    { operands: "write*", options: "-a|--append -i|--ignore-interrupts -p --output-error[=data] --help --version" },
+  ],
+  ["split", { does: "change", operands: "read write", options: "--filter=program -n=data -l=data -b=data" }],
+  ["csplit", { does: "change", operands: "read data*", options: "-f|--prefix=write -b=data -n=data -k -s -z" }],
+  ...each("cp mv install ln", copying),
+  ...each("rm rmdir unlink shred truncate touch mkdir mkfifo mknod mktemp", changing),
+  ...each("chmod chown chgrp", { does: "change", operands: "data write*", options: "--reference=read" }),
+  [
+    "zip",
+    {
+      does: "change",
+      operands: "write read*",
+      options: "-r -q -T!program --test!program -TT=program --unzip-command=program",
+    },
+  ],
+  ["gzip", { does: "change", operands: "write*" }],
+  [
+    "less",
+    {
+      options: "-o|-O=write -k=settings -N -R -S -X -F -i -I -n -r -s -E -e -M -m -p=data -x=data",
+      check: () => [unknownCode("less can run programs", 0)],
+    },
+  ],
+  ["more", { options: "-d -l -f -p -c -s -u -#", check: () => [unknownCode("more can run programs", 0)] }],
+];
+
+function change(reason: string): CommandEffect {
+  return { kind: "change", reason, at: 0 };
+}
+
+/** Reads the operands of dd, which have the form `key=value`. */
+function readDd(words: readonly ShellWord[]): Effects {
+  return words.slice(1).flatMap((word, index): CommandEffect[] => {
+    const at = index + 1;
+    const key = /^(\w+)=/.exec(word.lead)?.[1];
+    const start = (key?.length ?? 0) + 1;
+    const value = { ...word, text: word.text.slice(start), lead: word.lead.slice(start) };
+    if (key === "if") return [{ kind: "read", word: value, at }];
+    if (key === "of") return [{ kind: "write", word: value, at }];
+    return key !== undefined && ddKeys.has(key) ? [] : [unknownArgument("an operand of dd is unknown", at)];
+  });
+}
+
+const ddKeys = new Set("bs cbs conv count ibs iflag iseek obs oflag oseek seek skip status".split(" "));
+
+/** Reads the old form of tar as well: in `tar xfI archive program`, the values of all letters follow the first word. */
+function readTar(words: readonly ShellWord[]): Effects {
+  const [program, letters] = words;
+  if (letters === undefined || letters.open !== undefined || !/^[A-Za-z]+$/.test(letters.text))
+    return readArguments(tar, words, { from: 1, name: "tar" });
+  const given = [program!];
+  const places = [0];
+  let next = 2;
+  for (const letter of letters.text) {
+    given.push(fixedWord(`-${letter}`));
+    places.push(1);
+    if (optionsOf(tar).exact(`-${letter}`)?.value !== "required" || next >= words.length) continue;
+    given.push(words[next]!);
+    places.push(next);
+    next += 1;
+  }
+  for (; next < words.length; next += 1) {
+    given.push(words[next]!);
+    places.push(next);
+  }
+  const effects = readArguments(tar, given, { from: 1, name: "tar" });
+  return effects.map((effect) => ({ ...effect, at: places[effect.at]! }));
+}
+
+/**
+ * Requires `-t`, and an archive whose name has no colon: tar runs a program to fetch such an archive from another host.
+ */
+function checkTar({ options, operands }: ArgumentReading): readonly CommandEffect[] {
+  const names = new Set(options.map(({ option }) => option));
+  const archive = options.find(({ option }) => option === "--file");
+  const effects: CommandEffect[] = [];
+  if (!names.has("--list")) effects.push(change("`tar` without -t may change files"));
+  if (archive === undefined || archive.word.open !== undefined || /:/.test(archive.word.text))
+    effects.push(unknownArgument("tar may read a remote archive or a tape", 0));
+  if (operands.some(({ word }) => word.open !== undefined))
+    effects.push(unknownArgument("only the shell knows an argument of tar", 0));
+  return effects;
+}

@@ -1,0 +1,179 @@
+import { type CommandEffect, type Effects, unknownArgument } from "./effects.ts";
+import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+
+/** Options of npm and its relatives that run a program or read other settings. */
+const npmRisks =
+  "--script-shell=program --shell=program --node-options=settings --prefix|-C=settings --userconfig=settings --globalconfig=settings --git=program --editor=program --viewer=program --browser=program --init-module=program --cache=write";
+const npmList: ProgramSpec = {
+  operands: "data*",
+  options: `${npmRisks} -a|--all --json -l|--long -p|--parseable -g|--global --depth=data --omit=data --include=data --link --prod --production --package-lock-only --unicode`,
+  check: checkPackages,
+};
+const npmLook: ProgramSpec = {
+  operands: "data*",
+  onlySandboxed: "npm may read other settings or use the network",
+  options: npmRisks,
+};
+const npmChange: ProgramSpec = { does: "change", operands: "data*", options: npmRisks };
+
+const go = "go may run a toolchain that the project names";
+const cargo = "cargo may run programs that settings of the project name";
+const goLook: ProgramSpec = {
+  operands: "data*",
+  onlySandboxed: go,
+  options:
+    "-toolexec=program -exec=program -vettool=program -C=directory -o=write -modfile=read -overlay=read -ldflags=data -tags=data -f=data -json -m -e -u -w!change -mod=data",
+};
+const cargoLook: ProgramSpec = {
+  operands: "data*",
+  onlySandboxed: cargo,
+  options:
+    "--config=settings --manifest-path=read --offline --locked --frozen --target-dir=write -Z=settings -C=directory --out-dir=write",
+};
+const look = (reason: string): ProgramSpec => ({ operands: "data*", onlySandboxed: reason });
+const other: ProgramSpec = { does: "change", operands: "data*" };
+
+export const languages: readonly (readonly [string, ProgramSpec])[] = [
+  [
+    "npm",
+    {
+      options: `${npmRisks} -v|--version -h|--help -s|--silent --loglevel=data --no-color --json -g|--global`,
+      alone: "npm needs a command",
+      commands: new Map([
+        ...each("ls list ll la", npmList),
+        ...each("root prefix bin", npmList),
+        ...each(
+          "explain why query outdated view info show v config get pkg help version audit fund doctor ping search",
+          npmLook,
+        ),
+      ]),
+      otherwise: npmChange,
+    },
+  ],
+  ...each("pnpm yarn", {
+    options: `${npmRisks} -v|--version -h|--help -s|--silent --json -r|--recursive`,
+    commands: new Map([
+      ...each("ls list ll la why root bin outdated info licenses", look("the project may name the version that runs")),
+    ]),
+    otherwise: npmChange,
+  }),
+  [
+    "go",
+    {
+      options: "-C=directory",
+      commands: new Map([
+        ...each("version list doc help", goLook),
+        ["env", { ...goLook, options: `${goLook.options} -u!change` }],
+        [
+          "mod",
+          {
+            commands: new Map([...each("graph why verify", goLook)]),
+            otherwise: other,
+          },
+        ],
+      ]),
+      otherwise: {
+        does: "change",
+        operands: "data*",
+        options: "-toolexec=program -exec=program -vettool=program -o=write",
+      },
+    },
+  ],
+  [
+    "cargo",
+    {
+      options:
+        "--version -V --list --config=settings -Z=settings -C=directory --offline --locked --frozen -q|--quiet -v|--verbose --color=data",
+      commands: new Map([
+        ...each("tree metadata version locate-project pkgid read-manifest help verify-project", cargoLook),
+      ]),
+      otherwise: { ...other, options: "--config=settings -Z=settings" },
+    },
+  ],
+  [
+    "rustup",
+    {
+      options: "--version -V",
+      commands: new Map([
+        ...each("show which", look("rustup may run a toolchain that the project names")),
+        ["toolchain", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
+        ["target", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
+        ["component", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
+      ]),
+    },
+  ],
+  ...each("pip pip3", {
+    options: "--version -V",
+    commands: new Map([...each("list show freeze check help", look("pip may read other settings or use the network"))]),
+    otherwise: other,
+  }),
+  [
+    "gem",
+    {
+      options: "--version -v",
+      commands: new Map([...each("list environment env which help", look("gem runs plugins"))]),
+    },
+  ],
+  ["bundle", { commands: new Map([...each("list show info", look("bundle runs the Gemfile"))]) }],
+  [
+    "brew",
+    {
+      options: "--version",
+      commands: new Map([...each("list ls info deps leaves config", look("brew may use the network"))]),
+    },
+  ],
+  ["apt", { commands: new Map([...each("list show", look("apt has settings that run programs"))]) }],
+  [
+    "apt-cache",
+    { commands: new Map([...each("show search policy depends rdepends", look("apt has settings that run programs"))]) },
+  ],
+  [
+    "make",
+    {
+      does: "change",
+      operands: "data*",
+      options:
+        "-f|--file|--makefile=settings -C|--directory=settings -I|--include-dir=settings -E|--eval=settings -e|--environment-overrides!settings -j|--jobs[=data] -k|--keep-going -n|--just-print|--dry-run|--recon -B|--always-make -s|--silent|--quiet -i -d --debug[=data] -W|--what-if=data -o|--old-file=data -l|--load-average[=data] -O|--output-sync[=data] -q|--question -r -R -S -t|--touch -v|--version -w|--print-directory -h|--help",
+      check: checkMake,
+    },
+  ],
+];
+
+/**
+ * Programs that print their version without reading anything of the project, with the options for it. Programs that
+ * first look in the project for another version of themselves to run (go, cargo, yarn, pnpm) are left out.
+ */
+export const versionOptions: readonly (readonly [string, readonly string[]])[] = [
+  ..."node npm npx deno bun".split(" ").map((name) => [name, ["--version", "-v"]] as const),
+  ..."python python2 python3 pip pip3 ruby perl"
+    .split(" ")
+    .map((name) => [name, ["--version", "-V"].slice(0, /^(python|pip)/.test(name) ? 2 : 1)] as const),
+  ..."php gcc g++ clang clang++ cc c++ make cmake docker gh rg fd jq curl wget bash tar sed grep awk gawk find sort git vim tree less ssh-keygen"
+    .split(" ")
+    .map((name) => [name, ["--version"]] as const),
+  ...["java", "javac"].map((name) => [name, ["--version", "-version"]] as const),
+];
+
+/** Further programs that are asked for their version. The project may name the version of them that runs. */
+export const sandboxedVersions: ReadonlySet<string> = new Set(
+  [
+    "rustc rustdoc tsc kotlinc scalac swift swiftc dotnet mvn gradle sbt ghc elixir mix lua luajit R Rscript julia zig nim dart",
+    "flutter terraform helm kubectl docker podman docker-compose poetry uv conda virtualenv pytest mypy ruff black eslint prettier",
+    "jest vitest vite webpack esbuild rollup babel nvm fnm pyenv rbenv asdf volta sqlite3 psql mysql redis-cli ffmpeg convert pandoc",
+    "clang-format shellcheck hadolint yamllint go cargo rustup yarn pnpm gem bundle brew pip pip3 node npm python python3 java javac",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/** Names of packages are not paths. */
+function checkPackages({ operands }: ArgumentReading): Effects {
+  return operands
+    .filter(({ word }) => word.open !== undefined || !/^@?\w[\w.-]*(\/[\w.-]+)?(@[\w.^~-]+)?$/.test(word.text))
+    .map(({ at }) => unknownArgument("an argument of npm is not the name of a package", at));
+}
+
+/** `make NAME=value` can replace the programs that the makefile runs. */
+function checkMake({ operands }: ArgumentReading): Effects {
+  return operands
+    .filter(({ word }) => word.text.includes("="))
+    .map(({ at }): CommandEffect => ({ kind: "run", reason: "a variable of make can name a program to run", at }));
+}

@@ -1,0 +1,176 @@
+import type { ShellWord } from "../shell-word.ts";
+import type { CommandEffect, Effects } from "./effects.ts";
+
+/**
+ * What a program does with the value of an option or with an operand.
+ *
+ * - `data`: text, a pattern, a number, a name.
+ * - `read`, `list`, `write`: a file; `list` reads only names and attributes.
+ * - `names`: a file that names other files to read.
+ * - `settings`: a file or a setting that can make the program run something.
+ * - `program`: a program, or a script, that is run.
+ * - `command`: the first word of a command; all words that follow belong to it.
+ * - `directory`: the directory to work in.
+ * - `network`: a host or a URL.
+ * - `change`: says that something changes.
+ * - `variable`: the name of a shell variable that is set. Bash evaluates subscripts in it.
+ */
+export type Role =
+  | "data"
+  | "read"
+  | "list"
+  | "write"
+  | "names"
+  | "settings"
+  | "program"
+  | "command"
+  | "directory"
+  | "network"
+  | "change"
+  | "variable";
+
+/** Describes the arguments of a program, or of one subcommand of a program. */
+export interface ProgramSpec {
+  /**
+   * The options, separated by blanks: the names joined by `|`, then the value (`=role` is required and may be the next
+   * word, `=role,role` are two values, `[=role]` is optional and always part of the same word), then what the option does by itself (`!change`,
+   * `!program`, `!network`, `!settings`). A final `^` says that the option replaces the first operand, as `grep -e`
+   * does. `-#` is a number. Names with one dash and several letters are matched as a whole.
+   */
+  readonly options?: string | undefined;
+  /**
+   * The roles of the operands in order. The role with `*` is that of any number of operands, and roles that follow it
+   * are those of the last operands. Further operands are unknown. `read*` if left out.
+   */
+  readonly operands?: string | undefined;
+  /**
+   * True if no option in any version of the program changes or runs anything, so that a word that only the shell knows
+   * may be an option.
+   */
+  readonly inert?: true | undefined;
+  /** True if options end at the first operand. */
+  readonly ordered?: true | undefined;
+  /** True if several letters after one dash are not several options. */
+  readonly unclustered?: true | undefined;
+  /** What the program does, whatever its arguments are. */
+  readonly does?: "change" | "network" | "program" | undefined;
+  /** Explains why the program is read-only only in a sandbox, if it is used to look at things. */
+  readonly onlySandboxed?: string | undefined;
+  /**
+   * True if an unknown argument may run something. Wildcards of allow rules do not cover such an argument.
+   */
+  readonly isPowerful?: true | undefined;
+  /** Explains what the program does without a subcommand, if that changes something. */
+  readonly alone?: string | undefined;
+  /** Subcommands by name. Options before the subcommand are those of this spec. */
+  readonly commands?: ReadonlyMap<string, ProgramSpec> | undefined;
+  /** Describes the arguments if the first operand is not the name of a subcommand. */
+  readonly otherwise?: ProgramSpec | undefined;
+  /** Returns further effects, of scripts and formats that have a grammar of their own. */
+  readonly check?: ((reading: ArgumentReading) => Effects) | undefined;
+  /** Reads the arguments of a program whose words do not have the usual form, such as find. */
+  readonly read?: ((words: readonly ShellWord[], input: ShellWord) => Effects) | undefined;
+}
+
+export interface Option {
+  readonly names: readonly string[];
+  readonly value: "none" | "required" | "optional";
+  readonly role: Role;
+  /** Roles of further values, each of which is a word of its own. */
+  readonly further: readonly Role[];
+  readonly does: Role | undefined;
+  readonly replacesOperand: boolean;
+}
+
+/** An option or an operand as a command uses it. */
+export interface Argument {
+  /** The longest name of the option; undefined for an operand. */
+  readonly option: string | undefined;
+  readonly word: ShellWord;
+  readonly at: number;
+}
+
+export interface ArgumentReading {
+  /** The program, with its subcommand. */
+  readonly name: string;
+  /** The options with the words of their values. An option without a value has an empty word. */
+  readonly options: readonly Argument[];
+  readonly operands: readonly Argument[];
+  readonly effects: readonly CommandEffect[];
+}
+
+/** Returns the options of a spec. They are parsed once. */
+export function optionsOf(spec: ProgramSpec): OptionTable {
+  let table = tables.get(spec);
+  if (table === undefined) {
+    table = new OptionTable(spec.options ?? "");
+    tables.set(spec, table);
+  }
+  return table;
+}
+
+const tables = new WeakMap<ProgramSpec, OptionTable>();
+
+export class OptionTable {
+  readonly all: readonly Option[];
+  private readonly byName = new Map<string, Option>();
+
+  constructor(text: string) {
+    this.all = text.split(/\s+/).filter(Boolean).map(parseOption);
+    for (const option of this.all) for (const name of option.names) this.byName.set(name, option);
+  }
+
+  exact(name: string): Option | undefined {
+    return this.byName.get(name);
+  }
+
+  /** Returns every option that a long name can abbreviate. An exact name abbreviates nothing else. */
+  abbreviated(name: string): readonly Option[] {
+    const exact = this.byName.get(name);
+    if (exact !== undefined) return [exact];
+    if (name.length < 3) return [];
+    return this.all.filter((option) => option.names.some((each) => each.startsWith("--") && each.startsWith(name)));
+  }
+}
+
+const notation = /^([^=[!^]+)(?:=([\w,]+)|\[=(\w+)\])?(?:!(\w+))?(\^)?$/;
+
+function parseOption(token: string): Option {
+  const match = notation.exec(token);
+  if (match === null) throw new Error(`The option "${token}" of a program can't be read. Fix its table.`);
+  const [, names = "", required, optional, does, replaces] = match;
+  const [role = "data", ...further] = (required ?? optional ?? "data").split(",");
+  return {
+    names: names.split("|"),
+    value: required !== undefined ? "required" : optional !== undefined ? "optional" : "none",
+    role: role as Role,
+    further: further as Role[],
+    does: does as Role | undefined,
+    replacesOperand: replaces !== undefined,
+  };
+}
+
+/** Returns true if the option does more than read, whatever its value is. */
+export function isHarmful({ role, further, does }: Option): boolean {
+  return [role, does, ...further].some((each) => each !== undefined && harmful.has(each));
+}
+
+const harmful: ReadonlySet<Role> = new Set<Role>([
+  "write",
+  "settings",
+  "program",
+  "command",
+  "network",
+  "change",
+  "variable",
+]);
+
+/** Returns true if some option of the program, or an argument of unknown meaning, can change or run something. */
+export function hasHarmfulOptions(spec: ProgramSpec): boolean {
+  return spec.isPowerful === true || optionsOf(spec).all.some(isHarmful);
+}
+
+/** Creates a table of programs that share one spec: names separated by blanks. */
+export function each(names: string, spec: ProgramSpec): [string, ProgramSpec][] {
+  return names.split(" ").map((name) => [name, spec]);
+}

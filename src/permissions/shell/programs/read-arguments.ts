@@ -1,0 +1,290 @@
+import { isLocalName } from "../safe-variables.ts";
+import { fixedWord, type ShellWord } from "../shell-word.ts";
+import { type CommandEffect, type Effects, unknownArgument, unknownCode, unknownProgram } from "./effects.ts";
+import {
+  type Argument,
+  type ArgumentReading,
+  hasHarmfulOptions,
+  type Option,
+  optionsOf,
+  type ProgramSpec,
+  type Role,
+} from "./model.ts";
+
+/** The words to read: those after `from`, as arguments of the program or subcommand `name`. */
+interface Place {
+  readonly from: number;
+  readonly name: string;
+}
+
+/**
+ * Returns the effects of a command by the description of its program. Options are read as getopt_long reads them: long
+ * names may be abbreviated, letters may be clustered, and values may be glued to them.
+ */
+export function readArguments(spec: ProgramSpec, words: readonly ShellWord[], place: Place): Effects {
+  return sortArguments(spec, words, place).effects;
+}
+
+/** Returns the options and operands of a command together with their effects. */
+export function sortArguments(spec: ProgramSpec, words: readonly ShellWord[], place: Place): ArgumentReading {
+  return new ArgumentReader(spec, words, place.name).read(place.from);
+}
+
+class ArgumentReader {
+  private readonly spec: ProgramSpec;
+  private readonly words: readonly ShellWord[];
+  private readonly name: string;
+  private readonly effects: CommandEffect[] = [];
+  private readonly options: Argument[] = [];
+  private readonly operands: Argument[] = [];
+  private readonly roles: readonly string[];
+  private replacesOperand = false;
+  private isUnclear = false;
+  private hasCommand = false;
+
+  constructor(spec: ProgramSpec, words: readonly ShellWord[], name: string) {
+    this.spec = spec;
+    this.words = words;
+    this.name = name;
+    this.roles = (spec.operands ?? "read*").split(" ").filter((role) => role !== "");
+  }
+
+  read(from: number): ArgumentReading {
+    const { spec, words, effects } = this;
+    if (spec.does !== undefined) this.does(spec.does, 0, this.name);
+    if (spec.onlySandboxed !== undefined) effects.push(unknownArgument(spec.onlySandboxed, 0));
+    let index = from;
+    while (index < words.length) index = this.word(index);
+    if (spec.alone !== undefined && !this.hasCommand) effects.push({ kind: "change", reason: spec.alone, at: 0 });
+    this.useOperands();
+    const { options, operands, name } = this;
+    const reading = { name, options, operands, effects };
+    if (spec.check !== undefined) effects.push(...spec.check(reading));
+    return reading;
+  }
+
+  /** Reads the word at `index`, and returns the index of the next word to read. */
+  private word(index: number): number {
+    const word = this.words[index]!;
+    const { text, open, lead } = word;
+    if (open !== undefined && /^-?$/.test(lead) && !startsWithName(word)) {
+      if (this.spec.inert !== true) this.unknown("only the shell knows whether an argument is an option", index);
+      return this.operand(index);
+    }
+    if (open === undefined && text === "--") return this.allOperands(index + 1);
+    if (!text.startsWith("-") || text === "-") return this.operand(index);
+    return text.startsWith("--") ? this.long(index) : this.short(index);
+  }
+
+  private long(index: number): number {
+    const word = this.words[index]!;
+    const equals = word.text.indexOf("=");
+    const name = equals === -1 ? word.text : word.text.slice(0, equals);
+    const candidates = word.lead.startsWith(name) ? optionsOf(this.spec).abbreviated(name) : [];
+    const [option] = candidates;
+    if (option === undefined) return this.unknownOption(name, index);
+    if (candidates.length > 1) {
+      for (const each of candidates) {
+        this.does(each.role, index, name);
+        if (each.does !== undefined) this.does(each.does, index, name);
+      }
+      return this.unknownOption(name, index);
+    }
+    if (equals === -1) return this.apart(option, index);
+    return this.value(option, { option: name, word: tail(word, equals + 1), at: index }, index + 1);
+  }
+
+  private short(index: number): number {
+    const word = this.words[index]!;
+    const { text, lead } = word;
+    const table = optionsOf(this.spec);
+    const equals = text.indexOf("=");
+    const whole = text.length > 2 ? table.exact(equals === -1 ? text : text.slice(0, equals)) : undefined;
+    if (whole !== undefined && lead.length >= text.length) {
+      if (equals === -1) return this.apart(whole, index);
+      return this.value(whole, { option: text.slice(0, equals), word: tail(word, equals + 1), at: index }, index + 1);
+    }
+    if (/^-\d+$/.test(text) && table.exact("-#") !== undefined) return index + 1;
+    for (let at = 1; at < text.length; at += 1) {
+      const name = `-${text[at]}`;
+      const option = at < lead.length ? table.exact(name) : undefined;
+      if (option === undefined) return this.unknownOption(at < lead.length ? name : text, index);
+      const isLast = at === text.length - 1;
+      if (this.spec.unclustered === true && (at > 1 || (option.value === "none" && !isLast)))
+        return this.unknownOption(text, index);
+      if (isLast) return this.apart(option, index);
+      if (option.value !== "none") {
+        return this.value(option, { option: name, word: tail(word, at + 1), at: index }, index + 1);
+      }
+      this.flag(option, name, index);
+    }
+    return index + 1;
+  }
+
+  /** Reads an option whose value, if it needs one, is the next word. */
+  private apart(option: Option, index: number): number {
+    const name = option.names.at(-1)!;
+    const word = this.words[index + 1];
+    if (option.value !== "required" || word === undefined) {
+      this.flag(option, name, index);
+      return index + 1;
+    }
+    // Where options end at the first operand, as on BSD systems, the value is an operand too.
+    if (this.operands.length > 0 && option.role === "data" && /\/|^\.\.$|^~/.test(word.text))
+      this.effects.push({ kind: "read", word, at: index + 1 });
+    return this.value(option, { option: name, word, at: index + 1 }, index + 2);
+  }
+
+  private flag(option: Option, name: string, at: number): void {
+    this.options.push({ option: option.names.at(-1)!, word: fixedWord(""), at });
+    this.replacesOperand ||= option.replacesOperand;
+    if (option.does !== undefined) this.does(option.does, at, name);
+  }
+
+  private value(option: Option, { option: name = "", word, at }: Argument, next: number): number {
+    this.options.push({ option: option.names.at(-1)!, word, at });
+    this.replacesOperand ||= option.replacesOperand;
+    if (word.splits && this.spec.inert !== true) this.unknown("the shell may split the value of an option", at);
+    if (option.value === "none") this.unknown(`${name} of ${this.name} takes no value`, at);
+    if (option.does !== undefined) this.does(option.does, at, name);
+    this.use(option.role, { option: name, word, at });
+    for (const [index, role] of option.further.entries()) {
+      const further = this.words[next + index];
+      if (further === undefined) continue;
+      if (further.splits) this.unknown("the shell may split the value of an option", next + index);
+      this.use(role, { option: name, word: further, at: next + index });
+    }
+    return next + option.further.length;
+  }
+
+  private operand(index: number): number {
+    const { commands, ordered } = this.spec;
+    if (commands !== undefined) return this.subcommand(commands, index);
+    if (this.roles[this.operands.length] === "command") {
+      const reason = `${this.name} runs a command`;
+      this.effects.push({ kind: "run", words: this.words.slice(index), isRest: true, reason, at: index });
+      return this.words.length;
+    }
+    this.operands.push({ option: undefined, word: this.words[index]!, at: index });
+    return ordered === true ? this.allOperands(index + 1) : index + 1;
+  }
+
+  private allOperands(index: number): number {
+    const { commands } = this.spec;
+    if (index < this.words.length && (commands !== undefined || this.roles.includes("command")))
+      return this.operand(index);
+    for (let at = index; at < this.words.length; at += 1)
+      this.operands.push({ option: undefined, word: this.words[at]!, at });
+    return this.words.length;
+  }
+
+  private subcommand(commands: ReadonlyMap<string, ProgramSpec>, index: number): number {
+    this.hasCommand = true;
+    const { text, open } = this.words[index]!;
+    const found = open === undefined ? commands.get(text) : undefined;
+    const name = found === undefined ? this.name : `${this.name} ${text}`;
+    const spec = found ?? this.spec.otherwise;
+    if (spec === undefined) this.effects.push(unknownProgram(`\`${name} ${shown(text)}\` may change something`, index));
+    else this.effects.push(...readArguments(spec, this.words, { from: found === undefined ? index : index + 1, name }));
+    return this.words.length;
+  }
+
+  /** Gives every operand its role by its position. */
+  private useOperands(): void {
+    const roles = this.replacesOperand ? this.roles.slice(1) : this.roles;
+    const isCounted = !roles.at(-1)?.endsWith("*");
+    for (const [index, argument] of this.operands.entries()) {
+      const role = roleOf(roles, index, this.operands.length);
+      if (role === undefined) this.unknown(`${this.name} has an operand too many`, argument.at);
+      // A word that splits may be several operands, and all that follow are then counted wrongly.
+      if (argument.word.splits && (isCounted || index < roles.length - 1) && this.spec.inert !== true)
+        this.effects.push(unknownArgument("the shell may split an operand into several", argument.at));
+      // An unknown option may have taken an operand as its value.
+      if (role === undefined || (this.isUnclear && role === "data")) this.use("read", argument);
+      if (role !== undefined) this.use(role, argument);
+    }
+  }
+
+  private use(role: Role, { word, at, option }: Argument): void {
+    const what = option === undefined ? this.name : `\`${this.name} ${option}\``;
+    switch (role) {
+      case "data":
+        return;
+      case "read":
+      case "list":
+      case "directory":
+        if (word.text !== "-" || word.open !== undefined) this.effects.push({ kind: role, word, at });
+        return;
+      case "write":
+        if (word.open !== undefined || !nowhere.test(word.text)) this.effects.push({ kind: role, word, at });
+        return;
+      case "names":
+        this.effects.push({ kind: "read", word, at });
+        this.unknown(`${what} reads files that another file names`, at);
+        return;
+      case "network":
+        this.effects.push({ kind: "network", word, at });
+        return;
+      case "variable":
+        if (word.open !== undefined || !isLocalName(word.text))
+          this.effects.push({ kind: "change", reason: `${what} sets a variable`, at });
+        return;
+      default:
+        this.does(role, at, option ?? "");
+    }
+  }
+
+  private does(role: Role, at: number, name: string): void {
+    const what = name === this.name || name === "" ? this.name : `\`${this.name} ${name}\``;
+    if (role === "program" || role === "settings" || role === "command")
+      this.effects.push({ kind: "run", reason: `${what} can run a program`, at });
+    else if (role === "network") this.effects.push({ kind: "network", word: undefined, at });
+    else if (role === "change" || role === "write" || role === "variable") {
+      const use = at === 0 ? `this use of ${what}` : what;
+      this.effects.push({ kind: "change", reason: `${use} may change something`, at });
+    }
+  }
+
+  private unknownOption(name: string, index: number): number {
+    this.unknown(`${shown(name)} is not a known option of ${this.name}`, index);
+    const word = this.words[index]!;
+    const equals = word.text.indexOf("=");
+    // The word may contain a path: `--file=path`, `-fpath`.
+    if (equals !== -1) this.effects.push({ kind: "read", word: tail(word, equals + 1), at: index });
+    else if (/^-\w+[/.~]/.test(word.text))
+      this.effects.push({ kind: "read", word: tail(word, word.text.search(/[/.~]/)), at: index });
+    return index + 1;
+  }
+
+  private unknown(reason: string, at: number): void {
+    this.isUnclear = true;
+    const { spec, words } = this;
+    const mayRun = spec.isPowerful === true || (words[at]?.open !== undefined && hasHarmfulOptions(spec));
+    this.effects.push(mayRun ? unknownCode(reason, at) : unknownArgument(reason, at));
+  }
+}
+
+function roleOf(roles: readonly string[], index: number, count: number): Role | undefined {
+  const star = roles.findIndex((role) => role.endsWith("*"));
+  if (star === -1 || index < star) return roles[index] as Role | undefined;
+  const fromEnd = count - index;
+  const role = fromEnd < roles.length - star ? roles[roles.length - fromEnd]! : roles[star]!.slice(0, -1);
+  return role as Role;
+}
+
+/** Standard streams and the null device: writing there changes nothing. */
+const nowhere = /^(-|\/dev\/(null|stdout|stderr))$/;
+
+/** Returns true if the shell expands the braces that begin the word only to names, and to no option. */
+function startsWithName({ text, open }: ShellWord): boolean {
+  return open === "glob" && text.startsWith("{") && !text.split(/[{},]/).some((piece) => /^[-*?[]/.test(piece));
+}
+
+function tail(word: ShellWord, from: number): ShellWord {
+  return { ...word, text: word.text.slice(from), lead: word.lead.slice(from) };
+}
+
+function shown(text: string): string {
+  const plain = text.replace(/[\p{Cc}\p{Cf}]/gu, "\ufffd");
+  return plain.length > 40 ? `${plain.slice(0, 40)}…` : plain;
+}
