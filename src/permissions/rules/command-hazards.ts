@@ -31,6 +31,7 @@ export function wildcardHazard(
 ): string | undefined {
   const name = programOf(command);
   if (printers.has(name)) return undefined;
+  if (launchers.has(name)) return `${name} runs other programs`;
   const effects = effectsOf(command);
   for (const effect of effects) {
     // An effect of the program itself does not come from a word that the rule could have spelled out.

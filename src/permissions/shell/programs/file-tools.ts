@@ -31,6 +31,7 @@ const tar: ProgramSpec = {
 };
 
 export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
+  // Some letters take a value on one system and none on another, where the next word is a file to list.
   ...each("ls dir vdir", {
     inert: true,
     operands: "list*",
@@ -38,9 +39,9 @@ export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
       "-a|--all -A|--almost-all --author -b|--escape --block-size=data -B|--ignore-backups -c -C --color[=data] -d|--directory -D|--dired",
       "-f -F --classify[=data] --file-type --format=data --full-time -g -G|--no-group --group-directories-first -h|--human-readable --si",
       "-H|--dereference-command-line --dereference-command-line-symlink-to-dir --hide=data --hyperlink[=data] --indicator-style=data",
-      "-i|--inode -I|--ignore=data -k|--kibibytes -l -L|--dereference -m -n|--numeric-uid-gid -N|--literal -o -p -q|--hide-control-chars",
+      "-i|--inode -I|--ignore=list -k|--kibibytes -l -L|--dereference -m -n|--numeric-uid-gid -N|--literal -o -p -q|--hide-control-chars",
       "--show-control-chars -Q|--quote-name --quoting-style=data -r|--reverse -R|--recursive -s|--size -S --sort=data --time=data",
-      "--time-style=data -t -T|--tabsize=data -u -U -v -w|--width=data -x -X -Z|--context -1 -e -O -P -W -y -% -@ --zero --help --version",
+      "--time-style=data -t -T|--tabsize=list -u -U -v -w|--width=list -x -X -Z|--context -1 -e -O -P -W -y -% -@ --zero --help --version",
     ].join(" "),
   }),
   [
@@ -105,7 +106,7 @@ export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
         "-a -d -l -f -x -L=data -R!change -P=data -I=data --ignore-case --matchdirs --metafirst --prune --info --infofile=read --noreport",
         "--charset=data --filelimit=data -q -N -Q -p -u -g -s -h --si --du -D --timefmt=data -F --inodes --device -v -t -c -U -r",
         "--dirsfirst --filesfirst --sort=data -i -A -S -n -C -X -J -H=data -T=data --nolinks --hintro=read --houtro=read -o=write",
-        "--fromfile!settings --fromtabfile!settings --gitignore --gitfile=read --version --help --fflinks",
+        "--gitignore --gitfile=read --version --help --fflinks",
       ].join(" "),
     },
   ],

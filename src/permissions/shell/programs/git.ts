@@ -250,7 +250,7 @@ const writing: readonly (readonly [string, ProgramSpec])[] = [
 
 export const git: ProgramSpec = {
   options:
-    "-p|--paginate!program -P|--no-pager --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --bare -C=directory -c=settings --config-env=settings --git-dir=settings --work-tree=directory --namespace=data --exec-path[=settings]!settings --html-path --man-path --info-path -v|--version -h|--help!program --super-prefix=data --attr-source=data",
+    "-p|--paginate!program -P|--no-pager --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --bare!settings -C=directory -c=settings --config-env=settings --git-dir=settings --work-tree=directory --namespace=data --exec-path[=settings]!settings --html-path --man-path --info-path -v|--version -h|--help!program --attr-source=data",
   commands: new Map([...reading, ...writing]),
 };
 

@@ -11,7 +11,7 @@ const npmList: ProgramSpec = {
 };
 const npmLook: ProgramSpec = {
   operands: "data*",
-  onlySandboxed: "npm may read other settings or use the network",
+  onlySandboxed: "npm may read other settings",
   options: npmRisks,
 };
 const npmChange: ProgramSpec = { does: "change", operands: "data*", options: npmRisks };
@@ -42,19 +42,16 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
       commands: new Map([
         ...each("ls list ll la", npmList),
         ...each("root prefix bin", npmList),
-        ...each(
-          "explain why query outdated view info show v config get pkg help version audit fund doctor ping search",
-          npmLook,
-        ),
+        ...each("explain why query help get", npmLook),
+        ["config", { commands: new Map(each("get list ls", npmLook)), otherwise: npmChange }],
+        ["pkg", { commands: new Map(each("get", npmLook)), otherwise: npmChange }],
       ]),
       otherwise: npmChange,
     },
   ],
   ...each("pnpm yarn", {
     options: `${npmRisks} -v|--version -h|--help -s|--silent --json -r|--recursive`,
-    commands: new Map([
-      ...each("ls list ll la why root bin outdated info licenses", look("the project may name the version that runs")),
-    ]),
+    commands: new Map([...each("ls list ll la why root bin", look("the project may name the version that runs"))]),
     otherwise: npmChange,
   }),
   [
@@ -119,7 +116,7 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
     "brew",
     {
       options: "--version",
-      commands: new Map([...each("list ls info deps leaves config", look("brew may use the network"))]),
+      commands: new Map([...each("list ls leaves", look("brew may use the network"))]),
     },
   ],
   ["apt", { commands: new Map([...each("list show", look("apt has settings that run programs"))]) }],
@@ -158,7 +155,7 @@ export const versionOptions: readonly (readonly [string, readonly string[]])[] =
 export const sandboxedVersions: ReadonlySet<string> = new Set(
   [
     "rustc rustdoc tsc kotlinc scalac swift swiftc dotnet mvn gradle sbt ghc elixir mix lua luajit R Rscript julia zig nim dart",
-    "flutter terraform helm kubectl docker podman docker-compose poetry uv conda virtualenv pytest mypy ruff black eslint prettier",
+    "flutter terraform helm docker podman docker-compose poetry uv conda virtualenv pytest mypy ruff black eslint prettier",
     "jest vitest vite webpack esbuild rollup babel nvm fnm pyenv rbenv asdf volta sqlite3 psql mysql redis-cli ffmpeg convert pandoc",
     "clang-format shellcheck hadolint yamllint go cargo rustup yarn pnpm gem bundle brew pip pip3 node npm python python3 java javac",
   ].flatMap((line) => line.split(" ")),

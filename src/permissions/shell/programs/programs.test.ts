@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Effect, PermissionMode, Policy, Rule } from "../../../protocol/index.ts";
 import { accesses, decide, pathsOf } from "../../index.ts";
+import { analyseCommand } from "../analyse-command.ts";
+import { isReadOnlyLine, readOnlyUse } from "../read-only/read-only.ts";
 
 const root = "/w/proj";
 
@@ -181,6 +183,13 @@ describe("options and operands that change, run or read something else", () => {
     "jq -L /x . f",
     "jq --args . f -L/x",
     "awk -f x",
+    "awk -e 1 'BEGIN{system(\"x\")}'",
+    "awk -e1 'BEGIN{system(\"x\")}'",
+    "awk --source=1 f",
+    "ls -I /etc",
+    "fmt -p /etc/passwd",
+    "tail -b /etc/passwd",
+    "git --bare log",
     "awk -i inplace 1 f",
     "sed -ni p f",
     "sed --in-pl p f",
@@ -356,6 +365,7 @@ describe("a wildcard of an allow rule", () => {
     ["install:*", "install x .git/hooks/pre-commit"],
     ["tool:*", "tool of=.git/hooks/pre-commit"],
     ["jobs:*", "jobs -x rm x"],
+    ["timeout:*", "timeout --no-such-option 5 rm x"],
     ["zip:*", "zip -TT ./x a.zip b"],
     ["make:*", "make -f/etc/x"],
     ["make:*", "make CC=./x"],
@@ -381,4 +391,98 @@ describe("a wildcard of an allow rule", () => {
     ["git branch:*", "git branch -D x"],
     ["npm install:*", "npm install --save-dev x"],
   ])("%s covers %s", (spec, command) => expect(by(spec, command)).toBe("allow"));
+});
+
+describe("in a sandbox", () => {
+  it.each([
+    "git diff",
+    "git diff --textconv-unknown",
+    "git log -p --some-new-option",
+    "git -C sub status",
+    "cd sub && git log -1",
+    "git config --list",
+    "ls ..",
+    "ls --some-new-option",
+    "go version",
+    "go env",
+    "go list ./...",
+    "cargo tree --offline",
+    "cargo --version",
+    "tsc --version",
+    "terraform version",
+    "npm config get registry",
+    "npm why x",
+    "pip list",
+    "awk '{system(\"x\")}' f",
+    "sed -n 'w x' f",
+    "jq 'env.HOME' f.json",
+    "find . -exec grep -l x {} +",
+    "find . -weird x",
+    'for f in *; do wc -l "$f"; done',
+    "ps auxe",
+    "man ls",
+    "sort $x",
+    "wc --files0-from=x",
+    "top -bn1 | head",
+  ])("%s is read-only", (command) => {
+    expect(isReadOnlyLine(command, { sandboxed: true })).toBe(true);
+  });
+
+  it.each([
+    "sed -i s/a/b/ f",
+    "find . -delete",
+    "find . -exec rm {} +",
+    "git branch -D x",
+    "git diff --output=x",
+    "git fetch",
+    "git stash",
+    "git tag x",
+    "git submodule foreach ls",
+    "git unknown",
+    "sort -o x f",
+    "rg --pre ./x a",
+    "tee x",
+    "make",
+    "npm run build",
+    "npm version patch",
+    "npm config set a b",
+    "npm view x",
+    "go build",
+    "go env -w A=b",
+    "cargo build",
+    "node x.js",
+    "node",
+    "python3 x.py",
+    "python3 -m json.tool f",
+    "curl https://x/",
+    "env",
+    "./ls",
+    "$x",
+    "unknown-program",
+    "jobs -x ls",
+    "unzip a.zip",
+    "tar xf a",
+    "dpkg -i x",
+    "dmesg --clear",
+    "man -P ./x ls",
+    "gawk -i inplace 1 f",
+    "env -i git log",
+    "declare x=1",
+    "touch x",
+  ])("%s is not", (command) => {
+    expect(isReadOnlyLine(command, { sandboxed: true })).toBe(false);
+  });
+
+  it("needs files that are read inside the workspace, and lists names anywhere", () => {
+    const paths = (line: string) =>
+      readOnlyUse(analyseCommand(line).commands[0]!, { sandboxed: true })?.paths.map(({ text }) => text);
+    expect(paths("ls -la ..")).toEqual([]);
+    expect(paths("stat /etc/passwd")).toEqual([]);
+    expect(paths("cat /etc/passwd")).toEqual(["/etc/passwd"]);
+    expect(paths("grep --some-new-option x /etc/passwd")).toContain("/etc/passwd");
+    expect(paths("grep --some-new-option=/etc/passwd x")).toContain("/etc/passwd");
+    expect(paths("grep -Y/etc/passwd x")).toContain("/etc/passwd");
+    expect(paths("git -C /other log")).toEqual(["/other"]);
+    expect(paths("git diff --no-index /etc/passwd x")).toContain("/etc/passwd");
+  });
 });

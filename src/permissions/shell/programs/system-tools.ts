@@ -5,6 +5,11 @@ import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 /** Programs whose unknown options may send or store anything. */
 const network: ProgramSpec = { does: "network", isPowerful: true, operands: "network*" };
 
+/** Programs that are read-only only in a sandbox, with the options that say that something is to be changed. */
+function looking(options = ""): ProgramSpec {
+  return { onlySandboxed: "this program has options that change or reveal something", options };
+}
+
 export const systemTools: readonly (readonly [string, ProgramSpec])[] = [
   [
     "uname",
@@ -86,13 +91,24 @@ export const systemTools: readonly (readonly [string, ProgramSpec])[] = [
     },
   ],
   ["ps", { read: readPs }],
-  ...each(
-    "pgrep pstree lsof top w who last lastlog dmesg journalctl sysctl dpkg dpkg-query rpm ldd nm objdump readelf size",
-    {
-      onlySandboxed: "this program has options that change or reveal more than its output",
-      options: "-w|--write!change",
-    },
-  ),
+  ...each("pgrep pstree lsof top w who last ldd nm objdump readelf size dpkg-query", looking()),
+  ["lastlog", looking("-C|--clear!change -S|--set!change")],
+  [
+    "dmesg",
+    looking("-c|--read-clear!change -C|--clear!change -D|--console-off!change -E|--console-on!change -n=change"),
+  ],
+  [
+    "journalctl",
+    looking(
+      "--vacuum-size=change --vacuum-time=change --vacuum-files=change --rotate!change --flush!change --sync!change",
+    ),
+  ],
+  [
+    "dpkg",
+    looking(
+      "-l -L -s -S -i|--install!change -r|--remove!change -P|--purge!change --unpack!change --configure!change -a!change",
+    ),
+  ],
   [
     "man",
     {

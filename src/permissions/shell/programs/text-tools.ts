@@ -1,6 +1,6 @@
 import { isReadingAwk, isReadingSed } from "../read-only/sed-awk.ts";
 import { type CommandEffect, unknownCode } from "./effects.ts";
-import { type Argument, type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
 const sums: ProgramSpec = {
   inert: true,
@@ -32,8 +32,10 @@ const awk: ProgramSpec = {
   isPowerful: true,
   ordered: true,
   operands: "data read*",
+  // Versions of awk ignore options that they do not know, and then read another word as the program. Only options that
+  // every version has are listed, and those of gawk that run or write something.
   options:
-    "-F|--field-separator=data -v|--assign=data -f|--file=settings^ -e|--source=data^ -i|--include=settings -l|--load=settings -E|--exec=settings^ -o|--pretty-print[=write]!change -p|--profile[=write]!change -d|--dump-variables[=write]!change -V|--version -h|--help --posix --sandbox",
+    "-F=data -v=data -f|--file=settings^ -i|--include=settings -l|--load=settings -E|--exec=settings^ -o|--pretty-print[=write]!settings -p|--profile[=write]!settings -d|--dump-variables[=write]!settings",
   check: checkAwk,
 };
 
@@ -61,7 +63,7 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
     {
       inert: true,
       options:
-        "-c|--bytes=data -f --follow[=data] -F --retry -n|--lines=data -b=data --max-unchanged-stats=data --pid=data -q|--quiet|--silent -r -s|--sleep-interval=data -v|--verbose -z|--zero-terminated -# --help --version",
+        "-c|--bytes=data -f --follow[=data] -F --retry -n|--lines=data --max-unchanged-stats=data --pid=data -q|--quiet|--silent -r -s|--sleep-interval=data -v|--verbose -z|--zero-terminated -# --help --version",
     },
   ],
   [
@@ -146,7 +148,7 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
     {
       inert: true,
       options:
-        "-c|--crown-margin -p|--prefix=data -s|--split-only -t|--tagged-paragraph -u|--uniform-spacing -w|--width=data -g|--goal=data -# --help --version",
+        "-c|--crown-margin -p|--prefix=read -s|--split-only -t|--tagged-paragraph -u|--uniform-spacing -w|--width=data -g|--goal=data -# --help --version",
     },
   ],
   ["tsort", { inert: true, options: "--help --version" }],
@@ -251,7 +253,7 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
       options: [
         "-n|--null-input -r|--raw-output -R|--raw-input -s|--slurp -c|--compact-output -C|--color-output -M|--monochrome-output",
         "-S|--sort-keys -a|--ascii-output -e|--exit-status -j|--join-output --raw-output0 --tab --indent=data --unbuffered --stream",
-        "--stream-errors --seq -h|--help -V|--version --build-configuration -f|--from-file=settings^ -L|--library-path=settings",
+        "--stream-errors --seq -h|--help -V|--version --build-configuration -f|--from-file=names^ -L|--library-path=names",
         "--slurpfile=data,read --rawfile=data,read --arg=data,data --argjson=data,data",
       ].join(" "),
       check: checkJq,
@@ -282,8 +284,9 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
 ];
 
 /** Returns an effect unless every script is known and only prints. */
-function checkSed(reading: ArgumentReading): readonly CommandEffect[] {
-  const scripts = scriptsOf(reading, "--expression");
+function checkSed({ options, operands }: ArgumentReading): readonly CommandEffect[] {
+  const given = options.filter(({ option }) => option === "--expression");
+  const scripts = given.length > 0 ? given : operands.slice(0, 1);
   const bad = scripts.find(({ word }) => word.open !== undefined || !isReadingSed(word.text));
   if (bad === undefined) return [];
   return [unknownCode("a sed script can write files or run programs", bad.at)];
@@ -291,21 +294,15 @@ function checkSed(reading: ArgumentReading): readonly CommandEffect[] {
 
 function checkAwk(reading: ArgumentReading): readonly CommandEffect[] {
   const effects: CommandEffect[] = [];
-  for (const { word, at } of scriptsOf(reading, "--source")) {
+  for (const { word, at } of reading.operands.slice(0, 1)) {
     if (word.open !== undefined || !isReadingAwk(word.text))
       effects.push(unknownCode("an awk program can write files or run programs", at));
   }
   for (const { option, word, at } of reading.options) {
-    if (option !== "--assign" || /^\w+=/.test(word.lead)) continue;
+    if (option !== "-v" || /^\w+=/.test(word.lead)) continue;
     effects.push(unknownCode("only the shell knows which variable awk sets", at));
   }
   return effects;
-}
-
-/** Returns the scripts among the options, or else the first operand. */
-function scriptsOf({ options, operands }: ArgumentReading, option: string): readonly Argument[] {
-  const given = options.filter((each) => each.option === option);
-  return given.length > 0 ? given : operands.slice(0, 1);
 }
 
 /** A filter of jq can read the environment and load modules. */
