@@ -1,6 +1,6 @@
 import { isSafeExport } from "../safe-variables.ts";
 import { fixedWord, type ShellWord } from "../shell-word.ts";
-import { type CommandEffect, type Effects, unknownArgument } from "./effects.ts";
+import { type CommandEffect, type Effects, unknownArgument, unknownProgram } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
 /** Builtins that set variables, options or handlers of the shell. Bash evaluates subscripts in names of variables. */
@@ -53,7 +53,7 @@ export const builtins: readonly (readonly [string, ProgramSpec])[] = [
     setting,
   ),
   ...each("source .", { does: "program", operands: "read data*" }),
-  ["export", { operands: "data*", options: "-p", check: checkExport }],
+  ["export", { operands: "data*", check: checkExport }],
   ["read", { operands: "variable*", options: "-r -s -d=data -n=data -N=data -p=data -t=data -u=data" }],
   ["set", { read: readSet }],
   ["cd", { operands: "read", options: "-L -P -e", check: checkCd }],
@@ -90,6 +90,7 @@ function checkFc({ options }: ArgumentReading): Effects {
 
 /** Allows only variables that are safe for every program. */
 function checkExport({ operands }: ArgumentReading): Effects {
+  if (operands.length === 0) return [unknownProgram("export prints the environment")];
   return operands.flatMap(({ word: { text, open }, at }) => {
     const equals = text.indexOf("=");
     const isSafe = open === undefined && isSafeExport(text.slice(0, equals), fixedWord(text.slice(equals + 1)));

@@ -184,7 +184,9 @@ class ArgumentReader {
     const found = open === undefined ? commands.get(text) : undefined;
     const name = found === undefined ? this.name : `${this.name} ${text}`;
     const spec = found ?? this.spec.otherwise;
-    if (spec === undefined) this.effects.push(unknownProgram(`\`${name} ${shown(text)}\` may change something`, index));
+    if (open !== undefined) this.effects.push(unknownProgram(`only the shell knows what ${name} would do`, index));
+    else if (spec === undefined)
+      this.effects.push(unknownProgram(`\`${name} ${shown(text)}\` may change something`, index));
     else this.effects.push(...readArguments(spec, this.words, { from: found === undefined ? index : index + 1, name }));
     return this.words.length;
   }
