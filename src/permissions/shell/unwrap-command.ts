@@ -1,5 +1,6 @@
 import { isInnerRun, isReading } from "./programs/effects.ts";
 import { effectsOfWords } from "./programs/effects-of.ts";
+import { wrappers } from "./programs/wrappers.ts";
 import { openWord, type ShellWord } from "./shell-word.ts";
 
 /** The commands that a command runs in addition to itself. */
@@ -21,6 +22,10 @@ export interface Unwrapped {
  * way: then rules for its parts allow nothing.
  */
 export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = unknownInput): Unwrapped | undefined {
+  const program = words[0]!;
+  // Most commands run no other. Their arguments need not be read here.
+  if (program.open !== undefined || !runners.has(program.text.slice(program.text.lastIndexOf("/") + 1)))
+    return undefined;
   const effects = effectsOfWords(words, input);
   const runs = effects.filter(isInnerRun);
   if (runs.length === 0) return undefined;
@@ -37,5 +42,8 @@ export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = un
     obscure: runs.find((run) => run.isHidden)?.reason,
   };
 }
+
+/** The programs whose words can name another command to run. */
+const runners: ReadonlySet<string> = new Set(["find", ...wrappers.map(([name]) => name)]);
 
 const unknownInput = openWord("(what xargs reads)", "");

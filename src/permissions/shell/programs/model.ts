@@ -109,6 +109,17 @@ export function optionsOf(spec: ProgramSpec): OptionTable {
   return table;
 }
 
+/** Returns the roles of the operands in order. They are parsed once. */
+export function operandRolesOf(spec: ProgramSpec): readonly string[] {
+  let roles = operandRoles.get(spec);
+  if (roles === undefined) {
+    roles = (spec.operands ?? "read*").split(" ").filter((role) => role !== "");
+    operandRoles.set(spec, roles);
+  }
+  return roles;
+}
+
+const operandRoles = new WeakMap<ProgramSpec, readonly string[]>();
 const tables = new WeakMap<ProgramSpec, OptionTable>();
 
 export class OptionTable {

@@ -6,6 +6,7 @@ import {
   type ArgumentReading,
   hasHarmfulOptions,
   type Option,
+  operandRolesOf,
   optionsOf,
   type ProgramSpec,
   type Role,
@@ -46,7 +47,7 @@ class ArgumentReader {
     this.spec = spec;
     this.words = words;
     this.name = name;
-    this.roles = (spec.operands ?? "read*").split(" ").filter((role) => role !== "");
+    this.roles = operandRolesOf(spec);
   }
 
   read(from: number): ArgumentReading {
