@@ -1,5 +1,5 @@
 import { boundText, describeError, formatCount, formatDuration } from "../lib/index.ts";
-import { explainDenial, hiddenPredicate } from "../permissions/index.ts";
+import { explainDenial, hiddenPredicate, hidesNothing } from "../permissions/index.ts";
 import type { ExecuteRequest, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
 import type {
   CallId,
@@ -105,21 +105,26 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
   }
   if (signal.aborted) return textResult("cancelled", CANCELLED);
   let ended = false;
-  let hidden: ((path: string) => boolean) | undefined;
+  let predicate: ((path: string) => boolean) | undefined;
+  const hidden = (): ((path: string) => boolean) => {
+    predicate ??= hiddenPredicate(policy, place.homes);
+    return predicate;
+  };
   const context: ToolContext = {
     agentId,
     callId: call.callId,
     signal,
     paths: judged.resolved,
     readsOnly: decision.readsOnly,
+    readableRoots: [...policy.workspaceRoots, ...policy.readableRoots],
     replies: granted ? grant.replies : undefined,
     progress: (text) => {
       if (!ended && !signal.aborted) emit(text);
     },
     authorize: (access) => authorizeAccess(access, { toolName, policy, judged, granted }, place),
-    hidden: (path) => {
-      hidden ??= hiddenPredicate(policy, place.homes);
-      return hidden(path);
+    hidden: (path) => hidden()(path),
+    get hidesPaths() {
+      return hidden() !== hidesNothing;
     },
   };
   const output = await tool.run(input, context).finally(() => {

@@ -24,6 +24,7 @@ export type {
   FileFailure,
   FileStat,
   ProcessInput,
+  ReadOnlyView,
   RunningProcess,
   SpawnOptions,
   Workspace,

@@ -86,6 +86,8 @@ export interface ToolContext {
   readonly paths: readonly ResolvedPath[];
   /** True if the call is allowed only because it changes nothing, so it runs read-only wherever that is possible. */
   readonly readsOnly?: boolean | undefined;
+  /** Directories that the policy lets the agent read: those of the workspace, and others. */
+  readonly readableRoots?: readonly string[] | undefined;
   /** The user's replies to the questions that the call asks. Absent if the user did not answer. */
   readonly replies?: readonly UserReply[] | undefined;
   /** Reports progress to be shown while the call runs. Reports may be dropped. */
@@ -94,6 +96,8 @@ export interface ToolContext {
   authorize(access: Access): Promise<Decision>;
   /** Returns whether deny rules hide an absolute path from listings and searches. Cheap to call. */
   hidden(path: string): boolean;
+  /** False if no deny rule hides anything. If absent, that is unknown. */
+  readonly hidesPaths?: boolean | undefined;
 }
 
 export interface ToolOutput {

@@ -31,8 +31,21 @@ export interface SpawnOptions {
   readonly stdin?: string | Uint8Array;
   /** Whether to run the process in the sandbox. Allowed only if `confinement()` returned `on`. */
   readonly confined?: boolean;
+  /**
+   * Set for a process that is allowed only because it reads. In the sandbox, it runs in the read-only profile: it can
+   * change nothing, has no network, and does not see the home directory. Everywhere, it gets only harmless variables.
+   */
+  readonly readsOnly?: ReadOnlyView | undefined;
   /** Whether to keep the input open after `stdin` is written, for `RunningProcess.input`. */
   readonly stdinOpen?: boolean;
+}
+
+/** What a process that only reads sees besides its workspace and the system. */
+export interface ReadOnlyView {
+  /** Directories that the process may read, even below the home directory. */
+  readonly visible: readonly string[];
+  /** Existing paths that the process must not see, as `findHidden` returns them. */
+  readonly hidden: readonly string[];
 }
 
 export interface ProcessInput {
@@ -103,4 +116,13 @@ export interface Workspace {
   spawn(options: SpawnOptions): RunningProcess;
   /** Returns whether commands run in a sandbox. Absent if the workspace never has one. */
   confinement?(): Promise<Confinement>;
+  /**
+   * Finds the paths in the workspace and in other directories that a predicate hides, and other hard links to them.
+   * Returns undefined if there are too many files to look at. A command can't run in the read-only profile then, and
+   * needs approval.
+   */
+  findHidden?(
+    hidden: (path: string) => boolean,
+    directories?: readonly string[],
+  ): Promise<readonly string[] | undefined>;
 }

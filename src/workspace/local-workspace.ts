@@ -39,5 +39,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
     spawn: (request) => spawnProcess(request, { root, environment, sandbox }),
     confinement: async () => (await sandbox?.ready()) ?? { kind: "off" },
+    findHidden: async (hidden, directories = []) =>
+      (await import("./sandbox/find-hidden.ts")).findHidden([root, ...directories], hidden),
   };
 }

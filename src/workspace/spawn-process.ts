@@ -26,7 +26,10 @@ export function spawnProcess(options: SpawnOptions, place: ProcessContext): Runn
   const { root } = place;
   const { command, args, cwd = root } = options;
   const environment = { ...place.environment, ...options.env };
-  const confined = options.confined ? place.sandbox?.confine({ root, cwd, command, args, environment }) : undefined;
+  const { readsOnly } = options;
+  const confined = options.confined
+    ? place.sandbox?.confine({ root, cwd, command, args, environment, readsOnly })
+    : undefined;
   const started = startProcess({
     command: confined?.command ?? command,
     args: confined?.args ?? args,

@@ -110,8 +110,8 @@ export function createSessionSandbox(
     writable: (filesystem.allowWrite ?? []).map((path) => path.replace(/^~(?=\/)/, userHome)),
     // Hides other sessions, and settings that may contain keys.
     hidden: projects === undefined ? [] : [projects, join(dirname(projects), "settings.json")],
-    // The state directory may be in the workspace, and commands must not write to it.
-    shown: [stateDirectory(context.environment), outputDirectory],
+    shown: [outputDirectory],
+    state: stateDirectory(context.environment),
     domains: network.allowedDomains ?? [],
     tell: notify,
   });

@@ -133,6 +133,9 @@ function shown(path: string): string {
   return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain;
 }
 
+/** The result of `hiddenPredicate` for a policy that hides nothing. */
+export const hidesNothing = (): boolean => false;
+
 /** Returns a test for absolute paths: true if a deny rule for reading hides the file from listings and searches. */
 export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): (absolutePath: string) => boolean {
   const { vetoes, filed, layers } = compilePolicy(policy, homes);
@@ -140,7 +143,7 @@ export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): 
   const ordered = [filed, ...layers.map(({ rules }) => rules)].filter((rules) =>
     rules.some((rule) => rule.rule.effect === "deny" && readMatcher(rule) !== undefined),
   );
-  if (denied.length === 0 && ordered.length === 0) return () => false;
+  if (denied.length === 0 && ordered.length === 0) return hidesNothing;
   return (absolutePath) =>
     denied.some((matches) => matches(absolutePath)) ||
     ordered.some((rules) => {

@@ -1,5 +1,5 @@
 import { formatBytes, formatDuration } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
+import type { ReadOnlyView, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
@@ -63,9 +63,25 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
   const confinement = (await dependencies.workspace.confinement?.()) ?? { kind: "off" };
   if (confinement.kind === "missing") return failed(withoutSandbox(confinement));
   const confined = confinement.kind === "on";
-  if (input["run_in_background"] === true) return runInBackground(command, context, { ...dependencies, confined });
-  return runToEnd(command, context, { ...dependencies, confined, timeout: timeoutOf(input, dependencies) });
+  const readsOnly = context.readsOnly ? await readOnlyView(context, dependencies.workspace) : undefined;
+  if (readsOnly === "unknown") return failed(tooLargeToHide);
+  const how = { ...dependencies, confined, readsOnly };
+  if (input["run_in_background"] === true) return runInBackground(command, context, how);
+  return runToEnd(command, context, { ...how, timeout: timeoutOf(input, dependencies) });
 }
+
+/** Returns what a command sees that is allowed only because it reads; `unknown` if that can't be found out. */
+async function readOnlyView(
+  { readableRoots: visible = [], hidden, hidesPaths = true }: ToolContext,
+  workspace: Workspace,
+): Promise<ReadOnlyView | "unknown"> {
+  if (!hidesPaths || workspace.findHidden === undefined) return { visible, hidden: [] };
+  const found = await workspace.findHidden(hidden, visible);
+  return found === undefined ? "unknown" : { visible, hidden: found };
+}
+
+const tooLargeToHide =
+  "The command was not run. It is allowed only because it reads, so the files that deny rules for Read match must be hidden from it, and the workspace has too many files to find them all. Use Read, Grep or Glob, or ask the user to add an allow rule for the command.";
 
 function withoutSandbox({ reason, cure }: { readonly reason: string; readonly cure?: string }): string {
   const whatToDo = cure === undefined ? "Tell the user." : `${cure} Tell the user.`;
@@ -74,6 +90,7 @@ function withoutSandbox({ reason, cure }: { readonly reason: string; readonly cu
 
 interface Confined extends BashDependencies {
   readonly confined: boolean;
+  readonly readsOnly: ReadOnlyView | undefined;
 }
 
 async function runInBackground(command: string, context: ToolContext, dependencies: Confined): Promise<ToolOutput> {

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Workspace } from "../../ports/index.ts";
+import type { ToolContext, Workspace } from "../../ports/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
 import { createBashOutputTool } from "../bash-output/bash-output.ts";
 import { testContext, textOfOutput } from "../shared/tool-context.test-support.ts";
@@ -38,8 +38,8 @@ afterEach(async () => {
 
 const shells = createShells();
 
-function bash(input: { command: string; run_in_background?: boolean }) {
-  return createBashTool({ workspace, shells, outputDirectory: top }).run(input, testContext());
+function bash(input: { command: string; run_in_background?: boolean }, own: Partial<ToolContext> = {}) {
+  return createBashTool({ workspace, shells, outputDirectory: top }).run(input, { ...testContext(), ...own });
 }
 
 describe("Bash in a sandbox", () => {
@@ -66,5 +66,37 @@ describe("Bash in a sandbox", () => {
     const shown = await createBashOutputTool({ shells }).run({ bash_id: shell?.id ?? "" }, testContext());
     expect(textOfOutput(shown)).toContain(`${top}/b is outside`);
     await shells.release("main");
+  });
+
+  it("runs read-only what is allowed only because it reads, also in the background", async () => {
+    if ((await sandbox.ready()).kind !== "on") return;
+    const result = await bash({ command: "echo in > a; ls" }, { readsOnly: true });
+    expect(textOfOutput(result)).toContain("this command ran read-only");
+    await bash({ command: "echo in > a", run_in_background: true }, { readsOnly: true });
+    const [shell] = shells.list("main");
+    await shell?.exited;
+    const shown = await createBashOutputTool({ shells }).run({ bash_id: shell?.id ?? "" }, testContext());
+    expect(textOfOutput(shown)).toContain("this command ran read-only");
+    await shells.release("main");
+    expect(existsSync(join(root, "a"))).toBe(false);
+  });
+
+  it("hides from it what rules deny, and does not run it if that can't be found", async () => {
+    if ((await sandbox.ready()).kind !== "on") return;
+    writeFileSync(join(root, ".env"), "SECRET");
+    writeFileSync(join(root, "open"), "open");
+    const command = "cat open .env";
+    const hidden = (path: string): boolean => path.endsWith(".env");
+    expect(textOfOutput(await bash({ command }, { readsOnly: true }))).toContain("SECRET");
+    const shown = textOfOutput(await bash({ command }, { readsOnly: true, hidden }));
+    expect(shown).toContain("open");
+    expect(shown).not.toContain("SECRET");
+    const unasked = await bash({ command }, { readsOnly: true, hidden: () => true, hidesPaths: false });
+    expect(textOfOutput(unasked)).toContain("SECRET");
+    workspace = { ...workspace, findHidden: async () => undefined };
+    expect(await bash({ command }, { readsOnly: true, hidden })).toMatchObject({
+      isError: true,
+      content: expect.stringMatching(/^The command was not run\. .*too many files/),
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { Workspace } from "../../ports/index.ts";
+import type { ReadOnlyView, Workspace } from "../../ports/index.ts";
 import type { AgentId, CallId } from "../../protocol/index.ts";
 import { type CommandOutput, createCommandOutput, type OutputLimits } from "./command-output.ts";
 import { type CommandEnd, describeEnd, type RunningCommand, startCommand } from "./start-command.ts";
@@ -35,6 +35,8 @@ export interface Start extends CommandPlace {
   readonly callId: CallId;
   readonly command: string;
   readonly confined: boolean;
+  /** Set if the command is allowed only because it reads. */
+  readonly readsOnly?: ReadOnlyView | undefined;
   /**
    * True for a background shell, which is found by its id until the agent is released. Others are forgotten when they
    * end.
@@ -103,7 +105,7 @@ function forgetOldest(own: Map<string, Shell>): void {
 }
 
 function startShell(
-  { workspace, outputDirectory, limits, callId, command, confined, onOutput }: Start,
+  { workspace, outputDirectory, limits, callId, command, confined, readsOnly, onOutput }: Start,
   { id, tag }: { readonly id: string; readonly tag: readonly string[] },
 ): Shell {
   const output = createCommandOutput(join(outputDirectory, `${callId.replace(/[^\w-]/g, "_")}.txt`), limits);
@@ -121,6 +123,7 @@ function startShell(
     tag,
     callId,
     confined,
+    readsOnly,
     onOutput(chunk, stream) {
       if (overflowed || end !== undefined) return;
       overflowed = !output.push(chunk, stream);

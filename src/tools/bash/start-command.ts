@@ -1,4 +1,4 @@
-import type { RunningProcess, Workspace } from "../../ports/index.ts";
+import type { ReadOnlyView, RunningProcess, Workspace } from "../../ports/index.ts";
 
 export type CommandEnd =
   | { readonly started: true; readonly code: number | null; readonly signal: string | null; readonly shell: string }
@@ -20,6 +20,8 @@ export interface CommandRequest {
   readonly callId: string;
   /** Runs the command in the sandbox. */
   readonly confined: boolean;
+  /** Set if the command is allowed only because it reads. */
+  readonly readsOnly?: ReadOnlyView | undefined;
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
 }
 
@@ -33,6 +35,7 @@ export function startCommand(workspace: Workspace, request: CommandRequest): Run
       env: { RETINUE_CALL_ID: request.callId },
       tag: request.tag,
       confined: request.confined,
+      readsOnly: request.readsOnly,
       onOutput: request.onOutput,
     });
   let current = start("bash", ["--norc", "--noprofile"]);

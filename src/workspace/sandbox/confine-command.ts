@@ -1,9 +1,13 @@
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { isWithin } from "../../lib/index.ts";
+import type { ReadOnlyView } from "../../ports/index.ts";
 import type { DomainProxy } from "./domain-proxy.ts";
+import { explainReadOnly } from "./explain-read-only.ts";
 import { explainRefusal, explainTemporary } from "./explain-refusal.ts";
-import { entryIdentity, mountArguments, verifyMounts } from "./mounts.ts";
+import { entryIdentity, type Mount, mountArguments, verifyMounts } from "./mounts.ts";
 import { planMounts, type SandboxPaths, type SandboxPlan } from "./plan-mounts.ts";
+import { planReadOnly } from "./plan-read-only.ts";
 import { type NetworkPrograms, PROXY_PORT, type SharedNetwork } from "./shared-network.ts";
 
 export interface ConfinedRequest {
@@ -12,6 +16,8 @@ export interface ConfinedRequest {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** Runs the command in the read-only profile, with this view. */
+  readonly readsOnly?: ReadOnlyView | undefined;
 }
 
 export interface ConfinedCommand {
@@ -37,8 +43,19 @@ export interface SandboxResources {
   readonly separate: readonly string[];
 }
 
-/** Wraps a command so that it can write only to allowed paths and has no network. */
+/** Wraps a command so that it can do only what its profile allows. */
 export function confineCommand(
+  request: ConfinedRequest,
+  resources: SandboxResources,
+  confinement: Confinement,
+): ConfinedCommand {
+  return request.readsOnly === undefined
+    ? confineToWorkspace(request, resources, confinement)
+    : confineReadOnly(request, resources, { ...confinement, view: request.readsOnly });
+}
+
+/** Lets a command write only to allowed paths and reach only the network of the session. */
+function confineToWorkspace(
   request: ConfinedRequest,
   { programs, network, proxy, separate }: SandboxResources,
   { tell, domains, ...places }: Confinement,
@@ -48,23 +65,67 @@ export function confineCommand(
   mkdirSync(places.scratch, { recursive: true, mode: 0o700 });
   const scratch = realpathSync.native(places.scratch);
   const plan = planMounts({ ...places, root, scratch });
-  const [command = "", ...args] = [
-    ...network.enter,
-    programs.bubblewrap,
-    ...separate,
-    ...mountArguments(plan.mounts, scratch),
-    ...["--chdir", request.cwd, "--", ...verifyMounts(plan.mounts), request.command, ...request.args],
-  ];
   return {
-    command,
-    args,
-    environment: environmentFor(request.environment, { scratch, proxied: proxy !== undefined }),
+    ...asProgram([
+      ...[...network.enter, programs.bubblewrap, ...separate],
+      ...inMounts(request, { mounts: plan.mounts, scratch, changing: plan.mounts }),
+    ]),
+    environment: environmentFor(request.environment, {
+      GOCACHE: join(scratch, "go-build"),
+      TMPDIR: scratch,
+      ...(proxy === undefined ? undefined : proxies),
+    }),
     explain: (output, failed) => {
       const facts = { root, scratch, userHome, mounts: plan.mounts, domains, command: request.args.at(-1) ?? "" };
       return failed ? explainRefusal(output, facts) : explainTemporary(facts);
     },
     ended: () => checkAfterwards(plan, tell),
   };
+}
+
+/** Lets a command change nothing and reach nothing. */
+function confineReadOnly(
+  request: ConfinedRequest,
+  { programs, separate }: SandboxResources,
+  { view, ...places }: Confinement & { readonly view: ReadOnlyView },
+): ConfinedCommand {
+  const { root } = request;
+  const mounts = planReadOnly({ ...places, root }, { ...view, path: request.environment["PATH"] });
+  return {
+    ...asProgram([
+      ...[programs.bubblewrap, ...separate, "--unshare-net"],
+      ...inMounts(request, {
+        mounts,
+        scratch: places.scratch,
+        changing: changingMounts(mounts, [root, ...places.writable]),
+      }),
+    ]),
+    environment: environmentFor(request.environment, { GOCACHE: "/tmp/go-build", TMPDIR: "/tmp" }),
+    explain: (output, failed) => explainReadOnly(output, { failed, root, mounts, command: request.args.at(-1) ?? "" }),
+    ended: () => undefined,
+  };
+}
+
+function asProgram([command = "", ...args]: readonly string[]): Pick<ConfinedCommand, "command" | "args"> {
+  return { command, args };
+}
+
+function inMounts(
+  { cwd, command, args }: ConfinedRequest,
+  { mounts, scratch, changing }: MountedView,
+): readonly string[] {
+  return [...mountArguments(mounts, scratch), "--chdir", cwd, "--", ...verifyMounts(changing), command, ...args];
+}
+
+interface MountedView {
+  readonly mounts: readonly Mount[];
+  readonly scratch: string;
+  /** Mounts that another command could replace with a symlink at the last moment. */
+  readonly changing: readonly Mount[];
+}
+
+function changingMounts(mounts: readonly Mount[], writable: readonly string[]): readonly Mount[] {
+  return mounts.filter(({ path }) => writable.some((place) => path !== place && isWithin(path, place)));
 }
 
 /** Variables that refer to programs outside the sandbox. */
@@ -75,18 +136,12 @@ const outward = [
 
 function environmentFor(
   given: Readonly<Record<string, string>>,
-  { scratch, proxied }: { readonly scratch: string; readonly proxied: boolean },
+  { GOCACHE, ...own }: { readonly GOCACHE: string; readonly TMPDIR: string } & Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const dropped = new Set(outward.flatMap((name) => [name, name.toUpperCase()]));
   const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !dropped.has(name)));
   // Go does not build without a directory for its cache.
-  return {
-    GOCACHE: join(scratch, "go-build"),
-    ...kept,
-    TMPDIR: scratch,
-    RETINUE_SANDBOX: "1",
-    ...(proxied ? proxies : undefined),
-  };
+  return { GOCACHE, ...kept, ...own, RETINUE_SANDBOX: "1" };
 }
 
 const address = `http://127.0.0.1:${PROXY_PORT}`;

@@ -30,6 +30,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
   let opening: Promise<OpenSandbox | Absence> | undefined;
   let open: OpenSandbox | undefined;
   let isTold = false;
+  let wasOn = false;
   const absent = mode === "require" ? "missing" : "off";
   return {
     async expected() {
@@ -48,12 +49,16 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
       const result = await opening;
       if (!("reason" in result)) {
         open = result;
+        wasOn = true;
         return { kind: "on" };
       }
-      const what = absent === "missing" ? "Commands can't run" : "Commands run";
+      // Commands that were judged while there was a sandbox must never run without it.
+      const kind = wasOn ? "missing" : absent;
+      if (wasOn) opening = undefined;
+      const what = kind === "missing" ? "Commands can't run" : "Commands run";
       if (!isTold) options.tell(`${what} without a sandbox: ${inWords(result)}`);
       isTold = true;
-      return { kind: absent, ...result };
+      return { kind, ...result };
     },
     confine(request) {
       if (open === undefined) throw new Error("A command was confined before the sandbox was ready.");

@@ -2,10 +2,10 @@ import { lstatSync } from "node:fs";
 import { isWithin } from "../../lib/index.ts";
 
 /**
- * What a confined command sees at a path and below it. `private`: its own temporary directory. `hidden`: an empty
- * directory. `hiddenFile`: an empty file.
+ * What a confined command sees at a path and below it. `private`: the temporary directory of the session. `empty`: a
+ * temporary directory of its own. `hidden`: an empty directory. `hiddenFile`: an empty file.
  */
-export type MountKind = "writable" | "readOnly" | "private" | "hidden" | "hiddenFile";
+export type MountKind = "writable" | "readOnly" | "private" | "empty" | "hidden" | "hiddenFile";
 
 export interface Mount {
   /** Absolute real path. */
@@ -17,7 +17,7 @@ export interface Mount {
  * Precedence of mounts at the same path, lowest first. `writable` is the highest, because a workspace may be anywhere,
  * even where keys are stored.
  */
-const strength: readonly MountKind[] = ["private", "hidden", "hiddenFile", "readOnly", "writable"];
+const strength: readonly MountKind[] = ["private", "empty", "hidden", "hiddenFile", "readOnly", "writable"];
 
 /**
  * Returns the arguments for bubblewrap. Deeper paths take precedence, so a directory can be shown below a hidden one.
@@ -26,7 +26,8 @@ export function mountArguments(mounts: readonly Mount[], scratch: string): reado
   const [base, ordered] = splitRoot(orderMounts(mounts));
   const hidden = ordered.filter(({ kind }) => kind === "hidden");
   return [
-    ...[base, "/", "/", "--dev", "/dev", "--proc", "/proc"],
+    // As root, a command could change the settings of the kernel.
+    ...[base, "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"],
     ...ordered.flatMap(({ path, kind }) => oneMount(path, kind, scratch)),
     // These come last, because bubblewrap creates directories in them for the mounts below.
     ...hidden.flatMap(({ path }) => ["--remount-ro", path]),
@@ -49,6 +50,7 @@ function oneMount(path: string, kind: MountKind, scratch: string): readonly stri
       return ["--ro-bind-try", path, path];
     case "private":
       return ["--bind", scratch, path];
+    case "empty":
     case "hidden":
       return ["--tmpfs", path];
     case "hiddenFile":
@@ -101,6 +103,7 @@ export function verifyMounts(mounts: readonly Mount[]): readonly string[] {
     const identity = kind === "writable" || kind === "readOnly" ? entryIdentity(path) : undefined;
     return identity === undefined || path === "/" ? [] : [{ path, identity }];
   });
+  if (known.length === 0) return [];
   const points = known.map(({ path }) => quoted(escaped(path))).join(" ");
   const paths = known.map(({ path }) => quoted(path)).join(" ");
   const identities = quoted(known.map(({ identity }) => identity).join("\n"));

@@ -1,8 +1,9 @@
-import { lstatSync, readFileSync, realpathSync, type Stats } from "node:fs";
+import { accessSync, constants, lstatSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 import { type GitDirectories, gitDirectories, noRepository } from "./git-directories.ts";
 import { entryIdentity, type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { homeSecrets, systemSecrets } from "./secret-places.ts";
 
 export interface SandboxPaths {
   /** Absolute real path of the workspace. */
@@ -16,6 +17,8 @@ export interface SandboxPaths {
   readonly hidden: readonly string[];
   /** Paths that are shown read-only, even if they are below a hidden or writable path. */
   readonly shown: readonly string[];
+  /** State directory of Retinue: read-only for commands, and hidden from those that only read. */
+  readonly state?: string | undefined;
 }
 
 export interface SandboxPlan {
@@ -34,23 +37,23 @@ export function planMounts(places: SandboxPaths): SandboxPlan {
   const covers: Mount[] = [
     ...existing(["/tmp"]).map((path) => ({ path, kind: "private" }) as const),
     ...existing(["/run"]).map((path) => ({ path, kind: "hidden" }) as const),
-    ...existing([...keyPlaces.map((name) => join(userHome, name)), ...places.hidden]).map(hide),
+    ...existing([...secretsOf(userHome), ...places.hidden]).map(hide),
   ];
   const git = findRepository(root, orderMounts(covers));
   const mounts: Mount[] = [
     ...covers,
     ...existing(["/run/current-system", "/run/wrappers"]).map((path) => ({ path, kind: "readOnly" }) as const),
     ...git.covered.map((path) => ({ path, kind: "readOnly" }) as const),
-    ...existing(places.shown).map((path) => ({ path, kind: "readOnly" }) as const),
+    ...existing([...places.shown, ...(places.state === undefined ? [] : [places.state])]).map(
+      (path) => ({ path, kind: "readOnly" }) as const,
+    ),
     ...existing([root, scratch, ...places.writable, ...git.writable]).map(
       (path) => ({ path, kind: "writable" }) as const,
     ),
     ...unlinked([...guarded, ...git.readOnly]).map((path) => ({ path, kind: "readOnly" }) as const),
   ];
-  const ordered = orderMounts(mounts);
-  const sockets = existing(openSockets()).filter((path) => isReachable(path, ordered));
   return {
-    mounts: orderMounts([...ordered, ...sockets.map((path) => ({ path, kind: "hiddenFile" }) as const)]),
+    mounts: hideSockets(mounts),
     absent: guarded.filter((path) => entryIdentity(path) === undefined),
     forbidden: git.forbidden.filter((path) => entryIdentity(path) === undefined),
   };
@@ -76,22 +79,31 @@ const protectedNames = [
   ...[".config/git", ".config/fish", ".config/autostart", ".local/bin"],
 ];
 
-/** Paths with keys, relative to the home directory. */
-const keyPlaces = [
-  ...[".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh"],
-  ...[".netrc", ".git-credentials", ".pypirc"],
-];
+/** Returns paths with keys and passwords. Some of them may not exist. */
+export function secretsOf(userHome: string): readonly string[] {
+  return [...homeSecrets.map((name) => join(userHome, name)), ...systemSecrets.filter(isReadable)];
+}
 
 /**
  * Finds the repository of the workspace. Its working tree is `covered` if it lies below a covered directory: it must be
  * shown, because git takes files that it does not see for deleted. A tree whose top is itself covered can't be shown, so
  * its repository is left out.
  */
-function findRepository(root: string, covers: readonly Mount[]): GitDirectories & { covered: readonly string[] } {
+export function findRepository(
+  root: string,
+  covers: readonly Mount[],
+): GitDirectories & { covered: readonly string[] } {
   const git = gitDirectories(root);
   const cover = git.tree === undefined ? undefined : mountAt(git.tree, covers);
   if (git.tree === undefined || git.tree === root || cover === undefined) return { ...git, covered: [] };
   return cover.path === git.tree ? { ...noRepository, covered: [] } : { ...git, covered: [git.tree] };
+}
+
+/** Orders mounts and hides sockets of other programs that would be visible. */
+export function hideSockets(mounts: readonly Mount[]): readonly Mount[] {
+  const ordered = orderMounts(mounts);
+  const sockets = existing(openSockets()).filter((path) => isReachable(path, ordered));
+  return orderMounts([...ordered, ...sockets.map((path) => ({ path, kind: "hiddenFile" }) as const)]);
 }
 
 function isReachable(socket: string, ordered: readonly Mount[]): boolean {
@@ -100,12 +112,21 @@ function isReachable(socket: string, ordered: readonly Mount[]): boolean {
   return kind === undefined || kind === "writable" || kind === "readOnly";
 }
 
-function hide(path: string): Mount {
+export function hide(path: string): Mount {
   return { path, kind: entryAt(path)?.isDirectory() ? "hidden" : "hiddenFile" };
 }
 
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Returns the real paths of those paths that exist. */
-function existing(paths: readonly string[]): readonly string[] {
+export function existing(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     try {
       return [realpathSync.native(path)];

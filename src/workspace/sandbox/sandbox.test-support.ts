@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Workspace } from "../../ports/index.ts";
+import type { ReadOnlyView, Workspace } from "../../ports/index.ts";
 import { createLocalWorkspace } from "../local-workspace.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "./create-sandbox.ts";
 
@@ -15,6 +15,8 @@ export interface SandboxPlace {
   readonly told: string[];
   /** Working directory; defaults to the root. */
   run(command: string, root?: string): Promise<Ran>;
+  /** Runs a command in the read-only profile. */
+  read(command: string, view?: Partial<ReadOnlyView>): Promise<Ran>;
   remove(): Promise<void>;
 }
 
@@ -47,10 +49,10 @@ export function createSandboxPlace(own: Partial<SandboxOptions> = {}, parent = "
   return {
     ...{ top, root, home, scratch, sandbox, workspace, told },
     run: (command, other) =>
-      run(
-        other === undefined ? workspace : createLocalWorkspace({ root: other, environment: process.env, sandbox }),
+      run(other === undefined ? workspace : createLocalWorkspace({ root: other, environment: process.env, sandbox }), {
         command,
-      ),
+      }),
+    read: (command, view) => run(workspace, { command, readsOnly: { visible: [], hidden: [], ...view } }),
     async remove() {
       await sandbox.close();
       rmSync(top, { recursive: true, force: true });
@@ -58,7 +60,10 @@ export function createSandboxPlace(own: Partial<SandboxOptions> = {}, parent = "
   };
 }
 
-async function run(workspace: Workspace, command: string): Promise<Ran> {
+async function run(
+  workspace: Workspace,
+  { command, readsOnly }: { readonly command: string; readonly readsOnly?: ReadOnlyView },
+): Promise<Ran> {
   const state = await workspace.confinement?.();
   if (state?.kind !== "on") throw new Error(`no sandbox: ${JSON.stringify(state)}`);
   let output = "";
@@ -67,6 +72,7 @@ async function run(workspace: Workspace, command: string): Promise<Ran> {
     args: ["--norc", "--noprofile", "-c", command],
     tag: `sandbox-test-${process.pid}`,
     confined: true,
+    readsOnly,
     onOutput: (chunk) => {
       output += Buffer.from(chunk).toString();
     },

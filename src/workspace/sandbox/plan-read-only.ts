@@ -1,0 +1,93 @@
+import { readdirSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import { isWithin } from "../../lib/index.ts";
+import type { ReadOnlyView } from "../../ports/index.ts";
+import { type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { existing, findRepository, hide, hideSockets, type SandboxPaths, secretsOf } from "./plan-mounts.ts";
+
+/**
+ * Plans what a command sees that is allowed only because it reads: the system, the workspace, its repository and the
+ * directories of the view, all read-only. Everything else that belongs to users is hidden.
+ */
+export function planReadOnly(
+  places: SandboxPaths,
+  { visible, hidden, path = "" }: ReadOnlyView & { readonly path?: string | undefined },
+): readonly Mount[] {
+  const { root, userHome } = places;
+  const secrets = existing([...secretsOf(userHome), ...places.hidden, ...(places.state ? [places.state] : [])]);
+  const isSecret = (each: string): boolean => secrets.some((secret) => isWithin(each, secret));
+  const covered = existing([...userPlaces, userHome]).filter((each) => !isWithin(each, root) && hasContent(each));
+  const isCovered = (each: string): boolean => covered.some((cover) => isWithin(each, cover) && each !== cover);
+  const covers: readonly Mount[] = [
+    ...existing(["/tmp"]).map((each) => ({ path: each, kind: "empty" }) as const),
+    ...[...covered, ...secrets].map(hide),
+  ];
+  const git = findRepository(root, orderMounts(covers));
+  const programs = path.split(delimiter).filter(isAbsolute);
+  const toStart = existing([...toolchains.map((name) => join(userHome, name)), ...programs]);
+  const shown = [
+    ...toStart.filter((each) => isCovered(each) && !isSecret(each)),
+    ...existing(["/run/current-system", "/run/wrappers"]),
+    ...existing([root, ...git.covered, ...git.writable, ...visible, ...places.shown, ...places.writable]),
+  ];
+  const isHidden = (each: string): boolean => hidden.some((denied) => isWithin(each, denied));
+  return withoutRepeated(
+    hideSockets([
+      ...covers,
+      ...shown.filter((each) => !isHidden(each)).map((each) => ({ path: each, kind: "readOnly" }) as const),
+      ...hidden.map(hide),
+    ]),
+  );
+}
+
+/** Returns whether there is anything to hide in a directory. The command can't list what this process can't list. */
+function hasContent(directory: string): boolean {
+  try {
+    return readdirSync(directory).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Leaves out what is hidden or visible already, because a directory above it is. */
+function withoutRepeated(ordered: readonly Mount[]): readonly Mount[] {
+  const kept: Mount[] = [];
+  for (const mount of ordered) {
+    const above = mountAt(mount.path, kept)?.kind ?? "readOnly";
+    if ((above === "readOnly") !== (mount.kind === "readOnly")) kept.push(mount);
+  }
+  return kept;
+}
+
+/** Directories with files of users and of running programs. */
+const userPlaces = [
+  "/home",
+  "/root",
+  "/srv",
+  "/mnt",
+  "/media",
+  "/run",
+  "/var/tmp",
+  "/var/mail",
+  "/var/spool",
+  "/var/backups",
+];
+
+/** Paths below the home directory that programs need to start, and the user's configuration of git. */
+const toolchains = [
+  ...[".nvm", ".volta", ".bun", ".deno", ".nodenv", ".local/share/fnm", ".local/share/pnpm", ".config/fnm"],
+  ...[".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml", ".pyenv", ".local/share/uv", ".local/share/pipx"],
+  ...[".local/pipx", ".local/lib", ".rbenv", ".rvm", ".goenv", "go/bin", "sdk", ".sdkman", ".jenv", ".asdf"],
+  ...[
+    ".tool-versions",
+    ".local/share/mise",
+    ".config/mise",
+    ".local/share/rtx",
+    ".juliaup",
+    ".ghcup",
+    ".opam",
+    ".dotnet",
+  ],
+  ...[".nix-profile", ".local/state/nix", ".linuxbrew", ".miniconda3", "miniconda3", "anaconda3", "miniforge3"],
+  ...[".gitconfig", ".config/git", ".gitignore", ".gitignore_global", ".gitattributes"],
+];
