@@ -34,7 +34,10 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     resolve: async (paths) => paths.map((path) => resolvePath(path, { root, home })),
     stat: async (realPath) => statPath(realPath),
     read: readRegularFile,
-    write: writeWholeFile,
+    write: (realPath, bytes, expectation) => {
+      sandbox?.noteWrite(realPath);
+      return writeWholeFile(realPath, bytes, expectation);
+    },
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
     spawn: (request) => spawnProcess(request, { root, environment, sandbox }),

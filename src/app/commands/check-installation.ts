@@ -62,6 +62,7 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
     git,
     bash,
     sandbox,
+    ...checkUser(),
     checkState(home),
     checkDisk(home),
   ];
@@ -235,6 +236,13 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
   if (state.kind === "missing")
     return { name, status: "fail", found: `required by settings, but ${state.reason}`, cure };
   return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your permissions.`, cure };
+}
+
+/** Warns about root, because the sandbox then separates commands from the system less strictly. */
+function checkUser(): readonly Finding[] {
+  if (process.getuid?.() !== 0) return [];
+  const found = "root: a command that leaves the sandbox, or runs without one, can change the whole system";
+  return [{ name: "user", status: "warn", found, cure: "Run Retinue as an ordinary user." }];
 }
 
 const LOW_SPACE = 200 * 1024 * 1024;

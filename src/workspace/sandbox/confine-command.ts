@@ -1,13 +1,16 @@
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 import type { ReadOnlyView } from "../../ports/index.ts";
 import type { DomainProxy } from "./domain-proxy.ts";
 import { explainReadOnly } from "./explain-read-only.ts";
 import { explainRefusal, explainTemporary } from "./explain-refusal.ts";
-import { entryIdentity, type Mount, mountArguments, verifyMounts } from "./mounts.ts";
+import { entryIdentity, type Mount, mountArguments, quoted, verifyMounts } from "./mounts.ts";
 import { planMounts, type SandboxPaths, type SandboxPlan } from "./plan-mounts.ts";
 import { planReadOnly } from "./plan-read-only.ts";
+import { limitProcesses, MAX_PROCESSES, type ProcessGroup } from "./process-limit.ts";
+import type { SandboxFiles } from "./sandbox-files.ts";
+import { type SetAside, setAside } from "./set-aside.ts";
 import { type NetworkPrograms, PROXY_PORT, type SharedNetwork } from "./shared-network.ts";
 
 export interface ConfinedRequest {
@@ -33,6 +36,10 @@ export interface ConfinedCommand {
 export interface Confinement extends Omit<SandboxPaths, "root"> {
   readonly domains: readonly string[];
   readonly tell: (message: string) => void;
+  /** Limit of processes and threads of a command. */
+  readonly maxProcesses?: number | undefined;
+  /** Paths that tools have written with the user's approval, so that commands can't have created them. */
+  readonly reviewed?: ReadonlySet<string> | undefined;
 }
 
 /** Resources that all confined commands of a session share. */
@@ -41,6 +48,9 @@ export interface SandboxResources {
   readonly network: SharedNetwork;
   readonly proxy: DomainProxy | undefined;
   readonly separate: readonly string[];
+  readonly files: SandboxFiles;
+  /** Group that all commands join; undefined if there is none. */
+  readonly group: ProcessGroup | undefined;
 }
 
 /** Wraps a command so that it can do only what its profile allows. */
@@ -57,19 +67,24 @@ export function confineCommand(
 /** Lets a command write only to allowed paths and reach only the network of the session. */
 function confineToWorkspace(
   request: ConfinedRequest,
-  { programs, network, proxy, separate }: SandboxResources,
-  { tell, domains, ...places }: Confinement,
+  resources: SandboxResources,
+  { tell, domains, maxProcesses, reviewed, ...places }: Confinement,
 ): ConfinedCommand {
   const { root } = request;
   const { userHome } = places;
+  const { network, proxy } = resources;
+  let created: readonly SetAside[] = [];
   mkdirSync(places.scratch, { recursive: true, mode: 0o700 });
   const scratch = realpathSync.native(places.scratch);
   const plan = planMounts({ ...places, root, scratch });
   return {
-    ...asProgram([
-      ...[...network.enter, programs.bubblewrap, ...separate],
-      ...inMounts(request, { mounts: plan.mounts, scratch, changing: plan.mounts }),
-    ]),
+    ...startIn(request, resources, {
+      enter: network.enter,
+      mounts: plan.mounts,
+      scratch,
+      changing: plan.mounts,
+      maxProcesses,
+    }),
     environment: environmentFor(request.environment, {
       GOCACHE: join(scratch, "go-build"),
       TMPDIR: scratch,
@@ -77,52 +92,84 @@ function confineToWorkspace(
     }),
     explain: (output, failed) => {
       const facts = { root, scratch, userHome, mounts: plan.mounts, domains, command: request.args.at(-1) ?? "" };
-      return failed ? explainRefusal(output, facts) : explainTemporary(facts);
+      return explainCreated(created) ?? (failed ? explainRefusal(output, facts) : explainTemporary(facts));
     },
-    ended: () => checkAfterwards(plan, tell),
+    ended: () => {
+      created = checkAfterwards(plan, { tell, directory: join(dirname(scratch), "created"), reviewed });
+    },
   };
 }
 
 /** Lets a command change nothing and reach nothing. */
 function confineReadOnly(
   request: ConfinedRequest,
-  { programs, separate }: SandboxResources,
-  { view, ...places }: Confinement & { readonly view: ReadOnlyView },
+  resources: SandboxResources,
+  { view, maxProcesses, ...places }: Confinement & { readonly view: ReadOnlyView },
 ): ConfinedCommand {
   const { root } = request;
   const mounts = planReadOnly({ ...places, root }, { ...view, path: request.environment["PATH"] });
   return {
-    ...asProgram([
-      ...[programs.bubblewrap, ...separate, "--unshare-net"],
-      ...inMounts(request, {
-        mounts,
-        scratch: places.scratch,
-        changing: changingMounts(mounts, [root, ...places.writable]),
-      }),
-    ]),
+    ...startIn(request, resources, {
+      separate: ["--unshare-net"],
+      mounts,
+      scratch: places.scratch,
+      changing: changingMounts(mounts, [root, ...places.writable]),
+      maxProcesses,
+    }),
     environment: environmentFor(request.environment, { GOCACHE: "/tmp/go-build", TMPDIR: "/tmp" }),
     explain: (output, failed) => explainReadOnly(output, { failed, root, mounts, command: request.args.at(-1) ?? "" }),
     ended: () => undefined,
   };
 }
 
-function asProgram([command = "", ...args]: readonly string[]): Pick<ConfinedCommand, "command" | "args"> {
-  return { command, args };
-}
-
-function inMounts(
-  { cwd, command, args }: ConfinedRequest,
-  { mounts, scratch, changing }: MountedView,
-): readonly string[] {
-  return [...mountArguments(mounts, scratch), "--chdir", cwd, "--", ...verifyMounts(changing), command, ...args];
-}
-
-interface MountedView {
+interface Start {
+  /** Prefix that makes the sandbox enter a network. */
+  readonly enter?: readonly string[];
+  /** More options that separate the command from the system. */
+  readonly separate?: readonly string[];
   readonly mounts: readonly Mount[];
   readonly scratch: string;
   /** Mounts that another command could replace with a symlink at the last moment. */
   readonly changing: readonly Mount[];
+  readonly maxProcesses: number | undefined;
 }
+
+/** Returns the program that starts a command in the sandbox. */
+function startIn(
+  { cwd, command, args }: ConfinedRequest,
+  { programs, separate, files, group }: SandboxResources,
+  start: Start,
+): Pick<ConfinedCommand, "command" | "args"> {
+  const { scratch, maxProcesses = MAX_PROCESSES } = start;
+  const { emptyFile } = files;
+  const inside = [limitProcesses(maxProcesses), verifyMounts(start.changing), 'exec "$@"'];
+  return {
+    ...launcher(files, group),
+    args: [
+      ...launcher(files, group).args,
+      ...(start.enter ?? []),
+      ...[programs.bubblewrap, ...separate, ...(start.separate ?? [])],
+      ...[...mountArguments(start.mounts, { scratch, emptyFile }), "--chdir", cwd],
+      ...["--", "/bin/sh", "-c", inside.join("\n"), "sh", command, ...args],
+    ],
+  };
+}
+
+/** Returns a program that opens the filter for bubblewrap, joins the group and then runs its arguments. */
+export function launcher(
+  { filter }: SandboxFiles,
+  group: ProcessGroup | undefined,
+): Pick<ConfinedCommand, "command" | "args"> {
+  const script = [
+    filter && `exec ${FILTER_DESCRIPTOR}<${quoted(filter)}`,
+    group && `echo $$ 2>/dev/null >${quoted(group.members)}`,
+    'exec "$@"',
+  ];
+  return { command: "/bin/sh", args: ["-c", script.filter(Boolean).join("\n"), "sh"] };
+}
+
+/** File descriptor through which bubblewrap reads the filter of system calls. */
+export const FILTER_DESCRIPTOR = 3;
 
 function changingMounts(mounts: readonly Mount[], writable: readonly string[]): readonly Mount[] {
   return mounts.filter(({ path }) => writable.some((place) => path !== place && isWithin(path, place)));
@@ -151,15 +198,43 @@ const proxies = {
   ...{ no_proxy: local, NO_PROXY: local },
 };
 
-/** Checks for protected paths that a command created, since mounts protect only existing paths. Removes or reports them. */
-function checkAfterwards({ absent, forbidden }: SandboxPlan, tell: (message: string) => void): void {
-  for (const path of forbidden.filter((each) => entryIdentity(each) !== undefined)) {
+interface Check {
+  readonly tell: (message: string) => void;
+  /** Directory for what a command created. */
+  readonly directory: string;
+  readonly reviewed: ReadonlySet<string> | undefined;
+}
+
+/**
+ * Checks for protected paths that a command created, since mounts protect only existing paths. What Retinue or git would
+ * act on is moved away, the rest is reported.
+ */
+function checkAfterwards(plan: SandboxPlan, { tell, directory, reviewed }: Check): readonly SetAside[] {
+  for (const path of plan.forbidden.filter((each) => entryIdentity(each) !== undefined)) {
     rmSync(path, { recursive: true, force: true });
     tell(`A command created ${path}, which could make git run arbitrary programs. It was removed.`);
   }
-  const made = absent.filter((path) => entryIdentity(path) !== undefined);
-  if (made.length === 0) return;
-  tell(
-    `While a command ran, ${made.join(", ")} was created. Review it, because programs outside the sandbox act on it.`,
+  const isReviewed = (path: string): boolean => [...(reviewed ?? [])].some((each) => isWithin(each, path));
+  const created = setAside(
+    plan.critical.filter((path) => !isReviewed(path)),
+    directory,
   );
+  for (const { path, to, failure } of created)
+    tell(
+      to === undefined
+        ? `A command created ${path}, which Retinue or git acts on. Review it: it could not be moved away (${failure}).`
+        : `A command created ${path}, which Retinue or git acts on. It was moved to ${to}. Review it before you move it back.`,
+    );
+  const made = plan.absent.filter((path) => entryIdentity(path) !== undefined);
+  if (made.length > 0)
+    tell(
+      `While a command ran, ${made.join(", ")} was created. Review it, because programs outside the sandbox act on it.`,
+    );
+  return created;
+}
+
+function explainCreated(created: readonly SetAside[]): string | undefined {
+  const moved = created.flatMap(({ path, to }) => (to === undefined ? [] : [`${path} (now ${to})`]));
+  if (moved.length === 0) return undefined;
+  return `Sandbox: commands can't create these, because Retinue or git acts on them, so they were moved away: ${moved.join(", ")}. Create them with Write or Edit, which ask for approval.`;
 }

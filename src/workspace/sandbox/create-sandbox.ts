@@ -14,6 +14,8 @@ export interface Sandbox {
   expected(): Promise<SandboxState["kind"]>;
   /** Returns whether commands can be confined. The first call tries the sandbox. */
   ready(): Promise<SandboxState>;
+  /** Records that a tool writes a file, so that it does not count as created by a command. */
+  noteWrite(path: string): void;
   /** May be called only after `ready` has returned `on`. */
   confine(request: ConfinedRequest): ConfinedCommand;
   close(): Promise<void>;
@@ -31,6 +33,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
   let open: OpenSandbox | undefined;
   let isTold = false;
   let wasOn = false;
+  const reviewed = new Set<string>();
   const absent = mode === "require" ? "missing" : "off";
   return {
     async expected() {
@@ -45,7 +48,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
         open = opening = undefined;
       }
       // Loaded with the first command, because most sessions only read at first.
-      opening ??= import("./open-sandbox.ts").then(({ openSandbox }) => openSandbox(options.scratch, options.domains));
+      opening ??= import("./open-sandbox.ts").then(({ openSandbox }) => openSandbox(options));
       const result = await opening;
       if (!("reason" in result)) {
         open = result;
@@ -56,13 +59,15 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
       const kind = wasOn ? "missing" : absent;
       if (wasOn) opening = undefined;
       const what = kind === "missing" ? "Commands can't run" : "Commands run";
-      if (!isTold) options.tell(`${what} without a sandbox: ${inWords(result)}`);
+      const asRoot = process.getuid?.() === 0 ? " Retinue runs as root, so commands can change the whole system." : "";
+      if (!isTold) options.tell(`${what} without a sandbox: ${inWords(result)}${kind === "off" ? asRoot : ""}`);
       isTold = true;
       return { kind, ...result };
     },
+    noteWrite: (path) => void reviewed.add(path),
     confine(request) {
       if (open === undefined) throw new Error("A command was confined before the sandbox was ready.");
-      return open.confine(request, options);
+      return open.confine(request, { ...options, reviewed });
     },
     async close() {
       const result = await opening;

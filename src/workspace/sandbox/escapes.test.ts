@@ -1,6 +1,7 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -54,11 +55,17 @@ describe.runIf(hasSandbox)("files", () => {
   it("with keys of the user, and those of other sessions, are not seen", async () => {
     mkdirSync(join(place.home, ".ssh"));
     writeFileSync(join(place.home, ".ssh/id"), "SECRET");
-    writeFileSync(join(place.home, ".netrc"), "SECRET");
+    mkdirSync(join(place.home, ".m2"));
+    for (const name of [".netrc", ".npmrc", ".git-credentials", ".bash_history", ".m2/settings.xml"])
+      writeFileSync(join(place.home, name), "SECRET");
     mkdirSync(join(place.top, "state/other"), { recursive: true });
     writeFileSync(join(place.top, "state/other/transcript"), "SECRET");
-    const { output, why } = await place.run(`cat ${place.home}/.ssh/id ${place.home}/.netrc ${place.top}/state/*/*`);
+    const { output, why } = await place.run(
+      `cd ${place.home} && cat .ssh/id .netrc .npmrc .git-credentials .bash_history .m2/settings.xml ${place.home}/.ssh/id ${place.top}/state/*/*`,
+    );
     expect(output).not.toContain("SECRET");
+    // Maven would refuse to start if the file had no content.
+    expect(output).toContain("<settings/>");
     expect(why).toContain("is hidden from commands");
   });
 
@@ -120,6 +127,41 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
       expect.stringMatching(/commondir.*was removed/),
       expect.stringMatching(/\.vscode was created/),
     ]);
+  });
+
+  it.each([
+    [".claude", "mkdir -p .claude/agents && echo x > .claude/agents/a.md"],
+    [".mcp.json", "echo {} > .mcp.json"],
+    [".agents", "ln -s src .agents"],
+    [".git/hooks", "mkdir .git/hooks && echo x > .git/hooks/pre-commit"],
+    [".git/info", "mkdir .git/info && echo '* filter=x' > .git/info/attributes"],
+    [".git/config.worktree", "echo x > .git/config.worktree"],
+  ])("%s is moved away if a command creates it, and both the user and the model are told", async (name, command) => {
+    for (const path of [".claude", ".git/hooks", ".git/info"])
+      rmSync(join(place.root, path), { recursive: true, force: true });
+    const { why } = await place.run(command);
+    expect(lstatSync(join(place.root, name), { throwIfNoEntry: false })).toBeUndefined();
+    expect(place.told).toEqual([expect.stringContaining(`A command created ${join(place.root, name)}, which`)]);
+    const [, moved = ""] = /moved to (\S+)\. Review/.exec(place.told[0] ?? "") ?? [];
+    expect(lstatSync(moved)).toBeDefined();
+    expect(why).toContain(`${join(place.root, name)} (now ${moved})`);
+  });
+
+  it("what a tool has written meanwhile is not moved", async () => {
+    const file = join(place.root, ".mcp.json");
+    const running = place.run("while [ ! -e .mcp.json ]; do sleep 0.02; done");
+    await place.workspace.write(file, Buffer.from("{}"), {});
+    await running;
+    expect(existsSync(file)).toBe(true);
+    expect(place.told).toEqual([]);
+  });
+
+  it("what a link leads to is not moved", async () => {
+    const outside = join(place.top, "outside");
+    mkdirSync(outside);
+    writeFileSync(join(outside, "git"), "kept");
+    await place.run(`ln -s ${outside} .config`);
+    expect(readFileSync(join(outside, "git"), "utf8")).toBe("kept");
   });
 
   it("a worktree commits into its repository and changes neither its hooks nor other worktrees", async () => {
@@ -276,5 +318,15 @@ describe.runIf(hasSandbox)("others", () => {
     const { output } = await place.run("grep CapEff /proc/self/status; unshare -U true && echo NEW");
     expect(output).toMatch(/CapEff:\s+0{16}/);
     expect(output).not.toContain("NEW");
+  });
+
+  it("can't be starved by too many processes", async () => {
+    const few = createSandboxPlace({ maxProcesses: 40 });
+    onTestFinished(() => few.remove());
+    // Bash would try again for a long time.
+    const bomb = `exec perl -e 'for (1..60) { my $p = fork; print("$!\\n"), last if !defined $p; sleep(9), exit if !$p }'`;
+    for (const profile of ["run", "read"] as const)
+      expect((await few[profile](bomb)).output).toBe("Resource temporarily unavailable\n");
+    expect(await few.run("echo still here")).toMatchObject({ code: 0, output: "still here\n" });
   });
 });

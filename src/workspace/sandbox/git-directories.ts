@@ -8,13 +8,15 @@ export interface GitDirectories {
   readonly writable: readonly string[];
   /** Paths that determine which programs git runs, and parts of other checkouts. Some of them may not exist. */
   readonly readOnly: readonly string[];
+  /** Those of them that determine which programs git runs. */
+  readonly obeyed: readonly string[];
   /** Files that would redirect git to another directory. Git itself never creates them here. */
   readonly forbidden: readonly string[];
   /** Directory of git's hooks. */
   readonly hooks?: string;
 }
 
-export const noRepository: GitDirectories = { writable: [], readOnly: [], forbidden: [] };
+export const noRepository: GitDirectories = { writable: [], readOnly: [], obeyed: [], forbidden: [] };
 
 /**
  * Finds the repository that contains a directory. A `.git` file is trusted only if the repository refers back to it.
@@ -33,6 +35,7 @@ function ofRepository(directory: string): GitDirectories {
   return {
     writable: [directory],
     readOnly: [...within(directory, obeyed), ...within(directory, ["modules", "worktrees"])],
+    obeyed: within(directory, obeyed),
     forbidden: [join(directory, "commondir")],
     hooks: join(directory, "hooks"),
   };
@@ -55,6 +58,7 @@ function ofWorktree(link: string): GitDirectories {
     tree: dirname(link),
     writable: [common, own],
     readOnly: [...repository.readOnly, link, ...within(own, ["commondir", "gitdir", "config.worktree"])],
+    obeyed: [...repository.obeyed, join(own, "config.worktree")],
   };
 }
 

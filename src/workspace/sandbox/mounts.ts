@@ -13,6 +13,13 @@ export interface Mount {
   readonly kind: MountKind;
 }
 
+export interface MountSources {
+  /** Temporary directory of the session. */
+  readonly scratch: string;
+  /** Returns the file that is shown in place of a hidden one. */
+  emptyFile(hidden: string): string;
+}
+
 /**
  * Precedence of mounts at the same path, lowest first. `writable` is the highest, because a workspace may be anywhere,
  * even where keys are stored.
@@ -22,13 +29,13 @@ const strength: readonly MountKind[] = ["private", "empty", "hidden", "hiddenFil
 /**
  * Returns the arguments for bubblewrap. Deeper paths take precedence, so a directory can be shown below a hidden one.
  */
-export function mountArguments(mounts: readonly Mount[], scratch: string): readonly string[] {
+export function mountArguments(mounts: readonly Mount[], sources: MountSources): readonly string[] {
   const [base, ordered] = splitRoot(orderMounts(mounts));
   const hidden = ordered.filter(({ kind }) => kind === "hidden");
   return [
     // As root, a command could change the settings of the kernel.
     ...[base, "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"],
-    ...ordered.flatMap(({ path, kind }) => oneMount(path, kind, scratch)),
+    ...ordered.flatMap(({ path, kind }) => oneMount({ path, kind }, sources)),
     // These come last, because bubblewrap creates directories in them for the mounts below.
     ...hidden.flatMap(({ path }) => ["--remount-ro", path]),
   ];
@@ -42,7 +49,7 @@ function splitRoot(ordered: readonly Mount[]): readonly [string, readonly Mount[
 
 const systemPlaces = ["/", "/dev", "/proc"];
 
-function oneMount(path: string, kind: MountKind, scratch: string): readonly string[] {
+function oneMount({ path, kind }: Mount, { scratch, emptyFile }: MountSources): readonly string[] {
   switch (kind) {
     case "writable":
       return ["--bind-try", path, path];
@@ -54,7 +61,7 @@ function oneMount(path: string, kind: MountKind, scratch: string): readonly stri
     case "hidden":
       return ["--tmpfs", path];
     case "hiddenFile":
-      return ["--ro-bind", "/dev/null", path];
+      return ["--ro-bind", emptyFile(path), path];
   }
 }
 
@@ -94,21 +101,21 @@ export function entryIdentity(path: string): string | undefined {
 }
 
 /**
- * Returns a program that runs first in the sandbox and starts the command only if every mount is correct. Bubblewrap
- * gets the paths in the workspace by name. Between our check and the mount, a command that is still running could
- * replace one of them with a symlink, so that the mount would be somewhere else.
+ * Returns shell code that ends the shell unless every mount is correct. Bubblewrap gets the paths in the workspace by
+ * name. Between our check and the mount, a command that is still running could replace one of them with a symlink, so
+ * that the mount would be somewhere else.
  */
-export function verifyMounts(mounts: readonly Mount[]): readonly string[] {
+export function verifyMounts(mounts: readonly Mount[]): string {
   const known = mounts.flatMap(({ path, kind }) => {
     const identity = kind === "writable" || kind === "readOnly" ? entryIdentity(path) : undefined;
     return identity === undefined || path === "/" ? [] : [{ path, identity }];
   });
-  if (known.length === 0) return [];
+  if (known.length === 0) return "";
   const points = known.map(({ path }) => quoted(escaped(path))).join(" ");
   const paths = known.map(({ path }) => quoted(path)).join(" ");
   const identities = quoted(known.map(({ identity }) => identity).join("\n"));
   // The script avoids `read`, which reads the table of mounts byte by byte.
-  const script = `
+  return `
 refuse() { echo 'The sandbox could not be set up because a directory changed at that moment. Run the command again.' >&2; exit 125; }
 points="
 $(cut -d' ' -f5 /proc/self/mountinfo)
@@ -116,9 +123,7 @@ $(cut -d' ' -f5 /proc/self/mountinfo)
 for point in ${points}; do case "$points" in *"
 $point
 "*) ;; *) refuse ;; esac; done
-[ "$(stat -c %d:%i ${paths})" = ${identities} ] || refuse
-exec "$@"`;
-  return ["/bin/sh", "-c", script, "sh"];
+[ "$(stat -c %d:%i ${paths})" = ${identities} ] || refuse`;
 }
 
 /** Escapes a path as the kernel does in its table of mounts. */
@@ -126,6 +131,6 @@ function escaped(path: string): string {
   return path.replace(/[ \t\n\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }
 
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -3,13 +3,22 @@ import { accessSync, constants, mkdirSync } from "node:fs";
 import { platform } from "node:os";
 import { join } from "node:path";
 import { describeError } from "../../lib/index.ts";
-import { type ConfinedCommand, type ConfinedRequest, type Confinement, confineCommand } from "./confine-command.ts";
+import {
+  type ConfinedCommand,
+  type ConfinedRequest,
+  type Confinement,
+  confineCommand,
+  FILTER_DESCRIPTOR,
+  launcher,
+} from "./confine-command.ts";
 import { type DomainProxy, openDomainProxy } from "./domain-proxy.ts";
 import { mountArguments } from "./mounts.ts";
+import { MAX_PROCESSES, openProcessGroup, type ProcessGroup } from "./process-limit.ts";
+import { createSandboxFiles, type SandboxFiles } from "./sandbox-files.ts";
 import { type NetworkPrograms, openSharedNetwork, type SharedNetwork } from "./shared-network.ts";
 
 export interface OpenSandbox {
-  /** Returns false if the shared network has ended. */
+  /** Returns false if the shared network has ended, or if files of the sandbox were removed. */
   isOpen(): boolean;
   confine(request: ConfinedRequest, confinement: Confinement): ConfinedCommand;
   shut(): void;
@@ -22,28 +31,34 @@ export interface Absence {
 }
 
 /** Opens a sandbox and tries it, because installed programs may still not work. */
-export async function openSandbox(scratch: string, domains: readonly string[]): Promise<OpenSandbox | Absence> {
+export async function openSandbox({ scratch, domains, maxProcesses }: Confinement): Promise<OpenSandbox | Absence> {
   const programs = findPrograms();
   if ("reason" in programs) return programs;
   let proxy: DomainProxy | undefined;
   let network: SharedNetwork | undefined;
+  let files: SandboxFiles | undefined;
+  let group: ProcessGroup | undefined;
+  const shut = (): void => {
+    network?.close();
+    proxy?.close();
+    files?.remove();
+    group?.remove();
+  };
   try {
     mkdirSync(scratch, { recursive: true, mode: 0o700 });
     proxy = domains.length === 0 ? undefined : await openDomainProxy(domains);
     network = await openSharedNetwork(programs, proxy?.socket);
-    const separate = await chooseSeparation(programs, network);
-    const resources = { programs, network, proxy, separate };
+    files = createSandboxFiles();
+    group = openProcessGroup(maxProcesses ?? MAX_PROCESSES);
+    const opened = { programs, network, proxy, files, group };
+    const resources = { ...opened, separate: await chooseSeparation(opened) };
     return {
-      isOpen: () => resources.network.isOpen,
+      isOpen: () => opened.network.isOpen && opened.files.exist,
       confine: (request, confinement) => confineCommand(request, resources, confinement),
-      shut: () => {
-        resources.network.close();
-        resources.proxy?.close();
-      },
+      shut,
     };
   } catch (error) {
-    network?.close();
-    proxy?.close();
+    shut();
     const said = describeError(error).replace(/\.$/, "");
     return {
       reason: `bubblewrap does not work here (${said})`,
@@ -81,17 +96,31 @@ const always = [
  * Options that separate the sandbox from the system, strictest first. Older versions of bubblewrap support fewer of
  * them.
  */
-const separations = [
-  [...always, "--unshare-cgroup-try", "--disable-userns"],
-  [...always, "--unshare-cgroup-try"],
-];
+function separations(filter: string | undefined): readonly (readonly string[])[] {
+  const filtered = filter === undefined ? [] : ["--seccomp", String(FILTER_DESCRIPTOR)];
+  return [
+    [...always, "--unshare-cgroup-try", "--disable-userns", ...filtered],
+    [...always, "--unshare-cgroup-try", ...filtered],
+    [...always, "--unshare-cgroup-try"],
+  ];
+}
 
-async function chooseSeparation(programs: NetworkPrograms, network: SharedNetwork): Promise<readonly string[]> {
+interface Trial {
+  readonly programs: NetworkPrograms;
+  readonly network: SharedNetwork;
+  readonly files: SandboxFiles;
+  readonly group: ProcessGroup | undefined;
+}
+
+async function chooseSeparation({ programs, network, files, group }: Trial): Promise<readonly string[]> {
   let failure = "";
-  for (const separate of separations) {
-    const mounts = mountArguments([], "/");
-    const [program = "", ...args] = [...network.enter, programs.bubblewrap, ...separate, ...mounts, "--", "true"];
-    const tried = await tryCommand(program, args);
+  const { command, args } = launcher(files, group);
+  const mounts = mountArguments([], { scratch: "/", emptyFile: files.emptyFile });
+  for (const separate of separations(files.filter)) {
+    const tried = await tryCommand(command, [
+      ...[...args, ...network.enter, programs.bubblewrap],
+      ...[...separate, ...mounts, "--", "true"],
+    ]);
     if (tried === undefined) return separate;
     failure = tried;
   }

@@ -26,6 +26,8 @@ export interface SandboxPlan {
   readonly mounts: readonly Mount[];
   /** Protected paths in the workspace that do not exist: a mount can't prevent a command from creating them. */
   readonly absent: readonly string[];
+  /** More such paths, on which Retinue or git would act without asking anyone. */
+  readonly critical: readonly string[];
   /** Paths that do not exist yet, and that only a command in the sandbox would create. */
   readonly forbidden: readonly string[];
 }
@@ -33,7 +35,8 @@ export interface SandboxPlan {
 /** Plans what confined commands see of the current file system. Skips paths that do not exist. */
 export function planMounts(places: SandboxPaths): SandboxPlan {
   const { root, scratch, userHome } = places;
-  const guarded = protectedNames.map((name) => join(root, name));
+  const inRoot = (name: string): string => join(root, name);
+  const guarded = [...criticalNames, ...protectedNames].map(inRoot);
   const covers: Mount[] = [
     ...existing(["/tmp"]).map((path) => ({ path, kind: "private" }) as const),
     ...existing(["/run"]).map((path) => ({ path, kind: "hidden" }) as const),
@@ -54,25 +57,18 @@ export function planMounts(places: SandboxPaths): SandboxPlan {
   ];
   return {
     mounts: hideSockets(mounts),
-    absent: guarded.filter((path) => entryIdentity(path) === undefined),
-    forbidden: git.forbidden.filter((path) => entryIdentity(path) === undefined),
+    absent: protectedNames.map(inRoot).filter(isAbsent),
+    critical: [...criticalNames.map(inRoot), ...git.obeyed].filter(isAbsent),
+    forbidden: git.forbidden.filter(isAbsent),
   };
 }
 
-/** Files that programs outside the sandbox obey: settings of agents and editors, hooks, startup files of shells. */
+/** Settings, definitions and code that Retinue obeys. */
+const criticalNames = [".retinue", "retinue-code-cache", ".claude", ".agents", ".mcp.json"];
+
+/** Files that other programs outside the sandbox obey: settings of editors, hooks, startup files of shells. */
 const protectedNames = [
-  ...[
-    ".retinue",
-    "retinue-code-cache",
-    ".claude",
-    ".agents",
-    ".mcp.json",
-    ".vscode",
-    ".idea",
-    ".husky",
-    ".devcontainer",
-    ".direnv",
-  ],
+  ...[".vscode", ".idea", ".husky", ".devcontainer", ".direnv"],
   ...[".envrc", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml"],
   ...[".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv"],
   ...[".zprofile", ".zlogin", ".zlogout", ".inputrc", ".vimrc", ".gdbinit", ".lldbinit"],
@@ -114,6 +110,10 @@ function isReachable(socket: string, ordered: readonly Mount[]): boolean {
 
 export function hide(path: string): Mount {
   return { path, kind: entryAt(path)?.isDirectory() ? "hidden" : "hiddenFile" };
+}
+
+function isAbsent(path: string): boolean {
+  return entryIdentity(path) === undefined;
 }
 
 function isReadable(path: string): boolean {

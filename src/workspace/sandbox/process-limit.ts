@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { release } from "node:os";
+import { join } from "node:path";
+
+/** Number of processes and threads that commands can have at a time. */
+export const MAX_PROCESSES = 4_096;
+
+/** A control group that limits the processes of all commands of a session. */
+export interface ProcessGroup {
+  /** File that a process joins the group by. */
+  readonly members: string;
+  remove(): void;
+}
+
+/**
+ * Returns shell code that limits the number of processes of a command, for the inside of the sandbox. The kernel counts
+ * them separately for each sandbox since version 5.14; before, it counts all processes of the user, so there is no limit.
+ */
+export function limitProcesses(most: number, version: string = release()): string {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major < 5 || (major === 5 && minor < 14)) return "";
+  // The option has another name in dash.
+  return `ulimit -u ${most} 2>/dev/null || ulimit -p ${most} 2>/dev/null`;
+}
+
+/** Creates a control group for root, to whom the limit of a shell does not apply. Returns undefined if that fails. */
+export function openProcessGroup(most: number): ProcessGroup | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const directory = ownGroups()
+    .map((group) => join(group, `retinue-${process.pid}-${Date.now()}`))
+    .find((group) => isLimited(group, most));
+  if (directory === undefined) return undefined;
+  return { members: join(directory, "cgroup.procs"), remove: () => removeGroup(directory) };
+}
+
+/** Returns directories of the control groups of this process that may limit the number of processes. */
+function ownGroups(): readonly string[] {
+  try {
+    return readFileSync("/proc/self/cgroup", "utf8")
+      .split("\n")
+      .flatMap((line) => {
+        const [, kinds = "", path = ""] = /^\d+:([^:]*):(.+)$/.exec(line) ?? [];
+        if (kinds.split(",").includes("pids")) return [join("/sys/fs/cgroup/pids", path)];
+        return kinds === "" && path !== "" ? [join("/sys/fs/cgroup", path), join("/sys/fs/cgroup/unified", path)] : [];
+      })
+      .filter((directory) => existsSync(directory));
+  } catch {
+    return [];
+  }
+}
+
+function isLimited(group: string, most: number): boolean {
+  try {
+    mkdirSync(group);
+  } catch {
+    return false;
+  }
+  try {
+    if (!existsSync(join(group, "pids.max"))) throw new Error("The group can't limit processes.");
+    writeFileSync(join(group, "pids.max"), String(most));
+    return true;
+  } catch {
+    removeGroup(group);
+    return false;
+  }
+}
+
+function removeGroup(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    // A process is just ending. An empty group does no harm.
+  }
+}
