@@ -115,7 +115,8 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     callId: call.callId,
     signal,
     paths: judged.resolved,
-    readsOnly: decision.readsOnly,
+    // In this mode, the mode itself allows the command to do more.
+    readsOnly: policy.mode === "bypassPermissions" ? undefined : decision.readsOnly,
     readableRoots: [...policy.workspaceRoots, ...policy.readableRoots],
     replies: granted ? grant.replies : undefined,
     progress: (text) => {

@@ -71,6 +71,11 @@ export interface SandboxSettings {
   readonly filesystem?: { readonly allowWrite?: readonly string[] };
 }
 
+export interface EnvironmentSettings {
+  /** Names of variables that commands get besides harmless ones. `APP_*` matches every name that begins with `APP_`. */
+  readonly pass?: readonly string[];
+}
+
 export interface SearchSettings {
   readonly engine: "searxng" | "brave" | "anthropic" | "off";
   readonly baseUrl?: string;
@@ -127,6 +132,8 @@ export interface Settings {
   /** Budget of the session and all its agents. Project settings can only lower it. */
   readonly budget?: AgentBudget;
   readonly cleanupPeriodDays?: number;
+  /** Which environment variables commands get. Project settings can't change it. */
+  readonly environment?: EnvironmentSettings;
   /** Environment variables for the session and the processes it starts. */
   readonly env?: Readonly<Record<string, string>>;
   /** Hook entries by event, as written. */

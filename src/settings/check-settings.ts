@@ -158,6 +158,10 @@ const properties: Record<string, JsonSchema> = {
   budget,
   cleanupPeriodDays: { type: "integer", minimum: 0 },
   env: { type: "object", additionalProperties: { type: "string" } },
+  environment: {
+    type: "object",
+    properties: { pass: { type: "array", items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*\\*?$" } } },
+  },
   hooks: { type: "object", additionalProperties: { type: "array", items: { type: "object" } } },
   disableAllHooks: { type: "boolean" },
   agents: { type: "object" },

@@ -74,6 +74,7 @@ describe("a trusted project", () => {
     [{ otelHeadersHelper: "x" }, "otelHeadersHelper"],
     [{ enableAllProjectMcpServers: true }, "enableAllProjectMcpServers"],
     [{ sandbox: { enabled: false } }, "sandbox"],
+    [{ environment: { pass: ["DATABASE_URL"] } }, "environment"],
     [{ disableAllHooks: true }, "disableAllHooks"],
     [{ providers: { anthropic: { baseUrl: "http://127.0.0.1:9" } } }, "providers"],
     [{ search: { engine: "searxng", baseUrl: "http://127.0.0.1:9" } }, "search"],

@@ -73,6 +73,7 @@ const forbidden: ReadonlySet<string> = new Set([
   "otelHeadersHelper",
   "proxyAuthHelper",
   "sandbox",
+  "environment",
   "enableAllProjectMcpServers",
   "enabledMcpjsonServers",
   "disableAllHooks",

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import type { Workspace } from "../ports/index.ts";
+import { commandEnvironment } from "./command-environment.ts";
 import { listDirectory } from "./files/checked-directory.ts";
 import { statPath } from "./files/file-stat.ts";
 import { readRegularFile } from "./files/read-regular-file.ts";
@@ -15,6 +16,11 @@ export interface LocalWorkspaceOptions {
   readonly root: string;
   /** Environment for processes, before it is scrubbed. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /**
+   * If set, processes get only harmless variables and those with these names. Otherwise they get all variables but those
+   * that look like keys, tokens or passwords.
+   */
+  readonly pass?: readonly string[] | undefined;
   /** Directory that `~/` refers to. */
   readonly home?: string | undefined;
   /** Start of the session in milliseconds since 1970; defaults to the current time. */
@@ -27,7 +33,10 @@ export interface LocalWorkspaceOptions {
 export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace {
   const root = realpathSync.native(options.root);
   const home = options.home ?? homedir();
-  const environment = scrubEnvironment(options.environment);
+  const { pass } = options;
+  const environment =
+    pass === undefined ? scrubEnvironment(options.environment) : commandEnvironment(options.environment, pass);
+  const plainEnvironment = commandEnvironment(options.environment);
   const { sandbox, since = Date.now() } = options;
   return {
     root,
@@ -40,7 +49,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     },
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
-    spawn: (request) => spawnProcess(request, { root, environment, sandbox }),
+    spawn: (request) => spawnProcess(request, { root, environment, plainEnvironment, sandbox }),
     confinement: async () => (await sandbox?.ready()) ?? { kind: "off" },
     findHidden: async (hidden, directories = []) =>
       (await import("./sandbox/find-hidden.ts")).findHidden([root, ...directories], hidden),

@@ -25,17 +25,30 @@ const gitConfiguration = [
   ["log.showSignature", "false"],
 ] as const;
 
-/** Removes keys, tokens and passwords from the environment for processes of the workspace. */
+/** Removes keys, tokens and passwords from the environment, for hooks, MCP servers and programs of our own. */
 export function scrubEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
   const scrubbed: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
-    if (value === undefined || shellHooks.test(name)) continue;
-    if (secret.test(name) && !kept.has(name) && !gitKey.test(name)) continue;
+    if (value === undefined || isShellHook(name) || looksSecret(name)) continue;
     scrubbed[name] = value;
   }
-  return { ...scrubbed, ...absolutePath(scrubbed), ...quiet, ...configureGit(scrubbed) };
+  return adaptEnvironment(scrubbed);
+}
+
+/** Returns whether the name of a variable looks like that of a key, a token or a password. */
+export function looksSecret(name: string): boolean {
+  return secret.test(name) && !kept.has(name) && !gitKey.test(name);
+}
+
+export function isShellHook(name: string): boolean {
+  return shellHooks.test(name);
+}
+
+/** Adapts an environment to processes that are not interactive and run in directories of others. */
+export function adaptEnvironment(selected: Record<string, string>): Readonly<Record<string, string>> {
+  return { ...selected, ...absolutePath(selected), ...quiet, ...configureGit(selected) };
 }
 
 /** Removes relative and empty entries, which would let the current directory provide `git` or `ls`. */

@@ -8,6 +8,8 @@ import type { Sandbox } from "./sandbox/create-sandbox.ts";
 interface ProcessContext {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Environment for processes that are allowed only because they read. */
+  readonly plainEnvironment: Readonly<Record<string, string>>;
   readonly sandbox: Sandbox | undefined;
 }
 
@@ -25,8 +27,8 @@ const DRAIN_CHECKS = 40;
 export function spawnProcess(options: SpawnOptions, place: ProcessContext): RunningProcess {
   const { root } = place;
   const { command, args, cwd = root } = options;
-  const environment = { ...place.environment, ...options.env };
   const { readsOnly } = options;
+  const environment = { ...(readsOnly ? place.plainEnvironment : place.environment), ...options.env };
   const confined = options.confined
     ? place.sandbox?.confine({ root, cwd, command, args, environment, readsOnly })
     : undefined;

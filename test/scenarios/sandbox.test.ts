@@ -15,17 +15,21 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-/** Runs commands in one session. Returns their output, and the messages that the user saw. */
-async function runCommands(commands: readonly string[], sandbox: NonNullable<SessionOptions["settings"]>["sandbox"]) {
+/** What each command of a session said, and what the person was told meanwhile. */
+async function runCommands(
+  commands: readonly string[],
+  sandbox: NonNullable<SessionOptions["settings"]>["sandbox"],
+  own: { environment?: Record<string, string>; settings?: SessionOptions["settings"] } = {},
+) {
   const told: string[] = [];
   const steps = commands.map((command) => ({ calls: [{ name: "Bash", input: { command } }] }));
   const session = await openSession({
     cwd,
     home: join(top, "home"),
-    environment: { ...process.env, HOME: top },
+    environment: { ...process.env, HOME: top, ...own.environment },
     model: createScriptedModel([...steps, { text: "Done." }]),
     permissionMode: "bypassPermissions",
-    settings: sandbox === undefined ? {} : { sandbox },
+    settings: { ...own.settings, sandbox: sandbox ?? "auto" },
     onTrouble: (message) => told.push(message),
   });
   const run = session.prompt("Go.");
@@ -67,5 +71,13 @@ describe("commands of a session", () => {
     if (said[0]?.includes("none is available")) return expect(existsSync(join(top, "cache/x"))).toBe(false);
     expect(existsSync(join(top, "cache/x"))).toBe(true);
     expect(said[0]).toContain("No such file");
+  });
+
+  it("get only harmless variables, and those that the settings name", async () => {
+    const { said } = await runCommands(['echo "$DATABASE_URL-$APP_ID-$MODE-$MY_TOKEN-$REDIS_URL-$LANG"'], "off", {
+      environment: { DATABASE_URL: "db", APP_ID: "7", REDIS_URL: "redis", LANG: "C" },
+      settings: { environment: { pass: ["DATABASE_URL", "APP_*"] }, env: { MODE: "test", MY_TOKEN: "secret" } },
+    });
+    expect(said).toEqual(["db-7-test---C"]);
   });
 });

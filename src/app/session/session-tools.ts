@@ -7,7 +7,7 @@ import type { SandboxSettings, Settings } from "../../protocol/index.ts";
 import { createSkillRunner, type Dispatcher, delegationTools, NO_ONE_TO_ASK } from "../../runs/index.ts";
 import { createTools, searchEngineFor } from "../../tools/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
+import { createLocalWorkspace, createSandbox, looksSecret, type Sandbox } from "../../workspace/index.ts";
 import { stateDirectory } from "../directories.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import type { SessionContext } from "./session-context.ts";
@@ -55,7 +55,7 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   ];
 
   function executorAt(root: string): ToolExecutor {
-    const workspace = createLocalWorkspace({ root, environment, sandbox, since });
+    const workspace = createLocalWorkspace({ root, environment, pass: passedVariables(settings), sandbox, since });
     const builtIn = createTools({
       sessionId,
       workspace,
@@ -82,7 +82,12 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   };
 }
 
-/** Returns the directory for a session's files, next to its transcript. */
+/** Returns the names of variables that settings pass to commands. Those that settings define count, unless they look secret. */
+function passedVariables({ env = {}, environment = {} }: Settings): readonly string[] {
+  return [...Object.keys(env).filter((name) => !looksSecret(name)), ...(environment.pass ?? [])];
+}
+
+/** Returns the directory of a session's files beside its transcript. */
 function filesDirectory({ path, sessionId }: Transcript): string {
   return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
 }

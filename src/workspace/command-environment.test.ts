@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { commandEnvironment } from "./command-environment.ts";
+
+describe("commandEnvironment", () => {
+  it.each([
+    ...["DATABASE_URL", "MYSQL_PWD", "SLACK_WEBHOOK", "SESSION_COOKIE", "SENTRY_DSN", "REDIS_URL", "PGPASSWORD"],
+    ...["ANTHROPIC_API_KEY", "GITHUB_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "KUBECONFIG", "DOCKER_HOST", "NETRC"],
+    ...["NODE_OPTIONS", "LD_PRELOAD", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "GIT_SSH_COMMAND"],
+    ...["GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "MANPAGER"],
+    ...["CC", "RUSTC_WRAPPER", "MAKEFLAGS", "NPM_CONFIG__AUTHTOKEN", "npm_config_//host/:_authToken", "ANYTHING_ELSE"],
+  ])("leaves out %s", (name) => {
+    expect(commandEnvironment({ [name]: "value" })).not.toHaveProperty([name]);
+  });
+
+  it.each([
+    ...["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TERM", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "CI", "NVM_DIR"],
+    ...["CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"],
+    ...["ANDROID_HOME", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "GIT_AUTHOR_NAME", "http_proxy", "NO_PROXY", "GOPROXY"],
+  ])("keeps %s", (name) => {
+    expect(commandEnvironment({ [name]: "/value" })[name]).toBe("/value");
+  });
+
+  it("keeps addresses only without passwords", () => {
+    const given = {
+      HTTPS_PROXY: "http://proxy:3128",
+      http_proxy: "http://user:pw@proxy:3128",
+      ALL_PROXY: "user:pw@proxy:3128",
+      GOPROXY: "https://goproxy.io,https://token@private.example",
+    };
+    expect(Object.keys(commandEnvironment(given)).filter((name) => name in given)).toEqual(["HTTPS_PROXY"]);
+  });
+
+  it("keeps what the settings name, except what makes shells run code", () => {
+    const given = { DATABASE_URL: "d", APP_ONE: "1", APP_TOKEN: "2", OTHER: "3", BASH_ENV: "x", SHELLOPTS: "y" };
+    const names = ["DATABASE_URL", "APP_*", "BASH_ENV", "SHELL*"];
+    expect(commandEnvironment(given, names)).toMatchObject({ DATABASE_URL: "d", APP_ONE: "1", APP_TOKEN: "2" });
+    const passed = Object.keys(commandEnvironment(given, names));
+    for (const name of ["OTHER", "BASH_ENV", "SHELLOPTS"]) expect(passed).not.toContain(name);
+  });
+
+  it("has pagers and prompts off, and no relative directory in PATH", () => {
+    expect(commandEnvironment({ PATH: "./bin:/bin", PAGER: "less" })).toMatchObject({
+      PATH: "/bin",
+      PAGER: "cat",
+      GIT_TERMINAL_PROMPT: "0",
+    });
+  });
+});

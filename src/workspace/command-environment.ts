@@ -1,0 +1,112 @@
+import { adaptEnvironment, isShellHook } from "./scrub-environment.ts";
+
+/**
+ * Selects the variables that commands of a model get: those that are known to be harmless, and those that the settings
+ * name. `pass` has names, and beginnings of names that end in `*`.
+ */
+export function commandEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  pass: readonly string[] = [],
+): Readonly<Record<string, string>> {
+  const names = new Set(pass.filter((name) => !name.endsWith("*")));
+  const beginnings = pass.filter((name) => name.endsWith("*")).map((name) => name.slice(0, -1));
+  const isNamed = (name: string): boolean =>
+    names.has(name) || beginnings.some((beginning) => name.startsWith(beginning));
+  const selected: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value === undefined || isShellHook(name)) continue;
+    if (isNamed(name) || isHarmless(name, value)) selected[name] = value;
+  }
+  return adaptEnvironment(selected);
+}
+
+function isHarmless(name: string, value: string): boolean {
+  const upper = name.toUpperCase();
+  if (harmless.has(upper) || /^(?:LC|XDG)_/.test(upper)) return true;
+  return addresses.has(upper) && !hasPassword(value);
+}
+
+/** Returns whether a list of addresses contains a user name or a password. */
+function hasPassword(value: string): boolean {
+  return /:\/\/[^/\s]*@/.test(value) || /^[^/\s]*@/.test(value);
+}
+
+/** Addresses of proxies and registries, which are passed unless they contain a password. */
+const addresses: ReadonlySet<string> = new Set([
+  ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY"],
+  ...["GOPROXY", "NPM_CONFIG_REGISTRY", "PIP_INDEX_URL", "UV_INDEX_URL"],
+]);
+
+/** Names of harmless variables, in upper case. None of them makes a program run another one. */
+const harmless: ReadonlySet<string> = new Set([
+  // The user, the terminal and the system.
+  ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "TZ", "HOSTNAME", "PWD"],
+  ...[
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "COLUMNS",
+    "LINES",
+    "CI",
+    "GITHUB_ACTIONS",
+    "GITLAB_CI",
+    "DEBIAN_FRONTEND",
+    "RETINUE_HOME",
+  ],
+  ...["SOURCE_DATE_EPOCH", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK"],
+  ...["WSL_DISTRO_NAME", "WSL_INTEROP", "SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA"],
+  ...["LOCALAPPDATA", "PROGRAMFILES", "PROGRAMDATA", "SYSTEMDRIVE", "DEVELOPER_DIR", "SDKROOT", "HOMEBREW_PREFIX"],
+  // JavaScript.
+  ...["NVM_DIR", "NVM_BIN", "FNM_DIR", "FNM_MULTISHELL_PATH", "VOLTA_HOME", "BUN_INSTALL", "DENO_DIR", "PNPM_HOME"],
+  ...["COREPACK_HOME", "NODE_ENV", "NPM_CONFIG_CACHE", "PLAYWRIGHT_BROWSERS_PATH"],
+  // Rust and Go.
+  ...["CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "RUST_BACKTRACE", "RUST_LOG", "GOPATH"],
+  ...[
+    "GOROOT",
+    "GOBIN",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPRIVATE",
+    "GONOSUMDB",
+    "GOTOOLCHAIN",
+    "GOOS",
+    "GOARCH",
+    "CGO_ENABLED",
+  ],
+  // Java and Android.
+  ...[
+    "JAVA_HOME",
+    "JDK_HOME",
+    "MAVEN_HOME",
+    "M2_HOME",
+    "GRADLE_HOME",
+    "GRADLE_USER_HOME",
+    "SDKMAN_DIR",
+    "ANDROID_HOME",
+  ],
+  ...["ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "FLUTTER_ROOT"],
+  // Python.
+  ...["PYENV_ROOT", "PYENV_VERSION", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "CONDA_EXE", "POETRY_HOME"],
+  ...["PIPX_HOME", "UV_CACHE_DIR", "PIP_CACHE_DIR", "PIP_DISABLE_PIP_VERSION_CHECK", "PYTHONDONTWRITEBYTECODE"],
+  ...["PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "TOKENIZERS_PARALLELISM"],
+  // Other languages, and C.
+  ...["RBENV_ROOT", "RBENV_VERSION", "GEM_HOME", "GEM_PATH", "BUNDLE_PATH", "RVM_PATH", "ASDF_DIR", "ASDF_DATA_DIR"],
+  ...["MISE_DATA_DIR", "DOTNET_ROOT", "DOTNET_CLI_TELEMETRY_OPTOUT", "OPAM_SWITCH_PREFIX", "NIX_PATH", "NIX_PROFILES"],
+  ...[
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "CMAKE_PREFIX_PATH",
+    "PKG_CONFIG_PATH",
+    "LD_LIBRARY_PATH",
+    "CUDA_HOME",
+  ],
+  ...["CUDA_VISIBLE_DEVICES"],
+  // Certificates.
+  ...["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"],
+  ...["PIP_CERT", "NIX_SSL_CERT_FILE"],
+  // Who commits.
+  ...["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"],
+  ...["GIT_COMMITTER_DATE"],
+]);
