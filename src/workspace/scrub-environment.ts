@@ -48,7 +48,7 @@ export function isShellHook(name: string): boolean {
 
 /** Adapts an environment to processes that are not interactive and run in directories of others. */
 export function adaptEnvironment(selected: Record<string, string>): Readonly<Record<string, string>> {
-  return { ...selected, ...absolutePath(selected), ...quiet, ...configureGit(selected) };
+  return addGitConfiguration({ ...selected, ...absolutePath(selected), ...quiet }, gitConfiguration);
 }
 
 /** Removes relative and empty entries, which would let the current directory provide `git` or `ls`. */
@@ -58,12 +58,16 @@ function absolutePath({ PATH }: Record<string, string>): Record<string, string> 
   return { PATH: PATH.split(delimiter).filter(isAbsolute).join(delimiter) || "/usr/local/bin:/usr/bin:/bin" };
 }
 
-/** Adds our git configuration after the user's, because the last value wins. */
-function configureGit({ GIT_CONFIG_COUNT: before = "" }: Record<string, string>): Record<string, string> {
+/** Adds git configuration after that of the environment, because the last value wins. */
+export function addGitConfiguration(
+  environment: Readonly<Record<string, string>>,
+  settings: readonly (readonly [key: string, value: string])[],
+): Readonly<Record<string, string>> {
+  const { GIT_CONFIG_COUNT: before = "" } = environment as { GIT_CONFIG_COUNT?: string };
   const first = /^\d{1,4}$/.test(before) ? Number(before) : 0;
-  const entries = gitConfiguration.flatMap(([key, value], index) => [
+  const entries = settings.flatMap(([key, value], index) => [
     [`GIT_CONFIG_KEY_${first + index}`, key],
     [`GIT_CONFIG_VALUE_${first + index}`, value],
   ]);
-  return { ...Object.fromEntries(entries), GIT_CONFIG_COUNT: String(first + gitConfiguration.length) };
+  return { ...environment, ...Object.fromEntries(entries), GIT_CONFIG_COUNT: String(first + settings.length) };
 }

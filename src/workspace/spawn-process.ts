@@ -3,6 +3,7 @@ import type { Writable } from "node:stream";
 import { setImmediate as nextImmediate, setTimeout as wait } from "node:timers/promises";
 import { endProcessTree, type StartedProcess, startProcess } from "../lib/index.ts";
 import type { ProcessInput, RunningProcess, SpawnOptions } from "../ports/index.ts";
+import { harmlessGit } from "./harmless-git.ts";
 import type { Sandbox } from "./sandbox/create-sandbox.ts";
 
 interface ProcessContext {
@@ -27,8 +28,12 @@ const DRAIN_CHECKS = 40;
 export function spawnProcess(options: SpawnOptions, place: ProcessContext): RunningProcess {
   const { root } = place;
   const { command, args, cwd = root } = options;
-  const { readsOnly } = options;
-  const environment = { ...(readsOnly ? place.plainEnvironment : place.environment), ...options.env };
+  const git = options.readsOnly && harmlessGit(place.plainEnvironment);
+  const environment = { ...(git?.environment ?? place.environment), ...options.env };
+  const readsOnly = options.readsOnly && {
+    ...options.readsOnly,
+    visible: [...options.readsOnly.visible, ...(git === undefined ? [] : [git.directory])],
+  };
   const confined = options.confined
     ? place.sandbox?.confine({ root, cwd, command, args, environment, readsOnly })
     : undefined;

@@ -1,0 +1,242 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createLocalWorkspace } from "./local-workspace.ts";
+
+let top: string;
+let root: string;
+let canaries: string;
+beforeEach(() => {
+  top = realpathSync(mkdtempSync(join(tmpdir(), "harmless-git-")));
+  root = join(top, "project");
+  canaries = join(top, "canaries");
+  mkdirSync(root);
+  mkdirSync(canaries);
+});
+afterEach(() => rmSync(top, { recursive: true, force: true }));
+
+function git(directory: string, ...args: string[]): string {
+  const who = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"];
+  return execFileSync("git", ["-C", directory, ...who, ...args], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+}
+
+/** A shell command that leaves a file behind when it runs. */
+function canary(name: string, rest = "cat"): string {
+  return `touch ${canaries}/${name}; ${rest}`;
+}
+
+/** Runs a command as one that only reads, or with the rights of one that a rule allows. */
+async function run(command: string, profile: "reads" | "allowed" = "reads"): Promise<string> {
+  const workspace = createLocalWorkspace({ root, environment: process.env });
+  let output = "";
+  const running = workspace.spawn({
+    command: "bash",
+    args: ["--norc", "--noprofile", "-c", command],
+    tag: `harmless-git-${process.pid}`,
+    readsOnly: profile === "reads" ? { visible: [], hidden: [] } : undefined,
+    onOutput: (chunk) => {
+      output += Buffer.from(chunk).toString();
+    },
+  });
+  await running.exited;
+  await running.end();
+  return output;
+}
+
+/** Creates a repository whose configuration runs a program wherever git runs one. */
+function createTrap(): void {
+  git(root, "init", "-q");
+  writeFileSync(
+    join(root, ".gitattributes"),
+    "*.command diff=command\n*.text diff=text\n*.clean filter=clean\n*.process filter=process\n",
+  );
+  const files = ["plain", "a.command", "a.text", "a.clean", "a.process"];
+  for (const name of files) writeFileSync(join(root, name), "one\n");
+  const signer = join(top, "signer");
+  const signature = "-----BEGIN PGP SIGNATURE-----\\n\\nx\\n-----END PGP SIGNATURE-----\\n";
+  writeFileSync(
+    signer,
+    `#!/bin/sh\ncat >/dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\nprintf -- '${signature}'\n`,
+    {
+      mode: 0o700,
+    },
+  );
+  git(root, "add", ".");
+  git(root, "-c", `gpg.program=${signer}`, "commit", "-q", "-S", "-m", "one");
+  git(root, "-c", `gpg.program=${signer}`, "tag", "-s", "v1", "-m", "one");
+  for (const name of files) writeFileSync(join(root, name), "two\n");
+  git(root, "stash", "-q");
+  for (const name of files) writeFileSync(join(root, name), "three\n");
+  const other = join(top, "other");
+  execFileSync("git", ["clone", "-q", "--bare", root, other], { stdio: "ignore" });
+  writeFileSync(join(root, ".git/objects/info/alternates"), `${other}/objects\n`);
+  const verifier = join(top, "verifier");
+  writeFileSync(verifier, `#!/bin/sh\ntouch ${canaries}/gpg\n`, { mode: 0o700 });
+  mkdirSync(join(root, ".git/hooks"), { recursive: true });
+  writeFileSync(join(root, ".git/hooks/post-index-change"), `#!/bin/sh\ntouch ${canaries}/hook\n`, { mode: 0o700 });
+  const settings: Record<string, string> = {
+    "core.fsmonitor": canary("fsmonitor", "false"),
+    "core.sshCommand": canary("ssh"),
+    "core.alternateRefsCommand": canary("alternates", ":"),
+    "diff.external": canary("external", ":"),
+    "diff.command.command": canary("driver", ":"),
+    "diff.text.textconv": canary("textconv", "cat"),
+    "filter.clean.clean": canary("clean"),
+    "filter.process.process": canary("process", "exit 1;"),
+    "gpg.program": verifier,
+    "alias.st": `!${canary("alias", ":")}`,
+    "tar.own.command": canary("archive"),
+    "trailer.who.command": canary("trailer", ":"),
+    "trailer.who.ifmissing": "add",
+    "credential.helper": `!${canary("credential", ":")}`,
+    "credential.https://localhost.helper": `!${canary("credential", ":")}`,
+    "protocol.ext.allow": "always",
+    "remote.origin.url": `ext::sh -c touch% ${canaries}/lazy-fetch`,
+    "remote.origin.promisor": "true",
+    "remote.origin.fetch": "+refs/heads/*:refs/remotes/origin/*",
+    "remote.here.url": other,
+    "remote.here.uploadpack": canary("uploadpack", "git-upload-pack"),
+    "remote.far.url": "ssh://localhost/x",
+    "extensions.partialClone": "origin",
+    "core.repositoryFormatVersion": "1",
+  };
+  for (const [key, value] of Object.entries(settings)) git(root, "config", key, value);
+}
+
+const reading = [
+  ...[
+    "git status",
+    "git diff",
+    "git diff HEAD",
+    "git diff --stat",
+    "git log -p",
+    "git log --show-signature",
+    "git show",
+  ],
+  ...[
+    "git log --format=%G?",
+    "git blame plain",
+    "git grep one",
+    "git ls-files -m",
+    "git stash list -p",
+    "git stash show -p",
+  ],
+  ...[
+    "git branch -vv",
+    "git tag -v v1",
+    "git tag -l",
+    "git describe --all --dirty",
+    "git diff --ext-diff",
+    "git show --ext-diff",
+  ],
+  ...["git rev-list --alternate-refs --all", "git st", "git archive --format=own HEAD", "git shortlog", "git reflog"],
+  ...[
+    "echo x | git interpret-trailers",
+    "git cat-file -p 1234567890123456789012345678901234567890",
+    "git remote show here",
+  ],
+  ...[
+    "git ls-remote here",
+    "git ls-remote far",
+    "git ls-remote https://localhost:1/x",
+    "git cat-file --textconv HEAD:a.text",
+  ],
+  ...[
+    "git hash-object a.clean",
+    "git check-attr -a plain",
+    "echo plain | xargs git diff --",
+    "find . -name plain -exec git diff {} +",
+  ],
+  ...[
+    `git credential fill <<< $'protocol=https\\nhost=localhost\\n'`,
+    "git -C . diff",
+    "git --no-pager diff",
+    "git diff --textconv",
+  ],
+];
+
+describe("git in a command that only reads", () => {
+  it("runs no program that the repository configures; a command that a rule allows does", async () => {
+    createTrap();
+    const script = reading.map((command) => `{ ${command}; } </dev/null`).join("; ");
+    const output = await run(script);
+    expect(readdirSync(canaries)).toEqual([]);
+    expect(output).toContain("+three");
+    expect(output).toContain("-one");
+    await run(`unset GIT_CONFIG_COUNT; export GIT_OPTIONAL_LOCKS=1; ${script}`, "allowed");
+    expect(readdirSync(canaries)).toEqual(
+      [
+        ...["alias", "alternates", "archive", "clean", "credential", "driver", "external", "fsmonitor", "gpg", "hook"],
+        ...["lazy-fetch", "process", "ssh", "textconv", "trailer", "uploadpack"],
+      ].sort(),
+    );
+  });
+
+  it("shows a plain diff where the repository replaces it", async () => {
+    git(root, "init", "-q");
+    writeFileSync(join(root, "a b"), "one\n");
+    git(root, "add", ".");
+    writeFileSync(join(root, "a b"), "two\n");
+    git(root, "config", "diff.external", canary("external", ":"));
+    expect(await run("git diff")).toBe("diff --git a/a b b/a b\n--- a/a b\n+++ b/a b\n@@ -1 +1 @@\n-one\n+two\n");
+  });
+
+  it("uses the settings of the repository that git finds, also in included files", async () => {
+    const inner = join(root, "in ner");
+    mkdirSync(inner);
+    for (const directory of [root, inner]) {
+      git(directory, "init", "-q");
+      writeFileSync(join(directory, ".gitattributes"), "* filter=x.y\n");
+      writeFileSync(join(directory, "f"), "one\n");
+      git(directory, "add", "f");
+      writeFileSync(join(directory, "f"), "two\n");
+      writeFileSync(
+        join(directory, "more"),
+        `[filter "x.y"]\n  clean = ${JSON.stringify(canary("clean"))}\n  required\n`,
+      );
+      git(directory, "config", "include.path", "../more");
+    }
+    for (const command of [
+      "git diff",
+      "cd 'in ner' && git diff",
+      "git -C 'in ner' diff",
+      "git --git-dir 'in ner/.git' --work-tree 'in ner' diff",
+    ])
+      expect(await run(command)).toContain("+two");
+    expect(readdirSync(canaries)).toEqual([]);
+    await run("git -C 'in ner' diff", "allowed");
+    expect(readdirSync(canaries)).toEqual(["clean"]);
+  });
+
+  it("does not take a directory of the working tree for a repository, nor another one for its working tree", async () => {
+    git(root, "init", "-q");
+    git(root, "init", "-q", "--bare", "tests/bare");
+    const outside = join(top, "outside");
+    mkdirSync(outside);
+    writeFileSync(join(outside, "notes"), "SECRET");
+    git(join(root, "tests/bare"), "config", "core.bare", "false");
+    git(join(root, "tests/bare"), "config", "core.worktree", outside);
+    expect(await run("cd tests/bare && git ls-files -o && git status")).not.toContain("notes");
+    git(root, "config", "core.worktree", outside);
+    expect(await run("git ls-files -o; git status")).toMatch(/^git: core\.worktree leads to .*outside, which is not/);
+    expect(await run("git status", "allowed")).toContain("notes");
+  });
+
+  it("behaves as usual otherwise", async () => {
+    git(root, "init", "-q");
+    git(root, "commit", "-q", "--allow-empty", "-m", "one");
+    expect(await run("git log --format=%s; git --version | cut -d. -f1; git; git nothing")).toMatch(
+      /^one\ngit version 2\nusage: git/,
+    );
+    expect(await run("cd / && git status")).toContain("not a git repository");
+    expect(
+      await run("git log --format=%s; echo $?; git diff --quiet --no-index /dev/null .gitignore; echo $?"),
+    ).toMatch(/^one\n0\n/);
+    expect(await run("PATH=/nowhere:$PATH git log --format=%s")).toBe("one\n");
+  });
+});

@@ -1,0 +1,168 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { createId } from "../lib/index.ts";
+import { addGitConfiguration } from "./scrub-environment.ts";
+
+export interface HarmlessGit {
+  readonly environment: Readonly<Record<string, string>>;
+  /** Directory with a `git` that comes first in PATH. */
+  readonly directory: string;
+}
+
+/**
+ * Changes an environment so that git runs no program that a repository configures, for commands that are allowed only
+ * because they read. Settings with fixed names are overridden by variables. Others, such as `filter.NAME.clean`, must be
+ * looked up in the repository that git finds, so a `git` of ours does that before it starts the real one.
+ */
+export function harmlessGit(environment: Readonly<Record<string, string>>): HarmlessGit {
+  const directory = directoryOfGit();
+  const path = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
+  return {
+    directory,
+    environment: {
+      ...addGitConfiguration(environment, fixedSettings),
+      ...variables,
+      // The name is random, because a repository can define the program of any protocol that it can name.
+      GIT_ALLOW_PROTOCOL: `none-${createId()}`,
+      PATH: `${directory}${delimiter}${path}`,
+    },
+  };
+}
+
+const variables = {
+  GIT_EDITOR: "false",
+  GIT_SEQUENCE_EDITOR: "false",
+  GIT_ASKPASS: "false",
+  SSH_ASKPASS: "false",
+  GIT_SSH_COMMAND: "false",
+  // Prevents fetching in a partial clone.
+  GIT_NO_LAZY_FETCH: "1",
+};
+
+const fixedSettings: readonly (readonly [key: string, value: string])[] = [
+  ["core.hooksPath", "/dev/null"],
+  ["core.pager", "cat"],
+  ["core.alternateRefsCommand", "true"],
+  ["core.sshCommand", "false"],
+  // An empty value removes the helpers that were configured before.
+  ["credential.helper", ""],
+  ["gpg.program", "false"],
+  ["gpg.openpgp.program", "false"],
+  ["gpg.x509.program", "false"],
+  ["gpg.ssh.program", "false"],
+  ["gpg.ssh.defaultKeyCommand", ""],
+  ["interactive.diffFilter", "cat"],
+  ["protocol.allow", "never"],
+  ["protocol.ext.allow", "never"],
+  ["gc.auto", "0"],
+  ["maintenance.auto", "false"],
+  // A submodule has a configuration of its own.
+  ["submodule.recurse", "false"],
+  ["diff.ignoreSubmodules", "dirty"],
+  ["diff.submodule", "short"],
+  ["status.submoduleSummary", "false"],
+  // A directory of the working tree can look like a bare repository.
+  ["safe.bareRepository", "explicit"],
+];
+
+let created: string | undefined;
+
+/** Returns the directory of our `git`. All workspaces of this process share it. */
+function directoryOfGit(): string {
+  if (created !== undefined && existsSync(join(created, "git"))) return created;
+  const directory = mkdtempSync(join(tmpdir(), "retinue-git-"));
+  writeFileSync(join(directory, "git"), script, { mode: 0o500 });
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  created = directory;
+  return directory;
+}
+
+/** Settings that name programs and whose names a repository chooses. Git prints them in this case. */
+const chosenSettings = [
+  "diff\\.external",
+  "diff\\..*\\.(command|textconv|cachetextconv)",
+  "filter\\..*\\.(clean|smudge|process|required)",
+  "(merge\\..*\\.driver|tar\\..*\\.command|trailer\\..*\\.(command|cmd)|gpg\\..*\\.program|credential\\..*\\.helper)",
+  "(man|browser|difftool|mergetool)\\..*\\.(cmd|path)",
+  "alias\\..*",
+  "core\\.worktree",
+].join("|");
+
+/**
+ * The configuration of the user and of the system is not touched. If a repository replaces the diff, a plain one is
+ * shown instead. The script runs only programs of the system and shell built-ins.
+ */
+const script = `#!/bin/sh
+own=\${0%/*}
+git=
+rest=$PATH:
+while [ -n "$rest" ]; do
+  directory=\${rest%%:*}
+  rest=\${rest#*:}
+  if [ "$directory" != "$own" ] && [ -f "$directory/git" ] && [ -x "$directory/git" ]; then
+    git=$directory/git
+    break
+  fi
+done
+if [ -z "$git" ]; then
+  echo 'git: command not found' >&2
+  exit 127
+fi
+
+# The options before the subcommand decide which repository is used.
+options=
+index=0
+takes=
+subcommand=
+for word do
+  index=$((index + 1))
+  if [ -n "$takes" ]; then
+    takes=
+  else
+    case $word in
+      -C | -c | --git-dir | --work-tree | --namespace | --config-env | --super-prefix | --attr-source) takes=1 ;;
+      -*) ;;
+      *)
+        subcommand=$word
+        break
+        ;;
+    esac
+  fi
+  options="$options \\"\\\${$index}\\""
+done
+[ -n "$subcommand" ] || exec "$git" "$@"
+
+refuse() {
+  echo "git: $1 Retinue runs no program of a repository without approval." >&2
+  exit 128
+}
+settings=$(eval "\\"\\$git\\" $options config --show-scope --includes --name-only --get-regexp '^(${chosenSettings})\\$'" 2>/dev/null)
+[ $? -le 1 ] || refuse 'The configuration of the repository could not be read.'
+
+replace() {
+  export "GIT_CONFIG_KEY_$GIT_CONFIG_COUNT=$1" "GIT_CONFIG_VALUE_$GIT_CONFIG_COUNT=$2"
+  export GIT_CONFIG_COUNT=$((GIT_CONFIG_COUNT + 1))
+}
+GIT_CONFIG_COUNT=\${GIT_CONFIG_COUNT:-0}
+plain='show() { printf "diff --git a/%s b/%s\\n" "$1" "$1"; diff -u --label "a/$1" --label "b/$1" "$2" "$5"; :; }; show'
+tab=$(printf '\\t')
+while IFS=$tab read -r scope key; do
+  case $scope in system | global | command | '') continue ;; esac
+  case $key in
+    core.worktree)
+      top=$(eval "\\"\\$git\\" $options rev-parse --show-toplevel" 2>/dev/null)
+      [ -e "$top/.git" ] || refuse "core.worktree leads to $top, which is not the working tree of the repository."
+      ;;
+    diff.external | diff.*.command) replace "$key" "$plain" ;;
+    diff.*.textconv | tar.*.command) replace "$key" cat ;;
+    filter.*.required | diff.*.cachetextconv) replace "$key" false ;;
+    filter.* | credential.* | alias.*) replace "$key" '' ;;
+    trailer.*) replace "$key" true ;;
+    *) replace "$key" false ;;
+  esac
+done <<END
+$settings
+END
+exec "$git" "$@"
+`;
