@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
 
@@ -26,7 +26,9 @@ export function limitProcesses(most: number, version: string = release()): strin
 /** Creates a control group for root, to whom the limit of a shell does not apply. Returns undefined if that fails. */
 export function openProcessGroup(most: number): ProcessGroup | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  const directory = ownGroups()
+  const groups = ownGroups();
+  for (const group of groups) removeAbandoned(group);
+  const directory = groups
     .map((group) => join(group, `retinue-${process.pid}-${Date.now()}`))
     .find((group) => isLimited(group, most));
   if (directory === undefined) return undefined;
@@ -69,6 +71,14 @@ function removeGroup(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // A process is just ending. An empty group does no harm.
+    // A process of the group is just ending. A later session removes the group.
+  }
+}
+
+/** Removes the groups of Retinue processes that have ended. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const pid = /^retinue-(\d+)-\d+$/.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeGroup(join(parent, name));
   }
 }
