@@ -13,7 +13,7 @@ import type {
 } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
 import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
-import { judgeCall } from "./judge-call.ts";
+import { type Advised, judgeCall } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
 
 export interface ExecutorLimits {
@@ -38,6 +38,8 @@ export interface ExecutorOptions {
   readonly limits?: ExecutorLimits | undefined;
   /** Directory that `~/` in rules refers to. Defaults to the home directory of this process. */
   readonly home?: string | undefined;
+  /** What the user was told, shared by all executors of a session. */
+  readonly advised?: Advised | undefined;
 }
 
 /** Creates an executor that runs tools in this process. */
@@ -46,7 +48,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const tools = new Map(options.tools.map((tool) => [tool.declaration.name, tool]));
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
-  const place = { workspace, homes: homesOf(options.home ?? homedir()) };
+  const place = { workspace, homes: homesOf(options.home ?? homedir()), advised: options.advised };
   /** Allowed calls with their decisions, so that `execute` does not judge the same call by the same policy again. */
   const allowed: AllowedCalls = new WeakMap();
   const running = new Map<AgentId, Set<(reason: Error) => void>>();

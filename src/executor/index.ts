@@ -4,3 +4,4 @@
 // (runs).
 // Called by: app, which gives an executor to runs.
 export { addTools, createExecutor, type ExecutorLimits, type ExecutorOptions } from "./create-executor.ts";
+export { judgeCall } from "./judge-call.ts";

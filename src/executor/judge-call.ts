@@ -1,6 +1,7 @@
 import { accesses as accessesOf, decide, dependsOnGitHooks, pathsOf } from "../permissions/index.ts";
-import type { Workspace } from "../ports/index.ts";
+import type { Confinement, Workspace } from "../ports/index.ts";
 import type { Access, Decision, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
+import { accessesOfWalks, deniedFiles, expandAccesses } from "./find-files.ts";
 
 export interface JudgedCall {
   readonly decision: Decision;
@@ -12,6 +13,13 @@ export interface Place {
   readonly workspace: Workspace;
   /** Home directory of the user, as spelled and with symlinks resolved, for rules with `~/`. */
   readonly homes: readonly string[];
+  /** What the user was told in this session. */
+  readonly advised?: Advised | undefined;
+}
+
+export interface Advised {
+  /** True once the user knows that a sandbox would spare some questions. */
+  sandbox: boolean;
 }
 
 /** Resolves the paths of a call and decides on the call by the policy. */
@@ -22,21 +30,65 @@ export function judgeCall(
   return judgeAccesses({ ...call, accesses: accessesOf(call.toolName, call.input) }, place);
 }
 
-async function judgeAccesses(
-  {
-    toolName,
-    accesses,
-    policy,
-  }: { readonly toolName: string; readonly accesses: readonly Access[]; readonly policy: Policy },
-  { workspace, homes }: Place,
-): Promise<JudgedCall> {
+interface AccessesOfCall {
+  readonly toolName: string;
+  readonly accesses: readonly Access[];
+  readonly policy: Policy;
+}
+
+async function judgeAccesses(call: AccessesOfCall, place: Place): Promise<JudgedCall> {
+  const accesses = await expandAccesses(call.accesses, place.workspace);
+  const judged = await decideOn({ ...call, accesses }, place);
+  if (call.accesses[0]?.kind !== "command") return judged;
+  return judgeInSandbox(await judgeWalks(judged, call, place), { judged, call, place });
+}
+
+async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): Promise<JudgedCall> {
+  const { workspace, homes } = place;
+  const { toolName, accesses, policy } = call;
   const paths = pathsOf(accesses);
   const resolved = paths.length === 0 ? [] : await workspace.resolve(paths);
-  const request = { toolName, accesses, resolved, policy, homes };
+  const denied = await deniedFiles(resolved, policy, place);
+  const request = { toolName, accesses, resolved, policy, homes, sandboxed, denied };
   const decision = decide(request);
   if (!dependsOnGitHooks(decision, accesses)) return { decision, accesses, resolved };
   const changedHooks = (await workspace.changedHooks?.()) ?? [];
   return { decision: decide({ ...request, changedHooks }), accesses, resolved };
+}
+
+/** Looks at the directories that a read-only command goes through, unless a sandbox hides what it must not read. */
+async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place): Promise<JudgedCall> {
+  if (judged.decision.readsOnly !== true) return judged;
+  const isWalking = judged.accesses.some((access) => access.kind === "read" && access.shell?.walk !== undefined);
+  if (!isWalking || (await confinementOf(place)).kind === "on") return judged;
+  const accesses = await accessesOfWalks(judged, call.policy, place);
+  return accesses === undefined ? judged : decideOn({ ...call, accesses }, place);
+}
+
+/**
+ * Decides again on a command that is not allowed, for the case that it can run in the read-only profile of a sandbox.
+ * Without a sandbox, the first such question says what a sandbox would change.
+ */
+async function judgeInSandbox(
+  found: JudgedCall,
+  { judged, call, place }: { readonly judged: JudgedCall; readonly call: AccessesOfCall; readonly place: Place },
+): Promise<JudgedCall> {
+  if (found.decision.effect === "allow") return found;
+  const confinement = await confinementOf(place);
+  const { advised } = place;
+  const cure = confinement.kind === "off" ? confinement.cure : undefined;
+  const canAdvise = cure !== undefined && found.decision.effect === "ask" && advised?.sandbox === false;
+  if (confinement.kind !== "on" && !canAdvise) return found;
+  const sandboxed = await decideOn({ ...call, accesses: judged.accesses }, place, true);
+  if (sandboxed.decision.effect !== "allow") return found;
+  if (confinement.kind === "on") return sandboxed;
+  advised!.sandbox = true;
+  const reason = `${found.decision.reason} With a sandbox this command would run without asking. ${cure}`;
+  return { ...found, decision: { ...found.decision, reason } };
+}
+
+async function confinementOf({ workspace }: Place): Promise<Confinement> {
+  return (await workspace.confinement?.()) ?? { kind: "off" };
 }
 
 export interface Authority {

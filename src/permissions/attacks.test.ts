@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject, PermissionMode, Policy, Rule } from "../protocol/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
-import { accesses, decide, hiddenPredicate, pathsOf } from "./index.ts";
+import { accesses, decide, hiddenPredicate, pathsOf, pendingPatterns, withExpansions } from "./index.ts";
 
 interface Row {
   readonly id: string;
@@ -75,7 +75,8 @@ function accepted(row: Row): readonly string[] {
 async function judge(row: Row): Promise<string> {
   const { workspace, policy, homes } = await prepare(row);
   const { tool, ...input } = place(row.input) as JsonObject & { tool: string };
-  const list = accesses(tool, input);
+  const written = accesses(tool, input);
+  const list = withExpansions(written, await workspace.expand(pendingPatterns(written)));
   const resolved = await workspace.resolve(pathsOf(list));
   return decide({ toolName: tool, accesses: list, resolved, policy, homes }).effect;
 }

@@ -3,8 +3,9 @@
 // Called by: executor, agents, runs, app.
 export { accesses, pathsOf, readsOnly } from "./decide/accesses.ts";
 export { decide } from "./decide/decide.ts";
+export { pendingPatterns, withExpansions } from "./decide/expansions.ts";
 export { explainDenial, suggestRule } from "./decide/explain-denial.ts";
 export { dependsOnGitHooks } from "./decide/judge-hooks.ts";
-export { hiddenPredicate, hidesNothing } from "./decide/judge-path.ts";
+export { deniedPlaces, hiddenPredicate, hidesNothing } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";
 export { checkRules, invalidRule, parseRule } from "./rules/parse-rule.ts";

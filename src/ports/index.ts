@@ -27,5 +27,7 @@ export type {
   ReadOnlyView,
   RunningProcess,
   SpawnOptions,
+  WalkedPath,
+  WalkOptions,
   Workspace,
 } from "./workspace.ts";

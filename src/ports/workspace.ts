@@ -78,9 +78,24 @@ export interface RunningProcess {
   explain?(output: string, failed: boolean): string | undefined;
 }
 
+/** Something that was found below a directory. Symlinks are not resolved. */
+export interface WalkedPath {
+  readonly path: string;
+  readonly kind: "file" | "directory" | "link" | "other";
+}
+
+export interface WalkOptions {
+  /** Whether to go through directories that symlinks lead to. */
+  readonly follows: boolean;
+  /** Whether to leave out names that begin with a dot. */
+  readonly skipsHidden?: boolean | undefined;
+}
+
 /** Whether commands run in a sandbox. `missing`: a sandbox is required but not usable, so no command may run. */
 export type Confinement =
-  | { readonly kind: "on" | "off" }
+  | { readonly kind: "on" }
+  /** `cure` says how to get a sandbox. */
+  | { readonly kind: "off"; readonly cure?: string | undefined }
   | { readonly kind: "missing"; readonly reason: string; readonly cure?: string };
 
 /** Files and processes of one directory. Expected failures are returned in the result, not thrown. */
@@ -88,6 +103,14 @@ export interface Workspace {
   /** Absolute path, symlinks resolved. */
   readonly root: string;
   resolve(paths: readonly string[]): Promise<readonly ResolvedPath[]>;
+  /**
+   * Returns the absolute paths that each pattern of the shell matches in the real directory, with `..` resolved as the
+   * system does. A pattern without a match stands for itself. `\` precedes quoted characters, and a leading `~` is the
+   * home directory. An entry is undefined if there are too many matches, or if a directory can't be read.
+   */
+  expand(patterns: readonly string[]): Promise<readonly (readonly string[] | undefined)[]>;
+  /** Lists everything below a path. Undefined if there is too much, or if a directory can't be read. */
+  walk(path: string, options: WalkOptions): Promise<readonly WalkedPath[] | undefined>;
   stat(realPath: string): Promise<FileStat>;
   /**
    * Reads a regular file without following links. Fails with the code `too_large` if the file has more than `maxBytes`

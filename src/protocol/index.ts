@@ -93,6 +93,7 @@ export { NO_APPROVER } from "./permissions/approval.ts";
 export type {
   Access,
   Decision,
+  DirectoryWalk,
   Effect,
   Grant,
   PermissionMode,
@@ -102,6 +103,7 @@ export type {
   ResolvedPath,
   Rule,
   RuleScope,
+  ShellPath,
 } from "./permissions/permission.ts";
 export { permissionModes } from "./permissions/permission.ts";
 export type { UserQuestion, UserQuestionOption, UserReply } from "./permissions/user-question.ts";

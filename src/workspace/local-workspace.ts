@@ -3,9 +3,11 @@ import { homedir } from "node:os";
 import type { Workspace } from "../ports/index.ts";
 import { commandEnvironment } from "./command-environment.ts";
 import { listDirectory } from "./files/checked-directory.ts";
+import { expandPatterns } from "./files/expand-patterns.ts";
 import { statPath } from "./files/file-stat.ts";
 import { readRegularFile } from "./files/read-regular-file.ts";
 import { resolvePath } from "./files/resolve-path.ts";
+import { walkDirectory } from "./files/walk-directory.ts";
 import { writeWholeFile } from "./files/write-whole-file.ts";
 import type { Sandbox } from "./sandbox/create-sandbox.ts";
 import { scrubEnvironment } from "./scrub-environment.ts";
@@ -41,6 +43,8 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   return {
     root,
     resolve: async (paths) => paths.map((path) => resolvePath(path, { root, home })),
+    expand: (patterns) => expandPatterns(patterns, { root, home }),
+    walk: walkDirectory,
     stat: async (realPath) => statPath(realPath),
     read: readRegularFile,
     write: (realPath, bytes, expectation) => {

@@ -68,6 +68,24 @@ describe("retinue permissions", () => {
     expect(stdout).not.toContain("✓ settings");
   });
 
+  it("decides calls from standard input, and says whether it assumed a sandbox", async () => {
+    const place = createPlace();
+    const command = 'while read f; do cat "$f"; done < list';
+    const input = ["ls", command].map((each) => JSON.stringify({ id: each, input: { tool: "Bash", command: each } }));
+    const check = async (...words: string[]) => {
+      const run = await retinue(["permissions", "check", "--jsonl", ...words], { ...place, input: input.join("\n") });
+      return run.stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+    };
+    expect(await check("--sandbox", "off")).toMatchObject([{ decision: "allow" }, { decision: "ask", sandbox: "off" }]);
+    expect(await check("--sandbox", "on")).toMatchObject([{ decision: "allow" }, { decision: "allow", sandbox: "on" }]);
+    const [, found] = await check();
+    expect(found.decision).toBe(found.sandbox === "on" ? "allow" : "ask");
+    expect((await retinue(["permissions", "check", "--jsonl", "--sandbox", "x"], place)).code).toBe(2);
+  });
+
   it("refuses words it does not know", async () => {
     const place = createPlace();
     expect(await retinue(["permissions", "lst"], place)).toMatchObject({

@@ -235,7 +235,12 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
   }
   if (state.kind === "missing")
     return { name, status: "fail", found: `required by settings, but ${state.reason}`, cure };
-  return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your permissions.`, cure };
+  return {
+    name,
+    status: "warn",
+    found: `off: ${state.reason}. Commands run with all your permissions, and more of them need approval.`,
+    cure,
+  };
 }
 
 /** Warns about root, because the sandbox then separates commands from the system less strictly. */

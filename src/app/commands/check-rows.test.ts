@@ -19,10 +19,14 @@ function fixture(name: string): readonly string[] {
     .split("\n");
 }
 
-async function answers(lines: readonly (string | object)[], root?: string): Promise<readonly CheckedRow[]> {
+async function answers(
+  lines: readonly (string | object)[],
+  root?: string,
+  sandbox: "on" | "off" = "off",
+): Promise<readonly CheckedRow[]> {
   const found: CheckedRow[] = [];
   const written = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
-  for await (const row of checkRows(written as unknown as AsyncIterable<string>, root)) found.push(row);
+  for await (const row of checkRows(written as unknown as AsyncIterable<string>, { root, sandbox })) found.push(row);
   return found;
 }
 
@@ -31,6 +35,12 @@ function stage(): string {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   return root;
 }
+
+it("assumes a sandbox if it is told to", async () => {
+  const row = { id: "a", setup: {}, input: { tool: "Bash", command: 'while read f; do cat "$f"; done < list' } };
+  expect(await answers([row])).toMatchObject([{ decision: "ask", sandbox: "off" }]);
+  expect(await answers([row], undefined, "on")).toMatchObject([{ decision: "allow", sandbox: "on" }]);
+});
 
 it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])("%s: nothing is looser than acceptable", async (name) => {
   const lines = fixture(name);

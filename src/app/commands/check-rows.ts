@@ -30,7 +30,7 @@ import {
   toolNames,
 } from "../../protocol/index.ts";
 import { createTools } from "../../tools/index.ts";
-import { createLocalWorkspace } from "../../workspace/index.ts";
+import { createLocalWorkspace, createSandbox } from "../../workspace/index.ts";
 
 export interface CheckedRow {
   readonly id: string | null;
@@ -41,6 +41,15 @@ export interface CheckedRow {
   readonly decision: Effect | "error" | "allow-but-no-match";
   readonly rule: string;
   readonly reason: string;
+  /** Whether the decision assumes that commands run in a sandbox. */
+  readonly sandbox: "on" | "off";
+}
+
+export interface CheckOptions {
+  /** Directory for the files of rows; defaults to a temporary one. */
+  readonly root?: string | undefined;
+  /** Whether to assume that commands run in a sandbox; `auto` if this machine has one. */
+  readonly sandbox: "on" | "off" | "auto";
 }
 
 interface Row {
@@ -62,18 +71,37 @@ interface Row {
  * Decides on the rows of an attack list. Each row is one line of JSON: a call (`input`) and its `setup`. The files of a
  * row are created below `root`, which replaces `/w`, and removed afterwards. Only searches are run.
  */
-export async function* checkRows(lines: AsyncIterable<string>, root?: string): AsyncGenerator<CheckedRow> {
+export async function* checkRows(
+  lines: AsyncIterable<string>,
+  { root, sandbox }: CheckOptions,
+): AsyncGenerator<CheckedRow> {
   const top = root === undefined ? mkdtempSync(join(tmpdir(), "retinue-check-")) : root;
   mkdirSync(join(top, "proj"), { recursive: true });
   const stage = realpathSync(top);
-  const executor = executorAt(join(stage, "proj"));
+  const assumed = sandbox === "auto" ? ((await hasSandbox(stage)) ? "on" : "off") : sandbox;
+  const executor = executorAt(join(stage, "proj"), assumed);
   try {
     for await (const line of lines) {
-      if (line.trim() !== "") yield await checkLine(line, { stage, executor });
+      if (line.trim() !== "") yield { ...(await checkLine(line, { stage, executor })), sandbox: assumed };
     }
   } finally {
     await executor.close();
     if (root === undefined) rmSync(top, { recursive: true, force: true });
+  }
+}
+
+/** A decision before it is known what it assumes. */
+type Answer = Omit<CheckedRow, "sandbox">;
+
+async function hasSandbox(stage: string): Promise<boolean> {
+  const scratch = mkdtempSync(join(tmpdir(), "retinue-check-sandbox-"));
+  const paths = { scratch, userHome: stage, writable: [], hidden: [], shown: [] };
+  const sandbox = createSandbox({ ...paths, mode: "auto", domains: [], tell: () => undefined });
+  try {
+    return (await sandbox.ready()).kind === "on";
+  } finally {
+    await sandbox.close();
+    rmSync(scratch, { recursive: true, force: true });
   }
 }
 
@@ -84,7 +112,7 @@ interface Stage {
 
 const HOME = "/home/u";
 
-async function checkLine(line: string, at: Stage): Promise<CheckedRow> {
+async function checkLine(line: string, at: Stage): Promise<Answer> {
   let id: string | null = null;
   try {
     const written = JSON.parse(line) as Row;
@@ -110,7 +138,7 @@ function programsOf(line: string, cwd: string): readonly string[] {
   return written.filter((path) => line.includes(`chmod +x ${path}`)).map((path) => resolve(cwd, path));
 }
 
-async function answer(row: Row, { stage, executor }: Stage): Promise<Omit<CheckedRow, "id">> {
+async function answer(row: Row, { stage, executor }: Stage): Promise<Omit<Answer, "id">> {
   const { tool, ...input } = row.input;
   const policy = policyOf(row, stage);
   const callOf = (given: JsonObject) => ({ callId: "c1" as CallId, name: tool, inputJson: JSON.stringify(given) });
@@ -141,7 +169,7 @@ async function answer(row: Row, { stage, executor }: Stage): Promise<Omit<Checke
 async function stricterAnswer(
   { input: { tool, ...input } }: Row,
   { executor, policy }: { readonly executor: ToolExecutor; readonly policy: Policy },
-): Promise<Omit<CheckedRow, "id"> | undefined> {
+): Promise<Omit<Answer, "id"> | undefined> {
   const schema = executor.declarations().find(({ name }) => name === canonicalToolName(tool))?.inputSchema;
   const known = Object.keys((schema?.["properties"] as object | undefined) ?? {});
   const inputJson = JSON.stringify(Object.fromEntries(Object.entries(input).filter(([key]) => known.includes(key))));
@@ -149,7 +177,7 @@ async function stricterAnswer(
   return answered.decision === "ask" || answered.decision === "deny" ? answered : undefined;
 }
 
-function flat(judged: Judgement): Omit<CheckedRow, "id"> {
+function flat(judged: Judgement): Omit<Answer, "id"> {
   if (judged.kind === "invalid") return { decision: "error", rule: "invalid input", reason: judged.message };
   const { effect, rule, reason } = judged.decision;
   return { decision: effect, rule, reason };
@@ -169,9 +197,11 @@ function policyOf({ setup = {} }: Row, stage: string): Policy {
   };
 }
 
-function executorAt(root: string): ToolExecutor {
+function executorAt(root: string, sandbox: CheckedRow["sandbox"]): ToolExecutor {
   // There is no session, and the row has created all git hooks, so all of them are considered changed.
-  const workspace = createLocalWorkspace({ root, environment: process.env, home: HOME, since: 0 });
+  const local = createLocalWorkspace({ root, environment: process.env, home: HOME, since: 0 });
+  // No command runs, so the sandbox is only assumed.
+  const workspace = { ...local, confinement: async () => ({ kind: sandbox }) };
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
   const tools = createTools({ sessionId: "check", workspace, results, outputDirectory: join(root, "..", "outputs") });
   return createExecutor({ tools, workspace, results, home: HOME });

@@ -6,8 +6,9 @@ import {
   resolveAgent,
   resolveSubagent,
 } from "../../agents/index.ts";
+import { judgeCall } from "../../executor/index.ts";
 import { UserError } from "../../lib/index.ts";
-import { accesses, checkRules, decide, pathsOf } from "../../permissions/index.ts";
+import { checkRules } from "../../permissions/index.ts";
 import {
   type AgentDefinition,
   canonicalToolName,
@@ -151,9 +152,9 @@ async function decideCall(
 ): Promise<Decision> {
   const { cwd: root, environment } = catalog;
   const home = environment["HOME"] || homedir();
-  const wanted = accesses(tool, input);
-  const resolved = await createLocalWorkspace({ root, environment, home }).resolve(pathsOf(wanted));
-  return decide({ toolName: canonicalToolName(tool), accesses: wanted, resolved, policy, homes: [home] });
+  const workspace = createLocalWorkspace({ root, environment, home });
+  const judged = await judgeCall({ toolName: canonicalToolName(tool), input, policy }, { workspace, homes: [home] });
+  return judged.decision;
 }
 
 type CallText =

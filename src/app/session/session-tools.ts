@@ -54,6 +54,8 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
     ...(canAsk ? [] : [{ name: "AskUserQuestion", reason: NO_ONE_TO_ASK }]),
   ];
 
+  const advised = { sandbox: false };
+
   function executorAt(root: string): ToolExecutor {
     const workspace = createLocalWorkspace({ root, environment, pass: passedVariables(settings), sandbox, since });
     const builtIn = createTools({
@@ -68,7 +70,7 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
     });
     const delegation = delegationTools(options.dispatcher, options.delegation);
     const tools = [...builtIn, ...delegation, ...options.serverTools];
-    return createExecutor({ tools, absent, workspace, results });
+    return createExecutor({ tools, absent, workspace, results, advised });
   }
 
   const own = executorAt(context.cwd);

@@ -15,7 +15,8 @@ export async function permissions(argv: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout);
   if (command.kind === "check") {
     const root = command.root === undefined ? undefined : realDirectory(command.root);
-    for await (const row of checkRows(createInterface({ input: process.stdin }), root)) {
+    const { sandbox } = command;
+    for await (const row of checkRows(inputLines(), { root, sandbox })) {
       await output.write(`${JSON.stringify(row)}\n`);
     }
     return exitCodes.succeeded;
@@ -27,13 +28,26 @@ export async function permissions(argv: readonly string[]): Promise<number> {
   return exitCodes.succeeded;
 }
 
+/** Begins to read when the first line is wanted, because readline drops lines that arrive earlier. */
+async function* inputLines(): AsyncGenerator<string> {
+  yield* createInterface({ input: process.stdin });
+}
+
 type PermissionsCommand =
   | ({ readonly kind: "list" } & SettingsQuery)
-  | { readonly kind: "check"; readonly root: string | undefined };
+  | { readonly kind: "check"; readonly root: string | undefined; readonly sandbox: SandboxAssumption };
+
+const assumptions = ["on", "off", "auto"] as const;
+type SandboxAssumption = (typeof assumptions)[number];
 
 const verbs = {
   list: settingsOptions,
-  check: { jsonl: {}, root: { value: "DIRECTORY" }, help: helpOption },
+  check: {
+    jsonl: {},
+    root: { value: "DIRECTORY" },
+    sandbox: { value: "WHETHER", choices: assumptions },
+    help: helpOption,
+  },
 };
 
 function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpRequest {
@@ -44,7 +58,8 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
   if (verb === "list") return { kind: "list", ...parseSettingsQuery(options) };
   if (!options.has("jsonl"))
     throw usageError('"permissions check" needs --jsonl', "Add it, and pass the calls on standard input.");
-  return { kind: "check", root: options.value("root") };
+  const sandbox = assumptions.find((each) => each === options.value("sandbox")) ?? "auto";
+  return { kind: "check", root: options.value("root"), sandbox };
 }
 
 function renderRules({ rules, mode }: RuleList, origin: boolean): string {

@@ -252,6 +252,9 @@ Usage
                                    {"id", "setup": {"mode", "allow", "ask",
                                    "deny"}, "input": {"tool", …}}
       --root DIRECTORY             Directory that replaces /w in the calls
+      --sandbox on|off|auto        Whether commands run in a sandbox, which
+                                   makes many commands need no approval; auto
+                                   (default): if this machine has one
 
 A deny rule overrides every other rule. In permissions.jsonc, the last matching
 line wins. "retinue agents explain" shows the rule that decides one call.

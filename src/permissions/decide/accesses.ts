@@ -1,6 +1,7 @@
-import { type Access, canonicalToolName, type JsonObject } from "../../protocol/index.ts";
+import { type Access, canonicalToolName, type JsonObject, type ShellPath } from "../../protocol/index.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
-import { isReadOnlyLine, readOnlyUse } from "../shell/read-only/read-only.ts";
+import { readKey, readsOf } from "../shell/command-reads.ts";
+import { isReadOnlyLine } from "../shell/read-only/read-only.ts";
 import { unitsOf } from "../shell/shell-analysis.ts";
 
 /** Returns what a call would access. Empty for unknown tools and for input without the required fields. */
@@ -59,38 +60,26 @@ const table = new Map<string, Describe>([
   ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
 ]);
 
-/** Returns the command itself, followed by the files that the text of the command shows it opens. */
-function commandAccesses(command: string): readonly Access[] {
-  return [{ kind: "command", command }, ...shellAccesses(command)];
-}
-
 /**
- * Returns the files that a command line opens by redirection and the workspace files that its read-only commands read,
- * so that symlinks in these paths are resolved. Other paths are left out, because judging the command covers them.
+ * Returns the command itself, followed by the files that it opens by redirection and those that its read-only commands
+ * read. What other commands do with files is judged by their words.
  */
-function shellAccesses(text: string): readonly Access[] {
-  const analysis = analyseCommand(text);
+function commandAccesses(command: string): readonly Access[] {
+  const analysis = analyseCommand(command);
   const accesses = new Map<string, Access>();
-  for (const { kind, path } of analysis.redirections) {
-    if (path !== undefined) accesses.set(`${kind} ${path}`, { kind, path });
+  for (const { kind, path, pattern } of analysis.redirections) {
+    const shell: ShellPath | undefined =
+      pattern === undefined ? undefined : { role: "redirection", pattern, state: "pending" };
+    if (path !== undefined) accesses.set(`${kind} ${path}`, { kind, path, shell });
   }
-  if (analysis.moves) return [...accesses.values()];
-  for (const { command } of unitsOf(analysis)) {
-    for (const { text: path, open } of readOnlyUse(command)?.paths ?? []) {
-      if (open === undefined && isPlainPath(path)) accesses.set(`read ${path}`, { kind: "read", path });
+  for (const { command: each } of unitsOf(analysis)) {
+    // In a sandbox more commands are read-only, but fewer of their arguments are files whose contents they read.
+    const reads = [false, true].flatMap((sandboxed) => readsOf(each, analysis.loopWords, { sandboxed }).reads);
+    for (const { path, shell } of reads) {
+      accesses.set(readKey(shell), { kind: "read", path, shell });
     }
   }
-  return [...accesses.values()];
-}
-
-/** Returns true for paths that the workspace resolves exactly as the shell does. */
-function isPlainPath(path: string): boolean {
-  return (
-    /^[\p{L}\p{N}_.][\p{L}\p{N}_./@+ -]*$/u.test(path) &&
-    !/(^|\/)\.\.(\/|$)/.test(path) &&
-    path !== "." &&
-    path.length < 4_000
-  );
+  return [{ kind: "command", command }, ...accesses.values()];
 }
 
 function agentAccess(input: JsonObject): readonly Access[] {

@@ -348,8 +348,9 @@ describe("commands", () => {
       ["deny", "Bash(rm:*)"],
       ["deny", "Read(~/.ssh/**)"],
     ] as const;
-    for (const command of ["$X y", "eval $X", "source x", "cat ~/.ssh/id", 'cat ~/.s"s"h/id'])
+    for (const command of ["$X y", "eval $X", "source x", "cp ~/.ssh/id x", 'cp ~/.s"s"h/id x'])
       expect(bash(command, { rules })).toBe("ask");
+    for (const command of ["cat ~/.ssh/id", 'cat ~/.s"s"h/id']) expect(bash(command, { rules })).toBe("deny");
     expect(bash("echo $HOME", { rules })).toBe("allow");
     expect(bash("cat ~/.sshrc", { rules })).toBe("allow");
   });

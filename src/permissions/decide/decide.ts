@@ -6,10 +6,12 @@ import {
   type Effect,
   type Policy,
   type ResolvedPath,
+  type ShellPath,
 } from "../../protocol/index.ts";
 import { type CompiledPolicy, compilePolicy } from "../rules/compile-policy.ts";
 import { matchDomain } from "../rules/domain-pattern.ts";
 import { weighRules } from "../rules/weigh-rules.ts";
+import { readKey } from "../shell/command-reads.ts";
 import { hasKnownAccesses } from "./accesses.ts";
 import {
   type AccessRequest,
@@ -23,7 +25,7 @@ import {
   USER_QUESTION,
   WRITE_IN_WORKSPACE,
 } from "./finding.ts";
-import { judgeCommand } from "./judge-command.ts";
+import { type CommandReadFindings, judgeCommand } from "./judge-command.ts";
 import { judgeHooks } from "./judge-hooks.ts";
 import { judgePath } from "./judge-path.ts";
 
@@ -40,12 +42,18 @@ export interface DecideRequest {
    * commands then need no approval.
    */
   readonly sandboxed?: boolean | undefined;
+  /**
+   * Files that deny rules name and that have several names, so that each of the names is denied. `unknown` if they could
+   * not be listed. Needed only if a resolved path is a hard link.
+   */
+  readonly denied?: readonly ResolvedPath[] | "unknown" | undefined;
   /** Git hooks that were created or changed since the session began. */
   readonly changedHooks?: readonly string[] | undefined;
 }
 
 /** Returns the strictest decision over all accesses of the call. This function is pure and never throws. */
-export function decide({ toolName, accesses, resolved, policy, homes, changedHooks = [] }: DecideRequest): Decision {
+export function decide(request: DecideRequest): Decision {
+  const { toolName, accesses, policy, homes, changedHooks = [] } = request;
   const compiled = compilePolicy(policy, homes);
   const name = canonicalToolName(toolName);
   if (!compiled.pool.has(name)) {
@@ -54,10 +62,7 @@ export function decide({ toolName, accesses, resolved, policy, homes, changedHoo
   if (accesses.length === 0) return applyMode(judgeUndescribed(name, compiled), compiled);
   const spelledOut = lineRule(name, accesses, compiled);
   let strictest: Decision | undefined;
-  let path = 0;
-  for (const access of accesses) {
-    const resolvedPath = "path" in access ? resolved[path++] : undefined;
-    const found = judgeAccess({ toolName: name, access, resolved: resolvedPath }, compiled);
+  for (const { access, found } of findingsOf(request, compiled)) {
     const isNamed = spelledOut !== undefined && found.effect === "open" && found.rule === WRITE_IN_WORKSPACE;
     const finding = isNamed ? byRule(spelledOut, "this command and its files") : found;
     const decision = applyMode(judgeHooks(access, finding, changedHooks) ?? finding, compiled);
@@ -68,6 +73,62 @@ export function decide({ toolName, accesses, resolved, policy, homes, changedHoo
     if (isStricter || (isReason && decision.effect === strictest?.effect)) strictest = decision;
   }
   return strictest!;
+}
+
+interface AccessFinding {
+  readonly access: Access;
+  readonly found: Finding;
+}
+
+/** Returns a finding for each access that counts on its own. Files that commands read are judged with the commands. */
+function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly AccessFinding[] {
+  const { accesses, resolved, sandboxed } = request;
+  const denied = request.denied === "unknown" ? undefined : (request.denied ?? []);
+  const toolName = canonicalToolName(request.toolName);
+  const reads: CommandReadFindings = new Map();
+  const findings: AccessFinding[] = [];
+  let path = 0;
+  for (const access of accesses) {
+    const resolvedPath = "path" in access ? resolved[path++] : undefined;
+    if (access.kind === "command") continue;
+    const shell = "shell" in access ? access.shell : undefined;
+    if (shell?.role === "argument" && shell.state === "pending") {
+      // The text may still name a file that a rule denies.
+      const found = judgeAccess({ toolName, access, resolved: resolvedPath, denied }, compiled);
+      if (found.effect === "deny") findings.push({ access, found });
+      continue;
+    }
+    // Without its expansion, `link/../file` is not the path that the shell opens.
+    const place = shell?.state === "pending" ? undefined : resolvedPath;
+    const judged = judgeAccess({ toolName, access, resolved: place, denied }, compiled);
+    const found = shell?.state === "walked" ? leaveToPerson(judged) : judged;
+    if (shell?.role === "argument") {
+      const key = readKey(shell);
+      reads.set(key, [...(reads.get(key) ?? []), found]);
+    }
+    if (shell?.role !== "argument" || !isForCommand(found, shell)) findings.push({ access, found });
+  }
+  const commands = accesses.filter((access) => access.kind === "command");
+  const judged = commands.map((access) => ({
+    access,
+    found: judgeCommand(toolName, access.command, { compiled, reads, sandboxed }),
+  }));
+  return [...judged, ...findings];
+}
+
+/**
+ * Asks about a denied file that a command would come across. The command does not name the file, so it is not what the
+ * command is for.
+ */
+function leaveToPerson(finding: Finding): Finding {
+  if (finding.effect !== "deny") return finding;
+  const reason = `The command would come across a file that a rule denies. ${finding.reason} The Grep tool leaves such files out.`;
+  return { ...finding, effect: "insist", reason };
+}
+
+/** Returns true if judging the command covers the finding: no rule decided, and the word itself names a place outside. */
+function isForCommand({ effect }: Finding, { pattern }: ShellPath): boolean {
+  return effect === "allow" || (effect === "open" && /^[/~]|(^|\/)\.\.(\/|$)/.test(pattern));
 }
 
 /**
@@ -93,8 +154,6 @@ function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding 
     case "read":
     case "search":
       return judgePath(request, access, compiled);
-    case "command":
-      return judgeCommand(toolName, access.command, compiled);
     case "network":
       return judgeNetwork(toolName, access.url, compiled);
     case "agent":

@@ -15,8 +15,10 @@ export const WRITE_IN_WORKSPACE = "write in workspace";
 /** One access of a tool call, with its path resolved. */
 export interface AccessRequest {
   readonly toolName: string;
-  readonly access: Access;
+  readonly access: Exclude<Access, { readonly kind: "command" }>;
   readonly resolved: ResolvedPath | undefined;
+  /** Files that deny rules name and that have several names; undefined if they could not be listed. */
+  readonly denied: readonly ResolvedPath[] | undefined;
 }
 
 /**

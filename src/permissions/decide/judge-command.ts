@@ -1,4 +1,4 @@
-import { type ArgumentContext, launchers, whyOutsideWorkspace } from "../rules/command-hazards.ts";
+import { type ArgumentContext, launchers } from "../rules/command-hazards.ts";
 import {
   allowsUnit,
   matchParts,
@@ -11,9 +11,10 @@ import type { CompiledPolicy, CompiledRule } from "../rules/compile-policy.ts";
 import { foldCase } from "../rules/path-pattern.ts";
 import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
+import { readKey, readsOf } from "../shell/command-reads.ts";
 import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
 import { shells } from "../shell/programs/wrappers.ts";
-import { isReadOnly, readOnlyUse, unknownFile, whyItMayChange } from "../shell/read-only/read-only.ts";
+import { isReadOnly, unknownFile, whyItMayChange } from "../shell/read-only/read-only.ts";
 import {
   type CommandUnit,
   everyCommand,
@@ -25,11 +26,22 @@ import {
 import type { ShellWord } from "../shell/shell-word.ts";
 import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND } from "./finding.ts";
 
+/** What was found about the files that commands read, by their `readKey`. */
+export type CommandReadFindings = Map<string, readonly Finding[]>;
+
+interface CommandContext {
+  readonly compiled: CompiledPolicy;
+  readonly reads: CommandReadFindings;
+  /** True if a command that only reads runs in the read-only profile of a sandbox. */
+  readonly sandboxed: boolean | undefined;
+}
+
 /** Returns the strictest finding over all commands of the line. Files that redirections open are separate accesses. */
-export function judgeCommand(toolName: string, command: string, compiled: CompiledPolicy): Finding {
+export function judgeCommand(toolName: string, command: string, context: CommandContext): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command contains a NUL character.");
+  const { compiled, reads, sandboxed } = context;
   const analysis = analyseCommand(command);
-  const line: CommandLine = { toolName, analysis, units: unitsOf(analysis) };
+  const line: CommandLine = { toolName, analysis, units: unitsOf(analysis), reads, sandboxed };
   const judgement = weighUnits(line, compiled);
   if (judgement.denied !== undefined) return byVerdict(judgement.denied, "this command");
   const doubt = judgement.doubts[0];
@@ -49,6 +61,8 @@ interface CommandLine {
   readonly toolName: string;
   readonly analysis: ShellAnalysis;
   readonly units: readonly CommandUnit[];
+  readonly reads: CommandReadFindings;
+  readonly sandboxed: boolean | undefined;
 }
 
 interface Judgement {
@@ -62,7 +76,8 @@ interface Judgement {
   readonly doubts: readonly string[];
 }
 
-function weighUnits({ toolName, analysis, units }: CommandLine, compiled: CompiledPolicy): Judgement {
+function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
+  const { toolName, analysis, units } = line;
   const context: ArgumentContext = { roots: compiled.policy.workspaceRoots, loopWords: analysis.loopWords };
   const whole = wholeLine(toolName, analysis);
   const doubts = [analysis.obscure, analysis.caution, unknownFile(analysis)].filter((doubt) => doubt !== undefined);
@@ -78,7 +93,7 @@ function weighUnits({ toolName, analysis, units }: CommandLine, compiled: Compil
     const about = unitMatcher({ toolName, unit, context });
     const verdict = weighRules(compiled, (rule) => whole(rule) || about(rule));
     if (verdict !== undefined) verdicts.push(verdict);
-    const doubt = whyNotReadOnly(unit, { context, moves: analysis.moves });
+    const doubt = whyNotReadOnly(unit, line);
     if (doubt === undefined) continue;
     doubts.push(doubt);
     if (verdict?.effect !== "allow") open.push(doubt);
@@ -127,18 +142,29 @@ function unitMatcher({
   };
 }
 
-/** Explains why the command needs a rule; undefined if it is read-only and stays in the workspace. */
-function whyNotReadOnly(
-  unit: CommandUnit,
-  { context, moves }: { readonly context: ArgumentContext; readonly moves: boolean },
-): string | undefined {
-  const doubt = whyItMayChange(unit, moves);
+/** Explains why the command needs a rule; undefined if it is read-only and reads only what may be read. */
+function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefined {
+  const { command } = unit;
+  const { sandboxed, analysis } = line;
+  const isElsewhere = command.directories?.length !== 1 || command.directories[0] !== "";
+  const doubt = whyItMayChange(unit, isElsewhere, { sandboxed });
   if (doubt !== undefined) return doubt;
-  for (const word of readOnlyUse(unit.command)?.paths ?? []) {
-    const outside = whyOutsideWorkspace(word, context);
-    if (outside !== undefined) return outside;
-  }
-  return undefined;
+  if (programOf(command) === "git" && unit.wrappers.some(stripsEnvironment))
+    return "git would run without the settings that keep it from running programs of the repository";
+  const { reads, unknown } = readsOf(command, analysis.loopWords, { sandboxed });
+  const found = reads.map(({ shell }) => line.reads.get(readKey(shell)));
+  // The read-only profile of a sandbox hides what must not be read.
+  if (!sandboxed && (unknown.length > 0 || found.includes(undefined)))
+    return "only the shell knows which files it would read";
+  const open = found.flatMap((findings) => findings ?? []).find(({ effect }) => effect === "open");
+  return open?.reason.replace(/\.$/, "");
+}
+
+/** Returns true for `env -i`, `env -u NAME` and `exec -c`, which remove variables that Retinue sets for git. */
+function stripsEnvironment(wrapper: SimpleCommand): boolean {
+  const options = wrapper.words.slice(1, wrapper.runs?.at).map(({ text }) => text);
+  if (programOf(wrapper) === "exec") return options.some((option) => /^-[a-z]*c/.test(option));
+  return programOf(wrapper) === "env" && options.some((option) => option.startsWith("-"));
 }
 
 /** Requires approval for commands that may hide a use of something that a rule restricts. */
@@ -193,10 +219,14 @@ function restrictionsOf(compiled: CompiledPolicy): readonly (readonly string[])[
   );
 }
 
-function guardedMention({ analysis, units }: CommandLine, compiled: CompiledPolicy): Finding | undefined {
+function guardedMention(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
+  const { analysis, units } = line;
   const words = units.flatMap(({ command }) => [...everyCommand([command])].flatMap((each) => each.words));
+  // Rules were applied to every file that a known glob or loop variable names.
+  const vague = units.filter(({ command }) => !knowsItsFiles(command, line));
+  const vagueWords = vague.flatMap(({ command }) => [...everyCommand([command])].flatMap((each) => each.words));
   const text = foldCase(`${analysis.text}\n${words.map((word) => word.text).join(" ")}`).replace(/["'\\]/g, "");
-  const globs = words.filter(({ open }) => open === "glob").map((word) => foldCase(word.text));
+  const globs = vagueWords.filter(({ open }) => open === "glob").map((word) => foldCase(word.text));
   const guarded = compiled.guardedNames.find(
     (guard) => mentions(text, guard) || globs.some((glob) => mayName(glob, guard.name)),
   );
@@ -206,11 +236,20 @@ function guardedMention({ analysis, units }: CommandLine, compiled: CompiledPoli
     return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
   }
   const [first] = compiled.guardedNames;
-  const unknown = units.find(({ command }) => !takesNoFiles(command) && command.words.slice(1).some(isUnknown));
+  const unknown = vague.find(({ command }) => !takesNoFiles(command) && command.words.slice(1).some(isUnknown));
   if (unknown === undefined && analysis.redirections.every(({ path }) => path !== undefined)) return undefined;
   const { rule } = first!;
   const reason = `Only the shell knows which files the command names, and the rule \`${rule.text}\` (${rule.scope} scope) restricts some files. Spell out their names.`;
   return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
+}
+
+/** Returns true if the command is read-only, and each file that it reads was judged. */
+function knowsItsFiles(command: SimpleCommand, { analysis, reads, sandboxed }: CommandLine): boolean {
+  if (!isReadOnly(command, { sandboxed })) return false;
+  // The read-only profile of a sandbox hides files that rules restrict.
+  if (sandboxed) return true;
+  const found = readsOf(command, analysis.loopWords);
+  return found.unknown.length === 0 && found.reads.every(({ shell }) => reads.has(readKey(shell)));
 }
 
 /** Returns true if no argument of the command names a file. */
@@ -225,9 +264,9 @@ function isUnknown({ open, text, variables }: ShellWord): boolean {
 /** Returns true if a part of the glob can match the guarded name. */
 function mayName(glob: string, name: string): boolean {
   return glob.split("/").some((part) => {
-    if (!/[*?[{]/.test(part) || (name.startsWith(".") && /^[*?]/.test(part))) return false;
-    // Treat brackets and braces as matching anything. This may ask for approval more often than necessary.
-    return matchParts(part.replace(/\[[^\]]*\]|\{[^}]*\}|\?/g, "*").split("*"), name);
+    if (!/[*?[]/.test(part) || (name.startsWith(".") && /^[*?]/.test(part))) return false;
+    // Treat brackets as matching anything. This may ask for approval more often than necessary.
+    return matchParts(part.replace(/\[.*\]|\?/g, "*").split("*"), name);
   });
 }
 

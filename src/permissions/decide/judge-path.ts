@@ -1,6 +1,7 @@
 import { isWithin } from "../../lib/index.ts";
 import type { Policy, ResolvedPath } from "../../protocol/index.ts";
 import { type CompiledPolicy, type CompiledRule, compilePolicy } from "../rules/compile-policy.ts";
+import { parseRule } from "../rules/parse-rule.ts";
 import type { PathMatcher } from "../rules/path-pattern.ts";
 import { protectedPart } from "../rules/protected-path.ts";
 import { lastMatch, weighRules } from "../rules/weigh-rules.ts";
@@ -15,7 +16,8 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     return builtin("deny", "malformed path", `${shown(access.path)} can't be used: ${malformed}.`);
   const what = `${verbs[access.kind]} ${shown(access.path)}`;
   const resolved = usablePath(access, request.resolved);
-  const matches = (rule: CompiledRule): boolean => covers(rule, toolName, { access, resolved });
+  const aliases = aliasesOf(resolved, request.denied);
+  const matches = (rule: CompiledRule): boolean => covers(rule, toolName, { access, resolved, aliases });
   const verdict = weighRules(compiled, matches);
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
   if (resolved === undefined) {
@@ -23,6 +25,13 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
       "insist",
       "unresolved path",
       `${shown(access.path)} can't be resolved: it has a loop of symlinks, or a directory that can't be read.`,
+    );
+  }
+  if (resolved.hardLink !== undefined && request.denied === undefined) {
+    return builtin(
+      "insist",
+      "hard link",
+      `${shown(access.path)} has several names, and it is not known whether a rule denies one of them.`,
     );
   }
   const part = access.kind === "write" ? protectedIn(resolved, compiled.policy.workspaceRoots) : undefined;
@@ -61,6 +70,13 @@ function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: Compil
 interface ResolvedAccess {
   readonly access: PathAccess;
   readonly resolved: ResolvedPath | undefined;
+  /** Other names of the same file that deny rules name. */
+  readonly aliases: readonly string[];
+}
+
+function aliasesOf(resolved: ResolvedPath | undefined, denied: readonly ResolvedPath[] = []): readonly string[] {
+  if (resolved?.hardLink === undefined) return [];
+  return denied.flatMap(({ real, hardLink }) => (hardLink === resolved.hardLink ? [real] : []));
 }
 
 /**
@@ -68,7 +84,7 @@ interface ResolvedAccess {
  * and a restriction on reading also covers writing. An allow rule must match both paths.
  */
 function covers({ coversTool, target, rule }: CompiledRule, toolName: string, path: ResolvedAccess): boolean {
-  const { access, resolved } = path;
+  const { access, resolved, aliases } = path;
   const isWrite = access.kind === "write";
   if (target.kind === "whole") {
     if (!coversTool(toolName)) return false;
@@ -80,7 +96,7 @@ function covers({ coversTool, target, rule }: CompiledRule, toolName: string, pa
   if (rule.effect === "allow") {
     return (touches === "write") === isWrite && matches(resolved.absolute) && matches(resolved.real);
   }
-  return (touches === "read" || isWrite) && (matches(resolved.absolute) || matches(resolved.real));
+  return (touches === "read" || isWrite) && [resolved.absolute, resolved.real, ...aliases].some(matches);
 }
 
 function namesProtected({ target, rule }: CompiledRule): boolean {
@@ -150,6 +166,27 @@ export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): 
       const last = lastMatch(rules, (rule) => readMatcher(rule)?.(absolutePath) === true);
       return last?.rule.effect === "deny";
     });
+}
+
+/**
+ * Returns the directories that contain the files which deny rules for reading name; undefined if there are no such
+ * rules. A rule that applies everywhere is looked for in the workspace.
+ */
+export function deniedPlaces(policy: Policy, homes: readonly string[] = []): readonly string[] | undefined {
+  const { vetoes, filed, layers } = compilePolicy(policy, homes);
+  const rules = [...vetoes, ...filed, ...layers.flatMap((layer) => layer.rules)];
+  const denying = rules.filter((rule) => rule.rule.effect === "deny" && readMatcher(rule) !== undefined);
+  if (denying.length === 0) return undefined;
+  const places = denying.flatMap(({ rule }) => {
+    const parsed = parseRule(rule.text, rule.form);
+    const pattern = parsed.ok && parsed.target.kind === "path" ? parsed.target.pattern : "";
+    const fixed = pattern.split("/").slice(1);
+    const wild = fixed.findIndex((name) => /[*?[{\\]/.test(name));
+    const directory = (wild === -1 ? fixed : fixed.slice(0, wild)).filter((name) => name !== "").join("/");
+    if (directory === "" || !/^(~\/|\/\/)/.test(pattern)) return policy.workspaceRoots;
+    return pattern.startsWith("//") ? [`/${directory}`] : homes.slice(0, 1).map((home) => `${home}/${directory}`);
+  });
+  return [...new Set(places)];
 }
 
 function readMatcher({ target }: CompiledRule): PathMatcher | undefined {

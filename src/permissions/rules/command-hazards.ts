@@ -106,7 +106,7 @@ function isMessage(before: ShellWord | undefined, word: ShellWord): boolean {
 /**
  * Explains why a word could refer to something outside the workspace; undefined if it can't. Does not follow symlinks.
  */
-export function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): string | undefined {
+function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): string | undefined {
   if (word.open === "value") return whyValueOutside(word, context);
   // The value of an option follows `=`, or directly follows its letter (`-o/etc/x`).
   const value = word.text.replace(/^--?[\w-]*=/, "").replace(/^-[A-Za-z](?=[/.])/, "");

@@ -1,64 +1,84 @@
-import type { ParsedScript } from "unbash";
-import { programOf, type Redirection, type SimpleCommand } from "./shell-analysis.ts";
+import { forEachChild, type SyntaxNode } from "unbash";
+import type { Directories, SimpleCommand } from "./shell-analysis.ts";
+import { hasGlob, type LoopWords, patternsOf } from "./word-patterns.ts";
 
-/** Tracks the working directory of a script, because relative paths after a `cd` start elsewhere. */
-export interface DirectoryChanges {
-  /** Called with the whole script before any of its commands. */
-  begin(script: ParsedScript): void;
-  observe(command: SimpleCommand, position: { readonly isFirst: boolean }): void;
-  /** Marks the directory as unknown from here on. */
-  loseTrack(): void;
-  any(): boolean;
-  /**
-   * Resolves the file in `cd there && … > file` to there/file. After any other change, relative paths become undefined.
-   */
-  resolve(redirections: readonly Redirection[]): readonly Redirection[];
+export const workspaceDirectory: Directories = [""];
+
+/** Maximum number of directories to keep track of. */
+const MAX_DIRECTORIES = 16;
+
+export function anyOf(left: Directories, right: Directories): Directories {
+  if (left === right) return left;
+  if (left === undefined || right === undefined) return undefined;
+  const all = [...new Set([...left, ...right])];
+  return all.length > MAX_DIRECTORIES ? undefined : all;
 }
 
-const changers: ReadonlySet<string> = new Set(["cd", "pushd", "popd"]);
+export const directoryChangers: ReadonlySet<string> = new Set(["cd", "pushd", "popd"]);
 
-export function createDirectoryChanges(): DirectoryChanges {
-  let count = 0;
-  let first: SimpleCommand | undefined;
-  let startsWithChange = false;
-  return {
-    begin: (script) => {
-      startsWithChange = isChangeThenCommands(script);
-    },
-    observe: (command, { isFirst }) => {
-      if (!changers.has(programOf(command))) return;
-      count += 1;
-      // Only a change by the first command is known to apply to all the others.
-      if (isFirst) first ??= command;
-      if (first === undefined) count += 1;
-    },
-    loseTrack: () => {
-      count += 2;
-    },
-    any: () => count > 0,
-    resolve: (redirections) => {
-      if (count === 0) return redirections;
-      const directory = count === 1 && startsWithChange ? targetOf(first) : undefined;
-      return redirections.map(({ kind, path }) => {
-        if (path === undefined || path.startsWith("/")) return { kind, path };
-        return { kind, path: directory === undefined ? undefined : `${directory.replace(/\/+$/, "")}/${path}` };
-      });
-    },
-  };
+/** Returns the directories after `cd` or `pushd` succeeded. Like the shell, it treats `link/..` as no change. */
+export function changeDirectory(from: Directories, { words }: SimpleCommand, loops: LoopWords): Directories {
+  const [program, ...given] = words;
+  const name = program!.text;
+  const operands = given[0]?.open === undefined && given[0]?.text === "--" ? given.slice(1) : given;
+  if (name === "popd" || (name === "pushd" && operands.length !== 1) || operands.length > 1) return undefined;
+  const [target] = operands;
+  if (target === undefined) return ["~"];
+  if (target.open === undefined && /^[-+]|^$/.test(target.text)) return undefined;
+  const found = patternsOf(target, loops);
+  if (found === undefined || found.some(({ pattern }) => /^[-+]/.test(pattern))) return undefined;
+  // `cd *` fails, or changes to the only directory that matches.
+  const targets = found.map(({ pattern }) => pattern);
+  if (targets.every((pattern) => /^[/~]/.test(pattern))) return limited(targets.map(normalize));
+  return from && limited(from.flatMap((start) => targets.map((pattern) => normalize(joinPattern(start, pattern)))));
 }
 
-/** Returns the directory that the command changes to; undefined unless it is one fixed word. */
-function targetOf(change: SimpleCommand | undefined): string | undefined {
-  const target = change?.words[1];
-  if (change?.words.length !== 2 || target?.open !== undefined) return undefined;
-  return target !== undefined && /^[^-]/.test(target.text) ? target.text : undefined;
+function limited(directories: readonly (string | undefined)[]): Directories {
+  const all = new Set(directories);
+  return all.has(undefined) || all.size > MAX_DIRECTORIES ? undefined : ([...all] as string[]);
 }
 
-/** Returns true for a line of the form `cd there && …`, whose other commands run in that directory or not at all. */
-function isChangeThenCommands({ commands }: ParsedScript): boolean {
-  const [only] = commands;
-  if (commands.length !== 1 || only === undefined || only.background === true) return false;
-  if (only.command.type !== "AndOr" || only.command.operators.some((operator) => operator !== "&&")) return false;
-  const first = only.command.commands[0];
-  return first?.type === "Command" && first.prefix.length === 0 && first.name?.text === "cd";
+/** Returns the pattern as seen from the workspace. */
+export function joinPattern(directory: string, pattern: string): string {
+  if (directory === "" || /^[/~]/.test(pattern)) return pattern;
+  return directory.endsWith("/") ? directory + pattern : `${directory}/${pattern}`;
+}
+
+/** Removes `.` and `..` from a directory as `cd` does, without following symlinks; undefined if that is not possible. */
+function normalize(pattern: string): string | undefined {
+  const names: string[] = [];
+  for (const name of pattern.split("/")) {
+    const last = names.at(-1);
+    if (name === "" || name === ".") continue;
+    if (name !== "..") names.push(name);
+    else if (last === "~" || (last !== undefined && hasGlob(last))) return undefined;
+    else if (last !== undefined && last !== "..") names.pop();
+    else if (!pattern.startsWith("/")) names.push(name);
+  }
+  return (pattern.startsWith("/") ? "/" : "") + names.join("/");
+}
+
+/** Returns true if running the node may change the directory of the shell that runs it. */
+export function mayChangeDirectory(node: SyntaxNode): boolean {
+  const known = changes.get(node) ?? containsChange(node);
+  changes.set(node, known);
+  return known;
+}
+
+/** Remembers answers, because loops are nested. */
+const changes = new WeakMap<SyntaxNode, boolean>();
+
+function containsChange(node: SyntaxNode): boolean {
+  if (node.type === "Subshell" || node.type === "CommandExpansion" || node.type === "ProcessSubstitution") return false;
+  if (node.type === "Pipeline" && node.commands.length > 1) return false;
+  if (node.type === "Statement" && node.background === true) return false;
+  // Any other name may be an alias or function, which a line can't define without approval.
+  if (node.type === "Command" && /^(cd|pushd|popd|eval|builtin|command|source|\.|trap)$/.test(node.name?.value ?? "$"))
+    return true;
+  if (node.type === "Command" && node.name !== undefined && /[$`{*?[\\"']/.test(node.name.text)) return true;
+  let found = false;
+  forEachChild(node, (child) => {
+    found ||= mayChangeDirectory(child);
+  });
+  return found;
 }

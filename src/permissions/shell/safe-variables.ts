@@ -28,13 +28,16 @@ const plainValue = /^[\w.@-]*$/;
 const harmless = new Map<string, RegExp>([
   ...[
     "CI NODE_ENV FORCE_COLOR NO_COLOR CLICOLOR CLICOLOR_FORCE COLORTERM LANG LANGUAGE COLUMNS LINES RUST_BACKTRACE",
-    "PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS NPM_CONFIG_LOGLEVEL",
+    "PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED NPM_CONFIG_LOGLEVEL",
   ]
     .flatMap((line) => line.split(" "))
     .map((name) => [name, plainValue] as const),
   ["TZ", /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/],
   ["PAGER", /^(cat)?$/],
+  // Retinue sets other variables of git itself, so that git runs nothing that the repository names.
   ["GIT_PAGER", /^(cat)?$/],
+  ["GIT_TERMINAL_PROMPT", /^0$/],
+  ["GIT_OPTIONAL_LOCKS", /^0$/],
 ]);
 
 /** Returns true for a variable that this command may set. IFS is safe only for `IFS= read -r line`. */

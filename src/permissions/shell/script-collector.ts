@@ -1,25 +1,45 @@
 import {
+  type AndOr,
   type Assignment,
   type Command,
   type CommandArgument,
   forEachChild,
+  type If,
   type ParsedScript,
   type Pipeline,
   parse,
   type Redirection as RedirectionNode,
   type SyntaxNode,
-  type TestExpression,
   type Word,
 } from "unbash";
-import { createDirectoryChanges } from "./directory-changes.ts";
+import {
+  anyOf,
+  changeDirectory,
+  directoryChangers,
+  joinPattern,
+  mayChangeDirectory,
+  workspaceDirectory,
+} from "./directory-changes.ts";
+import { listedFiles } from "./listed-files.ts";
+import { shells } from "./programs/wrappers.ts";
 import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
-import { programOf, type Redirection, type ShellAnalysis, type SimpleCommand } from "./shell-analysis.ts";
-import { fixedWord, listedWord, readWord, type ShellWord, type WordFindings } from "./shell-word.ts";
+import {
+  type Directories,
+  programOf,
+  type Redirection,
+  type ShellAnalysis,
+  type SimpleCommand,
+} from "./shell-analysis.ts";
+import { fixedWord, readWord, readWords, type ShellWord, type WordFindings } from "./shell-word.ts";
+import { testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
+import { hasGlob, patternsOf, unescapePattern } from "./word-patterns.ts";
 
 const MAX_DEPTH = 80;
 /** Maximum total length of scripts inside scripts. Each level is parsed again, so this bounds the time. */
 const MAX_INNER = 1_000_000;
+/** Maximum number of words that braces may add. */
+const MAX_ADDED = 10_000;
 
 /** Walks a parsed script and collects the commands that the script would run. Call `script`, then `finish`. */
 export class ScriptCollector {
@@ -27,10 +47,17 @@ export class ScriptCollector {
   private readonly redirections: Redirection[] = [];
   private readonly loopWords = new Map<string, ShellWord[]>();
   private readonly assignedNames = new Set<string>();
-  private readonly known = new Map<string, ShellWord>();
+  private readonly known = new Map<string, readonly ShellWord[]>();
+  private added = 0;
   private obscureReason: string | undefined;
   private caution: string | undefined;
-  private readonly directoryChanges = createDirectoryChanges();
+  /** Where the next command runs; where it would run if the last one succeeded, or failed. */
+  private directories: Directories = workspaceDirectory;
+  private afterSuccess: Directories = workspaceDirectory;
+  private afterFailure: Directories = workspaceDirectory;
+  private readonly directoryVariables = new Set<string>();
+  private moves = false;
+  private plainShell = false;
   private inner = 0;
   private depth = 0;
   /** Word that xargs receives from the previous command of a pipeline, if known. */
@@ -41,15 +68,18 @@ export class ScriptCollector {
   }
 
   finish(text: string): ShellAnalysis {
-    for (const name of this.assignedNames) this.loopWords.delete(name);
+    for (const name of this.assignedNames) {
+      if (this.directoryVariables.has(name)) this.obscure("it changes to a directory that only the shell knows");
+      this.loopWords.delete(name);
+    }
     return {
       text,
       commands: this.commands,
-      redirections: this.directoryChanges.resolve(this.redirections),
+      redirections: this.redirections,
       obscure: this.obscureReason,
       caution: this.caution,
       loopWords: this.loopWords,
-      moves: this.directoryChanges.any(),
+      moves: this.moves,
     };
   }
 
@@ -60,7 +90,6 @@ export class ScriptCollector {
       this.obscure(problem ?? "a part of it can't be parsed");
       return;
     }
-    if (depth === 0) this.directoryChanges.begin(script);
     const outer = this.depth;
     this.depth = depth;
     for (const statement of script.commands) this.node(statement);
@@ -78,6 +107,19 @@ export class ScriptCollector {
       case "Command":
         this.command(node);
         return;
+      case "Statement":
+        if (node.background === true) this.inSubshell(() => this.node(node.command));
+        else this.node(node.command);
+        return;
+      case "AndOr":
+        this.andOr(node);
+        return;
+      case "If":
+        this.condition(node);
+        return;
+      case "Subshell":
+        this.inSubshell(() => this.node(node.body));
+        return;
       case "Word":
         this.word(node);
         return;
@@ -88,7 +130,7 @@ export class ScriptCollector {
         return;
       case "For":
         this.loop(node.name.text, node.wordlist);
-        this.node(node.body);
+        this.inBlock(node.body, () => this.node(node.body));
         return;
       case "Script":
         this.script(node, this.depth + 1);
@@ -96,10 +138,68 @@ export class ScriptCollector {
       case "Pipeline":
         this.pipeline(node);
         return;
+      case "BraceGroup":
+      case "CompoundList":
+        forEachChild(node, (child) => this.child(child));
+        return;
       default:
         this.remark(node);
-        forEachChild(node, (child) => this.child(child));
+        this.inBlock(node, () => forEachChild(node, (child) => this.child(child)));
     }
+  }
+
+  private leave(success: Directories, failure: Directories): void {
+    this.afterSuccess = success;
+    this.afterFailure = failure;
+    this.directories = anyOf(success, failure);
+  }
+
+  /** Visits what runs in a process of its own, whose directory does not outlive it. */
+  private inSubshell(visit: () => void): void {
+    const { directories } = this;
+    visit();
+    this.leave(directories, directories);
+  }
+
+  /** Visits commands that run any number of times or later, so a change of the directory can't be followed. */
+  private inBlock(node: SyntaxNode, visit: () => void): void {
+    const isLost = mayChangeDirectory(node);
+    const { directories } = this;
+    if (isLost || node.type === "Function") this.directories = undefined;
+    visit();
+    const after = isLost ? undefined : directories;
+    this.leave(after, after);
+  }
+
+  private andOr({ commands, operators }: AndOr): void {
+    for (const [index, command] of commands.entries()) {
+      const { afterSuccess: success, afterFailure: failure } = this;
+      const operator = operators[index - 1];
+      if (operator !== undefined) this.directories = operator === "&&" ? success : failure;
+      this.node(command);
+      if (operator === "&&") this.leave(this.afterSuccess, anyOf(failure, this.afterFailure));
+      if (operator === "||") this.leave(anyOf(success, this.afterSuccess), this.afterFailure);
+    }
+  }
+
+  private condition({ clause, then, elif, else: otherwise }: If): void {
+    this.node(clause);
+    let { afterFailure: failure } = this;
+    this.directories = this.afterSuccess;
+    this.node(then);
+    let after = this.directories;
+    for (const each of elif) {
+      this.directories = failure;
+      this.node(each.clause);
+      failure = this.afterFailure;
+      this.directories = this.afterSuccess;
+      this.node(each.then);
+      after = anyOf(after, this.directories);
+    }
+    this.directories = failure;
+    if (otherwise !== undefined) this.node(otherwise);
+    after = anyOf(after, this.directories);
+    this.leave(after, after);
   }
 
   /**
@@ -107,18 +207,26 @@ export class ScriptCollector {
    * program.
    */
   private pipeline(node: Pipeline): void {
-    let listed = false;
+    const [only] = node.commands;
+    if (only !== undefined && node.commands.length === 1) {
+      this.node(only);
+      const isNegated = node.prefixes.filter(({ type }) => type === "Negation").length % 2 === 1;
+      if (isNegated) this.leave(this.afterFailure, this.afterSuccess);
+      return;
+    }
+    let listed: ShellWord | undefined;
     for (const command of node.commands) {
-      if (command.type !== "Command") {
-        listed = false;
-        this.node(command);
-        continue;
-      }
-      // xargs splits names at blanks, so a piece of a name may look like an option.
-      this.input = listed ? { ...listedWord("."), lead: "" } : undefined;
-      const found = this.command(command);
-      this.input = undefined;
-      listed = found !== undefined && (listsFiles(found) || (listed && filtersLines(found)));
+      this.inSubshell(() => {
+        if (command.type !== "Command") {
+          listed = undefined;
+          this.node(command);
+          return;
+        }
+        this.input = listed;
+        const found = this.command(command);
+        this.input = undefined;
+        listed = found && listedFiles(found, listed);
+      });
     }
   }
 
@@ -144,23 +252,34 @@ export class ScriptCollector {
     } else this.node(node);
   }
 
-  private readonly findings: WordFindings = {
-    script: (script) => this.script(script, this.depth + 1),
-    assigned: (name) => this.assigned(name),
-    obscure: (reason) => this.obscure(reason),
-  };
+  private get findings(): WordFindings {
+    return {
+      script: (script) => this.inSubshell(() => this.script(script, this.depth + 1)),
+      assigned: (name) => this.assigned(name),
+      obscure: (reason) => this.obscure(reason),
+      plainShell: this.plainShell,
+    };
+  }
 
+  /** Reads a word in which braces have no meaning. */
   private word(word: Word): ShellWord {
-    const known = this.known.get(word.text);
-    if (known !== undefined) return known;
-    const read = readWord(word, this.findings);
+    return readWord(word, this.findings);
+  }
+
+  /** Reads a word of a command or a loop, which braces may expand to several words. */
+  private words(word: Word): readonly ShellWord[] {
+    if (this.added > MAX_ADDED) return [this.word(word)];
+    const known = this.plainShell ? undefined : this.known.get(word.text);
+    const read = known ?? readWords(word, this.findings);
+    this.added += Math.max(0, read.length - 1);
+    if (this.added > MAX_ADDED) this.obscure("its braces expand to too many words");
     // A substitution must be read each time, because what it reports depends on where it occurs.
     if (word.text.length < 200 && !/[(`]/.test(word.text)) this.known.set(word.text, read);
     return read;
   }
 
   private loop(name: string, words: readonly Word[] | undefined): void {
-    const read = (words ?? []).map((word) => this.word(word));
+    const read = (words ?? []).flatMap((word) => this.words(word));
     if (!isLocalName(name)) this.assigned(name);
     if (words === undefined) this.assignedNames.add(name);
     const known = this.loopWords.get(name);
@@ -179,8 +298,8 @@ export class ScriptCollector {
     const { input } = this;
     this.input = undefined;
     const words: ShellWord[] = [];
-    if (node.name !== undefined) words.push(this.word(node.name));
-    for (const argument of node.args) words.push(this.argument(argument));
+    if (node.name !== undefined) words.push(...this.words(node.name));
+    for (const argument of node.args) words.push(...this.argument(argument));
     const unsafe: string[] = [];
     for (const part of node.prefix) {
       if (part.type !== "Assignment") continue;
@@ -189,6 +308,7 @@ export class ScriptCollector {
       else if (!isSafeFor(words, part.name, value)) unsafe.push(part.name);
     }
     for (const redirect of node.redirects) this.redirect(redirect);
+    this.leave(this.directories, this.directories);
     if (words.length === 0) return undefined;
     this.input = input;
     const described = this.describe(words, { unsafeVariables: unsafe, level: 0 });
@@ -207,16 +327,20 @@ export class ScriptCollector {
       const read = this.word(value);
       return node.append === true || node.index !== undefined ? undefined : read;
     }
-    for (const element of value.elements) this.word(element);
+    for (const element of value.elements) {
+      // `[subscript]=value`
+      if (/^\[(?!\d+\]\+?=)/.test(element.text)) this.obscure("a subscript evaluates the contents of variables");
+      this.word(element);
+    }
     return undefined;
   }
 
-  private argument(node: CommandArgument): ShellWord {
-    if (node.type === "Word") return this.word(node);
+  private argument(node: CommandArgument): readonly ShellWord[] {
+    if (node.type === "Word") return this.words(node);
     const value = this.assignment(node);
-    if (value !== undefined && value.open === undefined) return fixedWord(`${node.name}=${value.text}`);
+    if (value !== undefined && value.open === undefined) return [fixedWord(`${node.name}=${value.text}`)];
     const lead = `${node.name}=`;
-    return { text: node.text, open: "value", lead, splits: false, variables: undefined };
+    return [{ text: node.text, open: "value", lead, splits: false, variables: undefined }];
   }
 
   private redirect(node: RedirectionNode): void {
@@ -229,21 +353,28 @@ export class ScriptCollector {
     }
   }
 
-  private open(operator: string, { text, open }: ShellWord): void {
+  private open(operator: string, target: ShellWord): void {
+    const { text, open } = target;
     if (operator.endsWith("&") && open === undefined && /^(\d+-?|-)$/.test(text)) return;
     const kind = operator === "<" || operator === "<&" ? "read" : "write";
-    if (open !== undefined || text === "") this.redirections.push({ kind, path: undefined });
+    const [named, ...more] = patternsOf(target, new Map()) ?? [];
+    const pattern = more.length > 0 || text === "" || /[{}]/.test(text) ? undefined : named?.pattern;
+    if (pattern === undefined || hasGlob(pattern)) this.redirections.push({ kind, path: undefined });
     else if (/^\/dev\/(tcp|udp)\//.test(text)) this.obscure("a redirection opens a network connection");
-    else if (!harmlessDevice.test(text)) this.redirections.push({ kind, path: text });
+    else if (!harmlessDevice.test(text)) {
+      const places = /^[/~]/.test(pattern) ? workspaceDirectory : this.directories;
+      for (const directory of places ?? [undefined]) this.redirections.push(redirectionIn(directory, kind, pattern));
+    }
   }
 
   private describe(
     words: readonly ShellWord[],
     { unsafeVariables, level }: { unsafeVariables: readonly string[]; level: number },
   ): SimpleCommand {
-    const plain: SimpleCommand = { words, unsafeVariables, runs: undefined };
+    const { directories } = this;
+    const plain: SimpleCommand = { words, unsafeVariables, directories, runs: undefined };
     const program = programOf(plain);
-    this.directoryChanges.observe(plain, { isFirst: this.depth === 0 && this.commands.length === 0 && level === 0 });
+    if (directoryChangers.has(program)) this.changesDirectory(plain, level);
     if (program === "read") for (const { text } of words) this.assignedNames.add(text);
     const unwrapped = unwrapCommand(words, this.input);
     if (unwrapped === undefined) return plain;
@@ -251,9 +382,34 @@ export class ScriptCollector {
       this.obscure("programs that run programs are nested too deeply");
       return plain;
     }
-    if (unwrapped.moves) this.directoryChanges.loseTrack();
-    const commands = this.innerCommands(unwrapped, level);
-    return { words, unsafeVariables, runs: { commands, at: unwrapped.at, transparent: unwrapped.transparent } };
+    const commands = this.inPlaceOf(program, unwrapped, () => this.innerCommands(unwrapped, level));
+    const { at, transparent } = unwrapped;
+    return { ...plain, runs: { commands, at, transparent } };
+  }
+
+  private changesDirectory(command: SimpleCommand, level: number): void {
+    const before = this.directories;
+    this.moves = true;
+    for (const { variables } of command.words) for (const name of variables ?? []) this.directoryVariables.add(name);
+    const after = changeDirectory(before, command, this.loopWords);
+    // Behind `command` or `env` it depends on the program whether the shell itself changes its directory.
+    if (level === 0) this.leave(after, before);
+    else this.leave(anyOf(before, after), anyOf(before, after));
+  }
+
+  /** Visits the commands that a program runs, in the directory and the kind of shell in which it runs them. */
+  private inPlaceOf<T>(program: string, unwrapped: Unwrapped, visit: () => T): T {
+    const { directories, plainShell } = this;
+    const isShell = shells.has(program);
+    if (isShell) this.plainShell = program !== "bash";
+    if (unwrapped.moves || program === "trap") this.directories = undefined;
+    this.moves ||= unwrapped.moves;
+    const result = visit();
+    if (program === "trap" && unwrapped.scripts.some((script) => /cd|pushd|popd/.test(script)))
+      this.obscure("a trap may change the directory");
+    if (isShell || unwrapped.moves || program === "trap") this.leave(directories, directories);
+    this.plainShell = plainShell;
+    return result;
   }
 
   private innerCommands(unwrapped: Unwrapped, level: number): readonly SimpleCommand[] {
@@ -270,51 +426,17 @@ export class ScriptCollector {
   }
 }
 
+/** Returns the file that a redirection opens in a directory, both of them as patterns. */
+function redirectionIn(directory: string | undefined, kind: Redirection["kind"], pattern: string): Redirection {
+  if (directory === undefined || hasGlob(directory)) return { kind, path: undefined };
+  const whole = joinPattern(directory, pattern);
+  const path = whole.startsWith("\\~") ? `./${unescapePattern(whole)}` : unescapePattern(whole);
+  // Whether `link/..` leaves the workspace depends on the link.
+  return { kind, path, pattern: /(^|\/)\.\.(\/|$)/.test(path) ? whole : undefined };
+}
+
 const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/;
 
 function isProcess(word: Word): boolean {
   return word.parts?.length === 1 && word.parts[0]!.type === "ProcessSubstitution";
 }
-
-/**
- * Returns true for programs that print names of files below their operands. The operands themselves are judged
- * separately.
- */
-function listsFiles({ words }: SimpleCommand): boolean {
-  const texts = words.map(({ text }) => text);
-  const [program, second] = texts;
-  if (program === "find") return !texts.some((text) => /^-(printf|exec|ok|ls)/.test(text));
-  if (program === "git") return second === "ls-files" || (second === "diff" && texts.includes("--name-only"));
-  if (program === "rg") return texts.some((text) => /^(-[A-Za-z]*l|--files|--files-with-matches)$/.test(text));
-  return program === "grep" && texts.some((text) => /^(-[A-Za-z]*l[A-Za-z]*|--files-with-matches)$/.test(text));
-}
-
-/** Returns true for programs that only pass some of the input lines through. */
-function filtersLines({ words }: SimpleCommand): boolean {
-  const [program, ...given] = words.map(({ text }) => text);
-  const operands = given.filter((text) => !/^(-[A-Za-z\d]+|\d+)$/.test(text));
-  if (/^(head|tail|sort|uniq)$/.test(program ?? "")) return operands.length === 0;
-  return program === "grep" && operands.length === 1 && given.every((text) => /^(-[vivnEFwx]+|[^-].*)$/.test(text));
-}
-
-/** Explains why `[[ … ]]` could run something; undefined if it can't. Numeric comparisons evaluate their operands. */
-function testProblem(expression: TestExpression): string | undefined {
-  switch (expression.type) {
-    case "TestUnary":
-      return fileAndTextTests.has(expression.operator) ? undefined : `\`${expression.operator}\` evaluates a name`;
-    case "TestBinary": {
-      if (textComparisons.has(expression.operator)) return undefined;
-      const numbers = [expression.left, expression.right].every((word) => /^-?\d{1,18}$/.test(word.text));
-      return numbers ? undefined : `\`${expression.operator}\` evaluates its operands`;
-    }
-    case "TestLogical":
-      return expression.operands.map(testProblem).find((problem) => problem !== undefined);
-    case "TestNot":
-      return testProblem(expression.operand);
-    case "TestGroup":
-      return testProblem(expression.expression);
-  }
-}
-
-const fileAndTextTests = new Set("-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S -z -n".split(" "));
-const textComparisons = new Set("= == != =~ < > -nt -ot -ef".split(" "));

@@ -21,11 +21,18 @@ export interface ShellAnalysis {
   readonly moves: boolean;
 }
 
+/**
+ * The directories in which a command may run, as patterns that start at the workspace; the workspace itself is "".
+ * Undefined if they are unknown.
+ */
+export type Directories = readonly string[] | undefined;
+
 export interface SimpleCommand {
   /** The first word is the program. Never empty. */
   readonly words: readonly ShellWord[];
   /** Variables that are set only for this command and may be harmful. */
   readonly unsafeVariables: readonly string[];
+  readonly directories: Directories;
   /**
    * Commands that this command runs in turn, if its words name them: `timeout 5 make`, `bash -c '…'`, `find -exec …`.
    */
@@ -42,8 +49,10 @@ export interface InnerCommands {
 
 export interface Redirection {
   readonly kind: "read" | "write";
-  /** Path of the file; undefined if only the shell can determine it. */
+  /** Path of the file, as seen from the workspace; undefined if only the shell can determine it. */
   readonly path: string | undefined;
+  /** The path as a pattern, if the workspace must expand it. */
+  readonly pattern?: string | undefined;
 }
 
 /** A command that must be allowed separately. */
@@ -69,9 +78,9 @@ export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
   return [...units.values()];
 }
 
-function keyOf({ words, unsafeVariables }: SimpleCommand): string {
+function keyOf({ words, unsafeVariables, directories = ["?"] }: SimpleCommand): string {
   const texts = words.map(({ text, open, lead }) => (open === undefined ? text : `${open} ${lead}\u0002${text}`));
-  return [...unsafeVariables, "", ...texts].join("\u0000");
+  return [...directories, "", ...unsafeVariables, "", ...texts].join("\u0000");
 }
 
 /** Yields every simple command at every depth, wrappers before the commands they run. */

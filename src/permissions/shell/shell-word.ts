@@ -1,14 +1,12 @@
 import type { ParsedScript, SyntaxNode, Word, WordPart } from "unbash";
 import { forEachChild } from "unbash";
+import { expandBraces, tokensOf } from "./brace-expansion.ts";
 
-/** One word of a command, with quotes removed. */
+/** One word of a command, with braces expanded and quotes removed. */
 export interface ShellWord {
   /** Text of the word; exact unless the word is open. Expansions appear as their source text. */
   readonly text: string;
-  /**
-   * Explains why the text is not exact. `glob`: file names or braces; `value`: a variable, a substitution or the home
-   * directory.
-   */
+  /** Explains why the text is not exact. `glob`: file names; `value`: a variable, a substitution or the home directory. */
   readonly open: "glob" | "value" | undefined;
   /** The beginning of the word, as far as it is certain. */
   readonly lead: string;
@@ -16,7 +14,19 @@ export interface ShellWord {
   readonly splits: boolean;
   /** The variables in the word, if nothing else makes the word a `value`. */
   readonly variables: readonly string[] | undefined;
+  /** What an open word consists of. Undefined if the word is not open, or if it has a part that only the shell knows. */
+  readonly pieces?: readonly WordPiece[] | undefined;
+  /**
+   * Set if the word represents files below the directory `text`, as listed by a program. `lines`: names that are split
+   * at blanks.
+   */
+  readonly below?: "files" | "lines" | undefined;
+  /** True for `<(…)`: the word names a pipe, not a file. */
+  readonly isPipe?: true | undefined;
 }
+
+/** A pattern (`\` precedes quoted characters, a leading `~` is the home directory), or the value of a variable. */
+export type WordPiece = string | { readonly variable: string; readonly quoted: boolean };
 
 /**
  * Receives what occurs inside words: scripts in substitutions, assigned variables, and reasons why a word is obscure.
@@ -25,6 +35,8 @@ export interface WordFindings {
   script(script: ParsedScript | undefined): void;
   assigned(name: string): void;
   obscure(reason: string): void;
+  /** True if the words belong to a script for `sh`, which knows fewer kinds of words than bash. */
+  readonly plainShell?: boolean | undefined;
 }
 
 export function fixedWord(text: string): ShellWord {
@@ -38,122 +50,219 @@ export function openWord(text: string, lead: string): ShellWord {
 
 /** Creates a word for files below a known directory, as listed by a program. */
 export function listedWord(directory: string): ShellWord {
-  return { text: directory, open: "glob", lead: directory, splits: true, variables: undefined };
+  return { text: directory, open: "glob", lead: directory, splits: true, variables: undefined, below: "files" };
 }
 
+/** Reads a word in which the shell does not expand braces: an assigned value, the target of a redirection. */
 export function readWord(word: Word, findings: WordFindings): ShellWord {
-  // The program `[` and its closing word are not globs.
-  if (PLAIN.test(word.text) || word.text === "[" || word.text === "]") return fixedWord(word.text);
+  if (isPlain(word)) return fixedWord(word.text);
   const reading = new Reading(findings);
-  const { parts } = word;
-  if (parts === undefined) reading.literal(word.value, word.text);
-  else for (const part of parts) reading.part(part, false);
-  return reading.finish();
+  reading.word(word);
+  return reading.finish(reading.code);
+}
+
+/** Reads a word of a command or a loop, which braces may expand to several words or none. */
+export function readWords(word: Word, findings: WordFindings): readonly ShellWord[] {
+  if (isPlain(word)) return [fixedWord(word.text)];
+  const reading = new Reading(findings);
+  reading.word(word);
+  const codes = expandBraces(reading.code);
+  if (codes === undefined) {
+    findings.obscure("its braces expand to too many words");
+    return [openWord(word.text, "")];
+  }
+  if (findings.plainShell && codes[0] !== reading.code) findings.obscure("not every shell expands its braces");
+  return codes.filter((code) => code !== "" || codes.length === 1).map((code) => reading.finish(code));
 }
 
 // Characters without a special meaning to the shell at any position.
 const PLAIN = /^[\w\-./:,+@%^=]+$/;
 const NUMBERS_ONLY = /^\$\(\([\d\s+\-*/%()<>=!&|^~?:,]*\)\)$/;
 
+function isPlain({ text }: Word): boolean {
+  // The program `[` and its closing word are not globs.
+  return PLAIN.test(text) || text === "[" || text === "]";
+}
+
+/** An expansion in a word, or a pair of quotes with nothing between them. */
+interface Atom {
+  readonly text: string;
+  /** Undefined for an expansion that is not the plain value of a variable. */
+  readonly variable?: string | undefined;
+  readonly quoted: boolean;
+  readonly splits: boolean;
+  readonly empty?: true | undefined;
+  readonly isPipe?: true | undefined;
+}
+
+/** Reads a word into a code that braces can be expanded in: `expandBraces` describes it. */
 class Reading {
+  code = "";
   private readonly findings: WordFindings;
-  private text = "";
-  private lead: string | undefined;
-  private open: "glob" | "value" | undefined;
-  private splits = false;
-  private variables: string[] | undefined = [];
+  private readonly atoms: Atom[] = [];
 
   constructor(findings: WordFindings) {
     this.findings = findings;
   }
 
-  finish(): ShellWord {
-    const { text, open, splits, variables } = this;
+  word({ text, value, parts }: Word): void {
     if (text.includes("\u0000")) this.findings.obscure("a word contains a NUL character");
-    return { text, open, lead: this.lead ?? text, splits, variables: open === "value" ? variables : undefined };
+    if (parts !== undefined) for (const part of parts) this.part(part, false);
+    else {
+      this.source(text);
+      if (decode(this.code) !== value) this.findings.obscure("shells parse one of its words differently");
+    }
   }
 
-  literal(value: string, source: string): void {
-    const bare = source.replace(/\\./gs, "_");
-    // The shell expands a tilde at the start of a word and after `:` and `=`.
-    if (/(^|[:=])~/.test(bare) && (this.text === "" || /[:=]~/.test(bare) || /[:=]$/.test(this.text)))
-      this.opens("value", false);
-    if (/[*?[]/.test(bare)) this.opens("glob", true);
-    if (bare.includes("{") || (this.text.includes("{") && bare.includes("}"))) this.braces(bare);
-    this.text += value;
+  /** Returns the word that a code stands for. */
+  finish(code: string): ShellWord {
+    const tokens = tokensOf(code);
+    const [only] = this.atoms;
+    if (tokens.length === 1 && only?.isPipe && tokens[0] === "\u00000\u0000") {
+      return { ...openWord(only.text, "/dev/fd/"), splits: false, isPipe: true };
+    }
+    const tilde = tildeOf(tokens);
+    let text = "";
+    let lead: string | undefined = tilde === "home" ? "~" : tilde === "unknown" ? "" : undefined;
+    let open: ShellWord["open"] = tilde === undefined ? undefined : "value";
+    let splits = false;
+    let variables: string[] | undefined = tilde === undefined ? [] : undefined;
+    let pieces: WordPiece[] | undefined = tilde === "unknown" ? undefined : [];
+    let pattern = "";
+    for (const [index, token] of tokens.entries()) {
+      const atom = token.startsWith("\u0000") ? this.atoms[Number(token.slice(1, -1))]! : undefined;
+      if (atom === undefined) {
+        const isGlob = /^[*?[]$/.test(token);
+        if (isGlob) {
+          lead ??= text;
+          open ??= "glob";
+          splits = true;
+        }
+        text += token.length > 1 && token.startsWith("\\") ? token.slice(1) : token;
+        pattern += token === "~" && !(index === 0 && tilde === "home") ? "\\~" : token;
+        continue;
+      }
+      if (atom.empty) continue;
+      lead ??= text;
+      open = "value";
+      splits ||= atom.splits;
+      text += atom.text;
+      const { variable } = atom;
+      if (variable === undefined) pieces = undefined;
+      else pieces?.push(pattern, { variable, quoted: atom.quoted });
+      pattern = "";
+      if (variable === undefined) variables = isCounter(atom.text) ? variables : undefined;
+      else variables?.push(variable);
+    }
+    if (text.includes("\u0000")) this.findings.obscure("a word contains a NUL character");
+    pieces?.push(pattern);
+    return {
+      text,
+      open,
+      lead: lead ?? text,
+      splits,
+      variables: open === "value" ? variables : undefined,
+      pieces: open === undefined ? undefined : pieces?.filter((piece) => piece !== ""),
+    };
   }
 
-  part(part: WordPart, quoted: boolean): void {
+  /** Adds the source of an unquoted text, in which `\` quotes the next character. */
+  private source(text: string): void {
+    const joined = text.replaceAll(/\\(.)/gs, (pair, next: string) => (next === "\n" ? "" : pair));
+    // A single backslash at the end of the input is an ordinary character.
+    const isLoose = /(?:^|[^\\])(?:\\\\)*\\$/.test(joined);
+    this.code += isLoose ? `${joined}\\` : joined;
+  }
+
+  private quote(text: string): void {
+    this.code += text.replaceAll(/./gsu, "\\$&");
+  }
+
+  private part(part: WordPart, quoted: boolean): void {
     switch (part.type) {
       case "Literal":
-        if (quoted) this.text += part.value;
-        else this.literal(part.value, part.text);
+        if (quoted) this.quote(part.value);
+        else this.source(part.text);
+        return;
+      case "AnsiCQuoted":
+        if (this.findings.plainShell) this.findings.obscure("not every shell knows quotes that begin with `$`");
+        this.quoted(() => this.quote(part.value));
         return;
       case "SingleQuoted":
-      case "AnsiCQuoted":
-        this.text += part.value;
+        this.quoted(() => this.quote(part.value));
+        return;
+      case "LocaleString":
+        if (this.findings.plainShell) this.findings.obscure("not every shell knows quotes that begin with `$`");
+        this.quoted(() => this.all(part.parts, true));
         return;
       case "DoubleQuoted":
-        for (const child of part.parts) this.part(child, true);
+        this.quoted(() => this.all(part.parts, true));
         return;
       case "SimpleExpansion":
-        this.variable(part.text.slice(1), quoted);
-        break;
+        this.variable(part, part.text.slice(1), quoted);
+        return;
       case "ParameterExpansion":
         if (part.operation === undefined && part.index === undefined && part.prefix === undefined)
-          this.variable(part.parameter, quoted);
-        else this.opens("value", !quoted);
+          this.variable(part, part.parameter, quoted);
+        else this.atom({ text: part.text, quoted, splits: !quoted });
         this.parameter(part);
-        break;
+        return;
       case "ArithmeticExpansion":
-        this.opens("value", false);
+        this.atom({ text: part.text, quoted, splits: false });
         if (!NUMBERS_ONLY.test(part.text)) this.findings.obscure("arithmetic evaluates the contents of variables");
         this.inside(part);
-        break;
+        return;
       case "CommandExpansion":
-        this.opens("value", !quoted);
+        this.atom({ text: part.text, quoted, splits: !quoted });
         if (part.text.startsWith("${")) this.findings.obscure("shells parse a substitution in braces differently");
         this.findings.script(part.script);
-        break;
+        return;
       case "ProcessSubstitution":
-        this.opens("value", false);
+        this.atom({ text: part.text, quoted, splits: false, isPipe: true });
         this.findings.script(part.script);
-        break;
+        return;
       case "Glob":
-        this.opens("glob", true);
-        this.inside(part);
-        break;
+        this.nested(part, "[", "]");
+        return;
       case "BraceExpansion":
-        this.opens("glob", true);
-        this.inside(part);
-        break;
-      case "LocaleString":
+        this.nested(part, "{", "}");
+        return;
       case "ExtendedGlob":
-        this.opens("value", true);
+        this.atom({ text: part.text, quoted, splits: true });
         this.findings.obscure("shells parse one of its words differently");
         this.inside(part);
-        break;
+        return;
     }
-    this.text += part.text;
   }
 
-  private braces(bare: string): void {
-    if (/[,.]/.test(bare) || this.open !== undefined) this.opens("glob", true);
+  private all(parts: readonly WordPart[], quoted: boolean): void {
+    for (const part of parts) this.part(part, quoted);
   }
 
-  private variable(name: string, quoted: boolean): void {
-    const counted = /^[?#$!]$/.test(name);
-    const known = this.variables;
-    this.opens("value", (!quoted && !counted) || name === "@");
-    this.variables = known;
-    if (!counted) known?.push(name);
+  /** Adds what stands in quotes. Empty quotes make a word that braces or variables would otherwise remove. */
+  private quoted(add: () => void): void {
+    const before = this.code.length;
+    add();
+    if (this.code.length === before) this.atom({ text: "", quoted: true, splits: false, empty: true });
   }
 
-  private opens(kind: "glob" | "value", splits: boolean): void {
-    this.lead ??= this.text;
-    this.open = this.open === "value" ? "value" : kind;
-    this.splits ||= splits;
-    if (kind === "value") this.variables = undefined;
+  private nested({ text, parts }: Extract<WordPart, { type: "Glob" | "BraceExpansion" }>, open: string, close: string) {
+    if (parts === undefined || parts.length === 0) this.source(text);
+    else {
+      this.code += open;
+      this.all(parts, false);
+      this.code += close;
+    }
+  }
+
+  private variable({ text }: { readonly text: string }, name: string, quoted: boolean): void {
+    const counter = isCounter(text);
+    this.atom({ text, quoted, splits: (!quoted && !counter) || name === "@", variable: counter ? undefined : name });
+  }
+
+  private atom(atom: Atom): void {
+    this.code += `\u0000${this.atoms.length}\u0000`;
+    this.atoms.push(atom);
   }
 
   private parameter(part: Extract<WordPart, { type: "ParameterExpansion" }>): void {
@@ -186,6 +295,27 @@ class Reading {
       else this.inside(child);
     });
   }
+}
+
+/** Returns true for variables that only the shell sets, to numbers. */
+function isCounter(text: string): boolean {
+  return /^\$\{?[?#$!]\}?$/.test(text);
+}
+
+/** Returns what the shell does with a tilde in the word: at its start, or after `:` and `=`. */
+function tildeOf(tokens: readonly string[]): "home" | "unknown" | undefined {
+  if (tokens.some((token, index) => token === "~" && /[:=]$/.test(tokens[index - 1] ?? ""))) return "unknown";
+  if (tokens[0] !== "~") return undefined;
+  const end = tokens.indexOf("/");
+  const user = tokens.slice(1, end === -1 ? tokens.length : end);
+  if (user.length === 0) return "home";
+  // A quoted character in the name keeps the shell from replacing it.
+  return user.some((token) => /^\\/.test(token)) ? undefined : "unknown";
+}
+
+/** Returns the text of a code that has no expansions. */
+function decode(code: string): string {
+  return code.replaceAll(/\\(.)/gs, "$1");
 }
 
 const partTypes: ReadonlySet<string> = new Set([

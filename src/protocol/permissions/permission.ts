@@ -8,8 +8,8 @@ export type PermissionMode = (typeof permissionModes)[number];
 
 /** One effect that a tool call would have, before paths are resolved. */
 export type Access =
-  | { readonly kind: "read"; readonly path: string }
-  | { readonly kind: "write"; readonly path: string }
+  | { readonly kind: "read"; readonly path: string; readonly shell?: ShellPath | undefined }
+  | { readonly kind: "write"; readonly path: string; readonly shell?: ShellPath | undefined }
   /** Lists or searches below a directory. Denied files are hidden, but the search itself is not refused. */
   | { readonly kind: "search"; readonly path: string }
   | { readonly kind: "command"; readonly command: string }
@@ -32,6 +32,37 @@ export type Access =
   /** Affects only the agent itself, such as its to-do list or its own shells. */
   | { readonly kind: "internal" };
 
+/** How a shell command names a path. */
+export interface ShellPath {
+  /** `argument`: read by a command, which is judged as well. `redirection`: opened by the shell. */
+  readonly role: "argument" | "redirection";
+  /**
+   * Pattern of the shell that names the path, as seen from the workspace. `\` precedes each quoted character, and a
+   * leading `~` is the home directory.
+   */
+  readonly pattern: string;
+  /** `pending`: the pattern was not expanded, so it is unknown which files it names. `walked`: found below a path. */
+  readonly state?: "pending" | "walked" | undefined;
+  /** True if the shell splits the names of matching files at blanks and expands them once more. */
+  readonly splits?: boolean | undefined;
+  /** True if the word begins with a wildcard, so that the name of a matching file may look like an option. */
+  readonly startsWild?: boolean | undefined;
+  /** Set if the command goes through everything below the path. */
+  readonly walk?: DirectoryWalk | undefined;
+}
+
+/** How a command goes through a directory. */
+export interface DirectoryWalk {
+  /** True if the command follows symlinks that it finds. */
+  readonly follows: boolean;
+  /** True if the command reads the contents of files, not only their names. */
+  readonly contents: boolean;
+  /** True if the command leaves out names that begin with a dot. */
+  readonly skipsHidden?: boolean | undefined;
+  /** True if names are split at blanks before they are used. */
+  readonly splits?: boolean | undefined;
+}
+
 /** A path with its symlinks resolved. Created by a workspace and checked by `permissions`. */
 export interface ResolvedPath {
   readonly requested: string;
@@ -43,6 +74,8 @@ export interface ResolvedPath {
    */
   readonly real: string;
   readonly kind: "file" | "directory" | "other" | "missing";
+  /** Identifies a file that has several names (hard links): all of them have the same value. */
+  readonly hardLink?: string | undefined;
 }
 
 export type RuleScope = "builtin" | "managed" | "flag" | "local" | "project" | "user" | "session";

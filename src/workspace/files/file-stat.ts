@@ -1,4 +1,4 @@
-import { type BigIntStats, lstatSync, type Stats } from "node:fs";
+import { type BigIntStats, type Dirent, lstatSync, type Stats } from "node:fs";
 import type { FileFailure, FileStat } from "../../ports/index.ts";
 
 export const missing: FileStat = { kind: "missing", size: 0, version: "missing", mode: 0 };
@@ -25,7 +25,9 @@ export function toFileStat(stats: BigIntStats): FileStat {
   };
 }
 
-export function kindOf(stats: Stats | BigIntStats): "file" | "directory" | "other" {
+export function kindOf(
+  stats: Pick<Stats | BigIntStats | Dirent, "isFile" | "isDirectory">,
+): "file" | "directory" | "other" {
   if (stats.isFile()) return "file";
   return stats.isDirectory() ? "directory" : "other";
 }

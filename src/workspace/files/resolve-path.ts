@@ -29,7 +29,7 @@ function expandHome(path: string, home: string): string {
   return path.startsWith("~/") ? join(home, path.slice(2)) : path;
 }
 
-type Found = Pick<ResolvedPath, "real" | "kind">;
+type Found = Pick<ResolvedPath, "real" | "kind" | "hardLink">;
 
 /**
  * Follows the symlinks of a path; undefined if it can't be followed. Checks for existence first, because exceptions are
@@ -40,7 +40,9 @@ function followLinks(path: string, linksLeft: number): Found | undefined {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return missingAt(path, linksLeft);
     const real = realpathSync.native(path);
-    return { real, kind: kindOf(real === path ? stat : lstatSync(real)) };
+    const target = real === path ? stat : lstatSync(real);
+    const isLinked = target.nlink > 1 && target.isFile();
+    return { real, kind: kindOf(target), hardLink: isLinked ? `${target.dev}:${target.ino}` : undefined };
   } catch (error) {
     const code = codeOf(error);
     if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;

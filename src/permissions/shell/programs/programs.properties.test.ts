@@ -59,7 +59,7 @@ function commandOf(texts: readonly string[]) {
   const unwrapped = unwrapCommand(words);
   // Inner commands do not matter here: the option of the outer one must be enough.
   const runs = unwrapped && { commands: [], at: unwrapped.at, transparent: unwrapped.transparent };
-  return { words, unsafeVariables: [], runs };
+  return { words, unsafeVariables: [], runs, directories: [""] };
 }
 
 describe("an option that changes or runs something", () => {
@@ -124,7 +124,7 @@ describe("arguments that are not understood", () => {
     const harmful = new Set(dangers.filter(({ path }) => path.length === 1).map(({ path }) => path[0]!));
     const missed = [...harmful].filter((name) => {
       const words = [fixedWord(name), openWord("$x", "")];
-      return isReadOnly({ words, unsafeVariables: [], runs: undefined });
+      return isReadOnly({ words, unsafeVariables: [], runs: undefined, directories: [""] });
     });
     expect(missed).toEqual([]);
   });

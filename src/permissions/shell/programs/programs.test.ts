@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Effect, PermissionMode, Policy, Rule } from "../../../protocol/index.ts";
 import { accesses, decide, pathsOf } from "../../index.ts";
@@ -16,7 +17,7 @@ function bash(command: string, rules: readonly (readonly [Effect, string])[] = [
   };
   const list = accesses("Bash", { command });
   const resolved = pathsOf(list).map((requested) => {
-    const absolute = requested.startsWith("/") ? requested : `${root}/${requested}`;
+    const absolute = posix.resolve(root, requested);
     return { requested, absolute, real: absolute, kind: "file" as const };
   });
   return decide({ toolName: "Bash", accesses: list, resolved, policy }).effect;

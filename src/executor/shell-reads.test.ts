@@ -1,0 +1,217 @@
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Effect, Policy, Rule } from "../protocol/index.ts";
+import { createLocalWorkspace } from "../workspace/index.ts";
+import { judgeCall, type Place } from "./judge-call.ts";
+
+let base = "";
+let place: Place;
+
+beforeAll(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "shell-reads-")));
+  const home = join(base, "home");
+  const root = join(base, "w");
+  for (const path of ["home/.ssh", "out", "w/sub/deep", "w/two words", "w/loop", "w/pkg/x ", "w/links"])
+    mkdirSync(join(base, path), { recursive: true });
+  for (const path of ["home/notes", "home/.ssh/id", "out/secret", "w/a.ts", "w/b.ts", "w/.env", "w/list", "w/sub/c.ts"])
+    writeFileSync(join(base, path), "x");
+  writeFileSync(join(root, "sub/.env"), "x");
+  symlinkSync(join(base, "out/secret"), join(root, "link"));
+  symlinkSync(join(base, "out/secret"), join(root, "links/inner"));
+  symlinkSync(join(base, "out"), join(root, "outside"));
+  symlinkSync("a.ts", join(root, "inside"));
+  linkSync(join(root, ".env"), join(root, "hard"));
+  linkSync(join(root, "sub/.env"), join(root, "sub/hard"));
+  linkSync(join(root, "a.ts"), join(root, "same"));
+  place = { workspace: createLocalWorkspace({ root, environment: { HOME: home }, home }), homes: [home] };
+});
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+async function judge(command: string, rules: readonly Rule[] = []): Promise<Effect> {
+  const policy: Policy = {
+    mode: "default",
+    pool: ["Bash", "Read"],
+    rules,
+    workspaceRoots: [place.workspace.root],
+    readableRoots: [],
+  };
+  return (await judgeCall({ toolName: "Bash", input: { command }, policy }, place)).decision.effect;
+}
+
+const deny = (text: string): Rule => ({ text, effect: "deny", scope: "user" });
+const allow = (text: string): Rule => ({ text, effect: "allow", scope: "user" });
+
+describe("reads that leave the workspace need approval", () => {
+  it.each([
+    "cat {/etc/passwd,x}",
+    "cat {a.ts,/etc/{passwd,group}}",
+    "cat {..,.}/out/secret",
+    "cat ~/notes",
+    "cat ~root/x",
+    "cat li*",
+    "cat lin[j-l]",
+    "cat l[[:alpha:]]nk",
+    "cat */inner",
+    "cat li'nk'",
+    "cat outside/*",
+    "cat outside/../out/secret",
+    "cat ./outside/../home/notes",
+    "cd . && cat link",
+    "cd . && cat ./li*",
+    "cd sub && cat ../link",
+    "cd sub; cat ../link",
+    "(cd sub && cat ../link)",
+    "cd sub/deep && cd .. && cat ../link",
+    "cd outside && cat secret",
+    "cd outside/.. && cat link",
+    "cd sub || cat link",
+    "{ cd sub; }; cat ../link",
+    "if cd sub; then cat ../link; fi",
+    'for f in *; do cat "$f"; done',
+    'for f in a.ts link; do cat "$f"; done',
+    "for f in a.ts 'b.ts /etc/passwd'; do cat $f; done",
+    'for f in nk; do cat "li$f"; done',
+    "for d in sub outside; do cat $d/*; done",
+    'for d in sub; do cd "$d" && cat ../link; done',
+    'for d in outside sub; do (cd "$d" && cat secret); done',
+    'while read f; do cat "$f"; done < list',
+    "cd - && cat a.ts",
+    "cd $(pwd) && cat a.ts",
+    "grep -R x .",
+    "grep -R x",
+    "grep --dereference-recursive x links",
+    "cd links && grep -R x .",
+    "find -L . -name '*.ts'",
+    "find . -follow",
+    "ls -LR .",
+    "find . -exec cat {} +",
+    "find . -name 'x*' | xargs cat",
+    "cat $(echo link)",
+    "wc -l < outside/../out/secret",
+    "cat $'/etc/passwd'",
+    "sh -c 'cat link'",
+    "sh -c 'cat {a.ts,b.ts}'",
+    "bash -c 'cd sub && cat ../link'",
+    'cat a.ts "$(cd sub && cat ../link)"',
+  ])("%s", async (command) => expect(await judge(command)).toBe("ask"));
+});
+
+describe("reads inside the workspace need none", () => {
+  it.each([
+    "cat {a,b}.ts",
+    "cat {a.ts,sub/{c.ts,d.ts}}",
+    "cat *.ts",
+    "cat [ab].ts inside",
+    "cat sub/*.ts */deep/none",
+    "head -n {1,2} a.ts",
+    "cat no*match",
+    "cat 'li*'",
+    "cat sub/../a.ts",
+    "cd sub && cat c.ts",
+    "cd sub && cat ../a.ts",
+    "cd sub && ls",
+    "(cd sub && cat c.ts); cat a.ts",
+    "cd sub; cat c.ts",
+    "cd sub/deep && cd .. && cat ../a.ts",
+    'for f in *.ts; do cat "$f"; done',
+    "for f in *.ts; do wc -l $f; done",
+    "for f in {a,b}; do cat $f.ts; done",
+    "grep -rn x .",
+    "grep -R x sub",
+    "find . -name '*.ts'",
+    "find sub -name '*.ts' | xargs grep x",
+    "find sub -name '*.ts' -exec wc -l {} +",
+    "cat a.ts /dev/null",
+    "wc -l < sub/c.ts",
+    "sh -c 'cat a.ts'",
+  ])("%s", async (command) => expect(await judge(command)).toBe("allow"));
+});
+
+describe("Read rules apply to the files that a command would really read", () => {
+  it.each([
+    ["cat .env", "deny"],
+    ["cat .en[[:alpha:]]", "deny"],
+    ["cat .en?", "deny"],
+    ["cat .e*", "deny"],
+    ["cat {a.ts,.env}", "deny"],
+    ["cat .{env,foo}", "deny"],
+    ["cat .en{u..w}", "deny"],
+    ["cat .''env", "deny"],
+    ["cat $'.\\x65nv'", "deny"],
+    ['cat $".env"', "deny"],
+    ["cd sub && cat ../.e*", "deny"],
+    ["cd sub && cat .env", "deny"],
+    ["cat ./sub/../.env", "deny"],
+    ['for f in .e*; do cat "$f"; done', "deny"],
+    ["cat hard", "deny"],
+    ["cat sub/hard", "deny"],
+    ["cat ha*", "deny"],
+    ["grep -r x .", "ask"],
+    ["find . -name 'x*' -exec cat {} +", "ask"],
+    ["cat same", "allow"],
+    ["cat *.ts", "allow"],
+    ["cat sub/c.ts", "allow"],
+    ["grep -r x links", "allow"],
+    ["ls -R sub", "allow"],
+  ] as const)("%s", async (command, effect) => expect(await judge(command, [deny("Read(.env)")])).toBe(effect));
+
+  it("in the home directory", async () => {
+    const rules = [deny("Read(~/.ssh/**)"), allow("Read(~/**)")];
+    expect(await judge("cat ~/.ssh/id", rules)).toBe("deny");
+    expect(await judge("cat ~/.s*/*", rules)).toBe("deny");
+    expect(await judge("cat {~/.ssh/id,a.ts}", rules)).toBe("deny");
+    expect(await judge("cat ~/no*", rules)).toBe("allow");
+  });
+});
+
+describe("what the shell evaluates needs approval", () => {
+  it.each([
+    "a['x[$(touch y)]']=1",
+    "a=([b]=1)",
+    "[[ -v 'a[$(touch x)]' ]]",
+    "[[ $x -eq 1 ]]",
+    "echo $" + "{x@P}",
+    "coproc cat a.ts",
+    "exec -c git status",
+    "env -i git status",
+    "env -u GIT_CONFIG_COUNT git status",
+    "GIT_OPTIONAL_LOCKS=1 git status",
+    "GIT_CONFIG_COUNT=0 git log -3",
+    "GIT_DIR=sub; git status",
+    "IFS=/; cat a.ts",
+    "x='x /etc/passwd'; grep $x a.ts",
+    "grep l* a.ts",
+    "diff <(cat link) a.ts",
+    "shopt -s expand_aliases; cat a.ts",
+  ])("%s", async (command) => expect(await judge(command)).toBe("ask"));
+
+  it.each(["diff <(sort a.ts) <(sort b.ts)", "GIT_OPTIONAL_LOCKS=0 git status", "a=([0]=x y)"])(
+    "%s needs none",
+    async (command) => expect(await judge(command)).toBe("allow"),
+  );
+});
+
+describe("names of files", () => {
+  it("may not become options or several words", async () => {
+    writeFileSync(join(base, "w/sub/-R"), "x");
+    expect(await judge("cd sub && grep x *")).toBe("ask");
+    expect(await judge("cd sub && grep x ./*")).toBe("allow");
+    rmSync(join(base, "w/sub/-R"));
+    expect(await judge("cat pkg/x*/*")).toBe("allow");
+    expect(await judge('for f in pkg/*; do ls "$f"; done')).toBe("allow");
+    expect(await judge("for f in pkg/*; do ls $f; done")).toBe("ask");
+    expect(await judge("find pkg | xargs cat")).toBe("ask");
+  });
+});
+
+describe("rules for commands", () => {
+  it("cover a path outside the workspace that they spell out, but no symlink to one", async () => {
+    expect(await judge("cat /etc/hostname", [allow("Bash(cat /etc/hostname)")])).toBe("allow");
+    expect(await judge("cat /etc/hostname", [allow("Bash(cat:*)")])).toBe("ask");
+    expect(await judge("cat link", [allow("Bash(cat:*)")])).toBe("ask");
+    expect(await judge("cat /etc/hostname; ls /etc", [allow("Bash(cat /etc/hostname)")])).toBe("ask");
+    expect(await judge("cat link", [allow("Bash")])).toBe("allow");
+  });
+});

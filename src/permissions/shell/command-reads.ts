@@ -1,0 +1,133 @@
+import type { DirectoryWalk, ShellPath } from "../../protocol/index.ts";
+import { joinPattern } from "./directory-changes.ts";
+import { type ReadOnlyOptions, readOnlyUse } from "./read-only/read-only.ts";
+import { programOf, type SimpleCommand } from "./shell-analysis.ts";
+import { fixedWord, type ShellWord } from "./shell-word.ts";
+import {
+  escapePattern,
+  hasGlob,
+  type LoopWords,
+  patternsOf,
+  unescapePattern,
+  type WordPattern,
+} from "./word-patterns.ts";
+
+/** A path that a command reads, before symlinks are resolved. */
+export interface CommandRead {
+  readonly path: string;
+  readonly shell: ShellPath;
+}
+
+/** Identifies what a command reads, among all that the commands of a line read. */
+export function readKey({ pattern, splits, startsWild, walk }: ShellPath): string {
+  return JSON.stringify([pattern, splits, startsWild, walk]);
+}
+
+export interface CommandReads {
+  readonly reads: readonly CommandRead[];
+  /** The words that name files which only the shell knows. Their reads, as far as they are listed, are guesses. */
+  readonly unknown: readonly ShellWord[];
+}
+
+/** Returns the files that a read-only command reads. Empty for other commands. */
+export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadOnlyOptions = {}): CommandReads {
+  const paths = readOnlyUse(command, options)?.paths;
+  if (paths === undefined) return { reads: [], unknown: [] };
+  const walk = walkOf(command);
+  const { directories = [""] } = command;
+  const reads: CommandRead[] = [];
+  const unknown: ShellWord[] = [];
+  for (const word of fileWords(command, paths, walk !== undefined)) {
+    if (word.isPipe || (word.open === undefined && isNoFile(word.text))) continue;
+    const below = word.below && { follows: true, contents: true, splits: word.below === "lines" };
+    const found = below === undefined ? namedBy(word, loops) : patternsOf(fixedWord(word.text), loops);
+    const isRelative = found?.some(({ pattern }) => !/^[/~]/.test(pattern));
+    if (found === undefined || (isRelative && command.directories === undefined)) unknown.push(word);
+    for (const each of found ?? []) {
+      for (const directory of directories) {
+        const read = readIn(directory, each, below ?? walk);
+        if (read === undefined) unknown.push(word);
+        else reads.push(read);
+      }
+    }
+  }
+  return { reads, unknown };
+}
+
+/**
+ * Returns the words that name files: the operands, and words that the shell may turn into several ones, whatever the
+ * first of them is for.
+ */
+function fileWords(command: SimpleCommand, paths: readonly ShellWord[], walks: boolean): readonly ShellWord[] {
+  const [program, ...given] = command.words;
+  if (/^(echo|printf|true|false|:|exit|return|basename|dirname|expr|seq|which|type)$/.test(program!.text)) return paths;
+  const operands = paths.length === 0 && walks ? [fixedWord(".")] : paths;
+  return [...operands, ...given.filter((word) => word.splits && !paths.includes(word))];
+}
+
+/** Returns the patterns of a word. The value of an option such as `--include=*.ts` is passed to the program as it is. */
+function namedBy(word: ShellWord, loops: LoopWords): readonly WordPattern[] | undefined {
+  const isValue = word.open === "glob" && /^-/.test(String(word.pieces?.[0])) && !word.text.startsWith("-");
+  return isValue ? [{ pattern: escapePattern(word.text), splits: false }] : patternsOf(word, loops);
+}
+
+/** Returns true for standard input and devices that contain nothing. */
+function isNoFile(text: string): boolean {
+  return text === "-" || text === "" || /^\/dev\/(null|stdin|fd\/0)$/.test(text);
+}
+
+/** Returns the read of a pattern in a directory; undefined if it can't be the path of a file. */
+function readIn(directory: string, word: WordPattern, walk: DirectoryWalk | undefined): CommandRead | undefined {
+  const pattern = joinPattern(directory, word.pattern);
+  const text = unescapePattern(pattern);
+  const path = pattern.startsWith("\\~") ? `./${text}` : text;
+  if (!isUsable(path)) return undefined;
+  // The workspace has to look at globs, and at what `..` means behind a symlink.
+  const isPending = hasGlob(pattern) || /(^|\/)\.\.(\/|$)/.test(path.replace(/^(\.\.\/)+(?=[^.])/, ""));
+  const state = isPending ? "pending" : undefined;
+  const startsWild = /^[*?[-]/.test(word.pattern);
+  return { path, shell: { role: "argument", pattern, state, splits: word.splits, startsWild, walk } };
+}
+
+function isUsable(path: string): boolean {
+  return (
+    path.length < 4_000 &&
+    !/\p{Cc}/u.test(path) &&
+    !/^[A-Za-z][A-Za-z0-9+.-]*:\/\/|^\\/.test(path) &&
+    path.split("/").every((name) => name.length <= 255)
+  );
+}
+
+/** Returns how the command goes through directories; undefined if it does not, or only lists names. */
+function walkOf(command: SimpleCommand): DirectoryWalk | undefined {
+  const name = programOf(command);
+  const options = command.words.slice(1).flatMap(({ text }) => (text.startsWith("-") ? [text] : []));
+  const has = (pattern: RegExp) => options.some((option) => pattern.test(option));
+  switch (name) {
+    case "grep":
+    case "egrep":
+    case "fgrep": {
+      const follows = has(/^-[^-]*R|^--deref/);
+      return follows || has(/^-[^-]*[rd]|^--(rec|dir)/) ? { follows, contents: true } : undefined;
+    }
+    case "rg":
+      return {
+        follows: has(/^-[^-]*L|^--fo/),
+        contents: !has(/^--files$/),
+        skipsHidden: !has(/^-[^-]*[.u]|^--(hid|unr)/),
+      };
+    case "diff":
+      return has(/^-[^-]*r|^--rec/) ? { follows: true, contents: true } : undefined;
+    case "find":
+      return has(/^-L$|^-follow$/) ? { follows: true, contents: false } : undefined;
+    case "ls":
+    case "dir":
+    case "du":
+    case "fd":
+      return has(/^-[^-]*L|^--(dereference$|follow)/) ? { follows: true, contents: false } : undefined;
+    case "tree":
+      return has(/^-[^-]*l/) ? { follows: true, contents: false } : undefined;
+    default:
+      return undefined;
+  }
+}

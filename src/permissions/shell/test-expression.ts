@@ -1,0 +1,23 @@
+import type { TestExpression } from "unbash";
+
+/** Explains why `[[ … ]]` could run something; undefined if it can't. Numeric comparisons evaluate their operands. */
+export function testProblem(expression: TestExpression): string | undefined {
+  switch (expression.type) {
+    case "TestUnary":
+      return fileAndTextTests.has(expression.operator) ? undefined : `\`${expression.operator}\` evaluates a name`;
+    case "TestBinary": {
+      if (textComparisons.has(expression.operator)) return undefined;
+      const numbers = [expression.left, expression.right].every((word) => /^-?\d{1,18}$/.test(word.text));
+      return numbers ? undefined : `\`${expression.operator}\` evaluates its operands`;
+    }
+    case "TestLogical":
+      return expression.operands.map(testProblem).find((problem) => problem !== undefined);
+    case "TestNot":
+      return testProblem(expression.operand);
+    case "TestGroup":
+      return testProblem(expression.expression);
+  }
+}
+
+const fileAndTextTests = new Set("-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S -z -n".split(" "));
+const textComparisons = new Set("= == != =~ < > -nt -ot -ef".split(" "));

@@ -1,0 +1,129 @@
+import { lstatSync, realpathSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { codeOf } from "./file-stat.ts";
+import { compileGlob, type GlobMatcher } from "./shell-glob.ts";
+
+/** Limits for all patterns of one call. */
+const MAX_ENTRIES = 20_000;
+const MAX_MATCHES = 1_000;
+const MAX_MILLISECONDS = 500;
+
+/** Directories that relative patterns and `~` start from. */
+export interface PatternPlace {
+  readonly root: string;
+  readonly home: string;
+}
+
+/** Expands patterns as `Workspace.expand` describes. */
+export async function expandPatterns(
+  patterns: readonly string[],
+  place: PatternPlace,
+): Promise<readonly (readonly string[] | undefined)[]> {
+  const limits: Limits = { entries: MAX_ENTRIES, deadline: Date.now() + MAX_MILLISECONDS };
+  const found: (readonly string[] | undefined)[] = [];
+  for (const pattern of patterns) found.push(await expandPattern(pattern, place, limits));
+  return found;
+}
+
+interface Limits {
+  entries: number;
+  readonly deadline: number;
+}
+
+async function expandPattern(
+  pattern: string,
+  { root, home }: PatternPlace,
+  limits: Limits,
+): Promise<readonly string[] | undefined> {
+  const isHome = /^~(\/|$)/.test(pattern);
+  const start = isHome ? home : pattern.startsWith("/") ? "/" : root;
+  // A quoted slash is a slash.
+  const names = pattern
+    .slice(isHome ? 1 : 0)
+    .replaceAll("\\/", "/")
+    .split("/");
+  try {
+    const matches = await matchNames(start, names, limits);
+    if (matches === undefined || matches.length > 0) return matches;
+    // The shell passes a pattern that matches nothing as it is.
+    return await matchNames(
+      start,
+      names.map((name) => plainName(name).replaceAll(/[\\*?[]/g, "\\$&")),
+      limits,
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+async function matchNames(
+  start: string,
+  names: readonly string[],
+  limits: Limits,
+): Promise<readonly string[] | undefined> {
+  let paths: readonly string[] = [start];
+  let isMatched = false;
+  for (const name of names) {
+    if (name === "" || name === ".") {
+      // `*/` matches only directories.
+      if (isMatched) paths = paths.filter((path) => exists(`${path}/.`));
+      continue;
+    }
+    const glob = compileGlob(name);
+    if (glob === undefined) return undefined;
+    if (typeof glob === "string") {
+      const next = name === ".." ? paths.flatMap((path) => parentOf(path)) : paths.map((path) => join(path, glob));
+      paths = isMatched ? next.filter(exists) : next;
+      continue;
+    }
+    const all: string[] = [];
+    for (const path of paths) {
+      const entries = await namesIn(path, glob, limits);
+      if (entries === undefined || all.length + entries.length > MAX_MATCHES) return undefined;
+      for (const entry of entries) all.push(...(entry === ".." ? parentOf(path) : [join(path, entry)]));
+    }
+    paths = all;
+    isMatched = true;
+  }
+  return paths;
+}
+
+/** Returns the names in a directory that match; undefined if the directory can't be read within the limits. */
+async function namesIn(
+  directory: string,
+  { matches, matchesDots }: GlobMatcher,
+  limits: Limits,
+): Promise<readonly string[] | undefined> {
+  try {
+    const names = await readdir(directory);
+    limits.entries -= names.length;
+    if (limits.entries < 0 || Date.now() > limits.deadline) return undefined;
+    const found = names.filter(matches);
+    // Such a name is not valid UTF-8, so the path of the file is unknown.
+    if (found.some((name) => name.includes("\ufffd"))) return undefined;
+    // Older versions of bash include these two.
+    return matchesDots ? [".", "..", ...found] : found;
+  } catch (error) {
+    const code = codeOf(error);
+    return code === "ENOENT" || code === "ENOTDIR" ? [] : undefined;
+  }
+}
+
+/** Returns the parent of a directory, as the system finds it. Throws if the directory does not exist. */
+function parentOf(path: string): string[] {
+  return [dirname(realpathSync.native(path))];
+}
+
+function exists(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOTDIR") return false;
+    throw error;
+  }
+}
+
+function plainName(name: string): string {
+  return name.replaceAll(/\\(.)/gs, "$1");
+}
