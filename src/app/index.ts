@@ -96,7 +96,9 @@ export {
   type LintReport,
   lintAgents,
   shownPath,
+  withApprovals,
 } from "./commands/check-agents.ts";
+export { refuseAgentCommand } from "./commands/check-answerer.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
 export { type CheckedRow, checkRows } from "./commands/check-rows.ts";
 export { type ExplainedCall, explainCall, listRules, type RuleList, ruleProblems } from "./commands/permissions.ts";
@@ -116,5 +118,6 @@ export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./settings/project-settings.ts";
+export { withoutSecrets } from "./settings/without-secrets.ts";
 export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

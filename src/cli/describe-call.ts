@@ -44,7 +44,8 @@ function describeQuestions(questions: readonly unknown[]): string {
   return oneLine(texts.filter((text) => typeof text === "string").join(" "));
 }
 
-const fieldsByTool: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
+/** Inputs that describe a call of a built-in tool, by priority. */
+export const fieldsByTool: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ["Read", ["file_path"]],
   ["Edit", ["file_path"]],
   ["Write", ["file_path"]],

@@ -6,7 +6,7 @@ export { createDeferred, type Deferred } from "./async/deferred.ts";
 export { LONGEST_TIMER_MS, monotonic, withTimeLimit } from "./async/time.ts";
 export { describeError, errorCode, UserError } from "./errors.ts";
 export { AppendError, type AppendFile, openAppendFile } from "./files/append-file.ts";
-export { type FileLock, lockOwner, tryLock, withFileLock } from "./files/file-lock.ts";
+export { type FileLock, lastOwner, lockOwner, tryLock, withFileLock } from "./files/file-lock.ts";
 export { compileGlob } from "./files/glob.ts";
 export { isWithin } from "./files/is-within.ts";
 export { writeAtomically } from "./files/write-atomically.ts";
@@ -37,6 +37,7 @@ export {
   thisProcess,
 } from "./processes/process-identity.ts";
 export { descriptorLimit } from "./processes/process-info.ts";
+export { isInSessionOf, type ProcessOrigin, processOrigin } from "./processes/process-origin.ts";
 export { endProcessTree, sweepTagged } from "./processes/process-tree.ts";
 export { type StartedProcess, startProcess } from "./processes/start-process.ts";
 export {
@@ -46,4 +47,5 @@ export {
 } from "./text/bounded-text.ts";
 export { formatBytes, formatCount, formatDuration, plural, stripControls } from "./text/format.ts";
 export { misspelledName, nearest } from "./text/nearest.ts";
+export { showExactly } from "./text/show-exactly.ts";
 export { createCalibration, estimateTokens } from "./text/token-estimate.ts";

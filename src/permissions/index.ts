@@ -5,6 +5,7 @@ export { accesses, pathsOf, readsOnly } from "./decide/accesses.ts";
 export { decide } from "./decide/decide.ts";
 export { pendingPatterns, withExpansions } from "./decide/expansions.ts";
 export { explainDenial, suggestRule } from "./decide/explain-denial.ts";
+export { PROTECTED_FILE } from "./decide/finding.ts";
 export { dependsOnGitHooks } from "./decide/judge-hooks.ts";
 export { deniedPlaces, hiddenPredicate, hidesNothing } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";

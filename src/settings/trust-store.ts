@@ -32,6 +32,8 @@ export interface TrustStore {
   list(): readonly TrustedPath[];
   /** Returns the approved hash for exactly this path. Approvals do not apply to directories below the path. */
   approvedHash(realPath: string, item: { readonly kind: string; readonly name: string }): string | undefined;
+  /** Returns what is approved for exactly this path. */
+  approvals(realPath: string): readonly Approval[];
   /** Trusts the path with exactly these approvals. Earlier approvals are removed. */
   add(realPath: string, approvals?: readonly Approval[]): Promise<void>;
   /** Adds an approval to a trusted path. */
@@ -72,6 +74,7 @@ export function createTrustStore({
     list: () => [...paths.values()],
     approvedHash: (realPath, { kind, name }) =>
       paths.get(realPath)?.approvals.find((known) => known.kind === kind && known.name === name)?.hash,
+    approvals: (realPath) => paths.get(realPath)?.approvals ?? [],
     add: (realPath, approvals = []) =>
       change((fresh) => {
         fresh.set(realPath, { path: realPath, since: now().toISOString(), approvals: [...approvals] });

@@ -33,11 +33,22 @@ describe("retinue-guide", () => {
     expect(done.head.system).toContain(docs);
   });
 
-  it("reads the user's settings, and nothing else of the state directory", async () => {
-    const { outcomes, home } = await performTask({
+  it("is shown the user's settings without secrets, and can read nothing of the state directory", async () => {
+    const settings = {
+      maxTurns: 20,
+      env: { DATABASE_URL: "hush-1", EDITOR: "hush-2" },
+      providers: { anthropic: { apiKey: "hush-3", baseUrl: "https://me:hush-4@proxy.example.com/v1" } },
+      mcpServers: {
+        db: { command: "db", args: ["--key", "sk-hush-5"], env: { X: "hush-6" }, headers: { A: "hush-7" } },
+      },
+    };
+    const { outcomes, home, head } = await performTask({
       agent: "retinue-guide",
       say: "Which model do I use?",
-      files: { "../home/settings.json": '{ "maxTurns": 20 }\n', "../home/trust.json": '{"version":1,"trusted":[]}' },
+      files: {
+        "../home/settings.json": `// hush-8\n${JSON.stringify(settings)}`,
+        "../home/trust.json": '{"version":1,"trusted":[]}',
+      },
       steps: [
         {
           calls: [
@@ -49,7 +60,10 @@ describe("retinue-guide", () => {
       ],
     });
     expect(existsSync(join(home, "settings.json"))).toBe(true);
-    expect(outcomes).toEqual(["ok", "denied"]);
+    expect(outcomes).toEqual(["denied", "denied"]);
+    expect(head.system).toContain('"maxTurns": 20');
+    expect(head.system).toContain("https://…@proxy.example.com/v1");
+    expect(head.system).not.toContain("hush");
   });
 
   it("may fetch the documentation of providers, which its prompt names, and no other site", async () => {
@@ -63,11 +77,13 @@ describe("retinue-guide", () => {
       const catalog = { cwd, home, environment: { HOME: join(home, "..") }, trust: false };
       return (await explainCall({ agent, call: `WebFetch(${url})`, catalog })).unattended.effect;
     };
-    const [, sites = ""] = /You can fetch ([^;]+);/.exec(head.system) ?? [];
+    const [, sites = ""] = /You can fetch ([^;]+) over https;/.exec(head.system) ?? [];
     expect(sites.split(", ").length).toBeGreaterThan(3);
     for (const site of sites.split(", ")) {
       expect(await effect("retinue-guide", `https://${site}/docs`)).toBe("allow");
       expect(await effect("main", `https://${site}/docs`)).toBe("deny");
+      for (const url of [`http://${site}/docs`, `https://${site}:8443/docs`])
+        expect(await effect("retinue-guide", url)).toBe("deny");
     }
     expect(await effect("retinue-guide", "https://example.com/docs")).toBe("deny");
     expect(await effect("retinue-guide", "https://ai.google.dev/docs", ["WebFetch"])).toBe("deny");

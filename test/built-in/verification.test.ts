@@ -143,6 +143,17 @@ describe("Verification, given work by the main agent", () => {
     expect(lines.find(({ type }) => type === "run.ended")).toMatchObject({ facts: { denied: { length: 3 } } });
   });
 
+  it("needs the same approval as its parent for commands where there is no sandbox, but not for edits", async () => {
+    const write = { name: "Write", input: { file_path: "attack.mjs", content: "console.log('broken');\n" } };
+    const { results, notice } = await verify(
+      [{ calls: [write] }, { calls: [bash("node attack.mjs"), bash("node check.mjs")] }, { text: "VERDICT: fail" }],
+      { settings: { sandbox: "off", permissions: { allow: ["Bash(node check.mjs)"] } } },
+    );
+    expect(results[1]?.[0]).toContain("not run");
+    expect(results[1]?.[1]).toContain("green");
+    expect(notice).toContain("attack.mjs");
+  });
+
   it("gets no more than a stricter mode above it leaves: nothing can be run, so nothing is passed", async () => {
     const { cwd, results, notice } = await verify(
       [{ calls: [bash("touch made.txt")] }, { text: "Nothing could be run.\nVERDICT: inconclusive" }],

@@ -68,6 +68,36 @@ describe("a project's own settings", () => {
     );
   });
 
+  it("leave hooks of an agent file off that was added after trust, and list and check name it", async () => {
+    const place = createPlace();
+    await retinue(["trust", "add"], place);
+    const file = ".claude/agents/guard.md";
+    const agent =
+      "---\ndescription: Guards. Use when asked.\nhooks: { Stop: [{ command: touch stopped }] }\n---\nGuard.\n";
+    write(place, { [file]: agent });
+    const off = 'The hooks of the agent "guard" are off: you have not approved them yet.';
+    expect((await retinue(["agents", "check"], place)).stdout).toContain(`${file}:1: warning: ${off} [not_approved]`);
+    expect((await retinue(["agents", "list"], place)).stdout).toContain(`${place.cwd}/${file}:1: warning: ${off}`);
+    const run = async () => {
+      const server = await serve([{ content: "Done." }]);
+      return retinue(["-p", "go", "--agent", "guard"], { ...place, server });
+    };
+    expect((await run()).stderr).toContain(`retinue: ${place.cwd}/${file}:1: ${off} Review the file`);
+    expect(existsSync(join(place.cwd, "stopped"))).toBe(false);
+
+    const { stdout } = await retinue(["trust", "add"], place);
+    expect(stdout).toContain('agents.guard.hooks.Stop = {"command":"touch stopped"}');
+    expect((await run()).stderr).not.toContain("are off");
+    expect(existsSync(join(place.cwd, "stopped"))).toBe(true);
+  });
+
+  it("can't be trusted by a command of an agent", async () => {
+    const place = createPlace();
+    const run = await retinue(["trust", "add"], { ...place, environment: { RETINUE_CALL_ID: "main_1_0" } });
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining("agent can't trust a directory") });
+    expect((await retinue(["trust", "list"], place)).stdout).toBe("No directory is trusted.\n");
+  });
+
   it("are not trusted where the state directory can't be written, and the disk's answer is told", async () => {
     const place = createPlace();
     writeFileSync(place.home, "");

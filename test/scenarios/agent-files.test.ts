@@ -33,3 +33,13 @@ it("many that do not load are one line, with the command that says why", async (
   const first = ["a", "b", "c"].map((name) => `${cwd}/.claude/agents/${name}.md`).join(", ");
   expect(notices).toEqual([`5 agent files do not load: ${first} and 2 more. Run "retinue agents check" to see why.`]);
 });
+
+it.each([
+  ["Explore", "Explore"],
+  ["explore", "Explore"],
+])("an agent %s of the project is named as one that replaces a built-in agent", async (name, builtIn) => {
+  const files = { ".agents/agents/x.md": good.replace("good", name) };
+  const { notices, cwd } = await performTask({ ...base, files });
+  const replaced = `The agent "${name}" of this project replaces the built-in agent ${builtIn}.`;
+  expect(notices).toEqual([`${cwd}/.agents/agents/x.md:1: ${replaced}`]);
+});

@@ -39,6 +39,18 @@ describe("retinue approvals", () => {
         environment: { RETINUE_CALL_ID: "main_1_0" },
       }).ended;
       expect(agents).toMatchObject({ code: 1, stderr: expect.stringContaining("can't answer for a person") });
+      /** Answers in a session of its own, after the environment was cleared of the tag that commands have. */
+      const answerIn = (script: string) =>
+        startCommandLine({
+          place,
+          url: server.url,
+          args: ["approvals", "answer", waiting.requestId, "allow"],
+          environment: { RETINUE_TAG: "a-command" },
+          under: ["setsid", "--wait", "sh", "-c", `unset RETINUE_TAG; ${script}; exit $?`, "sh"],
+        }).ended;
+      const refused = { code: 1, stderr: expect.stringContaining("can't answer for a person") };
+      expect(await answerIn('"$@"')).toMatchObject(refused);
+      expect((await answerIn('script -qec "$*" /dev/null')).stdout).toContain("can't answer for a person");
       const answers = await Promise.all([
         start("approvals", "answer", waiting.requestId, "allow").ended,
         start("approvals", "answer", waiting.requestId, "allow").ended,
@@ -51,8 +63,15 @@ describe("retinue approvals", () => {
       await second.told("mkdir two waits for your answer");
       expect(existsSync(join(place.cwd, "one"))).toBe(true);
       const id = /answer (ask_\w+)/.exec(second.stderr())?.[1] ?? "";
-      const no = await start("approvals", "answer", id, "deny", "--message", "One is enough.").ended;
-      expect(no).toMatchObject({ code: 0, stdout: `${id} denied: Bash mkdir two.\n` });
+      const answer = ["approvals", "answer", id, "deny", "--message", "'One is enough.'"];
+      const elsewhere = (...under: string[]) =>
+        startCommandLine({ place, url: server.url, args: answer, under: ["setsid", "--wait", ...under] }).ended;
+      expect(await elsewhere()).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("comes neither from a terminal nor from the script that started the run"),
+      });
+      const no = await elsewhere("sh", "-c", 'script -qec "$*" /dev/null', "sh");
+      expect(no).toMatchObject({ code: 0, stdout: `${id} denied: Bash mkdir two.\r\n` });
       expect(await second.ended).toMatchObject({ code: 0, stdout: "Made.\n" });
       expect(existsSync(join(place.cwd, "two"))).toBe(false);
       const ends = readTranscript(path).filter((line) => line.type === "tool.ended");

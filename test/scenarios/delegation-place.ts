@@ -108,7 +108,11 @@ export function wholeRuns(lines: readonly Line[]): number {
 export function asAfterKill({ home, cwd }: Place, which = 0): Place {
   const left = `${home}-after-${which}`;
   cpSync(home, left, { recursive: true });
-  for (const path of readdirSync(left, { recursive: true, encoding: "utf8" }))
-    if (path.endsWith("/lock")) rmSync(join(left, path));
+  for (const path of readdirSync(left, { recursive: true, encoding: "utf8" })) {
+    if (!path.endsWith("/lock")) continue;
+    // A process with this pid and another start time has ended.
+    const owner = JSON.parse(readFileSync(join(left, path), "utf8"));
+    writeFileSync(join(left, path), JSON.stringify({ ...owner, startTime: owner.startTime - 1 }));
+  }
   return { home: left, cwd };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -89,6 +89,30 @@ describe("a skill with context: fork", () => {
     );
     expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(text);
     expect(updates.map(({ type }) => type)).not.toContain("agent.spawned");
+  });
+
+  it.each([
+    [{ decision: "deny", reason: "not today" }, /A hook denied this call: not today/, 0],
+    [{ decision: "ask" }, /A hook requires approval for Task/, 0],
+    [{ decision: "allow" }, /^<task_result agent="Explore"/, 1],
+    [
+      { updatedInput: { description: "x", prompt: "CHANGED: go", subagent_type: "Plan" } },
+      /<task_result agent="Plan"/,
+      1,
+    ],
+  ] as const)("asks hooks on Task: %j", async (answer, text, started) => {
+    const hooks = { PreToolUse: [{ matcher: "Task", command: `cat > asked.json; echo '${JSON.stringify(answer)}'` }] };
+    const { model, updates, cwd } = await use(
+      { MAIN: inMain, "Skill audit": [done], CHANGED: [done] },
+      { fields: "context: fork\nagent: Explore\n", settings: { hooks } },
+    );
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(text);
+    expect(updates.filter(({ type }) => type === "agent.spawned")).toHaveLength(started);
+    expect(updates).toContainEqual(expect.objectContaining({ type: "hooks.ran", event: "PreToolUse" }));
+    expect(JSON.parse(readFileSync(join(cwd, "asked.json"), "utf8"))).toMatchObject({
+      tool_name: "Task",
+      tool_input: { subagent_type: "Explore", description: "Skill audit" },
+    });
   });
 
   it("counts against the budget of its caller", async () => {

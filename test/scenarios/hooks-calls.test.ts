@@ -51,6 +51,19 @@ describe("a hook before a call", () => {
     expect(existsSync(join(walked.cwd, "asked"))).toBe(false);
   });
 
+  it.each([
+    ["Write", { name: "Write", input: { file_path: ".git/config", content: "x" } }],
+    ["a command", { name: "Bash", input: { command: "some-program > .git/config" } }],
+  ])("of a project does not allow %s to write a protected file; that of the user does", async (_, call) => {
+    const settings = hooks("PreToolUse", says({ decision: "allow" }));
+    const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
+    const projects: SessionOptions = { settingsOrigins: [{ path: "hooks.PreToolUse[0]", value, scope: "project" }] };
+    const refused = await walk(once(call), { settings, ...projects });
+    expect(refused.result.facts.denied).toMatchObject([{ tool: call.name }]);
+    expect(told(refused)).toContain("is protected");
+    expect((await walk(once(call), { settings })).result.facts.denied).toEqual([]);
+  });
+
   it("of a project does not allow what the user wants to be asked", async () => {
     const settings = hooks("PreToolUse", says({ decision: "allow" }));
     const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];

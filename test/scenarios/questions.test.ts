@@ -96,6 +96,14 @@ describe("a question of the main agent", () => {
     expect(asked).toEqual([]);
   });
 
+  it.each(["PreToolUse", "PermissionRequest"])("is asked even if a %s hook allows it", async (event) => {
+    const { approvals, asked } = program(() => ({ answer: "allow", replies: [["npm"], ["lint"]] }));
+    const hooks = { [event]: [{ command: `echo '{"decision":"allow"}'` }] };
+    const { model } = await walk(steps, { approvals, settings: { hooks } });
+    expect(asked).toHaveLength(1);
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("npm");
+  });
+
   it.each([
     [[], /at least 1/],
     [Array(5).fill(questions[0]), /at most 4/],

@@ -11,12 +11,14 @@ import {
   type Snapshot,
 } from "../../definitions/index.ts";
 import type { AgentDefinition, Diagnostic, PermissionMode, Rule, SettingsOrigin } from "../../protocol/index.ts";
-import { createTrustStore, type LoadedSettings, managedDirectory } from "../../settings/index.ts";
+import { type Approval, createTrustStore, type LoadedSettings, managedDirectory } from "../../settings/index.ts";
 import type { Environment } from "../directories.ts";
 import { docsDirectory } from "../directories.ts";
 import { readProjectSettings } from "../settings/project-settings.ts";
 import { trustedLevels, unreadFiles } from "../settings/trusted-levels.ts";
+import { type ApprovedDirectory, approvedDefinition } from "./approved-definition.ts";
 import { type CatalogSettings, catalogSettings, type SwitchedOff } from "./catalog-settings.ts";
+import { guidePrompt, isGuide } from "./guide.ts";
 
 export interface CatalogAgent extends CatalogEntry {
   body(): string;
@@ -38,6 +40,8 @@ export interface AgentCatalog {
   readonly switchedOff: readonly SwitchedOff[];
   /** Rules from the settings files; empty if the caller supplied the settings. */
   readonly rules: readonly Rule[];
+  /** Hooks and MCP servers of the workspace's own agent files, as trusting the workspace now would approve them. */
+  readonly approvals: readonly Approval[];
 }
 
 export interface CatalogOptions {
@@ -46,14 +50,21 @@ export interface CatalogOptions {
   /** State directory. */
   readonly home: string;
   readonly environment: Environment;
-  /** Trusts the workspace even if the user did not trust it. */
+  /** Trusts the workspace even if the user did not trust it, with the current content of its files. */
   readonly trust: boolean;
+  /**
+   * Hooks and MCP servers of agent files that `trust` approves; if absent, all that the workspace contains now. A
+   * session that reads the files again passes those it began with, because agents may have changed the files.
+   */
+  readonly approvals?: readonly Approval[] | undefined;
   /** Agents that the caller defines, by name. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /** Which built-in agents to load. */
   readonly builtIn?: BuiltInChoice;
   /** Settings that are already loaded; if absent, the settings files are read. */
-  readonly settings?: Pick<LoadedSettings, "agents" | "origins" | "settings"> | undefined;
+  readonly settings?:
+    | (Pick<LoadedSettings, "agents" | "origins" | "settings"> & { readonly trust?: boolean | undefined })
+    | undefined;
   readonly managedDirectory?: string | undefined;
   /** Files as they were last read. They replace files that are incomplete now. */
   readonly previous?: Snapshot | undefined;
@@ -66,7 +77,8 @@ export interface CatalogOptions {
 export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCatalog> {
   const { cwd, home, environment, trust } = options;
   const userHome = environment["HOME"] || homedir();
-  const levels = trustedLevels({ cwd, userHome, store: createTrustStore({ stateHome: home }), trust });
+  const store = createTrustStore({ stateHome: home });
+  const levels = trustedLevels({ cwd, userHome, store, trust });
   const trusted = levels.trustedRoot !== undefined;
   const { chosen, rules } = readCatalogSettings(options);
   const { plugins: installed, problem } = installedPlugins(home);
@@ -84,7 +96,16 @@ export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCa
   const snapshot = await loadSnapshot(files, options.previous);
   // In the home directory these files are the user's own.
   const off = cwd === userHome ? [] : unreadFiles(levels, cwd);
-  const entries = catalogEntries(options, { snapshot, settings: chosen });
+  const directories = levels.nearestFirst.map(({ path }): ApprovedDirectory => {
+    const isWorkspace = path === cwd;
+    const vouchedFor = isWorkspace && trust ? options.approvals : [];
+    if (vouchedFor === undefined) return { path, isWorkspace };
+    const approved = [...vouchedFor, ...store.approvals(path)];
+    const approvedHashes: ApprovedDirectory["approvedHashes"] = (kind, name) =>
+      approved.flatMap((each) => (each.kind === kind && each.name === name ? [each.hash] : []));
+    return { path, isWorkspace, approvedHashes };
+  });
+  const entries = catalogEntries(options, { snapshot, settings: chosen, directories });
   const catalog = createCatalog<CatalogAgent>(entries.agents, { replaceBuiltIns: chosen.replaceBuiltIns });
   const diagnostics = [
     ...(problem === undefined ? [] : [recordsProblem(home, problem)]),
@@ -96,7 +117,8 @@ export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCa
   ];
   const { root, trustedRoot } = levels;
   const { switchedOff } = chosen;
-  return { catalog, snapshot, diagnostics, trusted, off, root, trustedRoot, switchedOff, rules };
+  const { approvals } = entries;
+  return { catalog, snapshot, diagnostics, trusted, off, root, trustedRoot, switchedOff, rules, approvals };
 }
 
 function readCatalogSettings({ settings, builtIn, ...options }: CatalogOptions): {
@@ -109,17 +131,43 @@ function readCatalogSettings({ settings, builtIn, ...options }: CatalogOptions):
   return { chosen: catalogSettings(loaded, builtIn), rules: loaded.rules };
 }
 
-/** Returns built-in agents and those from files, without the fields that managed settings override. */
-function catalogEntries(
-  { home }: CatalogOptions,
-  { snapshot, settings }: { readonly snapshot: Snapshot; readonly settings: CatalogSettings },
-): { readonly agents: readonly CatalogAgent[]; readonly diagnostics: readonly Diagnostic[] } {
+interface EntryParts {
+  readonly snapshot: Snapshot;
+  readonly settings: CatalogSettings;
+  /** Directories of the project, from the workspace up. */
+  readonly directories: readonly ApprovedDirectory[];
+}
+
+interface Entries {
+  readonly agents: readonly CatalogAgent[];
+  readonly diagnostics: readonly Diagnostic[];
+  readonly approvals: readonly Approval[];
+}
+
+/**
+ * Returns built-in agents and those from files, without fields that managed settings override and without hooks and MCP
+ * servers that the user did not approve.
+ */
+function catalogEntries({ home }: CatalogOptions, { snapshot, settings, directories }: EntryParts): Entries {
   const diagnostics: Diagnostic[] = [];
+  const approvals: Approval[] = [];
   const builtIn = builtInAgents(settings.builtIn).map(({ definition, prompt }) => ({
     definition,
-    body: () => prompt({ docsDirectory: docsDirectory(), stateDirectory: home }),
+    body: () => {
+      const text = prompt({ docsDirectory: docsDirectory(), stateDirectory: home });
+      return isGuide(definition) ? guidePrompt(text, home) : text;
+    },
   }));
-  const agents = [...builtIn, ...snapshot.agents].map((agent): CatalogAgent => {
+  const fromFiles = snapshot.agents.map(({ definition, place, body }) => {
+    // Agents in the project's settings are approved together with those settings.
+    if (definition.source !== "project" || place.form === "settings") return { definition, place, body };
+    const directory = directories[place.distance]!;
+    const approved = approvedDefinition(definition, directory);
+    diagnostics.push(...approved.diagnostics);
+    if (directory.isWorkspace) approvals.push(...approved.approvals);
+    return { definition: approved.definition, place, body };
+  });
+  const agents = [...builtIn, ...fromFiles].map((agent): CatalogAgent => {
     const { definition, ignored } = managedDefinition(agent.definition, settings.origins);
     const { file = `(${definition.source}) ${definition.name}` } = definition;
     for (const message of ignored) diagnostics.push({ severity: "notice", file, line: 1, code: "managed", message });
@@ -127,7 +175,7 @@ function catalogEntries(
     const place = "place" in agent ? agent.place : undefined;
     return { definition: { ...limits, ...definition }, body: agent.body, place };
   });
-  return { agents, diagnostics };
+  return { agents, diagnostics, approvals };
 }
 
 function recordsProblem(home: string, message: string): Diagnostic {

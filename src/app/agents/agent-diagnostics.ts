@@ -2,8 +2,9 @@ import { chooseEffort, MAIN_TYPE } from "../../agents/index.ts";
 import { findSkills } from "../../definitions/index.ts";
 import { plural, UserError } from "../../lib/index.ts";
 import { describeNamedModel } from "../../model/index.ts";
-import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
+import { type AgentDefinition, agentAliases, type Diagnostic } from "../../protocol/index.ts";
 import type { AgentCatalog } from "./agent-catalog.ts";
+import { UNAPPROVED } from "./approved-definition.ts";
 
 /** Returns an error with similar names, or with the reason why the agent is not available. */
 export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
@@ -73,6 +74,35 @@ export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
 }
 
 const maxFiles = 3;
+
+/**
+ * Returns messages about agents of the project that may not do what the user expects: their hooks or MCP servers are
+ * off, or they replace built-in agents.
+ */
+export function projectNotices(loaded: AgentCatalog): readonly string[] {
+  return [...unapprovedNotices(loaded), ...replacedNotices(loaded)];
+}
+
+function replacedNotices({ catalog }: AgentCatalog): readonly string[] {
+  return catalog.agents.flatMap(({ definition: { name, source, file = "The project" } }) => {
+    const isOverride = catalog.overrides.some(
+      ({ winner, loser }) => winner.definition.name === name && loser.definition.source === "built-in",
+    );
+    const other = Object.hasOwn(agentAliases, name.toLowerCase()) ? agentAliases[name.toLowerCase()] : undefined;
+    if (source !== "project" || (!isOverride && other === undefined)) return [];
+    return [`${file}:1: The agent "${name}" of this project replaces the built-in agent ${other ?? name}.`];
+  });
+}
+
+function unapprovedNotices({ diagnostics }: AgentCatalog): readonly string[] {
+  const off = diagnostics.filter(({ code }) => code === UNAPPROVED);
+  if (off.length <= maxFiles) return off.map(formatDiagnostic);
+  const files = off.map(({ file }) => file).join(", ");
+  const cure = 'Review them, then run "retinue trust add". "retinue agents list" shows the details.';
+  return [
+    `Hooks or MCP servers of ${off.length} agents are off, because you have not approved them: ${files}. ${cure}`,
+  ];
+}
 
 function isAgentFile(file: string): boolean {
   return /[/\\]agents[/\\].*\.md$/i.test(file) && !/[/\\]skill\.md$/i.test(file);

@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import { type BuiltInChoice, builtInAgents, createCatalog, type Snapshot } from "../../definitions/index.ts";
 import type { Skills } from "../../ports/index.ts";
-import type { AgentDefinition } from "../../protocol/index.ts";
 import type { AvailableAgents } from "../../runs/index.ts";
 import { docsDirectory, existingPaths } from "../directories.ts";
+import { guidePrompt, isGuide } from "./guide.ts";
 
 /** The agents that files, settings and the program make available, and their skills. */
 export interface LoadedAgents extends AvailableAgents {
@@ -11,6 +10,8 @@ export interface LoadedAgents extends AvailableAgents {
   readonly snapshot?: Snapshot | undefined;
   /** Skills that agents can call; absent if there are none. */
   readonly skillCatalog?: Skills | undefined;
+  /** Messages about agents of the project that may not do what the user expects. */
+  readonly warnings?: readonly string[] | undefined;
   /** Reads the files again. Running agents keep their definitions. */
   reload?(): Promise<void>;
 }
@@ -32,6 +33,9 @@ export function reloadable(first: LoadedAgents, read: (before: LoadedAgents) => 
     get definitions() {
       return current.definitions;
     },
+    get warnings() {
+      return current.warnings;
+    },
     find: (name) => current.find(name),
     nearest: (name, max) => current.nearest(name, max),
     reload: async () => {
@@ -51,18 +55,11 @@ export function builtInAgentsOnly(stateDirectory: string, choice: BuiltInChoice)
       const found = catalog.find(name)?.agent;
       if (found === undefined) return undefined;
       const { definition, prompt } = found;
-      const readableRoots = isGuide(definition) ? existingPaths(guideRoots(stateDirectory)) : [];
-      return { definition, prompt: () => prompt(environment), skills: [], readableRoots, notices: [] };
+      if (!isGuide(definition))
+        return { definition, prompt: () => prompt(environment), skills: [], readableRoots: [], notices: [] };
+      const readableRoots = existingPaths([docsDirectory()]);
+      const text = () => guidePrompt(prompt(environment), stateDirectory);
+      return { definition, prompt: text, skills: [], readableRoots, notices: [] };
     },
   };
-}
-
-/** Returns the paths outside the workspace that the guide may read: the documentation, and the user's settings. */
-export function guideRoots(stateDirectory: string): readonly string[] {
-  return [docsDirectory(), join(stateDirectory, "settings.json"), join(stateDirectory, "permissions.jsonc")];
-}
-
-/** Returns true for the agent that explains Retinue. */
-export function isGuide({ source, name }: AgentDefinition): boolean {
-  return source === "built-in" && name === "retinue-guide";
 }

@@ -15,7 +15,7 @@ import {
 import { UserError } from "../../lib/index.ts";
 import { type AgentDefinition, canonicalToolName, type RunResult, type Settings } from "../../protocol/index.ts";
 import type { AvailableAgent } from "../../runs/index.ts";
-import { managedDirectory } from "../../settings/index.ts";
+import { type Approval, createTrustStore, managedDirectory } from "../../settings/index.ts";
 import { docsDirectory, type Environment, existingPaths } from "../directories.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import type { SessionOptions } from "../session/session-options.ts";
@@ -27,11 +27,13 @@ import {
   definitionNotices,
   formatDiagnostic,
   missingSessionAgent,
+  projectNotices,
   skillNotices,
   unknownAgent,
 } from "./agent-diagnostics.ts";
-import { builtInAgentsOnly, guideRoots, isGuide, type LoadedAgents, reloadable } from "./available-agents.ts";
+import { builtInAgentsOnly, type LoadedAgents, reloadable } from "./available-agents.ts";
 import { type AgentCallback, functionsFor, type SplitAgents, splitAgents, writePrompt } from "./define-agent.ts";
+import { isGuide } from "./guide.ts";
 
 /** The main agent of a session, with everything that files, options and the program define for it. */
 export interface LoadedMainAgent {
@@ -61,16 +63,17 @@ export async function loadAgents(
 ): Promise<LoadedMainAgent> {
   const split = splitAgents(options.agents ?? {});
   const data = { ...options, agents: options.agents && split.data };
-  const load = (previous?: Snapshot) => loadDefinitions(data, context, { before, previous });
   const functionsOf = bindFunctions(split, context);
-  const main = await load();
+  const { approvals, ...main } = await loadDefinitions(data, context, { before });
+  const reload = async (previous: Snapshot | undefined): Promise<LoadedAgents> =>
+    (await loadDefinitions(data, context, { before, previous, approvals })).agents;
   const { prompt, callback } = functionsOf(main.definition);
   return {
     ...main,
     prompt: prompt ? prompt(context.cwd) : main.prompt,
     callback,
     agents: reloadable(withFunctions(main.agents, functionsOf), async ({ snapshot }) =>
-      withFunctions((await load(snapshot)).agents, functionsOf),
+      withFunctions(await reload(snapshot), functionsOf),
     ),
   };
 }
@@ -107,14 +110,21 @@ interface Previous {
   /** Type of the main agent of the session that is resumed. */
   readonly before: string | undefined;
   /** Files as they were last read. */
-  readonly previous: Snapshot | undefined;
+  readonly previous?: Snapshot | undefined;
+  /** Hooks and MCP servers of the workspace's agent files when the session began. */
+  readonly approvals?: readonly Approval[] | undefined;
+}
+
+interface LoadedDefinitions extends LoadedMainAgent {
+  /** Hooks and MCP servers of the workspace's agent files. */
+  readonly approvals?: readonly Approval[] | undefined;
 }
 
 async function loadDefinitions(
   options: LoadOptions,
   { cwd, home, environment, settings }: SessionContext,
-  { before, previous }: Previous,
-): Promise<LoadedMainAgent> {
+  { before, previous, approvals }: Previous,
+): Promise<LoadedDefinitions> {
   const { agents: given, trusted = false, catalogSettings } = options;
   const builtIn = {
     disabled: disabledAgents(settings),
@@ -130,7 +140,8 @@ async function loadDefinitions(
     cwd,
     home,
     environment,
-    trust: trusted,
+    trust: catalogSettings?.trust ?? (trusted && !createTrustStore({ stateHome: home }).isTrusted(cwd)),
+    approvals,
     agents: given,
     settings: catalogSettings,
     previous,
@@ -147,6 +158,7 @@ async function loadDefinitions(
     nearest: loaded.catalog.nearest,
     snapshot: loaded.snapshot,
     skillCatalog: createSkillCatalog(loaded.snapshot.skills),
+    warnings: projectNotices(loaded),
     find: (wanted) => {
       const found = loaded.catalog.find(wanted)?.agent;
       return found && availableAgent(found, { loaded, home, projectContext, readableRoots });
@@ -154,15 +166,21 @@ async function loadDefinitions(
   };
   const found = name === undefined ? undefined : agents.find(name);
   if (found !== undefined) {
-    const notices = [...new Set([...givenNotices, ...found.notices, ...agentNotices(loaded)])];
-    return { ...found, prompt: found.prompt(cwd), notices, agents };
+    const notices = new Set([...givenNotices, ...found.notices, ...agentNotices(loaded), ...projectNotices(loaded)]);
+    return { ...found, prompt: found.prompt(cwd), notices: [...notices], agents, approvals: loaded.approvals };
   }
   // If the main agent's file is deleted while the session is open, the agent stays as it is.
   if (name !== undefined && name !== MAIN_TYPE && previous === undefined) {
     throw options.agent === undefined ? missingSessionAgent(name, loaded) : unknownAgent(name, loaded);
   }
-  const notices = [...givenNotices, ...contextNotices(loaded), ...agentNotices(loaded), ...skillNotices(loaded)];
-  return { projectContext, skills: [], readableRoots, notices, agents };
+  const notices = [
+    ...givenNotices,
+    ...contextNotices(loaded),
+    ...agentNotices(loaded),
+    ...projectNotices(loaded),
+    ...skillNotices(loaded),
+  ];
+  return { projectContext, skills: [], readableRoots, notices, agents, approvals: loaded.approvals };
 }
 
 /** Returns the agents that settings disable, as in `"agents": { "Explore": false }`. */
@@ -220,7 +238,7 @@ function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts)
     skills: skills.map((skill) => ({ name: skill.definition.name, text: skillText(skill) })),
     memory,
     readableRoots: existingPaths([
-      ...(isGuide(definition) ? guideRoots(home) : []),
+      ...(isGuide(definition) ? [docsDirectory()] : []),
       ...(memory ? [memory.directory] : []),
       ...readableRoots,
     ]),

@@ -9,6 +9,7 @@ import {
 } from "../../protocol/index.ts";
 import { type ListedRequest, listRequests, openInbox, type RequestSearch } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
+import { checkAnswerer } from "./check-answerer.ts";
 
 export type { ListedRequest };
 
@@ -39,10 +40,14 @@ export interface AnsweredRequest {
   readonly answer: ApprovalAnswer;
 }
 
-/** Answers a request from any process. Throws a `UserError` if the request is not waiting for an answer. */
+/**
+ * Answers a request from any process. Throws a `UserError` if the request is not waiting for an answer, or if this process
+ * may be a command of an agent.
+ */
 export async function answerApproval(answering: AnswerRequest): Promise<AnsweredRequest> {
   const request = findRequest(answering);
   const { question } = request;
+  checkAnswerer(request.process);
   if (request.answer !== undefined) throw tooLate(question, request.answer);
   if (request.status === "withdrawn") throw problem(`The request ${question.requestId} is no longer open`);
   const answer = answerOf(question, answering);

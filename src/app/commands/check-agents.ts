@@ -19,6 +19,7 @@ import {
   loadAgentCatalog,
 } from "../agents/agent-catalog.ts";
 import { effortFindings, isAbout, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
+import { UNAPPROVED } from "../agents/approved-definition.ts";
 import type { Environment } from "../directories.ts";
 import { type ProjectSettingsOptions, readProjectSettings } from "../settings/project-settings.ts";
 import { isSkill, type MarkdownFile, markdownFiles, readDefinition } from "./markdown-files.ts";
@@ -82,6 +83,22 @@ function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar)
     fix: "Rename or remove one of the two.",
   };
   return { ...checked, diagnostics: [...checked.diagnostics, duplicate] };
+}
+
+/**
+ * Adds to each checked file a warning about hooks and MCP servers that the user has not approved, if the file is one of
+ * the trusted part of this workspace.
+ */
+export async function* withApprovals(
+  checks: AsyncGenerator<AgentCheck>,
+  options: Pick<CatalogOptions, "home" | "cwd" | "environment">,
+): AsyncGenerator<AgentCheck> {
+  const { diagnostics } = await loadAgentCatalog({ ...options, trust: false });
+  const unapproved = diagnostics.filter(({ code }) => code === UNAPPROVED);
+  for await (const checked of checks) {
+    const found = unapproved.filter(({ file }) => file === checked.path);
+    yield found.length === 0 ? checked : { ...checked, diagnostics: [...checked.diagnostics, ...found] };
+  }
 }
 
 /** Checks the agents in the settings of a workspace, trusted or not. Only reads the files, without applying them. */

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { sep } from "node:path";
-import type { SettingsOrigin } from "../../protocol/index.ts";
+import type { AgentDefinition, JsonValue, SettingsOrigin } from "../../protocol/index.ts";
 import { createTrustStore, type TrustedPath } from "../../settings/index.ts";
 import { loadAgentCatalog } from "../agents/agent-catalog.ts";
 import type { Environment } from "../directories.ts";
@@ -15,23 +15,29 @@ export interface TrustOptions {
 }
 
 export interface AddedTrust {
-  /** Settings of the directory that apply from now on, until they change. */
+  /**
+   * Settings of the directory, and hooks and MCP servers of its agent files, that apply from now on, until they change.
+   */
   readonly counts: readonly SettingsOrigin[];
   /** Names of agents, skills and other files of the directory that are active from now on, by kind. */
   readonly active: readonly { readonly kind: string; readonly names: readonly string[] }[];
   readonly notices: readonly string[];
 }
 
-/** Trusts a directory and everything below it, and approves its current settings. */
+/**
+ * Trusts a directory and everything below it, and approves its current settings and the hooks and MCP servers of its
+ * agent files.
+ */
 export async function addTrust({ home, cwd, environment }: TrustOptions): Promise<AddedTrust> {
   const settings = loadProjectSettings({ home, cwd, environment, trust: true });
-  const { approvals, origins, notices } = settings;
-  const { catalog, snapshot } = await loadAgentCatalog({ home, cwd, environment, trust: true, settings });
-  await createTrustStore({ stateHome: home }).add(cwd, approvals);
-  const counts = origins.filter(({ scope, path, file }) => {
+  const { origins, notices } = settings;
+  const { catalog, snapshot, approvals } = await loadAgentCatalog({ home, cwd, environment, trust: true, settings });
+  await createTrustStore({ stateHome: home }).add(cwd, [...settings.approvals, ...approvals]);
+  const fromSettings = origins.filter(({ scope, path, file }) => {
     const isOwn = (scope === "project" || scope === "local") && file?.startsWith(cwd + sep);
     return isOwn && !/^permissions\.(deny|ask)\b/.test(path);
   });
+  const counts = [...fromSettings, ...snapshot.agents.flatMap((each) => programsOf(each.definition, cwd))];
   const ofProject = (entries: readonly Defined[]): readonly string[] =>
     entries.flatMap(({ definition }) => (isOwnFile(definition, cwd) ? [definition.name] : []));
   const ofSettings = (key: string): readonly string[] => [
@@ -48,6 +54,19 @@ export async function addTrust({ home, cwd, environment }: TrustOptions): Promis
 
 interface Defined {
   readonly definition: { readonly name: string; readonly source: string; readonly file?: string | undefined };
+}
+
+/** Returns the hooks and MCP servers of an agent file of the directory, in the form of settings. */
+function programsOf(definition: AgentDefinition, cwd: string): readonly SettingsOrigin[] {
+  const { name, file, hooks = [], mcpServers = [] } = definition;
+  if (!isOwnFile(definition, cwd)) return [];
+  const origin = (path: string, value: unknown): SettingsOrigin => {
+    return { path: `agents.${name}.${path}`, value: value as JsonValue, scope: "project", file };
+  };
+  return [
+    ...hooks.map(({ event, ...hook }) => origin(`hooks.${event}`, hook)),
+    ...mcpServers.flatMap((use) => (use.config === undefined ? [] : [origin(`mcpServers.${use.name}`, use.config)])),
+  ];
 }
 
 function isOwnFile({ source, file }: Defined["definition"], cwd: string): boolean {

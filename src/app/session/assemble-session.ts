@@ -66,7 +66,7 @@ async function assembleWithServers(
   const { context, main, chosen, transcript, thread } = opened;
   const { settings, clock, cwd } = context;
   const { definition, agents } = main;
-  const { rules, problems } = collectRules(options, settings);
+  const { rules, problems } = collectRules(options, context);
   const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
@@ -216,6 +216,7 @@ function createDelegation(
       connection,
       hooks,
       tools,
+      sandbox,
       modelIsGiven: typeof options.model === "object",
       interactive,
       taskTool,

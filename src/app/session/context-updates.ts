@@ -31,6 +31,8 @@ interface Known {
   readonly definitions: readonly AgentDefinition[];
   readonly agents: readonly AgentDefinition[];
   readonly snapshot: Snapshot | undefined;
+  /** Messages about agents of the project. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -45,6 +47,7 @@ export function createContextUpdates(options: ContextUpdatesOptions): () => Prom
     definitions: agents.definitions,
     agents: offeredAgents(agents, { rules }),
     snapshot: agents.snapshot,
+    warnings: agents.warnings ?? [],
   });
   const mayRead = agents.skillCatalog === undefined && definition === undefined && pool.includes("Read");
   const skills = pool.includes("Skill") ? "call" : mayRead ? "read" : undefined;
@@ -65,7 +68,8 @@ export function createContextUpdates(options: ContextUpdatesOptions): () => Prom
       definition?.omitProjectContext ? undefined : instructionUpdate(before, known),
     ].filter((text) => text !== undefined);
     const text = updates.length === 0 ? undefined : updates.join("\n");
-    return { text, notices: goneNotices(last.definitions, known.definitions, definition?.name) };
+    const warnings = known.warnings.filter((notice) => !last.warnings.includes(notice));
+    return { text, notices: [...goneNotices(last.definitions, known.definitions, definition?.name), ...warnings] };
   };
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { UserError } from "../../lib/index.ts";
+import { basename, dirname, join, resolve } from "node:path";
+import { isWithin, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
 import type {
@@ -14,6 +14,8 @@ import type {
   Settings,
 } from "../../protocol/index.ts";
 import { askUserQuestionSpec, planSpecs, type RunRequest } from "../../runs/index.ts";
+import { existingPaths } from "../directories.ts";
+import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /** Throws if the settings disable the requested mode or the default mode. */
@@ -27,10 +29,12 @@ export function checkMode({ permissions = {} }: Settings, requested: PermissionM
   });
 }
 
-/** Collects the rules of the settings and the options, and reports invalid ones. */
+/**
+ * Collects the rules of the settings and the options, and those that protect the state directory. Reports invalid rules.
+ */
 export function collectRules(
   { rules: fromFiles, settingsFile: file, allowedTools, disallowedTools }: SessionOptions,
-  { permissions = {} }: Settings,
+  { settings: { permissions = {} }, ...context }: Pick<SessionContext, "settings" | "cwd" | "home">,
 ): { readonly rules: readonly Rule[]; readonly problems: readonly string[] } {
   const rules = [
     ...(fromFiles ?? [
@@ -40,9 +44,39 @@ export function collectRules(
     ]),
     ...rulesOf(allowedTools, { effect: "allow", scope: "flag" }),
     ...rulesOf(disallowedTools, { effect: "deny", scope: "flag" }),
+    ...stateRules(context, permissions.additionalDirectories),
   ];
   return { rules, problems: checkRules(rules).map(({ message }) => message) };
 }
+
+/**
+ * Returns rules that ask before settings, trust, plugins and sessions are written in a state directory that lies in the
+ * workspace. A directory named `.retinue` is protected anyway. Memory and worktrees are not included, because agents work
+ * there.
+ */
+function stateRules(
+  { cwd, home }: Pick<SessionContext, "cwd" | "home">,
+  additionalDirectories: readonly string[] = [],
+): readonly Rule[] {
+  const [real] = existingPaths([home]);
+  const directory = real ?? home;
+  const isInside = [cwd, ...existingPaths(additionalDirectories)].some((root) => isWithin(directory, root));
+  if (!isInside || basename(directory) === ".retinue") return [];
+  const escaped = directory.replace(/[*?[\]{}()!\\]/g, "\\$&");
+  const texts = stateParts.map((part) => `Edit(/${join(escaped, part)})`);
+  return rulesOf(texts, { effect: "ask", scope: "session" });
+}
+
+const stateParts = [
+  "settings.json",
+  "permissions.jsonc",
+  "trust.json",
+  "plugins.json",
+  "AGENTS.md",
+  "CLAUDE.md",
+  "plugins",
+  "projects",
+];
 
 interface RuleOrigin {
   readonly effect: Effect;

@@ -29,6 +29,8 @@ export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file"
 export interface ProjectSettings extends LoadedSettings {
   /** True if the project's settings files are used. */
   readonly trusted: boolean;
+  /** The option `trust`: true if the current content of the workspace is approved. */
+  readonly trust: boolean;
 }
 
 /**
@@ -97,6 +99,7 @@ function combineSettings(
     notices,
     untrusted,
     trusted,
+    trust,
   };
 }
 

@@ -4,7 +4,7 @@ import type { McpConnection } from "../../ports/index.ts";
 import type { AgentDefinition, AgentId, KeptWorktree, ToolDeclaration } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { createLocalWorkspace } from "../../workspace/index.ts";
+import { createLocalWorkspace, type Sandbox } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import type { SessionHooks } from "../session/session-hooks.ts";
@@ -23,6 +23,7 @@ export interface SubagentParts {
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
   readonly tools: SessionTools;
+  readonly sandbox: Sandbox;
   /** True if the program supplied the model, which is then the only one available. */
   readonly modelIsGiven: boolean;
   /** True if a person is present. */
@@ -68,7 +69,7 @@ interface CopyRequest {
 }
 
 async function openCopy(
-  { context, transcript, tools }: SubagentParts,
+  { context, transcript, tools, sandbox }: SubagentParts,
   { agentId, definition, cwd }: CopyRequest,
 ): ReturnType<SubagentPorts["openCopy"]> {
   const { environment, clock } = context;
@@ -91,7 +92,8 @@ async function openCopy(
   try {
     const below = relative(top, root);
     const original = below === "" ? cwd : cwd.slice(0, -below.length - 1);
-    return { ok: true, copy: { root, top, original, executor: tools.executorAt(root), leave } };
+    const sandboxed = scratch && (await sandbox.ready()).kind === "on";
+    return { ok: true, copy: { root, top, original, sandboxed, executor: tools.executorAt(root), leave } };
   } catch (error) {
     await leave();
     throw error;

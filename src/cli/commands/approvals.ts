@@ -7,7 +7,9 @@ import {
   stateDirectory,
   type UserQuestion,
 } from "../../app/index.ts";
-import { formatDuration, stripControls, UserError } from "../../lib/index.ts";
+import { formatDuration, showExactly, stripControls } from "../../lib/index.ts";
+import type { ApprovalQuestion } from "../../protocol/index.ts";
+import { type ApprovalText, approvalText } from "../approval-text.ts";
 import { describeCall, oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionById } from "../find-session.ts";
@@ -145,21 +147,26 @@ function asJson({ question, askedAt, isRunning }: ListedRequest) {
 function render({ question, askedAt, isRunning }: ListedRequest, now: number): string {
   const { requestId, call, decision, always, agentType, agentId, sessionId, path, grants = [] } = question;
   const { questions = [] } = question;
-  const about = describeCall(call) || oneLine(call.inputJson).slice(0, 200);
+  const shown = questions.length > 0 ? questionText(call) : approvalText(call);
   const asker = path.length === 0 ? agentType : `${agentType} (${agentId})`;
   const age = formatDuration(Math.max(0, now - askedAt));
   const state = isRunning ? "" : ", which is not running: the answer takes effect when it is resumed";
   const lines = [
-    `${requestId}  ${call.name} ${about}`,
-    `  ${decision.reason}`,
-    `  asked ${age} ago by ${asker} in session ${sessionId}${state}`,
-    ...(grants.length > 0 ? [`  allows the agent: ${grants.join(", ")}`] : []),
-    ...(always.length > 0 ? [`  always: ${always.join(" or ")}`] : []),
+    `${flat(requestId)}  ${shown.call}`,
+    ...shown.inputs.map((input) => `  ${input}`),
+    `  ${showExactly(decision.reason)}`,
+    `  asked ${age} ago by ${showExactly(asker)} in session ${sessionId}${state}`,
+    ...(grants.length > 0 ? [`  allows the agent: ${grants.map(showExactly).join(", ")}`] : []),
+    ...(always.length > 0 ? [`  always: ${always.map(showExactly).join(" or ")}`] : []),
     ...questions.flatMap(renderQuestion),
     ...(questions.length > 0 ? [`  answer: retinue approvals reply ${requestId} ${replyTemplate(questions)}`] : []),
   ];
-  // Each line is one line: texts of a call must not look like another request.
-  return lines.map((line) => `${flat(line)}\n`).join("");
+  // Lines of a call are indented: they must not look like another request.
+  return lines.map((line) => `${line.replaceAll("↵", "↵\n    ")}\n`).join("");
+}
+
+function questionText(call: ApprovalQuestion["call"]): ApprovalText {
+  return { call: `${call.name} ${describeCall(call)}`, inputs: [] };
 }
 
 /** Puts a text on one line. */
@@ -183,24 +190,18 @@ function replyTemplate(questions: readonly UserQuestion[]): string {
 }
 
 async function answer({ json, kind: _, ...request }: AnswerCommand, home: string): Promise<string> {
-  // A command that an agent runs must not approve the agent's calls.
-  if (process.env["RETINUE_CALL_ID"] !== undefined)
-    throw new UserError("A command of an agent can't answer for a person", {
-      code: "approval",
-      cure: "Answer in a terminal of your own.",
-    });
   const { request: answered, answer: given } = await answerApproval({ ...request, home, by: userName() });
   const { question, isRunning } = answered;
   if (json) return `${JSON.stringify({ requestId: question.requestId, ...given, isRunning }, null, 2)}\n`;
   const { call, requestId, sessionId } = question;
-  const about = `${call.name} ${describeCall(call)}`.trim();
-  const rule = given.always ? ` From now on ${given.always.rule} is allowed.` : "";
+  const about = approvalText(call).call;
+  const rule = given.always ? ` From now on ${showExactly(given.always.rule)} is allowed.` : "";
   const later = isRunning ? "" : ` It takes effect when the session is resumed: retinue -p --resume ${sessionId}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));
     return `${flat(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;
   }
-  return `${flat(`${requestId} ${given.answer === "allow" ? "allowed" : "denied"}: ${about}.${rule}${later}`)}\n`;
+  return `${requestId} ${given.answer === "allow" ? "allowed" : "denied"}: ${about}.${rule}${later}\n`;
 }
 
 function userName(): string {

@@ -1,4 +1,4 @@
-import { loadProjectSettings, type ProjectSettings, ruleProblems } from "../../app/index.ts";
+import { loadProjectSettings, type ProjectSettings, ruleProblems, withoutSecrets } from "../../app/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
@@ -9,7 +9,6 @@ import {
   type SettingsQuery,
   settingsOptions,
   settingsSources,
-  withoutSecrets,
 } from "./effective-settings.ts";
 
 /** Runs `retinue config show`, which prints the effective settings. */

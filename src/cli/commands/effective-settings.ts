@@ -1,5 +1,5 @@
-import { type ProjectSettingsOptions, stateDirectory } from "../../app/index.ts";
-import { stripControls } from "../../lib/index.ts";
+import { type ProjectSettingsOptions, stateDirectory, withoutSecrets } from "../../app/index.ts";
+import { showExactly } from "../../lib/index.ts";
 import type { SettingsOrigin } from "../../protocol/index.ts";
 import { directoryOption, helpOption, type OptionKinds, type ReadOptions } from "../read-options.ts";
 import { chosenDirectory } from "../real-directory.ts";
@@ -48,25 +48,8 @@ export function settingsSources({ cwd, trust, settings }: SettingsQuery): Projec
 export function renderOrigins(origins: readonly SettingsOrigin[], { origin }: { readonly origin: boolean }): string {
   return origins
     .map(({ path, value, scope, file }) => {
-      const from = origin ? `   (${scope}${file === undefined ? "" : `, ${file}`})` : "";
-      return `${stripControls(`${path} = ${JSON.stringify(withoutSecrets(value, path))}${from}`)}\n`;
+      const from = origin ? `   (${scope}${file === undefined ? "" : `, ${showExactly(file)}`})` : "";
+      return `${showExactly(`${path} = ${JSON.stringify(withoutSecrets(value, path))}`)}${from}\n`;
     })
     .join("");
-}
-
-/** Returns the same value with "…" in place of every string that looks like a key or a password. */
-export function withoutSecrets(value: unknown, path = ""): unknown {
-  if (Array.isArray(value)) return value.map((each) => withoutSecrets(each, path));
-  if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [key, withoutSecrets(each, `${path}.${key}`)]),
-    );
-  }
-  return typeof value === "string" && isSecret(path) ? "…" : value;
-}
-
-function isSecret(path: string): boolean {
-  const name = path.slice(path.search(/[^.]*$/));
-  if (/\.headers[.[]/.test(path)) return true;
-  return /key|token|secret|passw|credential|authorization/i.test(name) && !/env$|helper$/i.test(name);
 }

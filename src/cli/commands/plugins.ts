@@ -6,10 +6,11 @@ import {
   type InstalledPlugin,
   listPlugins,
   type Plugin,
+  refuseAgentCommand,
   removePlugin,
   stateDirectory,
 } from "../../app/index.ts";
-import { plural, stripControls } from "../../lib/index.ts";
+import { plural, showExactly, stripControls } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -91,11 +92,12 @@ function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
 /** Shows the contents of a plugin before it is approved. Without a terminal to ask on, the plugin stays disabled. */
 async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolean }): Promise<string> {
   const brings = `${stripControls(plugin.name)} contains:\n${contentsOf(plugin)
-    .map((line) => `  ${stripControls(line, { visible: true })}\n`)
+    .map((line) => `  ${showExactly(line)}\n`)
     .join("")}`;
   const waiting = `It is disabled. Enable it: retinue plugins enable ${plugin.name} --yes\n`;
   if (!yes && !process.stdin.isTTY) return brings + waiting;
   if (!yes && !(await confirm(`${brings}Enable it?`))) return waiting;
+  refuseAgentCommand("enable a plugin");
   await enablePlugin(home, { name: plugin.name, hash: plugin.hash });
   return `${yes ? brings : ""}${plugin.name} is enabled.\n`;
 }

@@ -1,5 +1,12 @@
 import { statSync } from "node:fs";
-import { type AddedTrust, addTrust, listTrust, removeTrust, stateDirectory } from "../../app/index.ts";
+import {
+  type AddedTrust,
+  addTrust,
+  listTrust,
+  refuseAgentCommand,
+  removeTrust,
+  stateDirectory,
+} from "../../app/index.ts";
 import { stripControls, UserError } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -17,6 +24,7 @@ export async function trust(argv: readonly string[]): Promise<number> {
   if (command.kind === "list") return list(command.json, { home, write: output.write });
   const cwd = realDirectory(command.directory);
   if (command.kind === "add") {
+    refuseAgentCommand("trust a directory");
     requireDirectory(cwd);
     const added = await addTrust({ home, cwd, environment: process.env });
     await createOutput(process.stderr).write(messageLines(added.notices));

@@ -59,6 +59,26 @@ describe("approvals", () => {
   it.each([
     ["deny", [requested, answered, requested, answered], [expect.stringContaining(`--allowed-tools 'Bash(it'\\''s)'`)]],
     ["wait", [requested], [expect.stringContaining("answer ask_1 allow|deny|always")]],
+    [
+      "wait",
+      [{ ...requested, inputJson: JSON.stringify({ command: "ls # list\nrm -r \u202esrc" }) }],
+      [expect.stringContaining("Bash ls # list↵rm -r \\u{202e}src waits for your answer.")],
+    ],
+    [
+      "wait",
+      [{ ...requested, inputJson: JSON.stringify({ command: "x".repeat(5_000) }) }],
+      [expect.stringMatching(/^Bash x{3995} … \(1,005 more characters\) waits .*See the whole call.*approvals list$/)],
+    ],
+    [
+      "wait",
+      [{ ...requested, name: "Write", inputJson: JSON.stringify({ file_path: "a", content: "b" }) }],
+      [expect.stringMatching(/^Write a waits .*See its other inputs with: retinue approvals list\. Answer it/)],
+    ],
+    [
+      "deny",
+      [{ ...requested, always: ["Bash(a\nb)"] }, answered],
+      [expect.stringMatching(/^Bash it's was denied: no approver is available\. Be asked with --on-ask wait\.$/)],
+    ],
     ["wait", [ofAgent(requested)], [expect.stringContaining("Bash it's of tester waits")]],
     ["wait", [ofAgent(asks)], [expect.stringMatching(/^The agent tester asks: npm or pnpm\?.*reply ask_1 ANSWER$/)]],
     ["hook", [requested, answered], []],

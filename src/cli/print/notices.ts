@@ -1,5 +1,7 @@
 import type { OnAsk } from "../../app/index.ts";
+import { showExactly } from "../../lib/index.ts";
 import { canonicalToolName, type EventOf, NO_APPROVER, type RunUpdate } from "../../protocol/index.ts";
+import { approvalText, cutForMessage } from "../approval-text.ts";
 import { describeCall } from "../describe-call.ts";
 
 export interface Notices {
@@ -71,16 +73,21 @@ function waitingMessage(request: EventOf<"approval.requested">, agentType: strin
   if (canonicalToolName(request.name) === "AskUserQuestion")
     return `The agent${agentType === undefined ? "" : ` ${agentType}`} asks: ${describeCall(request)} See the options in another terminal with: retinue approvals list. Answer with: retinue approvals reply ${requestId} ANSWER`;
   const answers = ["allow", "deny", ...(always.length > 0 ? ["always"] : [])].join("|");
-  return `${callText(request)}${agent} waits for your answer. ${reason} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
+  const { call, inputs } = approvalText(request);
+  const cut = cutForMessage(call);
+  // Without the id, nobody answers what they have not seen.
+  if (cut !== undefined)
+    return `${cut}${agent} waits for your answer. ${showExactly(reason)} See the whole call in another terminal: retinue approvals list`;
+  const isWhole = inputs.length === 0 || canonicalToolName(request.name) === "Bash";
+  const rest = isWhole ? "" : " See its other inputs with: retinue approvals list.";
+  return `${call}${agent} waits for your answer. ${showExactly(reason)}${rest} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
 }
 
 function deniedMessage(request: EventOf<"approval.requested">): string {
-  const [rule] = request.always ?? [];
+  // A rule that can't be shown as it is can't be typed either.
+  const rule = request.always?.find((each) => showExactly(each) === each);
   const quoted = rule?.replaceAll("'", "'\\''");
   const allow = quoted === undefined ? "Be" : `Allow it with --allowed-tools '${quoted}', or be`;
-  return `${callText(request)} was denied: no approver is available. ${allow} asked with --on-ask wait.`;
-}
-
-function callText(request: EventOf<"approval.requested">): string {
-  return `${request.name} ${describeCall(request)}`.trim();
+  const { call } = approvalText(request);
+  return `${cutForMessage(call) ?? call} was denied: no approver is available. ${allow} asked with --on-ask wait.`;
 }

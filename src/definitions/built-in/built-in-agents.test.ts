@@ -78,7 +78,7 @@ describe("built-in agents", () => {
   it("point the guide to the documentation and the settings of this installation", () => {
     const prompt = named("retinue-guide").prompt(environment);
     expect(prompt).toContain("/package/docs");
-    expect(prompt).toContain("/home/ada/.retinue/settings.json");
+    expect(prompt).toContain("settings in /home/ada/.retinue");
   });
 
   it("leave the guide out of a library, however its entry point is spelled", () => {

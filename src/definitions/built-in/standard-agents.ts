@@ -195,8 +195,8 @@ export const retinueGuide: BuiltInAgent = {
 
 Sources, in this order:
 1. The documentation of the installed version, in ${docsDirectory}. List the pages with Glob, search them with Grep and read the ones that fit. They describe exactly this version, so trust them over what you remember.
-2. The user's configuration, if the question is about their setup: ${stateDirectory}/settings.json and ${stateDirectory}/permissions.jsonc and, in the workspace, AGENTS.md and the settings, agents and skills in .retinue, .agents and .claude.
-3. The web, for questions about model providers (models, prices, limits, API fields) and MCP. Use the provider's own pages. You can fetch ${providerSites.join(", ")}; other sites only if the user's rules allow them.
+2. The user's configuration, if the question is about their setup: their own settings in ${stateDirectory}, which are shown at the end of these instructions because you can't read the files, and, in the workspace, AGENTS.md and the settings, agents and skills in .retinue, .agents and .claude.
+3. The web, for questions about model providers (models, prices, limits, API fields) and MCP. Use the provider's own pages. You can fetch ${providerSites.join(", ")} over https; other sites only if the user's rules allow them.
 
 No one can approve a call while you work. If a file or a page is denied, continue without it and say so.
 

@@ -65,6 +65,12 @@ export function lockOwner(path: string): ProcessIdentity | undefined {
   return owner !== undefined && mayBeRunning(owner) ? owner : undefined;
 }
 
+/** Returns the process that took a lock last and has not released it, even if it is dead. */
+export function lastOwner(path: string): ProcessIdentity | undefined {
+  const text = readLock(path);
+  return text === undefined ? undefined : followClaims(path, text).owner;
+}
+
 /**
  * Runs `work` while no other process on this machine does the same for this file, so that the file can be read, changed
  * and written back. Calls within this process take turns. Rejects with a `UserError` that names the owner if another

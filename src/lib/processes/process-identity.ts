@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { errorCode } from "../errors.ts";
-import { bootId, processStartTime } from "./process-info.ts";
+import { bootId, processStartTime, readProcess } from "./process-info.ts";
 
 /**
  * Identifies one process on one machine, in the form in which it is written to files. Pids are reused; the start time
@@ -12,22 +12,26 @@ export interface ProcessIdentity {
   readonly boot?: string | undefined;
   readonly pid: number;
   readonly startTime?: number | undefined;
+  /** Pid of the process that created the process's session. Commands of agents run in sessions of their own. */
+  readonly session?: number | undefined;
 }
 
 export function thisProcess(): ProcessIdentity {
-  return { host: hostname(), boot: bootId(), pid: process.pid, startTime: processStartTime(process.pid) };
+  const { startTime, session } = readProcess(process.pid) ?? {};
+  return { host: hostname(), boot: bootId(), pid: process.pid, startTime, session };
 }
 
 /** Reads an identity from parsed JSON. Returns undefined if the value does not name a process. */
 export function parseProcessIdentity(value: unknown): ProcessIdentity | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { host, boot, pid, startTime } = value as Partial<Record<keyof ProcessIdentity, unknown>>;
+  const { host, boot, pid, startTime, session } = value as Partial<Record<keyof ProcessIdentity, unknown>>;
   if (typeof host !== "string" || typeof pid !== "number" || !Number.isInteger(pid) || pid <= 0) return undefined;
   return {
     host,
     boot: typeof boot === "string" ? boot : undefined,
     pid,
     startTime: typeof startTime === "number" ? startTime : undefined,
+    session: typeof session === "number" ? session : undefined,
   };
 }
 

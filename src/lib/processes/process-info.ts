@@ -4,6 +4,10 @@ export interface ProcessInfo {
   pid: number;
   parent: number;
   group: number;
+  /** Pid of the process that created the session that the process belongs to. */
+  session: number;
+  /** Number of the controlling terminal; 0 if there is none. */
+  terminal: number;
   /**
    * Start time in clock ticks since boot. Together with the pid, it identifies a process until the machine restarts.
    */
@@ -32,7 +36,8 @@ export function readProcess(pid: number): ProcessInfo | undefined {
   if (fields[0] === "Z" || fields[0] === "X") return undefined;
   const startTime = Number(fields[19]);
   if (!Number.isFinite(startTime)) return undefined;
-  return { pid, parent: Number(fields[1]), group: Number(fields[2]), startTime };
+  const [, parent, group, session, terminal] = fields.map(Number) as [number, number, number, number, number];
+  return { pid, parent, group, session, terminal, startTime };
 }
 
 /** Lists all pids; undefined where there is no /proc. */

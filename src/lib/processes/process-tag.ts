@@ -17,6 +17,11 @@ export function tagEnvironment(
   return { ...env, [variable]: [...all].join(separator) };
 }
 
+/** Returns true if an environment, in the format of /proc, has any tag. */
+export function isTagged(environment: string): boolean {
+  return `\0${environment}`.includes(`\0${variable}=`);
+}
+
 /**
  * Returns true if an environment has the tag. The environment has the format of /proc: `NAME=value` entries separated
  * by NUL.

@@ -6,6 +6,7 @@ import {
   type Effect,
   type Policy,
   type ResolvedPath,
+  type RuleScope,
   type ShellPath,
 } from "../../protocol/index.ts";
 import { type CompiledPolicy, compilePolicy } from "../rules/compile-policy.ts";
@@ -21,6 +22,7 @@ import {
   byVerdict,
   type Finding,
   PLAN_APPROVAL,
+  PROTECTED_FILE,
   READ_ONLY_COMMAND,
   USER_QUESTION,
   WRITE_IN_WORKSPACE,
@@ -70,7 +72,9 @@ export function decide(request: DecideRequest): Decision {
     // `echo x > file` runs a read-only command but also writes a file. Report the decision about the write as the
     // reason.
     const isReason = access.kind === "write" && strictest?.rule === READ_ONLY_COMMAND;
-    if (isStricter || (isReason && decision.effect === strictest?.effect)) strictest = decision;
+    // Hooks of a project can allow other calls that need approval, but not these.
+    const isProtected = decision.rule === PROTECTED_FILE && !ofUser.has(strictest?.scope ?? "builtin");
+    if (isStricter || ((isReason || isProtected) && decision.effect === strictest?.effect)) strictest = decision;
   }
   return strictest!;
 }
@@ -143,6 +147,8 @@ function lineRule(toolName: string, [first, ...more]: readonly Access[], compile
   );
 }
 
+const ofUser: ReadonlySet<RuleScope> = new Set(["user", "managed", "flag", "session"]);
+
 const severity: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 
 function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding {
@@ -178,8 +184,10 @@ function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy):
   const host = bareHost(url.hostname);
   const verdict = weighRules(
     compiled,
-    ({ coversTool, target }) =>
+    ({ coversTool, target, rule }) =>
       coversTool(toolName) &&
+      // Built-in agents fetch documentation, which needs no other scheme or port.
+      (rule.scope !== "builtin" || (url.protocol === "https:" && url.port === "")) &&
       (target.kind === "whole" || (target.kind === "domain" && matchDomain(target.pattern, url.href))),
   );
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, host);

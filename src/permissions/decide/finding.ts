@@ -8,6 +8,9 @@ export const PLAN_APPROVAL = "plan approval";
 /** The built-in rule that passes an agent's question on to the user. */
 export const USER_QUESTION = "user question";
 
+/** The built-in rule that asks before files are written that can affect what is run or permitted later. */
+export const PROTECTED_FILE = "protected file";
+
 export const READ_ONLY_COMMAND = "read-only command";
 export const CHANGED_HOOK = "changed hook";
 export const WRITE_IN_WORKSPACE = "write in workspace";

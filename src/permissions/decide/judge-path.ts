@@ -5,7 +5,15 @@ import { parseRule } from "../rules/parse-rule.ts";
 import type { PathMatcher } from "../rules/path-pattern.ts";
 import { protectedPart } from "../rules/protected-path.ts";
 import { lastMatch, weighRules } from "../rules/weigh-rules.ts";
-import { type AccessRequest, builtin, byRule, byVerdict, type Finding, WRITE_IN_WORKSPACE } from "./finding.ts";
+import {
+  type AccessRequest,
+  builtin,
+  byRule,
+  byVerdict,
+  type Finding,
+  PROTECTED_FILE,
+  WRITE_IN_WORKSPACE,
+} from "./finding.ts";
 
 type PathAccess = { readonly kind: "read" | "write" | "search"; readonly path: string };
 
@@ -42,7 +50,7 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   if (named !== undefined) return byRule(named, what);
   return builtin(
     "insist",
-    "protected file",
+    PROTECTED_FILE,
     `${shown(access.path)} is protected: ${part} can affect what is run or permitted later.`,
   );
 }

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { inputOf } from "../../loop/index.ts";
+import { PROTECTED_FILE } from "../../permissions/index.ts";
 import type { HookOutcome, Judgement } from "../../ports/index.ts";
 import type { ApprovalAnswer, Decision, DurableEvent, Grant, Policy, ToolCall } from "../../protocol/index.ts";
 import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
 import { askHooks } from "../host/ask-hooks.ts";
 import type { RunHost } from "../host/run-host.ts";
+import { questionsIn } from "../tools/ask-user-question.ts";
 
 /** Decision of rules and hooks on a call. Hooks may have changed the input of the call. */
 export type DecidedCall = { readonly call: ToolCall; readonly requested: DurableEvent } & (
@@ -84,7 +86,8 @@ async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<
 
 /**
  * Returns the verdict of the hooks. A hook can always deny or ask. It can allow only what the rules leave open, and
- * only the user's own hooks can approve a call for which the user's own rules require approval.
+ * only the user's own hooks can approve a call for which the user's own rules ask or that writes a protected file. No
+ * hook can answer a question to the user.
  */
 function verdictOf(outcome: HookOutcome | undefined, { call, decision }: ConsideredCall): HookVerdict {
   const isOpen = decision.effect === "ask";
@@ -93,7 +96,8 @@ function verdictOf(outcome: HookOutcome | undefined, { call, decision }: Conside
     return { kind: "changed", inputJson: JSON.stringify(outcome.input) };
   if (outcome?.decision === "ask") return { kind: "ask", decision: isOpen ? decision : hookAsks(outcome.reason) };
   if (!isOpen) return { kind: "allow" };
-  const mayLoosen = outcome?.allowedBy === "user" || !isUsersRule(decision);
+  const needsUser = isUsersRule(decision) || (decision.scope === "builtin" && decision.rule === PROTECTED_FILE);
+  const mayLoosen = (outcome?.allowedBy === "user" || !needsUser) && questionsIn(call) === undefined;
   return outcome?.decision === "allow" && mayLoosen ? { kind: "allow", granted: true } : { kind: "ask", decision };
 }
 

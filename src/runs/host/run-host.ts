@@ -1,10 +1,11 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import type { LoopState } from "../../loop/index.ts";
-import type { Clock, EnvironmentFacts, Hooks, Model, Prompt, ToolExecutor } from "../../ports/index.ts";
+import type { Clock, EnvironmentFacts, HookOutcome, Hooks, Model, Prompt, ToolExecutor } from "../../ports/index.ts";
 import type {
   AcceptanceResult,
   AgentId,
   DurableEvent,
+  HookFacts,
   Policy,
   RecordedPolicy,
   RunId,
@@ -112,6 +113,8 @@ export interface LiveAgent {
   readonly runId: RunId;
   emit(update: RunUpdate): void;
   record(events: readonly DurableEvent[]): Promise<void>;
+  /** Runs the PreToolUse hooks for a call that another call implies. Returns undefined if no hook ran. */
+  beforeCall(facts: HookFacts["PreToolUse"]): Promise<HookOutcome | undefined>;
   /** Called when the budget allows no more subagents. The run continues, but ends as incomplete. */
   refuseSpawn(refusal: BudgetRefusal): Promise<void>;
   /** Returns whether the agent is waiting for a slot. */

@@ -236,6 +236,10 @@ class Host implements RunHost {
       runId: request.runId,
       emit: (update) => outlet.emit(update),
       record: (events) => this.record(events),
+      beforeCall: (facts) => {
+        const about = `PreToolUse hook on ${facts.tool_name}`;
+        return askHooks(this, { event: "PreToolUse", callId: facts.tool_use_id, about }, facts);
+      },
       refuseSpawn: (refusal) => this.refuseSpawn(refusal),
       isQueued: () => this.isQueued,
       tell: (text) => this.tell(text),

@@ -192,7 +192,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   const base = copy ? (verifies ? keepInCopy(copy.executor, copy) : copy.executor) : parent.services.executor;
   return {
     ok: true,
-    agent: verifies ? { ...agent, policy: verifierPolicy(agent.policy, above) } : agent,
+    agent: verifies ? { ...agent, policy: verifierPolicy(agent.policy, { parent: above, copy }) } : agent,
     model,
     executor: base,
     cwd: root,

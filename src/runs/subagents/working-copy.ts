@@ -18,6 +18,8 @@ export interface WorkingCopy {
   readonly top: string;
   /** Directory from which the copy was made. */
   readonly original: string;
+  /** True if commands of a verifier in the copy run in the sandbox, so that they can't change the original. */
+  readonly sandboxed: boolean;
   /** Executor of the session's tools in the copy, without the limits of any agent. */
   readonly executor: ToolExecutor;
   /**
@@ -63,13 +65,17 @@ function escapeGlob(directory: string): string {
 }
 
 /**
- * Returns the policy of a verifier, which works in a copy, where its edits and commands need no approval. Rules that
- * deny or ask still apply, and so does a stricter mode of the parent.
+ * Returns the policy of a verifier, which works in a copy, where its edits need no approval. Its commands need none only
+ * in the sandbox: without it, they could do what the parent may not do. Rules that deny or ask still apply, and so does
+ * a stricter mode of the parent.
  */
-export function verifierPolicy(policy: Policy, parent: Policy): Policy {
+export function verifierPolicy(
+  policy: Policy,
+  { parent, copy }: { readonly parent: Policy; readonly copy: Pick<WorkingCopy, "sandboxed"> },
+): Policy {
   if (parent.mode !== "default" && parent.mode !== "acceptEdits") return policy;
   const commands: Rule = { text: "Bash", effect: "allow", scope: "builtin" };
-  return { ...policy, mode: "acceptEdits", rules: [...policy.rules, commands] };
+  return { ...policy, mode: "acceptEdits", rules: copy.sandboxed ? [...policy.rules, commands] : policy.rules };
 }
 
 /**

@@ -1,17 +1,26 @@
 import type { SkillRunner } from "../../ports/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
-import { startAgent, waitingLimits } from "./task.ts";
+import { refused, startAgent, waitingLimits } from "./task.ts";
+import { readRequest } from "./task-spec.ts";
 
 /** Creates the runner for skills that run as subagents, which are started like those of Task calls. */
 export function createSkillRunner(dispatcher: Dispatcher): SkillRunner {
   return {
     limits: waitingLimits,
     run: async ({ name, prompt, fork: { agent: agentType, model } }, context) => {
-      const { agentId } = context;
+      const { agentId, callId } = context;
+      const live = dispatcher.registry.live.get(agentId);
       // The main agent may delegate in general, but its pool may lack Task.
-      const hasTask = dispatcher.registry.live.get(agentId)?.agent.policy.pool.includes("Task");
-      if (!hasTask || !dispatcher.mayDelegate(agentId)) return undefined;
-      const request = { agentType, description: `Skill ${name}`, prompt, background: false, model };
+      if (!live?.agent.policy.pool.includes("Task") || !dispatcher.mayDelegate(agentId)) return undefined;
+      const description = `Skill ${name}`;
+      const input = { description, prompt, subagent_type: agentType, ...(model === undefined ? {} : { model }) };
+      // A hook on Task guards every way to start an agent.
+      const outcome = await live.beforeCall({ tool_name: "Task", tool_input: input, tool_use_id: callId });
+      if (outcome?.decision === "deny" || outcome?.decision === "ask") {
+        const what = outcome.decision === "deny" ? "A hook denied this call" : "A hook requires approval for Task";
+        return refused(agentType, `${what}${outcome.reason === undefined ? "." : `: ${outcome.reason}`}`);
+      }
+      const request = { ...readRequest(outcome?.input ?? input, false), background: false };
       return startAgent(dispatcher, { request, context });
     },
   };

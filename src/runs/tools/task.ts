@@ -220,7 +220,7 @@ function reportOf(run: SubagentResult, maxCharacters: number | undefined): ToolO
   };
 }
 
-function refused(agentType: string, message: string): ToolOutput {
+export function refused(agentType: string, message: string): ToolOutput {
   return { content: refusalText(agentType, message), isError: true, details: { status: "refused" } };
 }
 

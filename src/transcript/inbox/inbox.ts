@@ -1,5 +1,13 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { createId, errorCode, isRecord, openAppendFile, parseJsonLines } from "../../lib/index.ts";
+import {
+  createId,
+  errorCode,
+  isRecord,
+  lastOwner,
+  openAppendFile,
+  type ProcessIdentity,
+  parseJsonLines,
+} from "../../lib/index.ts";
 import type { Clock, CountedAnswer, Inbox } from "../../ports/index.ts";
 import type { ApprovalAnswer, ApprovalQuestion, InboxLine, Rule, SessionId } from "../../protocol/index.ts";
 import { type SessionSearch, sessionPlaces } from "../catalog/list-sessions.ts";
@@ -137,6 +145,8 @@ export interface ListedRequest {
   readonly status: "waiting" | "answered" | "withdrawn";
   readonly answer?: ApprovalAnswer | undefined;
   readonly inboxPath: string;
+  /** Process of the session, even if it was killed. */
+  readonly process?: ProcessIdentity | undefined;
   /** Whether the session is running. If not, an answer is stored until the session is resumed. */
   readonly isRunning: boolean;
 }
@@ -154,6 +164,7 @@ export function listRequests({ sessionId, ...search }: RequestSearch): readonly 
       const paths = sessionPaths(place);
       if (!existsSync(paths.inbox)) return [];
       const isRunning = isInUse(paths);
+      const process = lastOwner(paths.lock);
       return [...readInbox(paths.inbox).requests.values()].map(
         ({ question, askedAt, answer, isWithdrawn }): ListedRequest => ({
           question,
@@ -161,6 +172,7 @@ export function listRequests({ sessionId, ...search }: RequestSearch): readonly 
           status: answer ? "answered" : isWithdrawn ? "withdrawn" : "waiting",
           answer: answer?.answer,
           inboxPath: paths.inbox,
+          process,
           isRunning,
         }),
       );

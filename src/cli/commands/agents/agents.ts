@@ -12,6 +12,7 @@ import {
   showAgent,
   shownPath,
   stateDirectory,
+  withApprovals,
 } from "../../../app/index.ts";
 import { plural, stripControls } from "../../../lib/index.ts";
 import { type PermissionMode, permissionModes } from "../../../protocol/index.ts";
@@ -162,7 +163,8 @@ async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>
   const shown = (path: string): string => shownPath(path, place);
   const counts = { agent: 0, skill: 0, failed: 0, other: 0 };
   let pending = "";
-  for await (const checked of paths.length > 0 ? checkAgents(paths, shown) : checkPlace(place, shown)) {
+  const checks = paths.length > 0 ? checkAgents(paths, shown) : checkPlace(place, shown);
+  for await (const checked of withApprovals(checks, { ...place, home: stateDirectory(process.env) })) {
     if (checked.loaded) counts[checked.kind] += 1;
     else counts[checked.failed ? "failed" : "other"] += 1;
     pending += jsonl ? `${JSON.stringify(checkedLine(checked))}\n` : renderChecked(checked, shown);

@@ -97,6 +97,7 @@ const crossFileCodes: ReadonlySet<string> = new Set([
   "settings_agent_hidden",
   "confusable_name",
   "hidden_by_directory",
+  "not_approved",
   "link_outside",
   "link_broken",
   "too_deep",

@@ -1,0 +1,66 @@
+import { relative } from "node:path";
+import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
+import { type Approval, hashApproval } from "../../settings/index.ts";
+
+/** Directory of a project that contains an agent file, and what the user approved in it. */
+export interface ApprovedDirectory {
+  readonly path: string;
+  /** Returns the approved hashes of a part of a file. If absent, the current content is approved. */
+  readonly approvedHashes?: ((kind: string, name: string) => readonly string[]) | undefined;
+  /** True if the directory is the workspace, which `retinue trust add` trusts without naming it. */
+  readonly isWorkspace: boolean;
+}
+
+export interface ApprovedDefinition {
+  /** The definition without hooks and MCP servers that are not approved. */
+  readonly definition: AgentDefinition;
+  /** Approvals that trusting the directory now would record. */
+  readonly approvals: readonly Approval[];
+  /** Reports hooks and MCP servers that are off. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Code of diagnostics about hooks and MCP servers that wait for the user's approval. */
+export const UNAPPROVED = "not_approved";
+
+/**
+ * Removes the hooks and MCP servers of a project's agent file that are not identical to what the user approved. They
+ * run programs, and the file may have been added or changed since the user trusted the directory. A server that the
+ * definition only names is approved where it is configured.
+ */
+export function approvedDefinition(definition: AgentDefinition, directory: ApprovedDirectory): ApprovedDefinition {
+  const { hooks, mcpServers, file } = definition;
+  const ownServers = mcpServers?.filter(({ config }) => config !== undefined) ?? [];
+  if (file === undefined || ((hooks?.length ?? 0) === 0 && ownServers.length === 0)) {
+    return { definition, approvals: [], diagnostics: [] };
+  }
+  const name = relative(directory.path, file);
+  const approvals = [
+    ...(hooks?.length ? [{ kind: "hooks", name, hash: hashApproval(hooks) }] : []),
+    ...(ownServers.length > 0 ? [{ kind: "mcpServers", name, hash: hashApproval(ownServers) }] : []),
+  ];
+  const { approvedHashes } = directory;
+  const withheld = approvals.filter(({ kind, hash }) => approvedHashes && !approvedHashes(kind, name).includes(hash));
+  if (withheld.length === 0) return { definition, approvals, diagnostics: [] };
+  const isOff = (kind: string): boolean => withheld.some((each) => each.kind === kind);
+  const limited: AgentDefinition = {
+    ...definition,
+    hooks: isOff("hooks") ? undefined : hooks,
+    mcpServers: isOff("mcpServers") ? mcpServers?.filter(({ config }) => config === undefined) : mcpServers,
+  };
+  const isNew = withheld.every(({ kind }) => approvedHashes?.(kind, name).length === 0);
+  const parts = [
+    ...(isOff("hooks") ? ["hooks"] : []),
+    ...(isOff("mcpServers") ? [`MCP servers (${ownServers.map((each) => each.name).join(", ")})`] : []),
+  ];
+  const why = isNew ? "you have not approved them yet" : "they changed since you trusted the directory";
+  const diagnostic: Diagnostic = {
+    severity: "warning",
+    file,
+    line: 1,
+    code: UNAPPROVED,
+    message: `The ${parts.join(" and ")} of the agent "${definition.name}" are off: ${why}.`,
+    fix: `Review the file, then run "retinue trust add${directory.isWorkspace ? "" : ` ${directory.path}`}".`,
+  };
+  return { definition: limited, approvals, diagnostics: [diagnostic] };
+}

@@ -1,0 +1,30 @@
+import { isInSessionOf, type ProcessIdentity, processOrigin, UserError } from "../../lib/index.ts";
+
+/**
+ * Throws a `UserError` if this process may be a command of an agent, which must not answer for a person. Accepts a
+ * process that runs in the same operating-system session as the asking process, such as the script that started it,
+ * because commands of agents have sessions of their own; and a process in a terminal that no command of an agent
+ * started. Where there is no /proc, only the environment is checked.
+ */
+export function checkAnswerer(asker: ProcessIdentity | undefined): void {
+  refuseAgentCommand("answer for a person");
+  const origin = processOrigin();
+  if (origin === undefined || (asker !== undefined && isInSessionOf(asker))) return;
+  if (origin.isTagged) throw agentCommand("answer for a person");
+  if (origin.hasTerminal) return;
+  const message = "This answer comes neither from a terminal nor from the script that started the run";
+  const cure =
+    "Answer in a terminal of your own, or in that script. To decide without a person, use rules or a PermissionRequest hook (--on-ask hook).";
+  throw new UserError(message, { code: "approval", cure });
+}
+
+/** Throws a `UserError` if the environment of this process says that an agent started it. */
+export function refuseAgentCommand(what: string): void {
+  const { env } = process;
+  if (env["RETINUE_CALL_ID"] !== undefined || env["RETINUE_TAG"] !== undefined) throw agentCommand(what);
+}
+
+function agentCommand(what: string): UserError {
+  const cure = "Do it in a terminal of your own.";
+  return new UserError(`A command of an agent can't ${what}`, { code: "agent_command", cure });
+}

@@ -1,0 +1,36 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { approvalText } from "./approval-text.ts";
+
+const textOf = (name: string, input: unknown) => approvalText({ name, inputJson: JSON.stringify(input) });
+
+it("shows the whole command, and all other inputs", () => {
+  const long = `echo ${"x".repeat(10_000)}; rm y`;
+  expect(textOf("Bash", { command: long, timeout: 5, description: "Lists\nfiles" })).toEqual({
+    call: `Bash ${long}`,
+    inputs: ["timeout: 5", "description: Lists↵files"],
+  });
+  expect(textOf("Write", { file_path: "a.sh", content: "rm x\n" })).toEqual({
+    call: "Write a.sh",
+    inputs: ["content: rm x↵"],
+  });
+});
+
+it("shows the whole input of a tool that it does not know", () => {
+  expect(textOf("mcp__db__run", { query: "a", drop: true })).toEqual({
+    call: 'mcp__db__run {"query":"a","drop":true}',
+    inputs: [],
+  });
+  expect(approvalText({ name: "Bash", inputJson: "{broken" }).call).toBe("Bash {broken");
+});
+
+it("shows different commands differently", () => {
+  const unit = fc.constantFrom(" ", "\n", "\t", "a", "#", "\\", "n", "↵", "u{a}", "\u200b", "\r");
+  const command = fc.string({ unit, maxLength: 6 });
+  fc.assert(
+    fc.property(command, command, (left, right) => {
+      const [one, other] = [left, right].map((each) => textOf("Bash", { command: each }).call);
+      return (one === other) === (left === right);
+    }),
+  );
+});
