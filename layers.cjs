@@ -27,7 +27,7 @@ const underApp = [
 
 const modules = {
   protocol: { modules: [], packages: [], builtins: false },
-  lib: { modules: [], packages: ["picomatch"], builtins: true },
+  lib: { modules: [], packages: [], builtins: true },
   ports: { modules: ["protocol"], packages: [], builtins: false },
   settings: { modules: ["protocol", "lib"], packages: [], builtins: true },
   definitions: { modules: ["protocol", "lib"], packages: ["yaml", "chokidar"], builtins: true },

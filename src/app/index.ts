@@ -118,6 +118,6 @@ export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./settings/project-settings.ts";
-export { withoutSecrets } from "./settings/without-secrets.ts";
+export { originsWithoutSecrets, withoutSecrets } from "./settings/without-secrets.ts";
 export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

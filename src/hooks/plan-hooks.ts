@@ -1,4 +1,4 @@
-import { type Context, createContext, runInContext } from "node:vm";
+import { testPattern } from "../lib/index.ts";
 import { canonicalToolName, type HookEvent, isSameAgent, toolNames } from "../protocol/index.ts";
 import { type Hook, nameOf } from "./hook.ts";
 
@@ -34,7 +34,7 @@ function matches(matcher: string | undefined, event: HookEvent, subject: string 
   if (text === "" || text === "*" || subject === undefined) return { holds: true };
   const [name, isSame] = comparison(event, subject);
   if (/^[\w\s,|-]+$/.test(text)) return { holds: text.split(/[|,]/).some((each) => isSame(each.trim(), name)) };
-  return asRule(text, name, isSame) ?? testPattern(text, name);
+  return asRule(text, name, isSame) ?? testMatcher(text, name);
 }
 
 /** Detects a permission rule such as `Bash(git *)`, which would silently match nothing as a regular expression. */
@@ -57,39 +57,15 @@ const LIMIT_MS = 50;
 const LONGEST_PATTERN = 1_000;
 const LONGEST_NAME = 500;
 
-/** Context in which all patterns run, because creating a context takes about a millisecond. */
-let context: Context | undefined;
-
-/**
- * Tests whether a regular expression matches the whole name. The test runs in a context with a time limit, because some
- * patterns practically never finish. An invalid or slow pattern matches and reports a problem.
- */
-function testPattern(pattern: string, name: string): Match {
+/** Tests whether a regular expression matches the whole name. An invalid or slow one matches and reports a problem. */
+function testMatcher(pattern: string, name: string): Match {
   if (pattern.length > LONGEST_PATTERN || name.length > LONGEST_NAME)
     return { holds: true, problem: "is too long to test, so it counts as a match. Use a shorter one." };
-  const expression = compile(pattern);
-  if (expression === undefined)
-    return {
-      holds: true,
-      problem: `(${pattern}) is not a valid regular expression, so the hook always runs. Use names ("Edit|Write") or a valid expression ("mcp__.*").`,
-    };
-  try {
-    context ??= createContext({});
-    Object.assign(context, { expression, name });
-    const holds = runInContext("expression.test(name)", context, { timeout: LIMIT_MS });
-    return { holds: holds === true };
-  } catch {
-    return {
-      holds: true,
-      problem: `(${pattern}) takes too long to test, so it counts as a match. Avoid nested repetitions.`,
-    };
-  }
-}
-
-function compile(pattern: string): RegExp | undefined {
-  try {
-    return new RegExp(`^(?:${pattern})$`, "s");
-  } catch {
-    return undefined;
-  }
+  const tested = testPattern(`^(?:${pattern})$`, { texts: [name], flags: "s", limitMs: LIMIT_MS });
+  if (tested.ok) return { holds: tested.matches[0] === true };
+  const problem =
+    tested.problem === "invalid"
+      ? `(${pattern}) is not a valid regular expression, so the hook always runs. Use names ("Edit|Write") or a valid expression ("mcp__.*").`
+      : `(${pattern}) takes too long to test, so it counts as a match. Avoid nested repetitions.`;
+  return { holds: true, problem };
 }

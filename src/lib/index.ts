@@ -9,6 +9,13 @@ export { AppendError, type AppendFile, openAppendFile } from "./files/append-fil
 export { type FileLock, lastOwner, lockOwner, tryLock, withFileLock } from "./files/file-lock.ts";
 export { compileGlob } from "./files/glob.ts";
 export { isWithin } from "./files/is-within.ts";
+export {
+  compileSegment,
+  expandBraces,
+  literalPieces,
+  MAX_PATTERN_LENGTH,
+  matchSegments,
+} from "./files/segment-pattern.ts";
 export { writeAtomically } from "./files/write-atomically.ts";
 export {
   createId,
@@ -30,6 +37,8 @@ export {
 } from "./json/schema.ts";
 export { bareHost, belongsTo, checkUrl } from "./network/check-url.ts";
 export { isLoopback, judgeAddress } from "./network/judge-address.ts";
+export { openTunnel, serverNameOf } from "./network/open-tunnel.ts";
+export { credentialsOf, type HttpProxy, ProxyError, proxyFor, unreachable } from "./network/proxy.ts";
 export {
   mayBeRunning,
   type ProcessIdentity,
@@ -46,6 +55,8 @@ export {
   endOfWholeCharacters,
 } from "./text/bounded-text.ts";
 export { formatBytes, formatCount, formatDuration, plural, stripControls } from "./text/format.ts";
+export { matchParts } from "./text/match-parts.ts";
 export { misspelledName, nearest } from "./text/nearest.ts";
 export { showExactly } from "./text/show-exactly.ts";
+export { testPattern } from "./text/test-pattern.ts";
 export { createCalibration, estimateTokens } from "./text/token-estimate.ts";

@@ -54,8 +54,8 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   let closed = false;
 
   function serverFor(name: string, config: McpServerConfig): Server {
-    const { workspace, clock, version = "0" } = options;
-    const linkOptions = { workspace, clock, version, ...limits };
+    const { workspace, clock, environment, version = "0" } = options;
+    const linkOptions = { workspace, clock, environment, version, ...limits };
     // Each start has its own tag, so that ending leftover processes of one start does not end those of the next.
     const newTag = () => [...(options.tag === undefined ? [] : [options.tag]), createId("mcp-")];
     return createServer({

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { startTestProxy } from "../lib/network/proxy.test-support.ts";
 import {
   type McpWebServer,
   startMcpSseServer,
@@ -20,8 +21,9 @@ async function start(behaviour: McpBehaviour = {}) {
   return server;
 }
 
-function connect(config: { url: string; headers?: Record<string, string> }, limits = {}) {
-  const servers = createTestServers({ web: { type: "http", ...config } }, { limits, environment: { PASS: "letmein" } });
+function connect(config: { url: string; headers?: Record<string, string> }, limits = {}, proxies = {}) {
+  const environment = { PASS: "letmein", ...proxies };
+  const servers = createTestServers({ web: { type: "http", ...config } }, { limits, environment });
   made.push(servers);
   return servers.connect([{ name: "web" }], "main", neverAborted);
 }
@@ -48,6 +50,28 @@ describe("a server by streamable HTTP", () => {
     const refused = await connect({ url: server.url, headers: { Authorization: "Bearer wrong" } });
     expect(refused.problems[0]).toMatch(/it responded with status 401; check the "headers"/);
     expect(refused.problems[0]).not.toContain("wrong");
+  });
+
+  it("is reached through the proxy of the environment", async () => {
+    const server = await start({ streams: true });
+    const proxy = await startTestProxy(Number(new URL(server.url).port));
+    const url = `http://tools.test${new URL(server.url).pathname}`;
+    const connection = await connect({ url }, {}, { HTTP_PROXY: proxy.url });
+    expect(connection.problems).toEqual([]);
+    expect(textOfOutput(await runTool(connection, "mcp__web__echo", { input: { text: "hi" } }))).toBe("hi");
+    await connection.release();
+    expect(new Set(proxy.asked)).toEqual(new Set(["tools.test:80"]));
+    await proxy.close();
+  });
+
+  it.each([
+    ["socks5://me:secret@proxy.test:1", /HTTP_PROXY names a socks5 proxy/],
+    ["http://proxy.test:99999", /HTTP_PROXY is not a valid proxy address/],
+    ["http://127.0.0.1:1", /the proxy 127\.0\.0\.1:1 can't be reached \(ECONNREFUSED\)\. Check HTTP_PROXY/],
+  ])("is not reached past a proxy that can't be used: %s", async (HTTP_PROXY, message) => {
+    const { problems } = await connect({ url: "http://tools.test/mcp" }, {}, { HTTP_PROXY });
+    expect(problems[0]).toMatch(message);
+    expect(problems[0]).not.toContain("secret");
   });
 
   it("that is not there, or has no web address, is a problem", async () => {

@@ -1,7 +1,9 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../protocol/index.ts";
 import type { Fault } from "../testing/index.ts";
-import { type Call, callerFor, connectionsForTest, type Dialect, serve, testKey } from "./wire.test-support.ts";
+import { atEnd, type Call, callerFor, connectionsForTest, type Dialect, serve, testKey } from "./wire.test-support.ts";
 
 const dialects: readonly Dialect[] = ["anthropic", "openai"];
 const good = { content: "the whole answer" };
@@ -275,7 +277,7 @@ describe.each(dialects)("damaged streams, %s", (dialect) => {
 
 describe("a slow server", () => {
   it("is not taken for a silent one, nor is the wait for a connection", async () => {
-    const content = [{ text: ["all in all longer than a second".repeat(8)] }];
+    const content = [{ text: Array.from({ length: 8 }, () => "all in all longer than a second ") }];
     const server = await serve({ script: [{ content, fault: { kind: "slow", msPerByte: 1 } }, { content: "quick" }] });
     const connections = connectionsForTest({ maxConnections: 1 });
     const caller = callerFor(server.url, "anthropic", { idleMs: 1_000, connections });
@@ -341,5 +343,37 @@ describe("an answer that breaks off", () => {
     const received = progress.reduce((sum, event) => sum + ("text" in event ? event.text.length : 0), 0);
     expect(received).toBeGreaterThan(0);
     expect(outcome).toMatchObject({ ok: false, usage: { inputTokens: 25, outputTokens: Math.ceil(received / 4) } });
+  });
+});
+
+describe("a server that drips its response", () => {
+  /** Sends the piece again and again, always before a limit of 100 ms without any byte would end. */
+  async function drip(status: number, piece: string): Promise<string> {
+    const server = createServer((_, response) => {
+      response.writeHead(status, { "content-type": "text/event-stream" });
+      const timer = setInterval(() => response.write(piece), 20);
+      response.on("close", () => clearInterval(timer));
+    });
+    atEnd(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it.each(["x", "{", "data: "])("without ever ending a line is silent: %j", async (piece) => {
+    const call = await callerFor(await drip(200, piece), "anthropic", { idleMs: 100 }).call();
+    expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("sent nothing for") });
+  });
+
+  it("line by line for ever is ended by the total limit", async () => {
+    const call = await callerFor(await drip(200, ": ping\n\n"), "anthropic", { totalMs: 200 }).call();
+    expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("did not end within") });
+  });
+
+  it.each(["x", "x\n"])("with an error status is judged by the status: %j", async (piece) => {
+    const call = await callerFor(await drip(400, piece), "anthropic", { idleMs: 100 }).call();
+    expect(errorOf(call)).toMatchObject({ status: 400 });
   });
 });

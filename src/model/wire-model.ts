@@ -24,6 +24,8 @@ export interface WireModelOptions {
   readonly retry?: Partial<RetryPolicy>;
   /** Maximum time that the server may be silent, including the time before the headers. */
   readonly idleMs?: number;
+  /** Maximum time for one answer. */
+  readonly totalMs?: number;
   readonly maxAnswerBytes?: number;
 }
 
@@ -139,7 +141,7 @@ function sender(
   { prompt, signal }: ModelRequest,
 ): (reader: AnswerReader, maxTokens: number, on: Pick<AttemptOptions, "onSent" | "onTaken">) => Promise<AttemptEnd> {
   const { options, info, url, connections } = wire;
-  const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
+  const { provider, clock, idleMs = 300_000, totalMs = 7_200_000, maxAnswerBytes = 32_000_000 } = options;
   return async (reader, maxTokens, on) => {
     const body = prompt.body(provider.dialect, maxTokens);
     const headers = {
@@ -149,7 +151,8 @@ function sender(
     };
     const connector = await connections.to(url);
     const now = () => clock.now();
-    return attempt({ connector, url, headers, body, reader, signal, idleMs, maxAnswerBytes, info, now, ...on });
+    const limits = { idleMs, totalMs, maxAnswerBytes };
+    return attempt({ connector, url, headers, body, reader, signal, info, now, ...limits, ...on });
   };
 }
 

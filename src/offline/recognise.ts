@@ -38,7 +38,9 @@ function withoutCourtesies(request: string): string {
     .trim();
   for (let before = ""; before !== text; ) {
     before = text;
-    text = text.replace(courtesies, "").replace(/\s+$|(?<=\S)[.?!,;:]+$|,?\s+(please|thanks|thank you|for me)$/i, "");
+    text = text
+      .replace(courtesies, "")
+      .replace(/(?<!\s)\s+$|(?<=[^\s.?!,;:])[.?!,;:]+$|,?(?<!\s)\s+(please|thanks|thank you|for me)$/i, "");
   }
   return text;
 }
@@ -90,7 +92,7 @@ function unquote(text: string): string {
 /** Returns a path for the tools, without a trailing slash or punctuation. "this project" is the workspace. */
 function pathOf(text: string | undefined): string {
   const found = unquote(text ?? "")
-    .replace(/(?<=.)[/,;:]+$/, "")
+    .replace(/(?<=[^/,;:])[/,;:]+$/, "")
     .replace(/^\.\//, "");
   return found === "" || isWhole(found) ? "." : found;
 }

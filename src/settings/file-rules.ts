@@ -119,15 +119,15 @@ export interface Anchor {
  * Rewrites a rule from a directory above the workspace for use in the workspace, by making a relative path absolute.
  */
 export function anchorRule(text: string, { effect, directory }: Anchor): string {
-  const [, tool = "", pattern = ""] = /^\s*([^()]+?)\s*\((.*)\)\s*$/s.exec(text) ?? [];
-  if (!pathTools.has(canonicalToolName(tool)) || /^(?:\/\/|~|!)/.test(pattern.trim())) return text;
+  const [, tool = "", pattern = ""] = /^([^()]+)\((.*)\)$/s.exec(text.trim()) ?? [];
+  if (!pathTools.has(canonicalToolName(tool.trim())) || /^(?:\/\/|~|!)/.test(pattern.trim())) return text;
   const isAnchored = /^(?:\/|\.\.?\/)/.test(pattern);
   const names = pattern.split("/").filter((name) => name !== "");
   if (names.length === 0) return text;
   const rest = pattern.endsWith("/") ? [...names, "**"] : names;
   const isWide = effect !== "allow" && rest.length === 2 && rest[1] === "**";
   const anyDepth = !isAnchored && (rest.length === 1 || isWide) ? ["**"] : [];
-  return `${tool}(/${[escaped(directory), ...anyDepth, ...rest].join("/")})`;
+  return `${tool.trim()}(/${[escaped(directory), ...anyDepth, ...rest].join("/")})`;
 }
 
 const pathTools: ReadonlySet<string> = new Set(["Read", "Edit", "Write", "NotebookEdit", "Grep", "Glob", "LS"]);

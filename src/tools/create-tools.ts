@@ -28,6 +28,8 @@ export interface ToolsRequest {
   readonly skills?: Skills | undefined;
   readonly skillRunner?: SkillRunner | undefined;
   readonly timeouts?: ToolTimeouts | undefined;
+  /** Environment variables that name proxies for WebFetch. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
@@ -44,6 +46,7 @@ export function createTools({
   skills,
   skillRunner,
   timeouts = {},
+  environment = process.env,
 }: ToolsRequest): readonly Tool[] {
   const seen = createSeenFiles();
   const shells = createShells(sessionId);
@@ -52,7 +55,7 @@ export function createTools({
     createGrepTool({ workspace }),
     createGlobTool({ workspace }),
     createLsTool({ workspace }),
-    createWebFetchTool({ timeoutMs: milliseconds(timeouts.webFetch) }),
+    createWebFetchTool({ timeoutMs: milliseconds(timeouts.webFetch), environment }),
     ...(search ? [createWebSearchTool({ search })] : []),
     createEditTool({ workspace, seen }),
     createWriteTool({ workspace, seen }),

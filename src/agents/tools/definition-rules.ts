@@ -1,4 +1,4 @@
-import { compileGlob } from "../../lib/index.ts";
+import { matchParts } from "../../lib/index.ts";
 import {
   type AgentDefinition,
   type CompactRule,
@@ -91,7 +91,7 @@ function isWhole(pattern: string | undefined): boolean {
 
 function coversTool({ tool }: CompactRule, name: string): boolean {
   const canonical = canonicalToolName(tool);
-  return canonical.includes("*") ? compileGlob(canonical)(name) : canonical === name;
+  return canonical.includes("*") ? matchParts(canonical.split("*"), name) : canonical === name;
 }
 
 /**

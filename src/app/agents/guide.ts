@@ -29,6 +29,6 @@ function settingsText(file: string): string {
   }
   const parsed = parseJsonc(text);
   if ("error" in parsed) return `${file} is not valid: line ${parsed.error.line}: ${parsed.error.message}.`;
-  const shown = JSON.stringify(withoutSecrets(parsed.value, "", { strict: true }), null, 1);
+  const shown = JSON.stringify(withoutSecrets(parsed.value), null, 1);
   return `${file}:\n${boundText(shown, { maxCharacters: MAX_CHARACTERS }).text}`;
 }

@@ -45,7 +45,7 @@ export async function* checkAgents(
 ): AsyncGenerator<AgentCheck> {
   for (const given of paths) {
     const names = new Map<string, string>();
-    for (const found of markdownFiles(given, paths.length > 1 ? given.replace(/\/+$/, "") : "")) {
+    for (const found of markdownFiles(given, paths.length > 1 ? given.replace(/(?<!\/)\/+$/, "") : "")) {
       const path = resolve(found.path);
       const checked = withDuplicate(await checkFile(found), { path, names, shown });
       // A file that was given explicitly must be an agent; in a directory, a file without frontmatter may be any text.

@@ -163,7 +163,7 @@ type CallText =
 
 /** Parses a call such as `Bash(git push)`, `Read(src/a.ts)`, `Task(Explore)` or `Edit({"file_path": "a.ts"})`. */
 function parseCall(text: string): CallText {
-  const [, name, body] = /^\s*([\p{L}\p{N}_.\-:]+)\s*(?:\(([\s\S]*)\))?\s*$/u.exec(text) ?? [];
+  const [, name, body] = /^([\p{L}\p{N}_.\-:]+)\s*(?:\(([\s\S]*)\))?$/u.exec(text.trim()) ?? [];
   if (name === undefined) {
     const cure = "Write a tool and its input, such as 'Bash(git push)'.";
     return { ok: false, message: `${JSON.stringify(text)} is not a call`, cure };

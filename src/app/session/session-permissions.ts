@@ -163,8 +163,8 @@ function gitDirectory(directory: string): string | undefined {
   const path = join(directory, ".git");
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return path;
-  const [, elsewhere] = (stat?.isFile() && /^gitdir:\s*(.+?)\s*$/.exec(readText(path) ?? "")) || [];
-  if (elsewhere !== undefined) return resolve(directory, elsewhere);
+  const [, elsewhere = ""] = (stat?.isFile() && /^gitdir:(.+)$/.exec(readText(path)?.trimEnd() ?? "")) || [];
+  if (elsewhere.trim() !== "") return resolve(directory, elsewhere.trim());
   if (["HEAD", "config", "objects"].every((name) => existsSync(join(directory, name)))) return directory;
   const above = dirname(directory);
   return above === directory ? undefined : gitDirectory(above);
@@ -181,7 +181,7 @@ function namesPrograms(file: string): boolean {
 
 /** Matches filter lines that git-lfs itself writes. */
 const lfsFilter =
-  /^\s*(?:clean|smudge|process)\s*=\s*git-lfs (?:clean -- %f|smudge(?: --skip)? -- %f|filter-process(?: --skip)?)\s*$/gm;
+  /^[ \t]*(?:clean|smudge|process)[ \t]*=[ \t]*git-lfs (?:clean -- %f|smudge(?: --skip)? -- %f|filter-process(?: --skip)?)\s*$/gm;
 
 const dangerousKeywords: readonly (readonly RegExp[])[] = [
   [/\[\s*include/i],

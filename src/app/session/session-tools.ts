@@ -67,6 +67,7 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
       skills,
       skillRunner: createSkillRunner(options.dispatcher),
       timeouts: settings.timeouts,
+      environment,
     });
     const delegation = delegationTools(options.dispatcher, options.delegation);
     const tools = [...builtIn, ...delegation, ...options.serverTools];

@@ -1,27 +1,60 @@
-/**
- * Returns the same value with "…" in place of every string whose name says that it is a key or a password. With
- * `strict`, also in place of values of environment variables, strings that contain a key of a known form, and logins in
- * URLs. A person who approves settings must see them, so they are not shown strictly.
- */
-export function withoutSecrets(value: unknown, path = "", { strict = false } = {}): unknown {
-  const inside = (each: unknown, name: string): unknown => withoutSecrets(each, name, { strict });
-  if (Array.isArray(value)) return value.map((each) => inside(each, path));
-  if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, inside(each, `${path}.${key}`)]));
-  }
-  if (typeof value !== "string") return value;
-  if (isSecret(path)) return "…";
-  if (!strict) return value;
-  if (/(^|\.)env\./.test(path) || knownKey.test(value)) return "…";
-  return value.replace(loginInUrl, "$1…@");
+import type { SettingsOrigin } from "../../protocol/index.ts";
+
+interface Hiding {
+  /** Shows environment variables, which a person who trusts a directory must see. */
+  readonly showEnv?: boolean | undefined;
 }
 
-function isSecret(path: string): boolean {
-  const name = path.slice(path.search(/[^.]*$/));
-  if (/\.headers[.[]/.test(path)) return true;
-  return /key|token|secret|passw|credential|authorization/i.test(name) && !/env$|helper$/i.test(name);
+/** Returns the same origins without secrets. */
+export function originsWithoutSecrets(
+  origins: readonly SettingsOrigin[],
+  options: Hiding = {},
+): readonly SettingsOrigin[] {
+  return origins.map((each, index) => {
+    const before = /\[\d+\]$/.test(each.path) ? origins[index - 1]?.value : undefined;
+    return { ...each, value: isSecretOption(before) ? "…" : withoutSecrets(each.value, each.path, options) };
+  });
+}
+
+/**
+ * Returns the same value with "…" in place of headers, environment variables, logins and queries of URLs, and whatever
+ * looks like a key or a password.
+ */
+export function withoutSecrets<T>(value: T, path = "", options: Hiding = {}): T {
+  return hide(value, path, options) as T;
+}
+
+function hide(value: unknown, path: string, options: Hiding): unknown {
+  if (Array.isArray(value))
+    return value.map((each, index) => (isSecretOption(value[index - 1]) ? "…" : hide(each, path, options)));
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, hide(each, path === "" ? key : `${path}.${key}`, options)]),
+    );
+  }
+  if (typeof value !== "string") return value;
+  return isSecret(path, options) || knownKey.test(value) ? "…" : withoutSecretParts(value);
+}
+
+function isSecret(path: string, { showEnv = false }: Hiding): boolean {
+  const name = path.slice(path.lastIndexOf(".") + 1);
+  if (/(^|\.)headers[.[]/.test(path) || (!showEnv && /(^|\.)env[.[]/.test(path))) return true;
+  return secretName.test(name) && !/env$|helper$/i.test(name);
 }
 
 /** Prefixes of keys that services issue. */
 const knownKey = /\b(sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|npm_)\w/;
-const loginInUrl = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/?#\s@]+@/gi;
+
+const secretName = /key|token|secret|passw|credential|authorization/i;
+
+/** Returns true for an option such as `--token`, whose value is the next argument. */
+function isSecretOption(argument: unknown): boolean {
+  return typeof argument === "string" && /^--?[\w-]+$/.test(argument) && secretName.test(argument);
+}
+
+/** Hides the value of an option such as `--token=…`, and the login and the query of URLs. */
+function withoutSecretParts(text: string): string {
+  const [, option] = /^(--?[\w-]+=)/.exec(text) ?? [];
+  if (option !== undefined && secretName.test(option)) return `${option}…`;
+  return text.replace(/:\/\/[^\s/@]+@/g, "://…@").replace(/([?&][^\s=&#?]+=)[^\s&#]+/g, "$1…");
+}

@@ -1,4 +1,10 @@
-import { loadProjectSettings, type ProjectSettings, ruleProblems, withoutSecrets } from "../../app/index.ts";
+import {
+  loadProjectSettings,
+  originsWithoutSecrets,
+  type ProjectSettings,
+  ruleProblems,
+  withoutSecrets,
+} from "../../app/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
@@ -33,7 +39,7 @@ function asJson({ settings, origins, files, compact, untrusted, trusted }: Proje
   const shown = withoutSecrets(settings);
   const all = {
     settings: shown,
-    origins: origins.map((each) => ({ ...each, value: withoutSecrets(each.value, each.path) })),
+    origins: originsWithoutSecrets(origins),
     permissionFiles: compact,
     files,
     trusted,
@@ -44,5 +50,5 @@ function asJson({ settings, origins, files, compact, untrusted, trusted }: Proje
 
 function asText({ origins }: ProjectSettings, origin: boolean): string {
   if (origins.length === 0) return "Nothing is set; the defaults apply.\n";
-  return renderOrigins(origins, { origin });
+  return renderOrigins(originsWithoutSecrets(origins), { origin });
 }

@@ -1,4 +1,4 @@
-import { type ProjectSettingsOptions, stateDirectory, withoutSecrets } from "../../app/index.ts";
+import { type ProjectSettingsOptions, stateDirectory } from "../../app/index.ts";
 import { showExactly } from "../../lib/index.ts";
 import type { SettingsOrigin } from "../../protocol/index.ts";
 import { directoryOption, helpOption, type OptionKinds, type ReadOptions } from "../read-options.ts";
@@ -49,7 +49,7 @@ export function renderOrigins(origins: readonly SettingsOrigin[], { origin }: { 
   return origins
     .map(({ path, value, scope, file }) => {
       const from = origin ? `   (${scope}${file === undefined ? "" : `, ${showExactly(file)}`})` : "";
-      return `${showExactly(`${path} = ${JSON.stringify(withoutSecrets(value, path))}`)}${from}\n`;
+      return `${showExactly(`${path} = ${JSON.stringify(value)}`)}${from}\n`;
     })
     .join("");
 }

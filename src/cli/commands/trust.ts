@@ -3,6 +3,7 @@ import {
   type AddedTrust,
   addTrust,
   listTrust,
+  originsWithoutSecrets,
   refuseAgentCommand,
   removeTrust,
   stateDirectory,
@@ -49,7 +50,7 @@ export function renderAddedTrust(cwd: string, { counts, active }: AddedTrust): s
   const settings =
     counts.length === 0
       ? "Its settings files allow nothing.\n"
-      : `These settings of the directory apply until they change:\n${renderOrigins(counts, { origin: true })}`;
+      : `These settings of the directory apply until they change:\n${renderOrigins(originsWithoutSecrets(counts, { showEnv: true }), { origin: true })}`;
   return `Trusted: ${stripControls(cwd)}\n${now}${settings}`;
 }
 

@@ -175,7 +175,7 @@ function amount(options: ReadOptions, name: string): number | undefined {
   const text = options.value(name);
   if (text === undefined) return undefined;
   const value = Number(text.replace(/^\$/, ""));
-  if (/^\$?\d*\.?\d+$/.test(text) && Number.isFinite(value) && value > 0) return value;
+  if (/^\$?(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && Number.isFinite(value) && value > 0) return value;
   throw usageError(`--${name} can't be "${text}"`, "Use an amount in US dollars, such as 0.50.");
 }
 

@@ -49,5 +49,7 @@ async function readInput(report: (notice: string) => void): Promise<string> {
   } finally {
     clearTimeout(timer);
   }
-  return Buffer.concat(chunks).toString("utf8").replace(/\n+$/, "");
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/(?<!\n)\n+$/, "");
 }

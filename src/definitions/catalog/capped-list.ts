@@ -150,7 +150,7 @@ function lineOf(entry: ListEntry, cap: number): { text: string; cut: boolean } {
 
 /** Shortens a description: removes examples first, then cuts the end at a word. */
 function shorten(description: string, tokens: number): string {
-  const [plain = ""] = description.split(/\s*<example>|\s*\bExamples?:/i);
+  const [plain = ""] = description.split(/ ?<example>| ?\bExamples?:/i);
   const text = plain === "" ? description : plain;
   if (estimateTokens(text) <= tokens) return text;
   let length = Math.min(text.length, Math.max(0, Math.floor(tokens * 3.6)));

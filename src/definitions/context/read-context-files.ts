@@ -215,10 +215,10 @@ export function findImports(text: string): Import[] {
 }
 
 function pathsIn(line: string): string[] {
-  const plain = line.replace(/(`+)(?!`).*?(?<!`)\1(?!`)/g, (span) => " ".repeat(span.length));
+  const plain = line.replace(/(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)/g, (span) => " ".repeat(span.length));
   const paths: string[] = [];
   for (const [, written = ""] of plain.matchAll(/(?<=^|[\s([])@([^\s@`"'<>()[\]]+)/g)) {
-    const path = written.replace(/[.,;:!?]+$/, "");
+    const path = written.replace(/(?<![.,;:!?])[.,;:!?]+$/, "");
     if (path !== "") paths.push(path);
   }
   return paths;

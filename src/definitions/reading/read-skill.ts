@@ -53,7 +53,7 @@ export async function readSkillFile(request: SkillFile): Promise<ReadSkill> {
 
 /** Returns the first line with text, without heading marks. */
 function firstLine(text: string): string | undefined {
-  return /^[\s#]*(\S.*)$/m.exec(text)?.[1]?.trim();
+  return /[^\s#].*/.exec(text)?.[0].trim();
 }
 
 function isKnown(key: string): boolean {
@@ -87,8 +87,11 @@ function readAllowedTools(reader: FieldReader<SkillField>): readonly string[] | 
 }
 
 function spacesToCommas(field: Field): Field {
-  if (typeof field.value !== "string" || /[,[\n]/.test(field.value.replace(/\([^)]*\)/g, ""))) return field;
-  const names = field.value.match(/[^\s(]+(?:\([^)]*\))?|\(/g);
+  const { value } = field;
+  // A list with an open parenthesis is refused later. Here it would be searched to its end for every name.
+  if (typeof value !== "string" || value.lastIndexOf("(") > value.lastIndexOf(")")) return field;
+  if (/[,[\n]/.test(value.replace(/\([^)]*\)/g, ""))) return field;
+  const names = value.match(/[^\s(]+(?:\([^)]*\))?|\(/g);
   return names === null ? field : { ...field, value: names.join(",") };
 }
 

@@ -21,7 +21,12 @@ describe("compileGlob", () => {
     ["**/*.{pem,key}", "x/y.key"],
     ["/etc/**", "/etc/passwd"],
     ["!important", "a/!important"],
-    ["!(a|b)", "x/c"],
+    ["app/(auth)/*.tsx", "app/(auth)/page.tsx"],
+    ["*.{a,{b,{c,d}}}", "x/y.d"],
+    ["[!a]", "b"],
+    ["[]x]", "]"],
+    ["\\*", "*"],
+    ["**.ts", "a/b.ts"],
     ["[ab].ts", "a.ts"],
     ["?.ts", "x.ts"],
     ["a b", "a b"],
@@ -38,12 +43,26 @@ describe("compileGlob", () => {
     ["!src/**", "other/a"],
     ["*.ts", "a.TS"],
     ["a.b", "axb"],
+    ["/etc/**", "etc/passwd"],
+    ["[!a]", "a"],
+    ["\\*", "a"],
   ])("%s does not match %j", (pattern, path) => {
     expect(match(pattern, path)).toBe(false);
   });
 
-  it("refuses an empty pattern", () => {
-    expect(() => compileGlob("")).toThrow(SyntaxError);
+  it.each(["", "!(a|b)", "{a,b", "a}", "{1..3}", "a".repeat(10_001), "{".repeat(5_000)])("refuses %.20s", (pattern) => {
+    expect(() => compileGlob(pattern)).toThrow(SyntaxError);
+  });
+
+  it.each([
+    ["3,000 stars", `${"*a".repeat(3_000)}b`, "a".repeat(1_000_000)],
+    ["1,900 double stars", `${"**/a/".repeat(1_900)}b`, "a/".repeat(50_000)],
+    ["a long name after a star", `*${"a".repeat(2_000)}b`, "a".repeat(4_000)],
+    ["open brackets", "[".repeat(9_999), "["],
+    ["a class of 9,000 members", `*[${"b".repeat(9_000)}]`, "a".repeat(100_000)],
+    ["nested braces", `${"{a,".repeat(60)}b${"}".repeat(60)}`, "c".repeat(100_000)],
+  ])("needs no more than a moment for %s", (_, pattern, path) => {
+    expect(match(pattern, path)).toBe(false);
   });
 
   it("takes a plain name for itself at any depth, and only itself", () => {

@@ -136,6 +136,11 @@ describe("checkSchema", () => {
   });
 });
 
+it("does not hang on a pattern of a server that takes too long, and ignores one that is invalid", () => {
+  const value = `${"a".repeat(5_000)}!`;
+  for (const pattern of ["^(a+)+$", "("]) expect(checkSchema({ type: "string", pattern }, value)).toEqual([]);
+});
+
 describe("describeProblems", () => {
   it("tells the model what to change", () => {
     expect(describeProblems(checkSchema(edit, { file: "a", limit: "x" }))).toBe(

@@ -2,12 +2,15 @@ import type { Progress, Client as ProtocolClient, StandardSchemaV1 } from "@mode
 import { describeError, formatDuration, LONGEST_TIMER_MS, plural, withTimeLimit } from "../../lib/index.ts";
 import type { McpServerConfig } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import type { Environment } from "../server-config.ts";
 import { cutText, type OfferedTool, offeredTools } from "../tools/offered-tools.ts";
 import { openStdioWire, type StdioOptions } from "./stdio-wire.ts";
 import type { Wire } from "./wire.ts";
 
 export interface LinkOptions extends StdioOptions {
   readonly startMs: number;
+  /** Environment variables that name proxies. */
+  readonly environment: Environment;
   /** Version of Retinue, sent to the server. */
   readonly version: string;
   readonly onToolsChanged: () => void;

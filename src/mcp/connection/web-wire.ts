@@ -4,8 +4,10 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { describeError, formatBytes } from "../../lib/index.ts";
+import { describeError, formatBytes, ProxyError } from "../../lib/index.ts";
 import type { McpWebServerConfig } from "../../ports/index.ts";
+import type { Environment } from "../server-config.ts";
+import { createProxiedFetch } from "./proxied-fetch.ts";
 import { settleWithin, type Wire } from "./wire.ts";
 
 /** Time that a server has to acknowledge the end of the session. */
@@ -14,7 +16,7 @@ const TERMINATE_MS = 1_000;
 /** Connects to a server over HTTP. Throws if the address or a header is invalid. */
 export function openWebWire(
   config: McpWebServerConfig,
-  { maxMessageBytes }: { readonly maxMessageBytes: number },
+  { maxMessageBytes, environment }: { readonly maxMessageBytes: number; readonly environment: Environment },
 ): Wire {
   const url = addressOf(config.url);
   let over: string | undefined;
@@ -22,10 +24,11 @@ export function openWebWire(
     over ??= `it sent a message larger than ${formatBytes(maxMessageBytes)} and was disconnected`;
     return new Error(over);
   };
+  const send = createProxiedFetch(environment);
   const options = {
     requestInit: { headers: { ...config.headers } },
     fetch: async (address: string | URL, init?: RequestInit) =>
-      limitBody(await fetch(address, init), { maxBytes: maxMessageBytes, onTooLarge }),
+      limitBody(await send(address, init), { maxBytes: maxMessageBytes, onTooLarge }),
   };
   const session = config.type === "http" ? new StreamableHTTPClientTransport(url, options) : undefined;
   const transport: Transport = session ?? new SSEClientTransport(url, options);
@@ -39,7 +42,7 @@ export function openWebWire(
       return over ?? describeStatus(error.status, error.data["text"]);
     }
     const reason = describeError(error);
-    if (error instanceof TypeError) over = `it could not be reached: ${reason}`;
+    if (error instanceof TypeError || error instanceof ProxyError) over = `it could not be reached: ${reason}`;
     return over ?? reason;
   }
 

@@ -10,7 +10,7 @@ const MAX_SERVER = 30;
  */
 export function nameServers(names: readonly string[]): ReadonlyMap<string, string> {
   const safe = (name: string) => {
-    const text = name.replace(/[^A-Za-z0-9-]+/g, "_").replace(/^_+|_+$/g, "");
+    const text = name.replace(/[^A-Za-z0-9-]+/g, "_").replace(/^_+|(?<!_)_+$/g, "");
     return shorten(text === "" ? "server" : text, { name, most: MAX_SERVER });
   };
   return distinct(names, { safe, most: MAX_SERVER });
@@ -59,5 +59,5 @@ function shorten(text: string, { name, most }: { readonly name: string; readonly
 
 function withHash(text: string, { name, most }: { readonly name: string; readonly most: number }): string {
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 8);
-  return `${text.slice(0, most - hash.length - 1).replace(/_+$/, "")}_${hash}`;
+  return `${text.slice(0, most - hash.length - 1).replace(/(?<!_)_+$/, "")}_${hash}`;
 }

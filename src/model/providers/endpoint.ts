@@ -1,3 +1,4 @@
+import { credentialsOf } from "../../lib/index.ts";
 import type { Dialect } from "../../protocol/index.ts";
 import type { ResolvedProvider } from "./providers.ts";
 
@@ -35,15 +36,6 @@ export function baseUrlProblem(baseUrl: string): string | undefined {
   return "its user name or password is not percent-encoded correctly (write % as %25)";
 }
 
-/** Returns `name:password`, both empty if there are none, or undefined if they can't be decoded. */
-export function credentialsOf({ username, password }: URL): string | undefined {
-  try {
-    return decodeURIComponent(`${username}:${password}`);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns the host and port for messages, without the user name, password or query string. */
 export function hostOf(url: URL): string {
   return url.port === "" ? url.hostname : `${url.hostname}:${url.port}`;
@@ -54,5 +46,5 @@ function versioned(path: string): string {
 }
 
 function withoutSlash(path: string): string {
-  return path.replace(/\/+$/, "");
+  return path.replace(/(?<!\/)\/+$/, "");
 }

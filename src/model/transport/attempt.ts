@@ -1,3 +1,4 @@
+import { formatDuration } from "../../lib/index.ts";
 import type { ProviderInfo } from "../providers/provider-info.ts";
 import { failureOfConnection } from "./connection-failure.ts";
 import type { Connector, Exchange, ExchangeListener } from "./connector.ts";
@@ -10,7 +11,10 @@ export interface AttemptOptions extends ReceiveOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: readonly Uint8Array[];
   readonly signal: AbortSignal;
+  /** Maximum time without a complete line from the server. */
   readonly idleMs: number;
+  /** Maximum time for the whole attempt, however often the server sends something. */
+  readonly totalMs: number;
   /** Called when the operating system has accepted every byte of the request. */
   readonly onSent: () => void;
   /** Called when the server has accepted the request, that is, when its answer begins. */
@@ -24,25 +28,38 @@ export type AttemptEnd =
 
 /** Sends one request and feeds the answer to the reader. Always settles; nothing is read or emitted afterwards. */
 export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
-  const { connector, url, headers, body, signal, idleMs, info } = options;
+  const { connector, url, headers, body, signal, idleMs, totalMs, info } = options;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return resolve({ kind: "aborted" });
     let settled = false;
     let exchange: Exchange | undefined;
     let receiver: Receiver | undefined;
     let idle: NodeJS.Timeout | undefined;
+    let total: NodeJS.Timeout | undefined;
+    /** True while the body of an error response is read. */
+    let explains = false;
     const onAbort = () => end({ kind: "aborted" });
 
     function heard(): void {
       if (settled) return;
       if (idle) idle.refresh();
       else idle = setTimeout(() => end({ kind: "failed", failure: stalled(info, idleMs) }), idleMs);
+      total ??= setTimeout(() => end({ kind: "failed", failure: endless(info, totalMs) }), totalMs);
+    }
+
+    /** Gives the server a moment to explain an error. Its status alone says enough. */
+    function awaitErrorBody(): void {
+      explains = true;
+      clearTimeout(idle);
+      clearTimeout(total);
+      total = setTimeout(() => judge(() => receiver?.end(false)), Math.min(errorBodyMs, idleMs));
     }
 
     function stop(): boolean {
       if (settled) return false;
       settled = true;
       clearTimeout(idle);
+      clearTimeout(total);
       signal.removeEventListener("abort", onAbort);
       return true;
     }
@@ -81,10 +98,12 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
       head(head) {
         heard();
         if (isAnswer(head)) options.onTaken();
+        else awaitErrorBody();
         receiver = receiveAnswer(head, options);
       },
       data(bytes) {
-        heard();
+        // Events end with a line break. A part of a line could be dripped for ever.
+        if (!explains && bytes.includes(lineBreak)) heard();
         judge(() => receiver?.data(bytes));
       },
       end: (isComplete) => judge(() => receiver?.end(isComplete)),
@@ -93,6 +112,14 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     exchange = connector.send({ method: "POST", url, headers, body }, listener);
     if (!settled) signal.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+const errorBodyMs = 10_000;
+const lineBreak = 10;
+
+function endless({ provider, host }: ProviderInfo, totalMs: number): Failure {
+  const message = `The answer of ${provider} (${host}) did not end within ${formatDuration(totalMs)}. Check that the server is not stuck, then try again.`;
+  return failure("stalled", { message });
 }
 
 function stalled({ provider, host }: ProviderInfo, idleMs: number): Failure {

@@ -1,7 +1,6 @@
-import { descriptorLimit } from "../../lib/index.ts";
+import { descriptorLimit, ProxyError, proxyFor } from "../../lib/index.ts";
 import type { Environment } from "../providers/providers.ts";
 import type { Connector } from "./connector.ts";
-import { ProxyError, proxyFor } from "./proxy.ts";
 
 /** Kept-alive connections to providers, shared by all users of the same object. */
 export interface Connections {

@@ -7,8 +7,7 @@ import {
   request as sendRequest,
 } from "node:http";
 import { urlToHttpOptions } from "node:url";
-import { errorCode } from "../../lib/index.ts";
-import { type HttpProxy, unreachable } from "./proxy.ts";
+import { errorCode, type HttpProxy, unreachable } from "../../lib/index.ts";
 
 /** Sends requests to one origin over kept-alive connections, each of which carries one request at a time. */
 export interface Connector {

@@ -193,5 +193,5 @@ function words(...values: readonly unknown[]): string {
 }
 
 function sentenceless(text: string): string {
-  return text.replace(/[.\s]+$/, "");
+  return text.replace(/(?<![.\s])[.\s]+$/, "");
 }

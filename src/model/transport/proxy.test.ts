@@ -2,8 +2,8 @@ import { createServer, request as httpRequest, type IncomingMessage, type Reques
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { ProxyError, proxyFor } from "../../lib/index.ts";
 import { atEnd, callerFor, connectionsForTest, serve } from "../wire.test-support.ts";
-import { ProxyError, proxyFor } from "./proxy.ts";
 import { selfSigned } from "./self-signed.test-support.ts";
 
 describe("which proxy the environment names", () => {

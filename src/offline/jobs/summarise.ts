@@ -111,7 +111,10 @@ function* summariseFile(path: string, page: CallResult): Job {
 function hitLines(result: CallResult, path: string): string[] {
   if (!result.ok) return [];
   return rows(
-    parseHits(result.text).hits.map(({ line, text }) => [`${path}:${line}`, clip(text.replace(/\s*\{$/, ""), 110)]),
+    parseHits(result.text).hits.map(({ line, text }) => [
+      `${path}:${line}`,
+      clip(text.replace(/(?<!\s)\s*\{$/, ""), 110),
+    ]),
   );
 }
 
@@ -120,7 +123,7 @@ function importLines(result: CallResult): string[] {
   if (!result.ok) return [];
   const { hits } = parseHits(result.text);
   const names = hits.flatMap(({ text }) => {
-    const quoted = /["'<]([^"'>]+)["'>]/.exec(text)?.[1];
+    const quoted = /["'<]([^"'<>]+)["'>]/.exec(text)?.[1];
     const bare = /^\s*(?:from|import|use|using|open|alias)\s+([\w.:]+)/.exec(text)?.[1];
     const name = quoted ?? (text.includes("{") ? undefined : bare);
     return name === undefined ? [] : [name];

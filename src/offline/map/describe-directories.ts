@@ -72,7 +72,7 @@ function isGoPackage(text: string): boolean {
 }
 
 function commentText(text: string): string {
-  return text.replace(/^(\/\/!?|#+|\/\*[*!]?| \*|""")\s*/, "").replace(/\s*(\*\/|""")\s*$/, "");
+  return text.replace(/^(\/\/!?|#+|\/\*[*!]?| \*|""")\s*/, "").replace(/(?<!\s)\s*(\*\/|""")\s*$/, "");
 }
 
 /** Returns true if a heading repeats the name of its directory: "Core" or "@scope/core" for packages/core. */

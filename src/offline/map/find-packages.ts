@@ -1,4 +1,4 @@
-import { escapePattern } from "../jobs/definitions.ts";
+import { compileGlob } from "../../lib/index.ts";
 import { baseName } from "./languages.ts";
 import type { Manifest } from "./manifests/manifest.ts";
 import { packageManifests } from "./manifests/read-manifest.ts";
@@ -39,21 +39,20 @@ export function directoryOf(path: string): string {
 const notPackages = /(^|\/)(tests?|__tests__|testdata|fixtures?|examples?|samples?|templates?|playgrounds?|e2e)(\/|$)/;
 
 function memberTest(path: string, patterns: readonly string[]): (directory: string) => boolean {
-  const wanted = patterns.filter((pattern) => !pattern.startsWith("!")).map((pattern) => patternOf(path, pattern));
-  const unwanted = patterns
-    .filter((pattern) => pattern.startsWith("!"))
-    .map((pattern) => patternOf(path, pattern.slice(1)));
+  const isUnwanted = (pattern: string) => pattern.startsWith("!");
+  const wanted = patterns.filter((pattern) => !isUnwanted(pattern)).map((pattern) => memberPattern(path, pattern));
+  const unwanted = patterns.filter(isUnwanted).map((pattern) => memberPattern(path, pattern.slice(1)));
   if (wanted.length === 0) return (directory) => !notPackages.test(directory);
-  return (directory) => wanted.some((form) => form.test(directory)) && !unwanted.some((form) => form.test(directory));
+  return (directory) => wanted.some((holds) => holds(directory)) && !unwanted.some((holds) => holds(directory));
 }
 
-/** Translates a pattern such as `packages/*` or `{apps,libs}/**` to a regular expression. */
-function patternOf(path: string, pattern: string): RegExp {
-  const source = escapePattern(joinPath(path, pattern.replace(/^\.\/|\/+$/g, "")))
-    .replaceAll("\\*\\*/", "(?:.*/)?")
-    .replaceAll("\\*\\*", ".*")
-    .replaceAll("\\*", "[^/]*")
-    .replaceAll("\\?", "[^/]")
-    .replace(/\\\{([^{}]*)\\\}/g, (_, choices: string) => `(?:${choices.split(",").join("|")})`);
-  return new RegExp(`^${source}$`);
+/** Compiles a pattern such as `packages/*` or `{apps,libs}/**`. A pattern that can't be used matches nothing. */
+function memberPattern(path: string, pattern: string): (directory: string) => boolean {
+  const start = joinPath(path, "");
+  try {
+    const matches = compileGlob(`./${pattern}`);
+    return (directory) => directory.startsWith(start) && matches(directory.slice(start.length));
+  } catch {
+    return () => false;
+  }
 }

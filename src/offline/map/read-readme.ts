@@ -88,7 +88,7 @@ function htmlTitle(block: readonly Line[]): Line | undefined {
 }
 
 /** HTML elements that separate paragraphs. */
-const blockTags = /<\/?(?:p|div|h[1-6]|br|center|table|tr|td|ul|li|picture|details|summary|hr|blockquote)\b[^>]*>/gi;
+const blockTags = /<\/?(?:p|div|h[1-6]|br|center|table|tr|td|ul|li|picture|details|summary|hr|blockquote)\b[^<>]*>/gi;
 const fewestWords = 4;
 
 function paragraphOf(block: readonly Line[], title: string | undefined): Line | undefined {
@@ -114,9 +114,9 @@ const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 /** Returns Markdown or HTML as plain text on one line, without images, links and emphasis. */
 export function plainText(text: string): string {
   return text
-    .replace(/!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])?/g, "")
-    .replace(/\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])/g, "$1")
-    .replace(/<\/?[A-Za-z][^>]*>/g, "")
+    .replace(/!\[[^[\]]*\](\([^()]*\)|\[[^[\]]*\])?/g, "")
+    .replace(/\[([^[\]]*)\](\([^()]*\)|\[[^[\]]*\])/g, "$1")
+    .replace(/<\/?[A-Za-z][^<>]*>/g, "")
     .replace(/`([^`<]+) <[^>]+>`_+/g, "$1")
     .replace(/``([^`]+)``/g, "`$1`")
     .replace(/(\*\*|__)(?=\S)(.+?)\1/g, "$2")

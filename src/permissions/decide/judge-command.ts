@@ -1,7 +1,7 @@
+import { matchParts } from "../../lib/index.ts";
 import { type ArgumentContext, launchers } from "../rules/command-hazards.ts";
 import {
   allowsUnit,
-  matchParts,
   restrictsText,
   restrictsUnit,
   type SearchableUnit,

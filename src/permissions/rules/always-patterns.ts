@@ -39,7 +39,9 @@ function headOf(command: SimpleCommand): readonly string[] | undefined {
   const name = programOf(command);
   const [, second] = command.words;
   if (tooPowerful.has(name) || launchers.has(name) || command.words[0]!.text !== name) return undefined;
-  if (command.words.some(({ text }) => /^(--force|--hard|--no-verify|--delete|-[A-Za-z]*[fD][A-Za-z]*$)/.test(text)))
+  if (
+    command.words.some(({ text }) => /^(--force|--hard|--no-verify|--delete|-(?=[A-Za-z]*[fD])[A-Za-z]+$)/.test(text))
+  )
     return undefined;
   if (runners.has(`${name} ${second?.text}`)) return undefined;
   const arity = arities.get(`${name} ${second?.text}`) ?? arities.get(name) ?? 1;

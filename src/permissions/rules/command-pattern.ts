@@ -1,3 +1,4 @@
+import { matchParts } from "../../lib/index.ts";
 import { soleCommand } from "../shell/analyse-command.ts";
 import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
 import { isReadOnly } from "../shell/read-only/read-only.ts";
@@ -243,18 +244,4 @@ function matchWord(pattern: string, { text, open }: ShellWord): boolean {
 
 function matchStars(pattern: string, word: string): boolean {
   return pattern.includes("*") ? matchParts(pattern.split("*"), word) : pattern === word;
-}
-
-/** Returns true if the word consists of the parts in order, with any text between them. Never backtracks. */
-export function matchParts(parts: readonly string[], word: string): boolean {
-  const head = parts[0]!;
-  const tail = parts.at(-1)!;
-  if (word.length < head.length + tail.length || !word.startsWith(head) || !word.endsWith(tail)) return false;
-  let at = head.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = word.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return at <= word.length - tail.length;
 }

@@ -1,11 +1,11 @@
+import { expandBraces, matchParts } from "../../lib/index.ts";
 import { canonicalToolName, isSameAgent, type Policy, type PolicyLayer, type Rule } from "../../protocol/index.ts";
-import { type CommandPattern, matchParts } from "./command-pattern.ts";
+import type { CommandPattern } from "./command-pattern.ts";
 import type { DomainPattern } from "./domain-pattern.ts";
 import { isServerWildcard, parseRule, type RuleTarget } from "./parse-rule.ts";
 import {
   compilePathGlob,
   compilePathPattern,
-  expandBraces,
   identifyingName,
   literalNames,
   type PathMatcher,

@@ -1,3 +1,12 @@
+import {
+  compileSegment,
+  expandBraces,
+  formatCount,
+  literalPieces,
+  MAX_PATTERN_LENGTH,
+  matchSegments,
+} from "../../lib/index.ts";
+
 /** A compiled gitignore-like pattern. Takes absolute paths without `.` and `..`. */
 export type PathMatcher = (absolutePath: string) => boolean;
 
@@ -18,13 +27,15 @@ export interface PathPatternOptions {
 export function compilePathPattern(pattern: string, options: PathPatternOptions): PathMatcher {
   const fold = options.wide ? foldCase : (text: string) => text;
   const candidates = anchoredPatterns(pattern, options).map((segments) =>
-    segments.map((segment) => compileSegment(segment, fold)),
+    segments.map((segment) =>
+      typeof segment === "string" ? compileSegment(fold(segment)) : { name: fold(segment.literal) },
+    ),
   );
   if (candidates.length === 0) return () => false;
   const read = options.wide ? foldedSegments : plainSegments;
   return (absolutePath) => {
     const path = read(absolutePath);
-    return candidates.some((candidate) => matchSegments(candidate, path, options.wide));
+    return candidates.some((candidate) => matchSegments(candidate, path, { below: options.wide }));
   };
 }
 
@@ -47,35 +58,14 @@ export function pathGlobProblem(glob: string): string | undefined {
   return undefined;
 }
 
-/** Expands `{a,b}.ts` to `a.ts` and `b.ts`. Returns undefined for unclosed braces, ranges and too many alternatives. */
-export function expandBraces(glob: string): readonly string[] | undefined {
-  if (glob.split("{").length > 64) return undefined;
-  let found: readonly string[] = [glob];
-  while (found.some((text) => text.includes("{"))) {
-    const next: string[] = [];
-    for (const text of found) {
-      const inner = /\{([^{}]*)\}/.exec(text);
-      const [whole, body] = inner ?? [];
-      if (inner === null || whole === undefined || body === undefined || /\.\./.test(body)) {
-        if (text.includes("{")) return undefined;
-        next.push(text);
-      } else {
-        const rest = text.slice(inner.index + whole.length);
-        for (const each of body.split(",")) next.push(text.slice(0, inner.index) + each + rest);
-      }
-    }
-    if (next.length > 256) return undefined;
-    found = next;
-  }
-  return found.some((text) => text.includes("}")) ? undefined : found;
-}
-
 /** Returns what is wrong with the pattern; undefined if it is valid. */
 export function pathPatternProblem(pattern: string): string | undefined {
   if (pattern.startsWith("!")) return "a pattern can't be negated with `!`; use the opposite kind of rule instead";
   if (/^~[^/]/.test(pattern))
     return "`~name` is not supported; write `~/` for your home directory, or `//` and an absolute path";
   if (/\p{Cc}/u.test(pattern)) return "it contains control characters";
+  if (pattern.length > MAX_PATTERN_LENGTH)
+    return `it has more than ${formatCount(MAX_PATTERN_LENGTH)} characters; write several rules`;
   return undefined;
 }
 
@@ -83,8 +73,8 @@ export function pathPatternProblem(pattern: string): string | undefined {
 export function identifyingName(pattern: string): { readonly name: string; readonly whole: boolean } | undefined {
   for (const segment of splitPath(pattern).reverse()) {
     if (["~", ".", ".."].includes(segment)) continue;
-    const pieces = segment.split(/\[[^\]]*\]|[*?]+/).sort((left, right) => right.length - left.length);
-    const name = foldCase(pieces[0] ?? "").replaceAll("\\", "");
+    const pieces = literalPieces(segment).sort((left, right) => right.length - left.length);
+    const name = foldCase(pieces[0] ?? "");
     if (name !== "" && (pieces.length === 1 || name.length >= 3)) return { name, whole: pieces.length === 1 };
   }
   return undefined;
@@ -152,117 +142,4 @@ function join(base: readonly Segment[], rest: readonly string[]): Segment[] {
     else segments.push(segment);
   }
   return segments;
-}
-
-type Token =
-  | { readonly kind: "character"; readonly value: string }
-  | { readonly kind: "star" }
-  | { readonly kind: "test"; readonly test: (character: string) => boolean };
-type CompiledSegment = "**" | string | readonly Token[];
-
-function compileSegment(segment: Segment, fold: (text: string) => string): CompiledSegment {
-  if (typeof segment !== "string") return fold(segment.literal);
-  if (segment === "**") return "**";
-  const text = fold(segment);
-  if (!/[*?[\\]/.test(text)) return text;
-  const tokens: Token[] = [];
-  const characters = [...text];
-  for (let index = 0; index < characters.length; index += 1) {
-    const character = characters[index]!;
-    if (character === "*") {
-      if (tokens.at(-1)?.kind !== "star") tokens.push({ kind: "star" });
-    } else if (character === "?") tokens.push({ kind: "test", test: () => true });
-    else if (character === "\\" && index + 1 < characters.length) {
-      index += 1;
-      tokens.push({ kind: "character", value: characters[index]! });
-    } else if (character === "[") {
-      const end = characters.indexOf("]", index + (/[!^\]]/.test(characters[index + 1] ?? "") ? 3 : 2));
-      if (end === -1) tokens.push({ kind: "character", value: "[" });
-      else {
-        tokens.push({ kind: "test", test: characterClass(characters.slice(index + 1, end)) });
-        index = end;
-      }
-    } else tokens.push({ kind: "character", value: character });
-  }
-  return tokens;
-}
-
-function characterClass(body: readonly string[]): (character: string) => boolean {
-  const negated = body[0] === "!" || body[0] === "^";
-  const members = negated ? body.slice(1) : body;
-  return (character) => {
-    let found = false;
-    for (let index = 0; index < members.length; index += 1) {
-      const low = members[index]!;
-      const high = members[index + 1] === "-" ? members[index + 2] : undefined;
-      if (high === undefined) found ||= character === low;
-      else {
-        found ||= character >= low && character <= high;
-        index += 2;
-      }
-    }
-    return found !== negated;
-  };
-}
-
-/**
- * Returns true if the path matches. `**` matches any number of segments. With `below`, a matched directory covers its
- * contents.
- */
-function matchSegments(pattern: readonly CompiledSegment[], path: readonly string[], below: boolean): boolean {
-  let at = 0;
-  let inPath = 0;
-  let star = -1;
-  let resume = 0;
-  while (true) {
-    if (at === pattern.length && (below || inPath === path.length)) return true;
-    const wanted = pattern[at];
-    if (wanted === "**") {
-      star = at;
-      resume = inPath;
-      at += 1;
-    } else if (inPath < path.length && wanted !== undefined && matchSegment(wanted, path[inPath]!)) {
-      at += 1;
-      inPath += 1;
-    } else if (star !== -1 && resume < path.length) {
-      resume += 1;
-      inPath = resume;
-      at = star + 1;
-    } else return false;
-  }
-}
-
-/**
- * Returns true if the name matches. Backtracks only to the last star, so the time is bounded by the product of both
- * lengths.
- */
-function matchSegment(pattern: string | readonly Token[], name: string): boolean {
-  if (typeof pattern === "string") return pattern === name;
-  const characters = [...name];
-  let at = 0;
-  let inName = 0;
-  let star = -1;
-  let resume = 0;
-  while (inName < characters.length) {
-    const token = pattern[at];
-    if (token?.kind === "star") {
-      star = at;
-      resume = inName;
-      at += 1;
-    } else if (token !== undefined && matchToken(token, characters[inName]!)) {
-      at += 1;
-      inName += 1;
-    } else if (star !== -1) {
-      resume += 1;
-      inName = resume;
-      at = star + 1;
-    } else return false;
-  }
-  while (pattern[at]?.kind === "star") at += 1;
-  return at === pattern.length;
-}
-
-function matchToken(token: Token, character: string): boolean {
-  if (token.kind === "character") return token.value === character;
-  return token.kind === "test" && token.test(character);
 }

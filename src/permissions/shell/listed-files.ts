@@ -26,7 +26,7 @@ function listsFiles({ words }: SimpleCommand): boolean {
   if (program === "find") return !texts.some((text) => /^-(printf|exec|ok|ls)/.test(text));
   if (program === "git") return second === "ls-files" || (second === "diff" && texts.includes("--name-only"));
   if (program === "rg") return texts.some((text) => /^(-[A-Za-z]*l|--files|--files-with-matches)$/.test(text));
-  return program === "grep" && texts.some((text) => /^(-[A-Za-z]*l[A-Za-z]*|--files-with-matches)$/.test(text));
+  return program === "grep" && texts.some((text) => /^(-(?=[A-Za-z]*l)[A-Za-z]+|--files-with-matches)$/.test(text));
 }
 
 /** Returns true for programs that only pass some of the input lines through. */

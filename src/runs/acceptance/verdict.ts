@@ -35,7 +35,7 @@ interface Claim {
 }
 
 function claimIn(text: string): Claim | undefined {
-  const last = [...text.matchAll(/^[^\w\n]*VERDICT\W+(pass|fail|inconclusive)[^\w\n]*$/gim)].at(-1);
+  const last = [...text.matchAll(/(?<![^\n])[^\w\n]*VERDICT\W+(pass|fail|inconclusive)[^\w\n]*(?![^\n])/gi)].at(-1);
   const verdict = last?.[1]?.toLowerCase() as Verdict | undefined;
   return last && verdict && { verdict, from: last.index, to: last.index + last[0].length };
 }

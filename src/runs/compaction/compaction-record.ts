@@ -53,7 +53,11 @@ export function recordText(record: CompactionRecord, maxCharacters: number): str
 export function recordedSummary(message: Message): string | undefined {
   const text = textOf(message.content);
   if (message.role !== "user" || !text.startsWith(OPENING)) return undefined;
-  return /<summary[^>]*>\n([\s\S]*?)\n<\/summary>/.exec(text)?.[1];
+  const start = /<summary[^<>]*>\n/.exec(text);
+  if (start === null) return undefined;
+  const from = start.index + start[0].length;
+  const end = text.indexOf("\n</summary>", from);
+  return end === -1 ? undefined : text.slice(from, end);
 }
 
 function factsText({ mode, facts }: CompactionRecord): string {

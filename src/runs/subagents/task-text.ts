@@ -170,7 +170,7 @@ function statusOf(outcome: Outcome): string {
 
 /** Escapes text that imitates the tags of Retinue or of a system message. */
 export function escapeTags(text: string): string {
-  return text.replace(/<(?=\s*\/?\s*(?:task[-_]|system[-_\s>]))/gi, "&lt;");
+  return text.replace(/<(?=\s*(?:\/\s*)?(?:task[-_]|system[-_\s>]))/gi, "&lt;");
 }
 
 function attributesOf(attributes: Readonly<Record<string, string | undefined>>): string {

@@ -52,10 +52,11 @@ function copyRestrictions(
   const spellings = new Set([`/${original}`, `/${escapeGlob(original)}`, ...below]);
   const copies = rules.flatMap((rule): readonly Rule[] => {
     if (rule.effect === "allow") return [];
-    const [, tool = "", pattern = ""] = /^\s*([^()]+?)\s*\(\s*(.*?)\s*\)\s*$/s.exec(rule.text) ?? [];
+    const [, tool = "", specifier = ""] = /^([^()]+)\((.*)\)$/s.exec(rule.text.trim()) ?? [];
+    const pattern = specifier.trim();
     const spelling = [...spellings].find((each) => pattern === each || pattern.startsWith(`${each}/`));
     if (spelling === undefined) return [];
-    return [{ ...rule, text: `${tool}(/${escapeGlob(top)}${pattern.slice(spelling.length)})` }];
+    return [{ ...rule, text: `${tool.trim()}(/${escapeGlob(top)}${pattern.slice(spelling.length)})` }];
   });
   return copies.length === 0 ? rules : [...rules, ...copies];
 }

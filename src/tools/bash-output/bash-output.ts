@@ -1,5 +1,4 @@
-import { runInNewContext } from "node:vm";
-import { describeError } from "../../lib/index.ts";
+import { testPattern } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import { describeShell, noSuchShell, type Shell, type Shells } from "../bash/shells.ts";
 import { exitCodeOf } from "../bash/start-command.ts";
@@ -77,22 +76,12 @@ type Filtered = { readonly ok: true; readonly text: string } | { readonly ok: fa
 const limitMs = 100;
 const maxLineLength = 2_000;
 
-/**
- * Keeps the lines that match. Runs in a script context, the only place where an endless regular expression can be
- * stopped.
- */
+/** Keeps the lines that match. */
 export function filterLines(text: string, expression: string): Filtered {
-  try {
-    new RegExp(expression);
-  } catch (error) {
-    return { ok: false, message: `The filter is not a valid regular expression: ${describeError(error)}` };
-  }
   const lines = text.split("\n").map((line) => line.slice(0, maxLineLength));
-  const script = "const wanted = new RegExp(expression); JSON.stringify(lines.filter((line) => wanted.test(line)))";
-  try {
-    const kept = JSON.parse(String(runInNewContext(script, { lines, expression }, { timeout: limitMs }))) as string[];
-    return { ok: true, text: kept.join("\n") };
-  } catch {
-    return { ok: false, message: "The filter took too long on this output and was not applied. Use a simpler one." };
-  }
+  const tested = testPattern(expression, { texts: lines, limitMs });
+  if (tested.ok) return { ok: true, text: lines.filter((_, index) => tested.matches[index]).join("\n") };
+  if (tested.problem === "invalid")
+    return { ok: false, message: `The filter is not a valid regular expression: ${tested.message}` };
+  return { ok: false, message: "The filter took too long on this output and was not applied. Use a simpler one." };
 }

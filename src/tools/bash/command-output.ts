@@ -128,7 +128,7 @@ function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: O
 
 /** Keeps only the last state of a line that was redrawn, such as that of a progress bar. */
 function readable(text: string): string {
-  return stripControls(text.replaceAll("\r\n", "\n").replace(/^[^\n]*\r(?=[^\r\n])/gm, ""));
+  return stripControls(text.replaceAll("\r\n", "\n").replace(/(?<![^\n])[^\n]*\r(?=[^\r\n])/g, ""));
 }
 
 /**

@@ -14,6 +14,12 @@ describe("applyEdit", () => {
     expect(once("aaa", "aa", "x")).toEqual({ kind: "ambiguous", lines: [1, 1] });
   });
 
+  it("does not replace more than 100,000 matches", () => {
+    const all = (count: number) => applyEdit("a".repeat(count), { oldString: "a", newString: "b", replaceAll: true });
+    expect(all(100_000)).toMatchObject({ kind: "edited", text: "b".repeat(100_000) });
+    expect(all(100_001)).toEqual({ kind: "too_many" });
+  });
+
   it("keeps CRLF, also of single lines in mixed texts", () => {
     expect(once("a\r\nb\r\nc", "a\nb", "x\ny\nz")).toMatchObject({ text: "x\r\ny\r\nz\r\nc" });
     expect(once("a\r\nb\r\n", "b", "b\nc")).toMatchObject({ text: "a\r\nb\r\nc\r\n" });

@@ -22,9 +22,13 @@ export type EditOutcome =
   | Edited
   | { readonly kind: "missing" }
   /** Line numbers of the matches, at most `MAX_MATCHES`. */
-  | { readonly kind: "ambiguous"; readonly lines: readonly number[] };
+  | { readonly kind: "ambiguous"; readonly lines: readonly number[] }
+  /** More than `MAX_REPLACED` matches to replace. */
+  | { readonly kind: "too_many" };
 
 export const MAX_MATCHES = 1_000;
+/** Replacing more would keep the process busy for seconds. */
+export const MAX_REPLACED = 100_000;
 
 /**
  * Replaces exact matches. In text with CRLF line breaks, a newline matches either kind of line break, and line breaks are
@@ -33,6 +37,7 @@ export const MAX_MATCHES = 1_000;
 export function applyEdit(text: string, edit: Edit): EditOutcome {
   const spans = findSpans(text, edit);
   if (spans.length === 0) return { kind: "missing" };
+  if (spans.length > MAX_REPLACED) return { kind: "too_many" };
   if (spans.length > 1 && !edit.replaceAll) return { kind: "ambiguous", lines: linesOf(text, spans) };
   return replaceSpans(text, spans, newTextFor(text, edit.newString));
 }
@@ -47,7 +52,7 @@ function findSpans(text: string, { oldString, replaceAll }: Edit): Span[] {
   const spans: Span[] = [];
   for (let at = searched.indexOf(wanted); at >= 0; at = searched.indexOf(wanted, at + step)) {
     spans.push({ start: original(at), end: original(at + wanted.length) });
-    if (!replaceAll && spans.length === MAX_MATCHES) break;
+    if (spans.length === (replaceAll ? MAX_REPLACED + 1 : MAX_MATCHES)) break;
   }
   return spans;
 }

@@ -2,9 +2,13 @@ import { cutLine, MAX_LINE_CHARACTERS, splitLines } from "../shared/page-lines.t
 import type { Span } from "./apply-edit.ts";
 
 const MAX_LINES_SHOWN = 20;
+/** Searching longer texts for something similar would keep the process busy for seconds. */
+const MAX_SEARCHED = 2_000_000;
+const NOTHING_SIMILAR = "Nothing similar was found. Read the file again and copy the text from it.";
 
 /** Explains why a text was not found: shows where it occurs with small differences, or the closest text. */
 export function explainMismatch(text: string, oldString: string): string {
+  if (text.length + oldString.length > MAX_SEARCHED) return NOTHING_SIMILAR;
   const lines = splitLines(text);
   const wanted = withoutBlankEnds(splitLines(oldString));
   if (wanted.length === 0) return "It contains only whitespace. Include a line of text.";
@@ -52,13 +56,27 @@ function hasNumbersOfRead(lines: readonly string[], wanted: readonly string[]): 
   );
 }
 
+/** Returns where the wanted lines begin; -1 if they do not occur. Compares each line about twice (Knuth-Morris-Pratt). */
 function findWindow(lines: readonly string[], wanted: readonly string[]): number {
-  const [first] = wanted;
-  for (let at = lines.indexOf(first ?? ""); at >= 0; at = lines.indexOf(first ?? "", at + 1)) {
-    if (wanted.every((line, index) => lines[at + index] === line)) return at;
+  /** For each number of matched lines, how many of them are still matched if the next line differs. */
+  const kept = [0, 0];
+  for (let index = 1; index < wanted.length; index += 1) kept.push(advance(wanted[index]!, kept[index]!));
+  let matched = 0;
+  for (const [index, line] of lines.entries()) {
+    matched = advance(line, matched);
+    if (matched === wanted.length) return index - matched + 1;
   }
   return -1;
+
+  function advance(line: string, before: number): number {
+    let count = before;
+    while (count > 0 && wanted[count] !== line) count = kept[count]!;
+    return wanted[count] === line ? count + 1 : 0;
+  }
 }
+
+/** Lines that occur more often say little about the position. */
+const MAX_POSITIONS = 10;
 
 /**
  * Each line that occurs in both texts votes for a position of the whole text; the position with the most votes is the
@@ -68,7 +86,8 @@ function explainClosest(lines: readonly string[], wanted: readonly string[]): st
   const positions = new Map<string, number[]>();
   for (const [index, line] of wanted.entries()) {
     const folded = line.trim();
-    if (/\w/.test(folded)) positions.set(folded, [...(positions.get(folded) ?? []), index]);
+    const known = positions.get(folded) ?? [];
+    if (/\w/.test(folded) && known.length < MAX_POSITIONS) positions.set(folded, [...known, index]);
   }
   const votes = new Map<number, number>();
   for (const [index, line] of lines.entries()) {
@@ -79,7 +98,7 @@ function explainClosest(lines: readonly string[], wanted: readonly string[]): st
   }
   let best = { at: 0, count: 0 };
   for (const [at, count] of votes) if (count > best.count) best = { at, count };
-  if (best.count === 0) return "The file contains nothing similar. Read it again and copy the text from it.";
+  if (best.count === 0) return NOTHING_SIMILAR;
   const at = Math.max(best.at, 0);
   const different = wanted.findIndex((line, index) => lines[best.at + index]?.trim() !== line.trim());
   return `The closest match first differs at line ${Math.max(best.at + different, 0) + 1}:\n${show(lines, at, wanted.length)}`;

@@ -120,7 +120,13 @@ describe("Edit, explaining what was not found", () => {
     expect(await messageOf("a.ts", source, "\tif (x) {\n\t\treturn 2;\n\t}")).toBe(
       "old_string was not found in a.ts. The closest match first differs at line 3:\n2\t\tif (x) {\n3\t\t\treturn 1;\n4\t\t}",
     );
-    expect(await messageOf("b.ts", source, "nothing like this")).toContain("contains nothing similar");
+    expect(await messageOf("b.ts", source, "nothing like this")).toContain("Nothing similar was found");
     expect(await messageOf("c.ts", source, "  \n ")).toContain("contains only whitespace");
+  });
+  it("needs no more than a moment for texts that nearly match everywhere", async () => {
+    const lines = "the same line\n".repeat(60_000);
+    const message = await messageOf("a", lines, `${"the same line\n".repeat(30_000)}another\nthe same line`);
+    expect(message).toContain("The closest match first differs at line");
+    expect(await messageOf("b", lines.repeat(3), "another")).toContain("Nothing similar was found");
   });
 });

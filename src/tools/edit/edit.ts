@@ -1,4 +1,4 @@
-import { plural } from "../../lib/index.ts";
+import { formatCount, plural } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
@@ -7,7 +7,7 @@ import { failed, fileFailed } from "../shared/failed.ts";
 import { explainMissing, locate } from "../shared/locate.ts";
 import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
-import { applyEdit, type Edit, type Edited, MAX_MATCHES } from "./apply-edit.ts";
+import { applyEdit, type Edit, type Edited, MAX_MATCHES, MAX_REPLACED } from "./apply-edit.ts";
 import { explainMismatch, showPlace } from "./edit-report.ts";
 
 const editSpec: ToolSpec = {
@@ -72,6 +72,10 @@ async function edit(
   if (!decoded.ok) return failed(`${file.name} is ${decoded.what}, not text.`);
   const edited = applyEdit(decoded.text, request);
   if (edited.kind === "missing") return failed(notFound(file.name, decoded.text, request.oldString));
+  if (edited.kind === "too_many")
+    return failed(
+      `old_string occurs more than ${formatCount(MAX_REPLACED)} times in ${file.name}. Change it with Bash (sed, perl or a script).`,
+    );
   if (edited.kind === "ambiguous") return failed(ambiguous(file.name, edited.lines));
 
   const bytes = encodeText(edited.text, decoded.encoding);

@@ -152,7 +152,7 @@ function argumentsOf(request: SearchRequest): string[] {
 function filtersOf({ glob, type }: SearchRequest): string[] {
   const filters: string[] = [];
   // A glob that matches everything would also include files that .gitignore ignores.
-  if (glob !== undefined && !/^(\*+\/?)+$/.test(glob)) filters.push(`--glob=${glob}`);
+  if (glob !== undefined && !/^\*[*/]*$/.test(glob)) filters.push(`--glob=${glob}`);
   for (const directory of unwanted) filters.push(`--glob=!**/${directory}/**`);
   if (type !== undefined) filters.push(`--type=${type}`);
   return filters;

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
+import { backgroundOf, isHiddenElement, type ReadAttribute } from "./hidden-element.ts";
 import { plainText } from "./plain-text.ts";
 
 export interface HtmlPage {
@@ -9,7 +10,8 @@ export interface HtmlPage {
 }
 
 /**
- * Converts the readable part of a page to Markdown. Runs in a thread with limited time and memory, because a malicious
+ * Converts the readable part of a page to Markdown, without text that a visitor would not see as far as inline styles
+ * and attributes tell. Runs in a thread with limited time and memory, because a malicious
  * page can take any amount of both; such a page is converted to plain text instead.
  */
 export async function htmlToMarkdown(
@@ -19,8 +21,11 @@ export async function htmlToMarkdown(
 ): Promise<HtmlPage> {
   const modules = modulePaths();
   const converted = modules && (await convertInThread({ html, url, modules }, { signal, limitMs }));
-  return converted ?? { title: "", text: plainText(html) };
+  return converted ?? { title: "", text: plainText(html.slice(0, MAX_PLAIN)) };
 }
+
+/** More would keep the process busy for seconds. */
+const MAX_PLAIN = 2_000_000;
 
 interface Job {
   readonly html: string;
@@ -69,6 +74,12 @@ function convertInThread(
   });
 }
 
+/** Functions that the thread has by these names, too. */
+interface Judges {
+  isHiddenElement: typeof isHiddenElement;
+  backgroundOf: typeof backgroundOf;
+}
+
 interface Libraries {
   // biome-ignore lint/suspicious/noExplicitAny: linkedom's document differs from the DOM's
   linkedom: { parseHTML(html: string): { document: any } };
@@ -86,6 +97,7 @@ interface Libraries {
 function convert(
   { html, url }: { html: string; url: string },
   { linkedom, readability, turndown }: Libraries,
+  judges: Judges,
 ): HtmlPage {
   const whole = /<html[\s>]/i.test(html) ? html : `<!doctype html><html><head></head><body>${html}</body></html>`;
   const { document } = linkedom.parseHTML(whole);
@@ -100,8 +112,23 @@ function convert(
     }
   }
   const title = (document.querySelector("title")?.textContent ?? "").replace(/\s+/g, " ").trim();
-  for (const each of document.querySelectorAll("script, style, noscript, template, iframe, svg, object, embed"))
-    each.remove();
+  const isStyled = document.querySelector("style, link[rel~=stylesheet]") !== null;
+  const unseen =
+    "script, style, noscript, noframes, template, iframe, svg, object, embed, video, audio, canvas, datalist, annotation, annotation-xml, dialog:not([open])";
+  for (const each of document.querySelectorAll(unseen)) each.remove();
+  // Without a style sheet, pages are white.
+  const backgrounds = new Map<unknown, string | undefined>([[null, isStyled ? undefined : "white"]]);
+  for (const each of document.querySelectorAll("*")) {
+    const attributes = [...each.attributes].reverse() as { name: string; value: string }[];
+    const values = new Map(attributes.map(({ name, value }) => [name.toLowerCase(), value]));
+    const read: ReadAttribute = (name) => values.get(name);
+    const behind = backgrounds.get(each.parentElement ?? null);
+    const own = judges.backgroundOf(read) ?? (isStyled && values.has("class") ? undefined : behind);
+    backgrounds.set(each, own);
+    const isDot = each.localName === "img" && ["width", "height"].some((side) => /^[01](px)?$/.test(read(side) ?? ""));
+    if (each.localName !== "html" && each.localName !== "body" && (isDot || judges.isHiddenElement(read, own)))
+      each.remove();
+  }
   const body: string = document.body?.innerHTML ?? "";
   const article = new readability.Readability(document).parse();
   const enough = (article?.textContent ?? "").trim().length >= 250;
@@ -115,9 +142,13 @@ const threadSource = `
 const { parentPort, workerData } = require("node:worker_threads");
 // Some TypeScript runners wrap functions in this to keep their names.
 const __name = (value) => value;
+const judges = {
+  isHiddenElement: ${isHiddenElement.toString()},
+  backgroundOf: ${backgroundOf.toString()},
+};
 const { linkedom, readability, turndown } = workerData.modules;
 Promise.all([import(linkedom), import(readability), import(turndown)]).then((libraries) => {
   const [one, two, three] = libraries;
-  parentPort.postMessage((${convert.toString()})(workerData, { linkedom: one, readability: two, turndown: three }));
+  parentPort.postMessage((${convert.toString()})(workerData, { linkedom: one, readability: two, turndown: three }, judges));
 });
 `;

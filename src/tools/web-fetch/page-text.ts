@@ -1,4 +1,5 @@
 import { formatBytes, plural } from "../../lib/index.ts";
+import { withoutInvisible } from "./invisible-characters.ts";
 
 export type PageText =
   | { readonly ok: true; readonly title: string; readonly text: string }
@@ -49,20 +50,6 @@ function decode(body: Uint8Array, contentType: string): string {
   }
 }
 
-// Control characters, zero-width and bidirectional marks, and tag characters can hide text from the user.
-const invisible =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
-
-function withoutInvisible(text: string): { text: string; removed: number } {
-  let removed = 0;
-  const clean = text.replace(invisible, () => {
-    removed += 1;
-    return "";
-  });
-  return { text: clean, removed };
-}
-
 function told({ text, removed }: { text: string; removed: number }): string {
   return removed === 0 ? text : `${text}\n[${plural(removed, "invisible character")} removed]`;
 }
@@ -92,6 +79,8 @@ export function chooseSections(text: string, question: string, maxCharacters: nu
 
 const mark = "\n[…]\n";
 const sectionSize = 1_500;
+/** Shorter sections are joined with the next, so that a page of headings does not have millions of them. */
+const leastSize = 100;
 const tooCommon = new Set(
   "the and for with that this what which how does from are was were page find about into".split(" "),
 );
@@ -108,7 +97,9 @@ function split(text: string): string[] {
   for (const paragraph of text.split(/\n(?=\n|#)/)) {
     for (let start = 0; start === 0 || start < paragraph.length; start += sectionSize * 4) {
       const piece = paragraph.slice(start, start + sectionSize * 4);
-      const startsNew = current !== "" && (current.length + piece.length > sectionSize || piece.startsWith("#"));
+      const startsNew =
+        current !== "" &&
+        (current.length + piece.length > sectionSize || (piece.startsWith("#") && current.length > leastSize));
       if (startsNew) {
         sections.push(current);
         current = piece;

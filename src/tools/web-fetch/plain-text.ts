@@ -1,4 +1,6 @@
-/** Removes the tags from HTML in linear time, for pages that the Markdown converter can't handle. */
+import { backgroundOf, isHiddenElement, type ReadAttribute } from "./hidden-element.ts";
+
+/** Removes the tags and hidden elements from HTML in linear time, for pages that the Markdown converter can't handle. */
 export function plainText(html: string): string {
   const pieces: string[] = [];
   let position = 0;
@@ -18,13 +20,60 @@ export function plainText(html: string): string {
     .trim();
 }
 
-const withoutText = ["script", "style", "noscript", "template", "svg"];
+const withoutText = new Set(
+  "script style noscript noframes template iframe svg object video audio canvas datalist".split(" "),
+);
+const withoutEnd = new Set("area base br col embed hr img input link meta source track wbr".split(" "));
 
 function afterTag(html: string, open: number): number {
   if (html.startsWith("<!--", open)) return after(html, "-->", open);
-  const name = /^<([a-z]+)/i.exec(html.slice(open, open + 12))?.[1]?.toLowerCase();
-  if (name === undefined || !withoutText.includes(name)) return after(html, ">", open);
-  return after(html, ">", after(html, `</${name}`, open));
+  const name = tagNameAt(html, open + 1);
+  const end = endOfTag(html, open);
+  if (name === "") return end;
+  if (withoutText.has(name)) return after(html, ">", after(html, `</${name}`, open));
+  const tag = html.slice(open, Math.min(end, open + LONGEST_TAG));
+  if (withoutEnd.has(name) || !mayHide.test(tag)) return end;
+  const read = attributesIn(tag);
+  return isHiddenElement(read, backgroundOf(read)) ? afterElement(html, name, end) : end;
+}
+
+const LONGEST_TAG = 4_000;
+/** Matches tags that are worth reading: with words that hide something, or with escapes that may spell them. */
+const mayHide =
+  /hidden|display|visib|opacity|zoom|font|overflow|clip|transform|left|top|right|bottom|indent|margin|inset|color|fill|[&\\]/i;
+
+/** Returns the position after a tag. A `>` in a quoted attribute does not end it. */
+function endOfTag(html: string, open: number): number {
+  const tag = /^<(?:[^"'>]|"[^"]*"|'[^']*')*>/.exec(html.slice(open, open + LONGEST_TAG))?.[0];
+  return tag === undefined ? after(html, ">", open) : open + tag.length;
+}
+
+function tagNameAt(html: string, start: number): string {
+  return /^[a-z][\w-]*/i.exec(html.slice(start, start + 30))?.[0].toLowerCase() ?? "";
+}
+
+/** Reads the attributes from the text of a tag. Of two with one name, the first counts. */
+function attributesIn(tag: string): ReadAttribute {
+  const found = new Map<string, string>();
+  for (const [, name = "", value = ""] of tag
+    .slice(1, -1)
+    .matchAll(/([^\s"'=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']*))?/g)) {
+    const key = name.toLowerCase();
+    if (!found.has(key)) found.set(key, decodeEntities(value.replace(/^["']|["']$/g, "")));
+  }
+  return (name) => found.get(name);
+}
+
+/** Returns the position after the end of an element. One that does not end reaches to the end of the page. */
+function afterElement(html: string, name: string, start: number): number {
+  let depth = 1;
+  for (let open = html.indexOf("<", start); open !== -1; open = html.indexOf("<", open + 1)) {
+    const isEnd = html[open + 1] === "/";
+    if (tagNameAt(html, open + (isEnd ? 2 : 1)) !== name) continue;
+    depth += isEnd ? -1 : 1;
+    if (depth === 0) return after(html, ">", open);
+  }
+  return html.length;
 }
 
 function after(html: string, mark: string, from: number): number {

@@ -2,9 +2,20 @@ import { lookup as systemLookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import type { Transform } from "node:stream";
+import type { Duplex, Transform } from "node:stream";
+import { connect as connectSecurely } from "node:tls";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { bareHost, describeError, isLoopback, judgeAddress } from "../../lib/index.ts";
+import {
+  bareHost,
+  describeError,
+  type HttpProxy,
+  isLoopback,
+  judgeAddress,
+  openTunnel,
+  ProxyError,
+  proxyFor,
+  serverNameOf,
+} from "../../lib/index.ts";
 
 export interface Address {
   readonly address: string;
@@ -21,6 +32,8 @@ export interface RequestOptions {
   readonly lookup?: Lookup | undefined;
   /** Allows addresses that are not public: `loopback` for tests, `any` for a server from the user's own settings. */
   readonly alsoAllow?: "loopback" | "any" | undefined;
+  /** Environment variables, which may name a proxy. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 export type Reply =
@@ -35,14 +48,20 @@ export type Reply =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Sends one GET request without cookies, credentials or a proxy, and does not follow redirects. Resolves the name once,
- * checks every address, and connects only to a checked address. Never rejects.
+ * Sends one GET request without cookies or credentials, and does not follow redirects. Resolves the name once, checks
+ * every address, and connects only to a checked address, directly or through the proxy of the environment. Never
+ * rejects.
  */
 export async function request(url: URL, options: RequestOptions): Promise<Reply> {
-  const resolved = await resolve(url, options);
+  const proxy = proxyFor(url, options.environment ?? {});
+  if (proxy instanceof ProxyError) return { ok: false, reason: `${proxy.message}.` };
+  // A proxy may know names that this machine does not.
+  const isOpen = proxy !== undefined && options.alsoAllow === "any";
+  const resolved = isOpen ? { addresses: [] } : await resolve(url, options);
   if ("reason" in resolved) return { ok: false, reason: resolved.reason };
   try {
-    const response = await send(url, { ...options, lookup: pinned(resolved.addresses) });
+    const tunnel = proxy && (await orAbort(tunnelTo(url, resolved.addresses, proxy), options.signal));
+    const response = await send(url, { ...options, lookup: pinned(resolved.addresses), tunnel });
     const { bytes, cut } = await readBody(response, options.maxBytes);
     if (options.signal.aborted) return { ok: false, reason: whyAborted(options.signal) };
     return { ok: true, status: response.statusCode ?? 0, headers: response.headers, body: bytes, cut };
@@ -88,18 +107,27 @@ function pinned(addresses: readonly Address[]): LookupFunction {
   };
 }
 
-function send(
-  url: URL,
-  options: Omit<RequestOptions, "lookup"> & { lookup: LookupFunction },
-): Promise<IncomingMessage> {
+/** Opens a connection to the checked address, or to the name if no address was looked up. */
+async function tunnelTo(url: URL, [checked]: readonly Address[], proxy: HttpProxy): Promise<Duplex> {
+  const isSecure = url.protocol === "https:";
+  const host = checked === undefined ? url.hostname : checked.family === 6 ? `[${checked.address}]` : checked.address;
+  const socket = await openTunnel(`${host}:${url.port || (isSecure ? 443 : 80)}`, proxy);
+  return isSecure ? connectSecurely({ socket, servername: serverNameOf(url) }) : socket;
+}
+
+interface SendOptions extends Omit<RequestOptions, "lookup"> {
+  readonly lookup: LookupFunction;
+  readonly tunnel: Duplex | undefined;
+}
+
+function send(url: URL, { tunnel, ...options }: SendOptions): Promise<IncomingMessage> {
   return new Promise((fulfil, reject) => {
     const start = url.protocol === "https:" ? httpsRequest : httpRequest;
     const outgoing = start(url, {
       method: "GET",
-      agent: false,
-      lookup: options.lookup,
+      ...(tunnel === undefined ? { agent: false, lookup: options.lookup } : { createConnection: () => tunnel }),
       signal: options.signal,
-      headers: { "user-agent": "retinue", "accept-encoding": "gzip, deflate, br", ...options.headers },
+      headers: { host: url.host, "user-agent": "retinue", "accept-encoding": "gzip, deflate, br", ...options.headers },
     });
     outgoing.on("response", fulfil);
     outgoing.on("upgrade", (_response, socket) => {

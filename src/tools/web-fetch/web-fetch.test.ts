@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
+import { startTestProxy } from "../../lib/network/proxy.test-support.ts";
 import { testContext, textOfOutput } from "../shared/tool-context.test-support.ts";
 import { createWebFetchTool, type WebFetchDependencies } from "./web-fetch.ts";
 
@@ -306,5 +307,42 @@ describe("bodies", () => {
     );
     expect(text).toContain("The backoff doubles");
     expect(text.length).toBeLessThan(30_000);
+  });
+});
+
+describe("a proxy of the environment", () => {
+  it("is used, and asked only for the address that was checked", async () => {
+    const { port, seen } = await serve((_request, response) => response.end("through"));
+    const proxy = await startTestProxy(port);
+    const tool = createWebFetchTool({ ...here, environment: { HTTP_PROXY: proxy.url } });
+    const output = await tool.run({ url: "http://pages.test/a" }, testContext({ allow: () => true }));
+    expect(textOfOutput(output)).toContain("through");
+    expect(seen[0]?.headers.host).toBe("pages.test");
+    expect(proxy.asked).toEqual(["127.0.0.1:80"]);
+    await proxy.close();
+  });
+
+  it("does not lead to addresses that are not public", async () => {
+    const proxy = await startTestProxy(1);
+    const lookup = async () => [{ address: "10.0.0.1", family: 4 }];
+    const tool = createWebFetchTool({ lookup, environment: { HTTP_PROXY: proxy.url } });
+    const output = await tool.run({ url: "http://pages.test/a" }, testContext({ allow: () => true }));
+    expect(textOfOutput(output)).toContain("resolves to 10.0.0.1");
+    expect(proxy.asked).toEqual([]);
+    await proxy.close();
+  });
+
+  it.each([
+    ["socks5://me:secret@proxy.test:1", "HTTP_PROXY names a socks5 proxy"],
+    ["http://proxy.test:99999", "HTTP_PROXY is not a valid proxy address"],
+    ["http://127.0.0.1:1", "the proxy 127.0.0.1:1 can't be reached (ECONNREFUSED). Check HTTP_PROXY"],
+  ])("that can't be used is an error, and nothing is fetched without it: %s", async (HTTP_PROXY, message) => {
+    const { port, seen } = await serve((_request, response) => response.end("direct"));
+    const tool = createWebFetchTool({ ...here, environment: { HTTP_PROXY } });
+    const output = await tool.run({ url: `http://pages.test:${port}/` }, testContext({ allow: () => true }));
+    expect(output.isError).toBe(true);
+    expect(textOfOutput(output)).toContain(message);
+    expect(textOfOutput(output)).not.toContain("secret");
+    expect(seen).toEqual([]);
   });
 });

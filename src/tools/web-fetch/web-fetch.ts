@@ -23,6 +23,8 @@ const webFetchSpec: ToolSpec = {
 
 export interface WebFetchDependencies {
   readonly lookup?: Lookup | undefined;
+  /** Environment variables, which may name a proxy. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Allows loopback addresses, for tests with a local server. Never set from settings or the environment. */
   readonly allowLoopback?: boolean;
   readonly timeoutMs?: number | undefined;
@@ -57,7 +59,7 @@ async function follow(
   context: ToolContext,
   dependencies: WebFetchDependencies,
 ): Promise<Fetched | ToolOutput> {
-  const { lookup, allowLoopback = false, maxBytes = 5_000_000 } = dependencies;
+  const { lookup, environment, allowLoopback = false, maxBytes = 5_000_000 } = dependencies;
   let from: URL | undefined;
   let next = address;
   for (let hop = 0; hop <= maxRedirects; hop++) {
@@ -72,6 +74,7 @@ async function follow(
       maxBytes,
       headers: { accept: "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.1" },
       lookup,
+      environment,
       alsoAllow: allowLoopback ? "loopback" : undefined,
     });
     if (!reply.ok) return failure(`${url.href} could not be fetched. ${reply.reason}`);

@@ -1,15 +1,23 @@
 import type { JsonObject, JsonValue } from "../../protocol/index.ts";
+import { withoutInvisible } from "../web-fetch/invisible-characters.ts";
 import { plainText } from "../web-fetch/plain-text.ts";
 import { request } from "../web-fetch/request.ts";
 import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.ts";
 
 const maxBytes = 2_000_000;
 
+interface EngineOptions {
+  readonly baseUrl: URL;
+  /** Environment variables, which may name a proxy. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
 /** Searches with a SearXNG server of the user's choice, which may run on this machine. */
-export function createSearxngSearch({ baseUrl }: { readonly baseUrl: URL }): Search {
+export function createSearxngSearch({ baseUrl, environment }: EngineOptions): Search {
   return (query, options, signal) =>
     ask({
       engine: "SearXNG",
+      environment,
       url: withQuery(baseUrl, { path: "search", query: { q: narrowed(query, options), format: "json" } }),
       headers: {},
       signal,
@@ -18,11 +26,16 @@ export function createSearxngSearch({ baseUrl }: { readonly baseUrl: URL }): Sea
     });
 }
 
-export function createBraveSearch({ apiKey, baseUrl }: { readonly apiKey: string; readonly baseUrl: URL }): Search {
+export function createBraveSearch({
+  apiKey,
+  baseUrl,
+  environment,
+}: EngineOptions & { readonly apiKey: string }): Search {
   const badKey = "Check the key in the environment variable that `search.apiKeyEnv` names.";
   return (query, options, signal) =>
     ask({
       engine: "Brave Search",
+      environment,
       url: withQuery(baseUrl, { path: "res/v1/web/search", query: { q: narrowed(query, options), count: "20" } }),
       headers: { "x-subscription-token": apiKey },
       signal,
@@ -36,7 +49,7 @@ export function createBraveSearch({ apiKey, baseUrl }: { readonly apiKey: string
     });
 }
 
-interface Question {
+interface Question extends Pick<EngineOptions, "environment"> {
   readonly engine: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -46,13 +59,14 @@ interface Question {
   readonly hits: (answer: JsonObject) => SearchHit[];
 }
 
-async function ask({ engine, url, headers, signal, cures, hits }: Question): Promise<SearchOutcome> {
+async function ask({ engine, url, headers, signal, cures, hits, environment }: Question): Promise<SearchOutcome> {
   // The server comes from the user's own settings, so it may be in a private network.
   const reply = await request(url, {
     signal,
     maxBytes,
     headers: { ...headers, accept: "application/json" },
     alsoAllow: "any",
+    environment,
   });
   if (!reply.ok) return { ok: false, message: `${engine} at ${url.host} could not be reached. ${reply.reason}` };
   if (reply.status !== 200) {
@@ -69,7 +83,7 @@ function withQuery(
   { path, query }: { readonly path: string; readonly query: Readonly<Record<string, string>> },
 ): URL {
   const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
+  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/${path}`;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
 }
@@ -92,7 +106,7 @@ function hitsOf(list: JsonValue | undefined, snippetName: string): SearchHit[] {
 }
 
 function words(value: JsonValue | undefined): string {
-  return typeof value === "string" ? plainText(value).replaceAll("\n", " ") : "";
+  return typeof value === "string" ? withoutInvisible(plainText(value)).text.replaceAll("\n", " ") : "";
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject | undefined {

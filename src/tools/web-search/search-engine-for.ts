@@ -17,7 +17,7 @@ export function searchEngineFor(
   if (settings === undefined) return given.anthropic ? { engine: given.anthropic } : { absent: notConfigured };
   if (settings.engine === "off") return { absent: "WebSearch is off because `search.engine` is set to `off`." };
   if (settings.engine === "anthropic") return given.anthropic ? { engine: given.anthropic } : { absent: noAnthropic };
-  if (settings.engine === "searxng") return searxng(settings);
+  if (settings.engine === "searxng") return searxng(settings, environment);
   return brave(settings, environment);
 }
 
@@ -26,11 +26,11 @@ const notConfigured =
 const noAnthropic =
   "WebSearch has no engine: `search.engine` is `anthropic`, but no Anthropic provider with a key is configured.";
 
-function searxng({ baseUrl }: SearchSettings): SearchChoice {
+function searxng({ baseUrl }: SearchSettings, environment: Environment): SearchChoice {
   if (baseUrl === undefined) return { absent: "WebSearch has no engine: SearXNG needs `search.baseUrl`." };
   const url = parse(baseUrl);
   return url
-    ? { engine: lazily((engines) => engines.createSearxngSearch({ baseUrl: url })) }
+    ? { engine: lazily((engines) => engines.createSearxngSearch({ baseUrl: url, environment })) }
     : { absent: badUrl(baseUrl) };
 }
 
@@ -43,7 +43,7 @@ function brave(
     return { absent: `WebSearch has no engine: Brave Search needs a key in the environment variable ${apiKeyEnv}.` };
   const url = parse(baseUrl);
   return url
-    ? { engine: lazily((engines) => engines.createBraveSearch({ apiKey, baseUrl: url })) }
+    ? { engine: lazily((engines) => engines.createBraveSearch({ apiKey, baseUrl: url, environment })) }
     : { absent: badUrl(baseUrl) };
 }
 

@@ -50,7 +50,7 @@ function explainWrite(output: string, facts: RefusalFacts): string | undefined {
 
 /** Finds the path in an error message: a quoted one, or the last word that looks like a path. */
 function pathIn(line: string, root: string): string | undefined {
-  const quoted = /['"‘`]([^'"’`]*\/[^'"’`]*|\.[\w.-]+)['"’`]/.exec(line)?.[1];
+  const quoted = /['"‘`]([^'"‘’`/]*\/[^'"‘’`]*|\.[\w.-]+)['"’`]/.exec(line)?.[1];
   const word = line
     .split(/[\s:,]+/)
     .findLast((each) => /^(?:~?\/|\.{0,2}\/|\.)?[\w.@+-]+(?:\/[\w.@+-]*)+$|^\.[\w.-]+$/.test(each));

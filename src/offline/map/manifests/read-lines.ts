@@ -33,7 +33,7 @@ export function readMakefile({ path, page }: ManifestSource): Manifest {
   const commands = page.lines.flatMap(({ number, text }): Fact[] => {
     const [, target, rest = ""] = /^([A-Za-z][\w-]*)\s*:(?![:=])(.*)$/.exec(text) ?? [];
     if (target === undefined) return [];
-    const [needs = "", comment] = rest.split(/\s*##\s*/);
+    const [needs = "", comment] = rest.split(/(?<!\s)\s*##\s*/);
     const detail = comment ?? (recipeAfter(page, number) || needs.replace(/#.*/, "").trim());
     return [{ where: `${path}:${number}`, what: `${program} ${target}`, detail }];
   });

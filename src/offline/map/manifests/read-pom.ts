@@ -31,6 +31,6 @@ export function readPom({ path, page, beside }: ManifestSource): Manifest {
         ]
       : [],
     commands: [{ where: path, what: `${beside.has("mvnw") ? "./mvnw" : "mvn"} verify`, detail: "" }],
-    members: [...own.matchAll(/<module>\s*([^<]+?)\s*<\/module>/g)].map(([, member]) => member ?? ""),
+    members: [...own.matchAll(/<module>([^<]+)<\/module>/g)].map(([, member = ""]) => member.trim()),
   };
 }

@@ -54,7 +54,7 @@ function openBrackets(text: string): number {
 function valuesOf(value: string): string[] {
   const long = /^("""|''')([\s\S]*?)(?:\1|$)/.exec(value)?.[2];
   if (long !== undefined) return [long.replace(/\\?\s+/g, " ").trim()];
-  if (!value.startsWith("[")) return [/^(["'])(.*?)\1/.exec(value)?.[2] ?? value.replace(/\s+#.*$/, "").trim()];
+  if (!value.startsWith("[")) return [/^(["'])(.*?)\1/.exec(value)?.[2] ?? value.replace(/(?<!\s)\s+#.*$/, "").trim()];
   return [...value.matchAll(token)].flatMap((found) => found[1] ?? found[2] ?? []);
 }
 

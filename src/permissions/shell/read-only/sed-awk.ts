@@ -19,8 +19,8 @@ export function isReadingSed(script: string): boolean {
       // The command must end here, or sed would read it as a different one.
       if (script[at - 1] !== "{" && !/^\s*([;}\n]|$)/.test(rest())) return false;
     } else if (
-      take(/^[qQ]\s*\d*\s*(?=[;}\n]|$)/) ||
-      take(/^[btT]\s*\w*\s*(?=[;}\n]|$)/) ||
+      take(/^[qQ]\s*(?:\d+\s*)?(?=[;}\n]|$)/) ||
+      take(/^[btT]\s*(?:\w+\s*)?(?=[;}\n]|$)/) ||
       take(/^:\s*\w+\s*(?=[;\n]|$)/)
     )
       continue;

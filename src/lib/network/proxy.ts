@@ -1,6 +1,7 @@
-import { bareHost, errorCode } from "../../lib/index.ts";
-import { credentialsOf } from "../providers/endpoint.ts";
-import type { Environment } from "../providers/providers.ts";
+import { errorCode } from "../errors.ts";
+import { bareHost } from "./check-url.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A proxy for requests to one host. */
 export interface HttpProxy {
@@ -53,6 +54,15 @@ export function unreachable(proxy: HttpProxy, error: Error): Error {
   const code = errorCode(error) ?? error.message;
   if (error instanceof ProxyError || code === "EMFILE" || code === "ENFILE") return error;
   return proxy.error(`can't be reached (${code})`);
+}
+
+/** Returns `name:password`, both empty if there are none, or undefined if they can't be decoded. */
+export function credentialsOf({ username, password }: URL): string | undefined {
+  try {
+    return decodeURIComponent(`${username}:${password}`);
+  } catch {
+    return undefined;
+  }
 }
 
 interface Variable {

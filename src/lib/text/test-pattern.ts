@@ -1,0 +1,34 @@
+import { type Context, createContext, runInContext } from "node:vm";
+
+export type PatternTest =
+  | { readonly ok: true; readonly matches: readonly boolean[] }
+  | { readonly ok: false; readonly problem: "invalid" | "slow"; readonly message: string };
+
+export interface PatternTexts {
+  readonly texts: readonly string[];
+  readonly flags?: string | undefined;
+  /** Longest time for all texts together. */
+  readonly limitMs: number;
+}
+
+/** Context in which all patterns run, because creating a context takes about a millisecond. */
+let context: Context | undefined;
+
+/**
+ * Tests texts with a regular expression that a model, a file or a server supplied. Some expressions practically never
+ * finish, and a script context is the only place where they can be stopped.
+ */
+export function testPattern(pattern: string, { texts, flags = "", limitMs }: PatternTexts): PatternTest {
+  try {
+    const expression = new RegExp(pattern, flags);
+    context ??= createContext({});
+    Object.assign(context, { expression, texts });
+    const matches = runInContext("texts.map((text) => expression.test(text))", context, { timeout: limitMs });
+    return { ok: true, matches: matches as boolean[] };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { ok: false, problem: error instanceof SyntaxError ? "invalid" : "slow", message };
+  } finally {
+    if (context !== undefined) Object.assign(context, { expression: undefined, texts: undefined });
+  }
+}

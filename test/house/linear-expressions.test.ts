@@ -1,0 +1,66 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import ts from "typescript";
+import { expect, it } from "vitest";
+import { testPattern } from "../../src/lib/text/test-pattern.ts";
+
+/** Expressions that see only short texts, or only texts for which they are quick. */
+const exempt = new Map([
+  [String.raw`\B(?=(\d{3})+$)`, "sees the digits of a number"],
+  [String.raw` \[.*\]$`, "sees the name of a branch"],
+  [String.raw`\([^)]*\)`, "sees no parenthesis that stays open"],
+  [String.raw`\[[^\]]*\]|\{[^}]*\}|\?`, "sees a word of a command with wildcards"],
+]);
+
+it("finds expressions that need more than linear time", () => {
+  for (const source of ["\\s+$", "(a+)+$", "\\[[^\\]]*\\]", "^-[a-z]*l[a-z]*$"])
+    expect(isSlow({ source, flags: "" })).toBe(true);
+  for (const source of ["(?<!\\s)\\s+$", "(?<!a)a+b", "\\[[^[\\]]*\\]"])
+    expect(isSlow({ source, flags: "" })).toBe(false);
+});
+
+it("all expressions of the product need linear time, because texts of strangers can be long", {
+  timeout: 120_000,
+}, () => {
+  const files = execFileSync("git", ["ls-files", "src/*.ts"], { encoding: "utf8" }).trim().split("\n");
+  const own = files.filter((file) => !/\.test(-support)?\.ts$|^src\/testing\//.test(file));
+  const found = own.flatMap(expressionsIn).filter(({ source }) => !exempt.has(source));
+  expect(found.length).toBeGreaterThan(300);
+  expect(found.filter(isSlow).map(({ place, source }) => `${place} /${source}/`)).toEqual([]);
+});
+
+interface Expression {
+  readonly source: string;
+  readonly flags: string;
+  readonly place?: string;
+}
+
+/** Returns the regular expressions of a file that repeat something without a limit. */
+function expressionsIn(file: string): Expression[] {
+  const tree = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
+  const found: Expression[] = [];
+  const visit = (node: ts.Node): void => {
+    const [, source = "", flags = ""] =
+      (ts.isRegularExpressionLiteral(node) && /^\/(.*)\/([a-z]*)$/s.exec(node.text)) || [];
+    const line = tree.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+    if (/[*+]|,\}/.test(source)) found.push({ source, flags: flags.replace("g", ""), place: `${file}:${line}` });
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return found;
+}
+
+const LENGTH = 30_000;
+
+/** Tests long repetitions of what the expression mentions. Tries three times, because the machine may be busy. */
+function isSlow({ source, flags }: Expression): boolean {
+  const characters = [...new Set([...source, ..." \n\r\ta0_./<"])];
+  const words = source.match(/[A-Za-z<>\-_:!/#`"'&;]{2,}/g) ?? [];
+  const starts = ["", ...words, ...characters.slice(0, 8)];
+  const texts = [...characters, ...words, ...words.map((word) => `${word} `)].flatMap((unit) => {
+    const body = unit.repeat(LENGTH / unit.length);
+    return (unit.length === 1 ? starts : [""]).map((start) => `${start}${body}\u0001`);
+  });
+  const slow = (some: readonly string[]) => !testPattern(source, { texts: some, flags, limitMs: 100 + some.length }).ok;
+  return slow(texts) && texts.some((text) => slow([text]) && slow([text]) && slow([text]));
+}
