@@ -265,8 +265,10 @@ function isUnknown({ open, text, variables }: ShellWord): boolean {
 function mayName(glob: string, name: string): boolean {
   return glob.split("/").some((part) => {
     if (!/[*?[]/.test(part) || (name.startsWith(".") && /^[*?]/.test(part))) return false;
-    // Treat brackets as matching anything. This may ask for approval more often than necessary.
-    return matchParts(part.replace(/\[.*\]|\?/g, "*").split("*"), name);
+    // Treat everything from the first to the last bracket as matching anything. This may ask more often than necessary.
+    const [open, close] = [part.indexOf("["), part.lastIndexOf("]")];
+    const plain = open !== -1 && close > open ? `${part.slice(0, open)}*${part.slice(close + 1)}` : part;
+    return matchParts(plain.replaceAll("?", "*").split("*"), name);
   });
 }
 
