@@ -14,6 +14,7 @@ export {
   expandBraces,
   literalPieces,
   MAX_PATTERN_LENGTH,
+  matchParts,
   matchSegments,
 } from "./files/segment-pattern.ts";
 export { writeAtomically } from "./files/write-atomically.ts";
@@ -37,8 +38,15 @@ export {
 } from "./json/schema.ts";
 export { bareHost, belongsTo, checkUrl } from "./network/check-url.ts";
 export { isLoopback, judgeAddress } from "./network/judge-address.ts";
-export { openTunnel, serverNameOf } from "./network/open-tunnel.ts";
-export { credentialsOf, type HttpProxy, ProxyError, proxyFor, unreachable } from "./network/proxy.ts";
+export {
+  credentialsOf,
+  type HttpProxy,
+  openTunnel,
+  ProxyError,
+  proxyFor,
+  serverNameOf,
+  unreachable,
+} from "./network/proxy.ts";
 export {
   mayBeRunning,
   type ProcessIdentity,
@@ -46,7 +54,7 @@ export {
   thisProcess,
 } from "./processes/process-identity.ts";
 export { descriptorLimit } from "./processes/process-info.ts";
-export { isInSessionOf, type ProcessOrigin, processOrigin } from "./processes/process-origin.ts";
+export { isInSessionOf, type ProcessOrigin, processOrigin } from "./processes/process-tag.ts";
 export { endProcessTree, sweepTagged } from "./processes/process-tree.ts";
 export { type StartedProcess, startProcess } from "./processes/start-process.ts";
 export {
@@ -54,9 +62,7 @@ export {
   createTextCollector,
   endOfWholeCharacters,
 } from "./text/bounded-text.ts";
-export { formatBytes, formatCount, formatDuration, plural, stripControls } from "./text/format.ts";
-export { matchParts } from "./text/match-parts.ts";
+export { formatBytes, formatCount, formatDuration, plural, showExactly, stripControls } from "./text/format.ts";
 export { misspelledName, nearest } from "./text/nearest.ts";
-export { showExactly } from "./text/show-exactly.ts";
 export { testPattern } from "./text/test-pattern.ts";
 export { createCalibration, estimateTokens } from "./text/token-estimate.ts";

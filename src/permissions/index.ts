@@ -1,9 +1,8 @@
 // Owns: permission rules: parsing, the accesses of a call, decisions, modes and hidden paths. All functions are pure.
 // Does not own: resolving paths (workspace), asking people (runs), running tools (executor).
 // Called by: executor, agents, runs, app.
-export { accesses, pathsOf, readsOnly } from "./decide/accesses.ts";
+export { accesses, pathsOf, pendingPatterns, readsOnly, withExpansions } from "./decide/accesses.ts";
 export { decide } from "./decide/decide.ts";
-export { pendingPatterns, withExpansions } from "./decide/expansions.ts";
 export { explainDenial, suggestRule } from "./decide/explain-denial.ts";
 export { PROTECTED_FILE } from "./decide/finding.ts";
 export { dependsOnGitHooks } from "./decide/judge-hooks.ts";

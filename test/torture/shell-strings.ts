@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { programs as readOnly } from "../../src/permissions/shell/programs/programs.ts";
+import { programs as readOnly } from "../../src/permissions/shell/programs/effects-of.ts";
 import type { Random } from "../reliability/work-script.ts";
 
 /** Returns a command line as people, models and attackers may write it: from a grammar, or spliced from known rows. */

@@ -282,7 +282,9 @@ describe("everything else", () => {
       {},
       { skills: [{ name: "review", text: "Review well." }], memory: { directory: "/m", index: "- likes tabs" } },
     ).agent.head;
-    const places = ["Test things.", "denies a call", "Review well.", "- likes tabs"].map((words) => system.indexOf(words));
+    const places = ["Test things.", "denies a call", "Review well.", "- likes tabs"].map((words) =>
+      system.indexOf(words),
+    );
     expect(places[0]).toBe(0);
     expect([...places].sort((left, right) => left - right)).toEqual(places);
   });

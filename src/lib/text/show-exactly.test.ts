@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { showExactly } from "./show-exactly.ts";
+import { showExactly } from "./format.ts";
 
 /** Reads what `showExactly` wrote. */
 function read(shown: string): string {

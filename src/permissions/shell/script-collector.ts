@@ -20,11 +20,12 @@ import {
   mayChangeDirectory,
   workspaceDirectory,
 } from "./directory-changes.ts";
-import { listedFiles } from "./listed-files.ts";
 import { shells } from "./programs/wrappers.ts";
 import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
 import {
   type Directories,
+  listedFiles,
+  listedFiles,
   programOf,
   type Redirection,
   type ShellAnalysis,

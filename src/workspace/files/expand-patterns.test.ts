@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { expandPatterns } from "./expand-patterns.ts";
-import { walkDirectory } from "./walk-directory.ts";
+import { expandPatterns, walkDirectory } from "./expand-patterns.ts";
 
 const names = ["a", "b", "ab", "A", ".a", ".ab", "a b", "-a", "[a]", "a*", "\\", "é", "a1", "1", "]", "!a"];
 let root = "";

@@ -1,16 +1,14 @@
-import { mkdirSync, realpathSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { isWithin } from "../../lib/index.ts";
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describeError, errorCode, isWithin } from "../../lib/index.ts";
 import type { ReadOnlyView } from "../../ports/index.ts";
 import type { DomainProxy } from "./domain-proxy.ts";
-import { explainReadOnly } from "./explain-read-only.ts";
-import { explainRefusal, explainTemporary } from "./explain-refusal.ts";
+import { explainReadOnly, explainRefusal, explainTemporary } from "./explain-refusal.ts";
 import { entryIdentity, type Mount, mountArguments, quoted, verifyMounts } from "./mounts.ts";
 import { planMounts, type SandboxPaths, type SandboxPlan } from "./plan-mounts.ts";
 import { planReadOnly } from "./plan-read-only.ts";
 import { limitProcesses, MAX_PROCESSES, type ProcessGroup } from "./process-limit.ts";
 import type { SandboxFiles } from "./sandbox-files.ts";
-import { type SetAside, setAside } from "./set-aside.ts";
 import { type NetworkPrograms, PROXY_PORT, type SharedNetwork } from "./shared-network.ts";
 
 export interface ConfinedRequest {
@@ -237,4 +235,44 @@ function explainCreated(created: readonly SetAside[]): string | undefined {
   const moved = created.flatMap(({ path, to }) => (to === undefined ? [] : [`${path} (now ${to})`]));
   if (moved.length === 0) return undefined;
   return `Sandbox: commands can't create these, because Retinue or git acts on them, so they were moved away: ${moved.join(", ")}. Create them with Write or Edit, which ask for approval.`;
+}
+
+/** What became of a protected path that a command created. */
+export interface SetAside {
+  readonly path: string;
+  /** Where it is now. */
+  readonly to?: string | undefined;
+  /** Why it could not be moved. */
+  readonly failure?: string | undefined;
+}
+
+/**
+ * Moves those of the paths that exist now into a directory for review. They are moved and not deleted, because the user
+ * may have created them meanwhile.
+ */
+function setAside(paths: readonly string[], directory: string): readonly SetAside[] {
+  return paths
+    .filter((path) => entryIdentity(path) !== undefined)
+    .map((path) => {
+      try {
+        // A symlink on the way would lead to a file that the command could not create.
+        if (realpathSync.native(dirname(path)) !== dirname(path)) return { path, failure: "a symlink leads to it" };
+        mkdirSync(directory, { recursive: true, mode: 0o700 });
+        const to = join(mkdtempSync(join(directory, "created-")), basename(path));
+        move(path, to);
+        return { path, to };
+      } catch (error) {
+        return { path, failure: describeError(error) };
+      }
+    });
+}
+
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (errorCode(error) !== "EXDEV") throw error;
+    cpSync(from, to, { recursive: true, verbatimSymlinks: true });
+    rmSync(from, { recursive: true, force: true });
+  }
 }

@@ -1,4 +1,4 @@
-import { isAbsolute, resolve } from "node:path";
+import { dirname, isAbsolute, resolve } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 import { type Mount, mountAt } from "./mounts.ts";
 
@@ -82,4 +82,47 @@ function explainHidden(output: string, { mounts, userHome }: RefusalFacts): stri
   );
   if (hidden === undefined) return undefined;
   return `Sandbox: ${hidden.path} is hidden from commands, because it contains keys or other sessions.`;
+}
+
+export interface ReadOnlyFacts {
+  readonly failed: boolean;
+  readonly root: string;
+  /** Mounts of the sandbox, parents before children. */
+  readonly mounts: readonly Mount[];
+  /** The command that the model wrote. */
+  readonly command: string;
+}
+
+/**
+ * Explains how the read-only profile changed the outcome of a command; undefined if it did not. Output that mentions
+ * denied writes counts even if the command succeeded, because many programs go on without the file.
+ */
+export function explainReadOnly(output: string, facts: ReadOnlyFacts): string | undefined {
+  if (output.startsWith("bwrap: "))
+    return "The sandbox could not be set up, so the command was not run. Run the command again.";
+  if (/Read-only file system|\bEROFS\b/i.test(output)) return `${RAN_READ_ONLY} It could not write. ${WHAT_TO_DO}`;
+  if (facts.failed && noNetwork.test(output)) return `${RAN_READ_ONLY} It had no network. ${WHAT_TO_DO}`;
+  const hidden = facts.mounts.find(
+    ({ path, kind }) => path !== "/tmp" && kind.startsWith("hidden") && output.includes(path),
+  );
+  if (facts.failed && hidden !== undefined) return `${RAN_READ_ONLY} ${hidden.path} was hidden from it. ${WHAT_TO_DO}`;
+  return looksOutside(facts)
+    ? `${RAN_READ_ONLY} Outside the workspace, it saw only the system and installed programs: home directories and temporary directories looked empty.`
+    : undefined;
+}
+
+const RAN_READ_ONLY = "Sandbox: this command ran read-only, because no permission rule allows it to do more.";
+const WHAT_TO_DO =
+  "If it must, ask the user to add an allow rule for it, or use a command that is known to make that change, which needs approval.";
+
+const noNetwork =
+  /Could not resolve|name resolution|Name or service not known|Network is unreachable|Failed to connect|Connection refused|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED)\b/i;
+
+/** Returns whether a command names a directory that is hidden from it. */
+function looksOutside({ command, root, mounts }: ReadOnlyFacts): boolean {
+  const isCovered = (path: string): boolean => ["hidden", "empty"].includes(mountAt(path, mounts)?.kind ?? "");
+  if (/(?<![\w.])\.\.(?![\w.])/.test(command) && isCovered(dirname(root))) return true;
+  if (/(?<![\w/.])~(?=\/|\s|$)|\$\{?HOME\b/.test(command)) return true;
+  const paths = command.match(/(?<![\w.~-])\/[\w./@+-]+/g) ?? [];
+  return paths.some(isCovered);
 }

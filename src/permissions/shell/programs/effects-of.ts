@@ -1,9 +1,15 @@
 import type { SimpleCommand } from "../shell-analysis.ts";
 import { openWord, type ShellWord } from "../shell-word.ts";
+import { builtins } from "./builtins.ts";
 import { type Effects, unknownArgument, unknownProgram } from "./effects.ts";
-import { sandboxedVersions } from "./languages.ts";
-import { programs, versionPrograms } from "./programs.ts";
+import { fileTools } from "./file-tools.ts";
+import { git } from "./git.ts";
+import { languages, sandboxedVersions, versionOptions } from "./languages.ts";
+import type { ProgramSpec } from "./model.ts";
 import { readArguments } from "./read-arguments.ts";
+import { systemTools } from "./system-tools.ts";
+import { textTools } from "./text-tools.ts";
+import { wrappers } from "./wrappers.ts";
 
 /** Returns what a command does, as far as its words tell. The effects of commands that it runs in turn are left out. */
 export function effectsOf(command: SimpleCommand): Effects {
@@ -55,3 +61,17 @@ function shown(text: string): string {
   const plain = text.replace(/[\p{Cc}\p{Cf}]/gu, "\ufffd");
   return plain.length > 60 ? `${plain.slice(0, 60)}…` : plain;
 }
+
+/** Every program whose arguments are known, by its name. */
+export const programs: ReadonlyMap<string, ProgramSpec> = new Map<string, ProgramSpec>([
+  ...textTools,
+  ...fileTools,
+  ...systemTools,
+  ...languages,
+  ...wrappers,
+  ...builtins,
+  ["git", git],
+]);
+
+/** Programs that only print their version with one of these options as the only argument. */
+const versionPrograms: ReadonlyMap<string, readonly string[]> = new Map(versionOptions);

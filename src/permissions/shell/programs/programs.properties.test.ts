@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { isReadOnly } from "../read-only/read-only.ts";
 import { fixedWord, openWord } from "../shell-word.ts";
 import { unwrapCommand } from "../unwrap-command.ts";
+import { programs } from "./effects-of.ts";
 import { isHarmful, type Option, optionsOf, type ProgramSpec } from "./model.ts";
-import { programs } from "./programs.ts";
 
 /** A program or subcommand with one of its options that change or run something. */
 interface Danger {
