@@ -25,7 +25,6 @@ import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
 import {
   type Directories,
   listedFiles,
-  listedFiles,
   programOf,
   type Redirection,
   type ShellAnalysis,
