@@ -53,7 +53,11 @@ function versionQuestion(name: string, words: readonly ShellWord[]): Effects | u
 
 /** Outside of the system's own directories, the name of a program does not tell what it does. */
 function elsewhere(path: string, name: string): Effects {
-  if (path === name || /^\/(usr\/)?bin\/[^/]+$/.test(path)) return [];
+  if (path === name) return [];
+  // Commands that only read find a `git` in PATH that runs no program of the repository.
+  if (/^\/(usr\/)?bin\/git$/.test(path))
+    return [unknownArgument(`${path} can run programs that the repository names`, 0)];
+  if (/^\/(usr\/)?bin\/[^/]+$/.test(path)) return [];
   return [unknownProgram(`${shown(path)} may be any program`)];
 }
 

@@ -142,11 +142,13 @@ export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
     {
       options: "-l -v -z -p -t -q -d=write -j -o -n -u -f -C",
       operands: "read data*",
-      check: ({ options }) =>
-        options.some(({ option }) => /^-[lvzpt]$/.test(option ?? "")) ? [] : [change("unzip would extract files")],
+      check: (reading) =>
+        reading.options.some(({ option }) => /^-[lvzpt]$/.test(option ?? ""))
+          ? checkArchive(reading)
+          : [change("unzip would extract files")],
     },
   ],
-  ["zipinfo", { operands: "read data*", options: "-1 -2 -s -m -l -v -h -t -T -z" }],
+  ["zipinfo", { operands: "read data*", options: "-1 -2 -s -m -l -v -h -t -T -z", check: checkArchive }],
   [
     "dd",
     {
@@ -183,6 +185,14 @@ export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
 
 function change(reason: string): CommandEffect {
   return { kind: "change", reason, at: 0 };
+}
+
+/** The name of an archive may be a pattern, which unzip expands, and may lack its ending. */
+function checkArchive({ operands: [archive] }: ArgumentReading): Effects {
+  if (archive === undefined) return [];
+  const { word, at } = archive;
+  if (/[*?[\\]/.test(word.text)) return [unknownArgument("only unzip knows which archives a pattern matches", at)];
+  return [".zip", ".ZIP"].map((ending) => ({ kind: "read", word: { ...word, text: `${word.text}${ending}` }, at }));
 }
 
 /** Reads the operands of dd, which have the form `key=value`. */

@@ -164,6 +164,16 @@ describe("options and operands that change, run or read something else", () => {
     "help -x",
     "trap 'rm x' EXIT",
     "command -p rm x",
+    // These programs expand wildcards themselves, and append `.zip`.
+    "zipinfo 'l*'",
+    "unzip -l '[l]ink'",
+    "unzip -p 'a?.zip' x",
+    // These bypass the `git` that runs no program of the repository.
+    "command -p git status",
+    "command -p -- git log -p",
+    "/usr/bin/git log -p",
+    "exec /bin/git status",
+    "find . -exec /usr/bin/git status ;",
     "exec -c git log",
     "env -i git diff",
     "env -u GIT_CONFIG_COUNT git diff",

@@ -2,7 +2,7 @@ import { isSafeExport } from "../safe-variables.ts";
 import { fixedWord, openWord, type ShellWord } from "../shell-word.ts";
 import { type CommandEffect, type Effects, unknownProgram } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
-import { readArguments, sortArguments } from "./read-arguments.ts";
+import { sortArguments } from "./read-arguments.ts";
 
 export const shells: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
 
@@ -73,7 +73,10 @@ function checkExec(reading: ArgumentReading): Effects {
 function readCommand(words: readonly ShellWord[]): Effects {
   const [, option] = words;
   if (option?.open === undefined && /^-p?[vV]+$/.test(option?.text ?? "")) return [];
-  return readArguments(command, words, { from: 1, name: "command" });
+  const { effects, options } = sortArguments(command, words, { from: 1, name: "command" });
+  // `-p` ignores PATH, and with it the `git` that runs no program of the repository.
+  const elsewhere = options.map(({ at }): CommandEffect => ({ kind: "variable", name: "PATH", at }));
+  return [...effects, ...elsewhere];
 }
 
 /** Finds the assignments and the command among the operands of env. */
