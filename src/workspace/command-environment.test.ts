@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { commandEnvironment } from "./command-environment.ts";
+import { commandEnvironment, readOnlyEnvironment } from "./command-environment.ts";
 
 describe("commandEnvironment", () => {
   it.each([
@@ -44,5 +44,14 @@ describe("commandEnvironment", () => {
       PAGER: "cat",
       GIT_TERMINAL_PROMPT: "0",
     });
+  });
+});
+
+describe("readOnlyEnvironment", () => {
+  it("keeps npm from writing logs and from looking for a newer version", () => {
+    const given = { PATH: "/bin", npm_config_update_notifier: "true", DATABASE_URL: "d" };
+    const environment = readOnlyEnvironment(given);
+    expect(environment).toMatchObject({ PATH: "/bin", npm_config_logs_max: "0", npm_config_update_notifier: "false" });
+    expect(environment).not.toHaveProperty("DATABASE_URL");
   });
 });

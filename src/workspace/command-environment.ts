@@ -20,6 +20,14 @@ export function commandEnvironment(
   return adaptEnvironment(selected);
 }
 
+/** Returns the environment for commands that are allowed only because they read. */
+export function readOnlyEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  // Otherwise, even `npm ls` writes a log to the home directory and asks the registry for a newer npm.
+  return { ...commandEnvironment(environment), npm_config_logs_max: "0", npm_config_update_notifier: "false" };
+}
+
 function isHarmless(name: string, value: string): boolean {
   const upper = name.toUpperCase();
   if (harmless.has(upper) || /^(?:LC|XDG)_/.test(upper)) return true;

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import type { Workspace } from "../ports/index.ts";
-import { commandEnvironment } from "./command-environment.ts";
+import { commandEnvironment, readOnlyEnvironment } from "./command-environment.ts";
 import { listDirectory } from "./files/checked-directory.ts";
 import { expandPatterns, walkDirectory } from "./files/expand-patterns.ts";
 import { statPath } from "./files/file-stat.ts";
@@ -37,7 +37,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const { pass } = options;
   const environment =
     pass === undefined ? scrubEnvironment(options.environment) : commandEnvironment(options.environment, pass);
-  const plainEnvironment = commandEnvironment(options.environment);
+  const plainEnvironment = readOnlyEnvironment(options.environment);
   const { sandbox, since = Date.now() } = options;
   return {
     root,
