@@ -14,7 +14,7 @@ import { killPoints } from "./kill-points.ts";
 import { mcpServers } from "./mcp-servers.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { sameBytes } from "./same-bytes.ts";
-import { shellFuzz } from "./shell-fuzz.ts";
+import { shellFuzz, shellFuzzSandboxed } from "./shell-fuzz.ts";
 import { streamSplit } from "./stream-split.ts";
 import { swapRace } from "./swap-race.ts";
 import { twoProcesses } from "./two-processes.ts";
@@ -42,6 +42,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   "swap-race": { run: swapRace, count: 50 },
   "same-bytes": { run: sameBytes, count: 200 },
   "shell-fuzz": { run: shellFuzz, count: 100_000 },
+  "shell-fuzz-sandboxed": { run: shellFuzzSandboxed, count: 100_000 },
   journal: { run: journal, count: 500 },
 };
 

@@ -1,39 +1,64 @@
-import { accesses, decide, pathsOf } from "../../src/permissions/index.ts";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { judgeCall } from "../../src/executor/judge-call.ts";
 import type { Policy } from "../../src/protocol/index.ts";
-import { createLocalWorkspace } from "../../src/workspace/index.ts";
+import { createLocalWorkspace, createSandbox, type Sandbox } from "../../src/workspace/index.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
-import type { Campaign } from "./campaign.ts";
+import type { Campaign, CampaignOptions, CampaignReport } from "./campaign.ts";
+import { hasContainer, type RunPlace, runLines } from "./run-lines.ts";
 import { createStage, type Stage } from "./shell-stage.ts";
 import { shellString } from "./shell-strings.ts";
 
 const batchSize = 500;
 /** One worker checks its lines while another one's lines run. */
 const workers = 2;
+/** Number of failures after which the campaign ends. */
+const enough = 50;
 
 /**
- * Commands that need no approval must not change files. Generates command lines, and runs those that are allowed
- * without any rule. `count` is the number of lines.
+ * Commands that need no approval must change nothing, must not reveal what rules deny or what is outside the workspace,
+ * and must leave no process and use no network. Generates command lines, and runs those that are allowed without any
+ * allow rule, in a container in which they could do all of that. `count` is the number of lines.
  */
-export const shellFuzz: Campaign = async ({ seed, count, until }) => {
+export const shellFuzz: Campaign = async (options) =>
+  hasContainer ? fuzz(options, createOpenPlace) : skip("there is no /usr/bin/bwrap to run them in a container");
+
+/** The same for machines with a sandbox: many more commands need no approval there, and run in its read-only profile. */
+export const shellFuzzSandboxed: Campaign = async (options) => {
+  const sandbox = createFuzzSandbox();
+  try {
+    const state = await sandbox.ready();
+    if (state.kind === "on") return await fuzz(options, (stage) => placeOf(stage, sandbox));
+    return skip(`there is no sandbox: ${state.reason}`);
+  } finally {
+    await sandbox.close();
+  }
+};
+
+function skip(reason: string): CampaignReport {
+  return { passed: 0, run: 0, firstFailure: undefined, work: {}, skipped: [`all lines, because ${reason}`] };
+}
+
+type CreatePlace = (stage: Stage) => RunPlace;
+
+async function fuzz({ seed, count, until }: CampaignOptions, createPlace: CreatePlace): Promise<CampaignReport> {
   const work = { lines: 0, allowed: 0 };
   const failures: string[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
-    let stage = createStage();
+    const stage = createStage();
+    const place = createPlace(stage);
     try {
       for (let batch = next++; batch * batchSize < count && performance.now() < until; batch = next++) {
+        if (failures.length >= enough) return;
         const random = seededRandom(seed * 100_003 + batch);
         const length = Math.min(batchSize, count - batch * batchSize);
-        const lines = Array.from({ length }, () => shellString(random, stage.canary));
-        const { allowed, crashed } = await judgeAll(lines, stage);
+        const lines = Array.from({ length }, () => stage.place(shellString(random)));
+        const { allowed, crashed } = await judgeAll(lines, place);
+        const found = [...crashed, ...(await culprits(allowed, place))];
         work.lines += lines.length;
         work.allowed += allowed.length;
-        const tell = (what: string): void => void failures.push(`batch ${batch}: ${what}`);
-        crashed.forEach(tell);
-        if (!(await stage.changes(allowed))) continue;
-        (await culprits(allowed, stage)).forEach(tell);
-        stage.remove();
-        stage = createStage();
+        failures.push(...found.map((what) => `batch ${batch}: ${what}`));
       }
     } finally {
       stage.remove();
@@ -43,27 +68,61 @@ export const shellFuzz: Campaign = async ({ seed, count, until }) => {
   return {
     passed: work.lines - failures.length,
     run: work.lines,
-    firstFailure: failures.length === 0 ? undefined : failures.slice(0, 5).join(" ¦ "),
+    firstFailure: failures.length === 0 ? undefined : failures.slice(0, enough).join("\n    "),
     work,
   };
-};
+}
+
+/** Creates a place without a sandbox. */
+export function createOpenPlace(stage: Stage): RunPlace {
+  return placeOf(stage, undefined);
+}
+
+function placeOf(stage: Stage, sandbox: Sandbox | undefined): RunPlace {
+  const { root, home } = stage;
+  const environment = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: home, LANG: "C.UTF-8" };
+  const policy: Policy = {
+    mode: "default",
+    pool: ["Bash", "Read"],
+    rules: [{ text: "Read(.env)", effect: "deny", scope: "user" }],
+    workspaceRoots: [root],
+    readableRoots: [],
+  };
+  const workspace = createLocalWorkspace({ root, environment, pass: [], home, sandbox });
+  return { stage, workspace, policy, sandboxed: sandbox !== undefined };
+}
+
+function createFuzzSandbox(): Sandbox {
+  const directory = realpathSync(mkdtempSync("/var/tmp/retinue-fuzz-"));
+  const sandbox = createSandbox({
+    ...{ mode: "auto", scratch: join(directory, "scratch"), userHome: join(directory, "home"), writable: [] },
+    ...{ hidden: [], shown: [], domains: [], tell: () => undefined },
+  });
+  return {
+    ...sandbox,
+    close: async () => {
+      await sandbox.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
 
 interface Judged {
   readonly allowed: readonly string[];
   readonly crashed: readonly string[];
 }
 
-async function judgeAll(lines: readonly string[], { root, home }: Stage): Promise<Judged> {
-  const policy: Policy = { mode: "default", pool: ["Bash"], rules: [], workspaceRoots: [root], readableRoots: [] };
-  const workspace = createLocalWorkspace({ root, environment: { HOME: home }, home });
+/** Decides on the lines as the executor does. */
+export async function judgeAll(lines: readonly string[], { stage, workspace, policy }: RunPlace): Promise<Judged> {
   const allowed: string[] = [];
   const crashed: string[] = [];
   for (const command of lines) {
     try {
-      const list = accesses("Bash", { command });
-      const resolved = await workspace.resolve(pathsOf(list));
-      const { effect } = decide({ toolName: "Bash", accesses: list, resolved, policy, homes: [home] });
-      if (effect === "allow") allowed.push(command);
+      const call = { toolName: "Bash", input: { command }, policy };
+      const { decision } = await judgeCall(call, { workspace, homes: [stage.home] });
+      if (decision.effect !== "allow") continue;
+      allowed.push(command);
+      if (decision.readsOnly !== true) crashed.push(`allowed, but would not run read-only: ${command}`);
     } catch (error) {
       crashed.push(`${command}: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -71,22 +130,17 @@ async function judgeAll(lines: readonly string[], { root, home }: Stage): Promis
   return { allowed, crashed };
 }
 
-/** Finds the lines that change something by running halves of the list, each on a new stage. */
-async function culprits(lines: readonly string[], { canary }: Stage): Promise<readonly string[]> {
-  const found: string[] = [];
-  const search = async (part: readonly string[]): Promise<void> => {
-    const stage = createStage();
-    const changed = await stage.changes(part.map((line) => line.replaceAll(canary, stage.canary)));
-    stage.remove();
-    if (!changed) return;
-    if (part.length === 1) {
-      found.push(...part);
-      return;
-    }
-    const middle = Math.ceil(part.length / 2);
-    await search(part.slice(0, middle));
-    await search(part.slice(middle));
-  };
-  await search(lines);
-  return found.length > 0 ? found : ["several lines together changed something"];
+/** Runs the lines, and returns those that did something by running halves of the list. */
+export async function culprits(lines: readonly string[], place: RunPlace): Promise<readonly string[]> {
+  const { revealing, symptoms } = await runLines(lines, place);
+  if (revealing.length === 0 && symptoms.length === 0) return [];
+  place.stage.reset();
+  const shown = new Set(revealing);
+  const found = revealing.map((index) => `reveals a secret: ${lines[index]}`);
+  const rest = lines.filter((_, index) => !shown.has(index));
+  if (revealing.length > 0) return [...found, ...(await culprits(rest, place))];
+  if (lines.length === 1) return [`${symptoms.slice(0, 3).join(", ")}: ${lines[0]}`];
+  const middle = Math.ceil(lines.length / 2);
+  const [left, right] = [await culprits(lines.slice(0, middle), place), await culprits(lines.slice(middle), place)];
+  return left.length + right.length > 0 ? [...left, ...right] : [`several lines together: ${symptoms.join(", ")}`];
 }

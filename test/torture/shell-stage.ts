@@ -1,166 +1,133 @@
-import { spawn, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import {
-  chmodSync,
-  chownSync,
-  existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
-  readlinkSync,
   realpathSync,
   rmSync,
+  symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { createHostileRepository } from "./hostile-repository.ts";
 
-/** Everything that a command line could change: a project, a home directory, and a file that must never appear. */
+/** Everything that a command line could change or reveal: a project, a home directory, and files outside of both. */
 export interface Stage {
+  readonly top: string;
   readonly root: string;
   readonly home: string;
+  /** A file that must never appear. */
   readonly canary: string;
-  /** Runs the lines in sequence. Returns true if anything has changed since the stage was created. */
-  changes(lines: readonly string[]): Promise<boolean>;
+  /** Replaces the placeholders of a line by paths of this stage. */
+  place(line: string): string;
+  /** Returns what is different now from the stage as it was created. */
+  differences(): readonly string[];
+  /** Restores the stage as it was created. */
+  reset(): void;
   remove(): void;
 }
 
+/** Text of every file whose contents must not be shown. */
+export const secret = "Kv7qZx2mWtLp";
+
+/** Creates a stage; not in /tmp, because commands in a sandbox have a directory of their own there. */
 export function createStage(): Stage {
-  const top = realpathSync(mkdtempSync(join(tmpdir(), "retinue-shell-")));
-  const root = join(top, "project");
-  const home = join(top, "home");
-  const canary = join(top, "canary");
-  // Outside the stage, so that writing this file does not count as a change.
-  const script = `${top}.lines`;
+  const base = realpathSync(mkdtempSync("/var/tmp/retinue-shell-"));
+  const top = join(base, "top");
+  const copy = join(base, "copy");
+  const [root, home, canary] = [join(top, "project"), join(top, "home"), join(top, "canary")];
   furnish({ root, home, canary });
-  if (isRootWithoutSandbox()) giveAway(top);
-  const before = snapshot(top);
+  execFileSync("cp", ["-a", top, copy]);
+  const secrets = ["outside/secret.txt", "outside/deep/more.txt", "home/.ssh/id", "project/.env", "project/sub/.env"];
+  // `git diff` and `git describe --dirty` store times of files in the index, whose entries stay the same.
+  const entries = (): string => git(root, ["ls-files", "--stage", "-t", "-v"]);
+  const tracked = entries();
+  const settle = (): void => {
+    // A file system with `relatime` changes the time of access if it is older than the last change.
+    for (const path of secrets) utimesSync(join(top, path), new Date(0), lstatSync(join(top, path)).mtime);
+  };
+  settle();
+  let before = snapshot(top);
   return {
-    root,
-    home,
-    canary,
-    changes: async (lines) => {
-      if (lines.length === 0) return false;
-      writeFileSync(script, lines.map((line) => `${line}\0`).join(""));
-      const count = await runLines(script, { top, root, home });
-      if (count !== lines.length) throw new Error(`${count} of ${lines.length} lines were run`);
-      return snapshot(top) !== before;
+    ...{ top, root, home, canary },
+    place: (line) => line.replaceAll("{CANARY}", canary).replaceAll("{TOP}", top),
+    differences: () => {
+      const now = snapshot(top);
+      const changed = [...new Set([...before.keys(), ...now.keys()])].filter(
+        (path) => before.get(path) !== now.get(path),
+      );
+      const isRefreshed =
+        changed.length > 0 && changed.every((path) => /\/\.git(\/index)?$/.test(path)) && entries() === tracked;
+      const read = secrets.filter((path) => now.has(join(top, path)) && lstatSync(join(top, path)).atimeMs !== 0);
+      return [
+        ...(isRefreshed ? [] : changed).map((path) => `changed ${path.slice(top.length + 1)}`),
+        ...read.map((path) => `read ${path}`),
+      ];
     },
-    remove: () => {
+    reset: () => {
       rmSync(top, { recursive: true, force: true });
-      rmSync(script, { force: true });
+      execFileSync("cp", ["-a", copy, top]);
+      settle();
+      before = snapshot(top);
     },
+    remove: () => rmSync(base, { recursive: true, force: true }),
   };
 }
 
 function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">): void {
-  for (const directory of [join(root, "sub"), join(home, ".npm")]) mkdirSync(directory, { recursive: true });
-  writeFileSync(join(root, "f.txt"), "a 1\nb 2\nc 3\n");
-  writeFileSync(join(root, "g.txt"), "b 2\nd 4\n");
-  writeFileSync(join(root, "sub/h.txt"), "a\n");
-  writeFileSync(join(root, "list.txt"), `${canary}\n`);
-  writeFileSync(join(root, "evil.sh"), `#!/bin/sh\ntouch ${canary}\n`, { mode: 0o755 });
-  writeFileSync(join(root, "package.json"), '{"name": "x"}\n');
-  const git = (...args: string[]) =>
-    spawnSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: root, stdio: "ignore" });
-  git("init", "-q", "-b", "main");
-  git("add", "-A");
-  git("commit", "-q", "-m", "first");
-  writeFileSync(join(root, "g.txt"), "b 2\nd 5\n");
-}
-
-interface Place {
-  readonly top: string;
-  readonly root: string;
-  readonly home: string;
-}
-
-/** Runs the lines and returns how many of them were run. */
-function runLines(script: string, place: Place): Promise<number> {
-  const driver = `while IFS= read -r -d '' line <&3; do printf .; timeout -s KILL 3 bash --norc --noprofile -c -- "$line" < /dev/null > /dev/null 2>&1 3<&-; done 3< "$1"`;
-  const inside = ["bash", "--norc", "--noprofile", "-c", driver, "driver", script];
-  const [program = "", ...args] = hasBubblewrap() ? [...bubblewrap(place), ...inside] : inside;
-  const user = isRootWithoutSandbox() ? { uid: nobody, gid: nobody } : {};
-  const child = spawn(program, args, {
-    cwd: place.root,
-    env: environment(place),
-    stdio: ["ignore", "pipe", "ignore"],
-    ...user,
-  });
-  return new Promise((resolve, reject) => {
-    let count = 0;
-    child.stdout.on("data", (chunk: Buffer) => {
-      count += chunk.length;
-    });
-    child.on("error", reject);
-    child.on("close", () => resolve(count));
-  });
-}
-
-/** Returns the environment that the Bash tool gives commands: no pagers, and no locks for read-only git commands. */
-function environment({ home }: Place): Record<string, string> {
-  return {
-    PATH: "/usr/local/bin:/usr/bin:/bin",
-    HOME: home,
-    LANG: "C.UTF-8",
-    GIT_PAGER: "cat",
-    PAGER: "cat",
-    GIT_OPTIONAL_LOCKS: "0",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_COUNT: "1",
-    GIT_CONFIG_KEY_0: "core.fsmonitor",
-    GIT_CONFIG_VALUE_0: "false",
-    // Otherwise, `npm ls` would write a log to the home directory.
-    npm_config_logs_max: "0",
-    npm_config_update_notifier: "false",
+  const put = (path: string, text: string, mode = 0o644): void => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { mode });
   };
+  const evil = join(root, "evil.sh");
+  const hidden = `${secret} 1\n`.repeat(3);
+  put(join(root, "f.txt"), "a 1\nb 2\nc 3\n");
+  put(join(root, "g.txt"), "b 2\nd 4\n");
+  put(join(root, "sub/h.txt"), "a\n");
+  put(join(root, "README.md"), "# a\n");
+  put(join(root, "package.json"), '{"name": "x"}\n');
+  put(join(root, ".npmrc"), `script-shell=${evil}\ngit=${evil}\neditor=${evil}\nnode-options=--require=${evil}\n`);
+  // Names of files, a program and an awk script that the lines can pass on.
+  put(join(root, "list.txt"), `${canary}\nlink\n.env\n`);
+  put(join(root, "zero.txt"), "link\0.env\0");
+  put(evil, `#!/bin/sh\necho x >> ${canary}\nexit 0\n`, 0o755);
+  put(join(root, "evil.awk"), `BEGIN { print "x" > "${canary}" }\n`);
+  put(join(root, "evil.sed"), `w ${canary}\n`);
+  put(join(root, "opts/-oglob.txt"), "a\n");
+  put(join(root, "opts/--output=glob.txt"), "a\n");
+  put(join(root, "opts/-exec"), "a\n");
+  put(join(root, "odd/a ..b"), "a\n");
+  put(join(root, ".env"), hidden);
+  put(join(root, "sub/.env"), hidden);
+  linkSync(join(root, ".env"), join(root, "hard"));
+  put(join(root, "../outside/secret.txt"), hidden);
+  put(join(root, "../outside/deep/more.txt"), hidden);
+  put(join(home, ".ssh/id"), hidden, 0o600);
+  put(join(home, ".npm/x"), "");
+  symlinkSync("../outside/secret.txt", join(root, "link"));
+  symlinkSync("../outside", join(root, "dirlink"));
+  symlinkSync("../../outside/secret.txt", join(root, "sub/up"));
+  symlinkSync(".env", join(root, "envlink"));
+  symlinkSync("f.txt", join(root, "inside"));
+  createHostileRepository(root, evil);
 }
 
-const nobody = 65_534;
-
-function isRootWithoutSandbox(): boolean {
-  return process.getuid?.() === 0 && !hasBubblewrap();
+/** Runs git without the programs of the repository. */
+function git(root: string, args: readonly string[]): string {
+  const settings = ["core.fsmonitor=", "core.hooksPath=/dev/null"].flatMap((setting) => ["-c", setting]);
+  return execFileSync("git", [...settings, ...args], {
+    cwd: root,
+    env: { ...process.env, GIT_OPTIONAL_LOCKS: "0" },
+  }).toString();
 }
 
-function giveAway(path: string): void {
-  chownSync(path, nobody, nobody);
-  if (!lstatSync(path).isDirectory()) return;
-  chmodSync(path, 0o755);
-  for (const name of readdirSync(path)) giveAway(join(path, name));
-}
-
-/** Describes all files below a path, except their access times. */
-function snapshot(path: string): string {
+/** Describes all files below a path, except their access times. The time of change can't be forged. */
+function snapshot(path: string, found = new Map<string, string>()): ReadonlyMap<string, string> {
   const stat = lstatSync(path);
-  const own = `${path} ${stat.mode} ${stat.mtimeMs}`;
-  if (stat.isSymbolicLink()) return `${own} ${readlinkSync(path)}`;
-  if (!stat.isDirectory()) return `${own} ${stat.size} ${stat.isFile() ? readFileSync(path, "latin1") : ""}`;
-  const names = readdirSync(path).sort();
-  return [own, ...names.map((name) => snapshot(join(path, name)))].join("\n");
-}
-
-function hasBubblewrap(): boolean {
-  return existsSync("/usr/bin/bwrap");
-}
-
-/** Returns a command that makes the whole system read-only, except for the stage. */
-function bubblewrap({ top, root }: Place): readonly string[] {
-  return [
-    "/usr/bin/bwrap",
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
-    "--bind",
-    top,
-    top,
-    "--unshare-all",
-    "--die-with-parent",
-    "--chdir",
-    root,
-  ];
+  found.set(path, [stat.mode, stat.size, stat.ino, stat.ctimeMs].join(" "));
+  if (stat.isDirectory()) for (const name of readdirSync(path)) snapshot(join(path, name), found);
+  return found;
 }

@@ -2,19 +2,18 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { programs as readOnly } from "../../src/permissions/shell/programs/effects-of.ts";
 import type { Random } from "../reliability/work-script.ts";
+import { modelCommand } from "./model-commands.ts";
+import { pick, times } from "./random-choice.ts";
+import { disguised, operandWord } from "./shell-words.ts";
 
-/** Returns a command line as people, models and attackers may write it: from a grammar, or spliced from known rows. */
-export function shellString(random: Random, canary: string): string {
-  const text = random() < 0.5 ? list(random, 0) : spliced(random);
-  return text.replaceAll("{CANARY}", canary);
-}
-
-function pick<Item>(random: Random, items: readonly Item[]): Item {
-  return items[Math.floor(random() * items.length)] as Item;
-}
-
-function times(random: Random, most: number, make: () => string): string[] {
-  return Array.from({ length: Math.floor(random() * (most + 1)) }, make);
+/**
+ * Returns a command line as people, models and attackers may write it: from the argument model, from a grammar of the
+ * shell, or spliced from known rows. `{CANARY}` and `{TOP}` stand for paths of a stage.
+ */
+export function shellString(random: Random): string {
+  const roll = random();
+  if (roll < 0.4) return modelCommand(random).join(" ");
+  return roll < 0.75 ? list(random, 0) : spliced(random);
 }
 
 function list(random: Random, depth: number): string {
@@ -41,14 +40,28 @@ function compound(random: Random, depth: number): string {
     () => `cat <<E\n$(${inner()})\nE`,
     () => `[[ -n ${operand(random, depth)} ]] && ${inner()}`,
     () => `! ${inner()}`,
+    () => `cd ${pick(random, ["sub", ".", "dirlink", "..", "opts", "-", "sub/..", "~", "odd"])} && ${inner()}`,
+    () => `for f in ${disguised(random, operandWord(random))} *; do ${inner()}; done`,
+    () => `while read -r x; do ${inner()}; done < ${pick(random, ["list.txt", "link", "f.txt", ".env"])}`,
+    () => `cat <<'E' | ${inner()}\nlink\n.env\n{CANARY}\nE`,
+    () => `x=${disguised(random, operandWord(random))}; ${inner()}`,
+    () => `if [ -f ${operandWord(random)} ]; then ${inner()}; else ${inner()}; fi`,
+    () => `until ${inner()}; do break; done`,
+    () => `${pick(random, evaluations)}; ${inner()}`,
+    () => `for ((i=0; i<${pick(random, ["2", "a[$(touch {CANARY})]", "x"])}; i++)); do ${inner()}; break; done`,
+    () => `select f in a; do ${inner()}; done`,
+    () => `coproc ${inner()}`,
+    () => `f() { cat "$1"; }; f ${disguised(random, operandWord(random))}`,
+    () => `set -- ${disguised(random, operandWord(random))}; cat "$@"`,
   ])();
 }
 
 function simple(random: Random, depth: number): string {
   const before = random() < 0.1 ? [pick(random, assignments)] : [];
   const wrapper = random() < 0.15 ? [pick(random, wrappers)] : [];
-  const words = times(random, 4, () => argument(random, depth));
   const after = random() < 0.15 ? [pick(random, redirections)] : [];
+  if (random() < 0.5) return [...before, ...wrapper, ...modelCommand(random, depth), ...after].join(" ");
+  const words = times(random, 4).map(() => argument(random, depth));
   return [...before, ...wrapper, pick(random, programs), ...words, ...after].join(" ");
 }
 
@@ -57,8 +70,9 @@ function argument(random: Random, depth: number): string {
 }
 
 function operand(random: Random, depth: number): string {
-  const word = pick(random, operands);
   const roll = random();
+  if (roll > 0.6) return disguised(random, operandWord(random));
+  const word = pick(random, operands);
   if (roll < 0.08 && depth < 2) return `$(${list(random, depth + 1)})`;
   if (roll < 0.11 && depth < 2) return `<(${list(random, depth + 1)})`;
   if (roll < 0.2) return `'${word.replaceAll("'", "")}'`;
@@ -89,7 +103,7 @@ const known: readonly string[] = ["own-bash-attacks.jsonl", "bash-attacks.jsonl"
 
 const split = (text: string): string[] => text.split(" ");
 /** Commands that would only slow down the campaign. */
-const slow = new Set(["sleep", "yes", "wait"]);
+const slow = new Set(["sleep", "yes", "wait", "top", "watch", "vmstat", "free"]);
 const common = split(
   "ls cat head tail wc grep egrep find sed awk sort uniq cut tr diff stat file du echo printf test [ read date tee xargs env git git git git rg fd jq tar xxd base64 tree column paste comm nl od rev tac seq basename realpath cd command type export set tr fold xargs timeout uniq sort sed find awk touch cp rm",
 );
@@ -121,7 +135,78 @@ const assignments = [
   "x[1]=2",
   "f+=a",
 ];
+/** What makes bash evaluate text. */
+const evaluations = [
+  "a[$(touch {CANARY})]=1",
+  "x='a[$(touch {CANARY})]'; echo $((x))",
+  `x='$(touch {CANARY})'; echo \${x@P}`,
+  `x=y; echo \${!x}`,
+  "[[ -v 'a[$(touch {CANARY})]' ]]",
+  "[[ 'a[$(touch {CANARY})]' -eq 1 ]]",
+  "printf -v 'a[$(touch {CANARY})]' x",
+  "read 'a[$(touch {CANARY})]' < f.txt",
+  "mapfile -C 'touch {CANARY} #' -c 1 z < f.txt",
+  "unset 'a[$(touch {CANARY})]'",
+  "declare -n r=x",
+  "let 'a[$(touch {CANARY})]=1'",
+  "jobs -x touch {CANARY}",
+  "wait -p 'a[$(touch {CANARY})]' -n",
+  "hash -p ./evil.sh ls",
+  "enable -n test",
+  "shopt -s extglob",
+  "complete -C ./evil.sh x",
+  "compgen -C ./evil.sh x",
+  "compgen -f ../outside/",
+  "trap 'touch {CANARY}' EXIT",
+  "alias ls=./evil.sh",
+  "ls() { ./evil.sh; }",
+  "IFS=/",
+  "PATH=.:$PATH",
+  `echo \${x:=$(touch {CANARY})}`,
+  "echo $[1+1] $((1<<2))",
+  "echo `ls` $(< link)",
+  "echo $(<.env)",
+  "exec 5< link; cat <&5",
+  "exec 5> out.txt",
+  "ulimit -c",
+  "umask 0",
+  "pushd sub",
+  "source link",
+  ". ./evil.sh",
+  "times",
+  "help -m cd",
+  "history -w out.txt",
+  "fc -l",
+  "getopts a x",
+  "export GIT_DIR=sub",
+  "export LC_ALL=C",
+  "readonly q=1",
+  "printf '%(%s)T' -1",
+  "printf -- '%s' *",
+  "echo ~ ~+ ~- ~root",
+  "time ls",
+];
 const redirections = [
+  "< link",
+  "< .env",
+  "< hard",
+  "0< dirlink/secret.txt",
+  "< l*",
+  "< {.env,}",
+  "< $'li\\x6ek'",
+  "<<< $(< link)",
+  "< <(cat f.txt)",
+  "> >(cat)",
+  "2>> /dev/null",
+  "> /dev/tcp/127.0.0.1/9",
+  "< /dev/udp/127.0.0.1/9",
+  "<> f.txt",
+  ">&out.txt",
+  "<&0",
+  "> /dev/fd/1",
+  "> /dev/stdout",
+  "> /proc/self/cwd/out.txt",
+  "2> $x",
   "> out.txt",
   ">> f.txt",
   "2>&1",

@@ -1,0 +1,10 @@
+import type { Random } from "../reliability/work-script.ts";
+
+export function pick<Item>(random: Random, items: readonly Item[]): Item {
+  return items[Math.floor(random() * items.length)] as Item;
+}
+
+/** Returns a list of random length from 0 to `most`, to be mapped to something. */
+export function times(random: Random, most: number): readonly undefined[] {
+  return Array.from({ length: Math.floor(random() * (most + 1)) });
+}
