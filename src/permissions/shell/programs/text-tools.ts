@@ -1,11 +1,12 @@
 import { isReadingAwk, isReadingSed } from "../read-only/sed-awk.ts";
-import { type CommandEffect, unknownCode } from "./effects.ts";
+import { type CommandEffect, unknownArgument, unknownCode } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
 const sums: ProgramSpec = {
   inert: true,
   options:
     "-b|--binary -c|--check -t|--text -z|--zero -w|--warn --tag --quiet --status --strict --ignore-missing --version --help -a|--algorithm=data -l|--length=data --base64 --raw --untagged --debug -r -q -s -p",
+  check: checkSums,
 };
 
 const encoders: ProgramSpec = {
@@ -282,6 +283,13 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
     },
   ],
 ];
+
+/** With `-c`, the operands name the files to read. */
+function checkSums({ name, options }: ArgumentReading): readonly CommandEffect[] {
+  return options
+    .filter(({ option }) => option === "--check")
+    .map(({ at }) => unknownArgument(`\`${name} -c\` reads files that another file names`, at));
+}
 
 /** Returns an effect unless every script is known and only prints. */
 function checkSed({ options, operands }: ArgumentReading): readonly CommandEffect[] {
