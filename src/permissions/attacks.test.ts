@@ -1,11 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { judgeCall } from "../executor/index.ts";
 import type { JsonObject, PermissionMode, Policy, Rule } from "../protocol/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
-import { accesses, decide, hiddenPredicate, pathsOf, pendingPatterns, withExpansions } from "./index.ts";
+import { hiddenPredicate } from "./index.ts";
 
 interface Row {
   readonly id: string;
@@ -75,10 +85,7 @@ function accepted(row: Row): readonly string[] {
 async function judge(row: Row): Promise<string> {
   const { workspace, policy, homes } = await prepare(row);
   const { tool, ...input } = place(row.input) as JsonObject & { tool: string };
-  const written = accesses(tool, input);
-  const list = withExpansions(written, await workspace.expand(pendingPatterns(written)));
-  const resolved = await workspace.resolve(pathsOf(list));
-  return decide({ toolName: tool, accesses: list, resolved, policy, homes }).effect;
+  return (await judgeCall({ toolName: tool, input, policy }, { workspace, homes })).decision.effect;
 }
 
 async function prepare(row: Row) {
@@ -108,6 +115,7 @@ function make(path: string, what: string): void {
   mkdirSync(dirname(path), { recursive: true });
   if (what.startsWith("-> "))
     symlinkSync(what.slice(3).replace(" (missing)", "").replace(/^~/, join(stage, "home/u")), path);
+  else if (what.startsWith("= ")) linkSync(what.slice(2), path);
   else if (what === "fifo") execFileSync("mkfifo", [path]);
   else writeFileSync(path, what);
 }

@@ -93,6 +93,7 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   // Names of files, a program and an awk script that the lines can pass on.
   put(join(root, "list.txt"), `${canary}\nlink\n.env\n`);
   put(join(root, "zero.txt"), "link\0.env\0");
+  put(join(root, "sums.txt"), "d41d8cd98f00b204e9800998ecf8427e  link\n");
   put(evil, `#!/bin/sh\necho x >> ${canary}\nexit 0\n`, 0o755);
   put(join(root, "evil.awk"), `BEGIN { print "x" > "${canary}" }\n`);
   put(join(root, "evil.sed"), `w ${canary}\n`);

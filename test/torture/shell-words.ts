@@ -45,7 +45,7 @@ const split = (text: string): readonly string[] => text.split(" ");
 
 /** Files that may be read, and others that may not: links that leave the workspace, and what rules deny. */
 const files: readonly string[] = [
-  ...split("f.txt g.txt sub/h.txt . sub f.txt g.txt list.txt README.md package.json opts inside - zero.txt"),
+  ...split("f.txt g.txt sub/h.txt . sub f.txt g.txt list.txt README.md package.json opts inside - zero.txt sums.txt"),
   ...split(
     "link dirlink dirlink/secret.txt sub/up .env hard envlink sub/.env ../outside/secret.txt {TOP}/outside/secret.txt",
   ),
