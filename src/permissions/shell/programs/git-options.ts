@@ -15,7 +15,7 @@ export const diffOptions = [
   "-I|--ignore-matching-lines=data --inter-hunk-context=data -W|--function-context --no-function-context --exit-code --quiet",
   "--ext-diff!program --no-ext-diff --textconv!program --no-textconv --ignore-submodules[=data] --src-prefix=data --dst-prefix=data",
   "--no-prefix --default-prefix --line-prefix=data --ita-invisible-in-index --ita-visible-in-index --cc -c -m --diff-merges=data",
-  "--no-diff-merges --combined-all-paths -t -r --remerge-diff --dd",
+  "--no-diff-merges --combined-all-paths -t -r --remerge-diff!change --dd",
 ].join(" ");
 
 export const historyOptions = [
@@ -53,6 +53,8 @@ export const riskyOptions = [
 export function checkFormats({ options, operands }: ArgumentReading): Effects {
   const effects: CommandEffect[] = [];
   for (const { option, word, at } of options) {
+    if (option === "--diff-merges" && (word.open !== undefined || word.text.startsWith("r")))
+      effects.push(unknownArgument("git would store objects to show how conflicts were resolved", at));
     if (option !== "--format" && option !== "--pretty" && option !== "--sort") continue;
     const { text, open } = word;
     const isNamed = /^(oneline|short|medium|full|fuller|reference|raw|email|mboxrd)?$/.test(text);

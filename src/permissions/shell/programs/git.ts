@@ -138,7 +138,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
       operands: "data read*",
       options:
         "-a|--text -i|--ignore-case -I --max-depth=data -r|--recursive --no-recursive -w|--word-regexp -v|--invert-match -h -H --full-name -E|--extended-regexp -G|--basic-regexp -P|--perl-regexp -F|--fixed-strings -n|--line-number --column -l|--files-with-matches|--name-only -L|--files-without-match -O|--open-files-in-pager[=program]!program -z|--null -o|--only-matching -c|--count --color[=data] --no-color --break --heading -p|--show-function -C|--context=data -A|--after-context=data -B|--before-context=data -W|--function-context -m|--max-count=data --threads=data -f=read^ -e=data^ --and --or --not --all-match -q|--quiet --cached --untracked --no-index --exclude-standard --no-exclude-standard --recurse-submodules --textconv!program --no-textconv -#",
-      check: ({ operands }) => checkPaths({ operands: operands.slice(1) }),
+      check: ({ operands, options }) => [...checkPaths({ operands: operands.slice(1) }), ...checkTracked(options)],
     },
   ],
   [
@@ -261,9 +261,16 @@ export const git: ProgramSpec = {
 function checkDiff(given: ArgumentReading): Effects {
   const names = new Set(given.options.map(({ option }) => option ?? ""));
   const isSummary = summaries.some((name) => names.has(name)) && !patches.some((name) => names.has(name));
-  const effects = checkPaths(given);
+  const effects = [...checkPaths(given), ...checkTracked(given.options)];
   if (isSummary || names.has("--no-ext-diff")) return effects;
   return [...effects, unknownArgument("`git diff` can run a program that the repository names", 0)];
+}
+
+/** Files that git does not track are found only by looking, and rules may deny some of them. */
+function checkTracked(options: ArgumentReading["options"]): Effects {
+  return options
+    .filter(({ option }) => option === "--no-index" || option === "--untracked")
+    .map(({ option, at }) => unknownArgument(`\`git ${option}\` reads files that git does not track`, at));
 }
 
 const summaries =

@@ -165,6 +165,19 @@ describe("options and operands that change, run or read something else", () => {
     "trap 'rm x' EXIT",
     "command -p rm x",
     "md5sum -c sums",
+    // These create a file with the name `-`.
+    "tee -",
+    "tee - /dev/null",
+    "sort -o - f",
+    "shuf --output=- f",
+    "git log --output=-",
+    // These search files that git does not track, or create temporary objects.
+    "git grep --no-index a",
+    "git grep --untr a",
+    "git diff --stat --no-index a b",
+    "git log --remerge-diff",
+    "git show --diff-merges=remerge",
+    "git log --diff-merges r",
     "sha256sum --che sums",
     "cksum -wc sums",
     // These programs expand wildcards themselves, and append `.zip`.

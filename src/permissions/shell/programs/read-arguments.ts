@@ -275,8 +275,8 @@ function roleOf(roles: readonly string[], index: number, count: number): Role | 
   return role as Role;
 }
 
-/** Standard streams and the null device: writing there changes nothing. */
-const nowhere = /^(-|\/dev\/(null|stdout|stderr))$/;
+/** Standard streams and the null device: writing there changes nothing. For many programs, `-` is the name of a file. */
+const nowhere = /^\/dev\/(null|stdout|stderr)$/;
 
 /** Returns true if the shell expands the braces that begin the word only to names, and to no option. */
 function startsWithName({ text, open }: ShellWord): boolean {
