@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasContainer } from "../torture/run-lines.ts";
-import { createOpenPlace, culprits } from "../torture/shell-fuzz.ts";
+import { hasContainer, runLines } from "../torture/run-lines.ts";
+import { createOpenPlace, culprits, shellFuzz, shellFuzzSandboxed } from "../torture/shell-fuzz.ts";
 import { createStage, type Stage } from "../torture/shell-stage.ts";
 
 let stage: Stage;
@@ -10,36 +10,50 @@ beforeAll(() => {
 afterAll(() => stage.remove());
 
 describe.runIf(hasContainer)("the container for generated command lines", () => {
-  it("shows which lines change, reveal or start something", async () => {
-    const harmless = [
+  it.each([
+    ["echo x > new.txt", "changed project"],
+    ["chmod 600 f.txt", "changed project/f.txt"],
+    ["git rm -q --cached f.txt", "changed project/.git"],
+    ["touch {CANARY}", "changed canary"],
+    ["touch /tmp/x", "left the file /tmp/x"],
+    ["wc -l ~/.ssh/id", "read home/.ssh/id"],
+    ["cat < hard", "read project/.env"],
+    ["/usr/bin/git log -p", "changed canary"],
+    ["env -i git status", "changed canary"],
+    ["cat < /dev/tcp/127.0.0.1/9", "used the network: 1 connections"],
+    ["cat < /dev/tcp/192.0.2.1/9", "used the network: 1 packets without a route"],
+    ["env -i setsid -f sleep 9", "left the process (sleep)"],
+  ])("notices what `%s` does", async (line, symptom) => {
+    // The second line gives a process time to start.
+    const { symptoms } = await runLines([stage.place(line), "sleep 0.1"], createOpenPlace(stage));
+    stage.reset();
+    expect(symptoms.filter((each) => each.startsWith(symptom))).not.toEqual([]);
+  });
+
+  it("finds the lines that did it", async () => {
+    const lines = [
       "cat f.txt",
-      "git log -p",
-      "git diff --stat",
-      "ls -R",
+      "cat li*",
       "git describe --dirty --always",
       "sleep 9 &",
+      "chmod 600 f.txt",
+      "git log -p",
     ];
-    const harmful = [
-      ["echo x > new.txt", "changed project"],
-      ["chmod 600 f.txt", "changed project/f.txt"],
-      ["git rm -q --cached f.txt", "changed project/.git"],
-      ["touch {CANARY}", "changed "],
-      ["touch /tmp/x", "left the file /tmp/x"],
-      ["cat li*", "reveals a secret"],
-      ["cat < hard", "reveals a secret"],
-      ["wc -l ~/.ssh/id", "read home/.ssh/id"],
-      ["/usr/bin/git log -p", "changed "],
-      ["env -i git status", "changed "],
-      ["cat < /dev/tcp/127.0.0.1/9", "used the network"],
-      ["cat < /dev/tcp/192.0.2.1/9", "used the network"],
-      ["env -i setsid -f sleep 9", "left the process"],
-    ] as const;
-    const lines = harmful.flatMap(([line], index) => [harmless[index % harmless.length]!, stage.place(line)]);
-    const found = await culprits(lines, createOpenPlace(stage));
-    const missed = harmful.filter(
-      ([line, symptom]) => !found.some((each) => each.startsWith(symptom) && each.endsWith(`: ${stage.place(line)}`)),
-    );
-    expect({ missed, found }).toEqual({ missed: [], found });
-    expect(found).toHaveLength(harmful.length);
+    expect(await culprits(lines, createOpenPlace(stage))).toEqual([
+      "reveals a secret: cat li*",
+      "changed project/f.txt: chmod 600 f.txt",
+    ]);
+  });
+});
+
+describe("generated command lines that need no approval", () => {
+  it.each([
+    { place: "without a sandbox", run: shellFuzz, count: 600 },
+    { place: "in the read-only profile of the sandbox", run: shellFuzzSandboxed, count: 200 },
+  ])("do no harm $place", async ({ run, count }) => {
+    const report = await run({ seed: 1, count, until: Number.POSITIVE_INFINITY });
+    for (const what of report.skipped ?? []) process.stderr.write(`\nSKIPPED: ${what}.\n`);
+    expect(report).toMatchObject({ firstFailure: undefined, passed: report.run });
+    if (report.skipped === undefined) expect(report.work["allowed"]).toBeGreaterThan(count / 10);
   });
 });
