@@ -113,7 +113,7 @@ interface Judged {
 }
 
 /** Decides on the lines as the executor does. */
-export async function judgeAll(lines: readonly string[], { stage, workspace, policy }: RunPlace): Promise<Judged> {
+async function judgeAll(lines: readonly string[], { stage, workspace, policy }: RunPlace): Promise<Judged> {
   const allowed: string[] = [];
   const crashed: string[] = [];
   for (const command of lines) {
