@@ -182,6 +182,7 @@ describe("options and operands that change, run or read something else", () => {
     "cksum -wc sums",
     // These programs expand wildcards themselves, and append `.zip`.
     "zipinfo 'l*'",
+    "zipinfo -- -T '.*'",
     "unzip -l '[l]ink'",
     "unzip -p 'a?.zip' x",
     // These bypass the `git` that runs no program of the repository.
