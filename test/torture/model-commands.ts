@@ -6,7 +6,7 @@ import {
   type ProgramSpec,
   type Role,
 } from "../../src/permissions/shell/programs/model.ts";
-import { programs } from "../../src/permissions/shell/programs/programs.ts";
+import { programs } from "../../src/permissions/shell/programs/effects-of.ts";
 import type { Random } from "../reliability/work-script.ts";
 import { pick, times } from "./random-choice.ts";
 import { disguised, operandWord, roleWord } from "./shell-words.ts";
