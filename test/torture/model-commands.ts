@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { programs } from "../../src/permissions/shell/programs/effects-of.ts";
 import {
   type Option,
   operandRolesOf,
@@ -6,7 +7,6 @@ import {
   type ProgramSpec,
   type Role,
 } from "../../src/permissions/shell/programs/model.ts";
-import { programs } from "../../src/permissions/shell/programs/effects-of.ts";
 import type { Random } from "../reliability/work-script.ts";
 import { pick, times } from "./random-choice.ts";
 import { disguised, operandWord, roleWord } from "./shell-words.ts";
