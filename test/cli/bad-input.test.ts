@@ -102,7 +102,7 @@ describe("bad configuration", () => {
   // Root ignores file modes, but not even root can create files in this directory.
   it.runIf(process.platform === "linux")("a state directory that can't be written", async () => {
     const run = await retinue(["-p", "x"], { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
-    expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue .*RETINUE_HOME/ });
+    expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue\b.*RETINUE_HOME/ });
   });
 
   it.each([["-p", "x"], ["agents", "list"], ["doctor"]])("a current directory that is gone: %s", async (...words) => {

@@ -81,8 +81,8 @@ describe.skipIf(!canTrace())("before trust (seen by strace)", () => {
     expect((await prompt("-p look --trust", ["git show"])).stdout).toContain("Done.");
     const hooks = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"];
     const expected = ["settings", "local"].flatMap((file) => hooks.map((event) => `${file}-${event}`));
-    expect(sprung()).toEqual(expect.arrayContaining([...expected, "mcp-file", "mcp-settings", "git-textconv"]));
-    expect(sprung().filter((name) => /helper|plugin|context|bin/.test(name))).toEqual([]);
+    expect(sprung()).toEqual(expect.arrayContaining([...expected, "mcp-file", "mcp-settings"]));
+    expect(sprung().filter((name) => /helper|plugin|context|bin|git/.test(name))).toEqual([]);
   });
 
   interface Row {

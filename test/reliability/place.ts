@@ -13,7 +13,8 @@ export interface Place {
   remove(): void;
 }
 
-export const MARK = "RELIABILITY_PLACE";
+/** The prefix makes Retinue pass the variable on to commands. */
+export const MARK = "XDG_RELIABILITY_PLACE";
 
 export function createPlace(): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-reliability-")));

@@ -129,7 +129,7 @@ describe("the prompt cache", () => {
 });
 
 describe("the first request", () => {
-  it("has all tools in at most 12 KB", async () => {
+  it("has all tools in at most 16 KB", async () => {
     const { server } = await talk("anthropic", [{ content: "Done." }]);
     const [request] = server.requests;
     const body = request?.body as { tools: { name: string }[] };
@@ -152,7 +152,7 @@ describe("the first request", () => {
       "TaskStop",
       "SendMessage",
     ]);
-    expect(request?.bodyBytes).toBeLessThan(16_000);
+    expect(request?.bodyBytes).toBeLessThan(16_384);
   });
 });
 
