@@ -1,4 +1,4 @@
-import { forEachChild, type SyntaxNode } from "unbash";
+import { type AndOr, forEachChild, type If, type SyntaxNode } from "unbash";
 import type { Directories, SimpleCommand } from "./shell-analysis.ts";
 import { hasGlob, type LoopWords, patternsOf } from "./word-patterns.ts";
 
@@ -6,6 +6,75 @@ export const workspaceDirectory: Directories = [""];
 
 /** Maximum number of directories to keep track of. */
 const MAX_DIRECTORIES = 16;
+
+/** Follows the directories in which the commands of a script run, while the script is visited. */
+export class DirectoryTracker {
+  /** Where the next command runs. */
+  current: Directories = workspaceDirectory;
+  private afterSuccess: Directories = workspaceDirectory;
+  private afterFailure: Directories = workspaceDirectory;
+
+  /** Sets where the next command runs if the last one succeeded, and if it failed. */
+  leave(success: Directories, failure: Directories): void {
+    this.afterSuccess = success;
+    this.afterFailure = failure;
+    this.current = anyOf(success, failure);
+  }
+
+  /** Visits what runs in a process of its own, whose directory does not outlive it. */
+  inSubshell(visit: () => void): void {
+    const { current } = this;
+    visit();
+    this.leave(current, current);
+  }
+
+  /** Visits commands that run any number of times or later, so a change of the directory can't be followed. */
+  inBlock(node: SyntaxNode, visit: () => void): void {
+    const isLost = mayChangeDirectory(node);
+    const { current } = this;
+    if (isLost || node.type === "Function") this.current = undefined;
+    visit();
+    const after = isLost ? undefined : current;
+    this.leave(after, after);
+  }
+
+  /** Visits the commands of `a && b || c`. */
+  inAndOr({ commands, operators }: AndOr, visit: (node: SyntaxNode) => void): void {
+    for (const [index, command] of commands.entries()) {
+      const { afterSuccess: success, afterFailure: failure } = this;
+      const operator = operators[index - 1];
+      if (operator !== undefined) this.current = operator === "&&" ? success : failure;
+      visit(command);
+      if (operator === "&&") this.leave(this.afterSuccess, anyOf(failure, this.afterFailure));
+      if (operator === "||") this.leave(anyOf(success, this.afterSuccess), this.afterFailure);
+    }
+  }
+
+  inIf({ clause, then, elif, else: otherwise }: If, visit: (node: SyntaxNode) => void): void {
+    visit(clause);
+    let { afterFailure: failure } = this;
+    this.current = this.afterSuccess;
+    visit(then);
+    let after = this.current;
+    for (const each of elif) {
+      this.current = failure;
+      visit(each.clause);
+      failure = this.afterFailure;
+      this.current = this.afterSuccess;
+      visit(each.then);
+      after = anyOf(after, this.current);
+    }
+    this.current = failure;
+    if (otherwise !== undefined) visit(otherwise);
+    after = anyOf(after, this.current);
+    this.leave(after, after);
+  }
+
+  /** Exchanges success and failure of the last command, as `!` does. */
+  negate(): void {
+    this.leave(this.afterFailure, this.afterSuccess);
+  }
+}
 
 export function anyOf(left: Directories, right: Directories): Directories {
   if (left === right) return left;

@@ -1,10 +1,8 @@
 import {
-  type AndOr,
   type Assignment,
   type Command,
   type CommandArgument,
   forEachChild,
-  type If,
   type ParsedScript,
   type Pipeline,
   parse,
@@ -15,21 +13,14 @@ import {
 import {
   anyOf,
   changeDirectory,
+  DirectoryTracker,
   directoryChangers,
   joinPattern,
-  mayChangeDirectory,
   workspaceDirectory,
 } from "./directory-changes.ts";
 import { shells } from "./programs/wrappers.ts";
 import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
-import {
-  type Directories,
-  listedFiles,
-  programOf,
-  type Redirection,
-  type ShellAnalysis,
-  type SimpleCommand,
-} from "./shell-analysis.ts";
+import { listedFiles, programOf, type Redirection, type ShellAnalysis, type SimpleCommand } from "./shell-analysis.ts";
 import { fixedWord, readWord, readWords, type ShellWord, type WordFindings } from "./shell-word.ts";
 import { testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
@@ -51,13 +42,12 @@ export class ScriptCollector {
   private added = 0;
   private obscureReason: string | undefined;
   private caution: string | undefined;
-  /** Where the next command runs; where it would run if the last one succeeded, or failed. */
-  private directories: Directories = workspaceDirectory;
-  private afterSuccess: Directories = workspaceDirectory;
-  private afterFailure: Directories = workspaceDirectory;
+  private readonly directories = new DirectoryTracker();
   private readonly directoryVariables = new Set<string>();
   private moves = false;
   private plainShell = false;
+  /** True inside a loop. */
+  private isRepeated = false;
   private inner = 0;
   private depth = 0;
   /** Word that xargs receives from the previous command of a pipeline, if known. */
@@ -108,17 +98,17 @@ export class ScriptCollector {
         this.command(node);
         return;
       case "Statement":
-        if (node.background === true) this.inSubshell(() => this.node(node.command));
+        if (node.background === true) this.inBackground(node.command);
         else this.node(node.command);
         return;
       case "AndOr":
-        this.andOr(node);
+        this.directories.inAndOr(node, (each) => this.node(each));
         return;
       case "If":
-        this.condition(node);
+        this.directories.inIf(node, (each) => this.node(each));
         return;
       case "Subshell":
-        this.inSubshell(() => this.node(node.body));
+        this.directories.inSubshell(() => this.node(node.body));
         return;
       case "Word":
         this.word(node);
@@ -130,7 +120,10 @@ export class ScriptCollector {
         return;
       case "For":
         this.loop(node.name.text, node.wordlist);
-        this.inBlock(node.body, () => this.node(node.body));
+        this.repeated(() => this.directories.inBlock(node.body, () => this.node(node.body)));
+        return;
+      case "While":
+        this.repeated(() => this.block(node));
         return;
       case "Script":
         this.script(node, this.depth + 1);
@@ -144,62 +137,24 @@ export class ScriptCollector {
         return;
       default:
         this.remark(node);
-        this.inBlock(node, () => forEachChild(node, (child) => this.child(child)));
+        this.block(node);
     }
   }
 
-  private leave(success: Directories, failure: Directories): void {
-    this.afterSuccess = success;
-    this.afterFailure = failure;
-    this.directories = anyOf(success, failure);
+  private block(node: SyntaxNode): void {
+    this.directories.inBlock(node, () => forEachChild(node, (child) => this.child(child)));
   }
 
-  /** Visits what runs in a process of its own, whose directory does not outlive it. */
-  private inSubshell(visit: () => void): void {
-    const { directories } = this;
+  private repeated(visit: () => void): void {
+    const outer = this.isRepeated;
+    this.isRepeated = true;
     visit();
-    this.leave(directories, directories);
+    this.isRepeated = outer;
   }
 
-  /** Visits commands that run any number of times or later, so a change of the directory can't be followed. */
-  private inBlock(node: SyntaxNode, visit: () => void): void {
-    const isLost = mayChangeDirectory(node);
-    const { directories } = this;
-    if (isLost || node.type === "Function") this.directories = undefined;
-    visit();
-    const after = isLost ? undefined : directories;
-    this.leave(after, after);
-  }
-
-  private andOr({ commands, operators }: AndOr): void {
-    for (const [index, command] of commands.entries()) {
-      const { afterSuccess: success, afterFailure: failure } = this;
-      const operator = operators[index - 1];
-      if (operator !== undefined) this.directories = operator === "&&" ? success : failure;
-      this.node(command);
-      if (operator === "&&") this.leave(this.afterSuccess, anyOf(failure, this.afterFailure));
-      if (operator === "||") this.leave(anyOf(success, this.afterSuccess), this.afterFailure);
-    }
-  }
-
-  private condition({ clause, then, elif, else: otherwise }: If): void {
-    this.node(clause);
-    let { afterFailure: failure } = this;
-    this.directories = this.afterSuccess;
-    this.node(then);
-    let after = this.directories;
-    for (const each of elif) {
-      this.directories = failure;
-      this.node(each.clause);
-      failure = this.afterFailure;
-      this.directories = this.afterSuccess;
-      this.node(each.then);
-      after = anyOf(after, this.directories);
-    }
-    this.directories = failure;
-    if (otherwise !== undefined) this.node(otherwise);
-    after = anyOf(after, this.directories);
-    this.leave(after, after);
+  private inBackground(node: SyntaxNode): void {
+    if (this.isRepeated) this.caution ??= "it starts any number of processes at once";
+    this.directories.inSubshell(() => this.node(node));
   }
 
   /**
@@ -211,12 +166,12 @@ export class ScriptCollector {
     if (only !== undefined && node.commands.length === 1) {
       this.node(only);
       const isNegated = node.prefixes.filter(({ type }) => type === "Negation").length % 2 === 1;
-      if (isNegated) this.leave(this.afterFailure, this.afterSuccess);
+      if (isNegated) this.directories.negate();
       return;
     }
     let listed: ShellWord | undefined;
     for (const command of node.commands) {
-      this.inSubshell(() => {
+      this.directories.inSubshell(() => {
         if (command.type !== "Command") {
           listed = undefined;
           this.node(command);
@@ -254,7 +209,7 @@ export class ScriptCollector {
 
   private get findings(): WordFindings {
     return {
-      script: (script) => this.inSubshell(() => this.script(script, this.depth + 1)),
+      script: (script) => this.directories.inSubshell(() => this.script(script, this.depth + 1)),
       assigned: (name) => this.assigned(name),
       obscure: (reason) => this.obscure(reason),
       plainShell: this.plainShell,
@@ -308,7 +263,7 @@ export class ScriptCollector {
       else if (!isSafeFor(words, part.name, value)) unsafe.push(part.name);
     }
     for (const redirect of node.redirects) this.redirect(redirect);
-    this.leave(this.directories, this.directories);
+    this.directories.leave(this.directories.current, this.directories.current);
     if (words.length === 0) return undefined;
     this.input = input;
     const described = this.describe(words, { unsafeVariables: unsafe, level: 0 });
@@ -362,7 +317,7 @@ export class ScriptCollector {
     if (pattern === undefined || hasGlob(pattern)) this.redirections.push({ kind, path: undefined });
     else if (/^\/dev\/(tcp|udp)\//.test(text)) this.obscure("a redirection opens a network connection");
     else if (!harmlessDevice.test(text)) {
-      const places = /^[/~]/.test(pattern) ? workspaceDirectory : this.directories;
+      const places = /^[/~]/.test(pattern) ? workspaceDirectory : this.directories.current;
       for (const directory of places ?? [undefined]) this.redirections.push(redirectionIn(directory, kind, pattern));
     }
   }
@@ -371,8 +326,7 @@ export class ScriptCollector {
     words: readonly ShellWord[],
     { unsafeVariables, level }: { unsafeVariables: readonly string[]; level: number },
   ): SimpleCommand {
-    const { directories } = this;
-    const plain: SimpleCommand = { words, unsafeVariables, directories, runs: undefined };
+    const plain: SimpleCommand = { words, unsafeVariables, directories: this.directories.current, runs: undefined };
     const program = programOf(plain);
     if (directoryChangers.has(program)) this.changesDirectory(plain, level);
     if (program === "read") for (const { text } of words) this.assignedNames.add(text);
@@ -388,26 +342,27 @@ export class ScriptCollector {
   }
 
   private changesDirectory(command: SimpleCommand, level: number): void {
-    const before = this.directories;
+    const before = this.directories.current;
     this.moves = true;
     for (const { variables } of command.words) for (const name of variables ?? []) this.directoryVariables.add(name);
     const after = changeDirectory(before, command, this.loopWords);
     // Behind `command` or `env` it depends on the program whether the shell itself changes its directory.
-    if (level === 0) this.leave(after, before);
-    else this.leave(anyOf(before, after), anyOf(before, after));
+    if (level === 0) this.directories.leave(after, before);
+    else this.directories.leave(anyOf(before, after), anyOf(before, after));
   }
 
   /** Visits the commands that a program runs, in the directory and the kind of shell in which it runs them. */
   private inPlaceOf<T>(program: string, unwrapped: Unwrapped, visit: () => T): T {
-    const { directories, plainShell } = this;
+    const { plainShell } = this;
+    const { current } = this.directories;
     const isShell = shells.has(program);
     if (isShell) this.plainShell = program !== "bash";
-    if (unwrapped.moves || program === "trap") this.directories = undefined;
+    if (unwrapped.moves || program === "trap") this.directories.current = undefined;
     this.moves ||= unwrapped.moves;
     const result = visit();
     if (program === "trap" && unwrapped.scripts.some((script) => /cd|pushd|popd/.test(script)))
       this.obscure("a trap may change the directory");
-    if (isShell || unwrapped.moves || program === "trap") this.leave(directories, directories);
+    if (isShell || unwrapped.moves || program === "trap") this.directories.leave(current, current);
     this.plainShell = plainShell;
     return result;
   }

@@ -23,6 +23,27 @@ function bash(command: string, rules: readonly (readonly [Effect, string])[] = [
   return decide({ toolName: "Bash", accesses: list, resolved, policy }).effect;
 }
 
+describe("commands that start any number of processes at once", () => {
+  it.each([
+    "while true; do sleep 100 & done",
+    "until false; do cat x & done",
+    "for f in *; do cat $f & done",
+    "for f in *; do (cat $f & cat $f); done",
+    "while true; do while false; do :; done; sleep 100 & done",
+    "while true; do setsid -f sleep 100; done",
+    "bash -c 'while true; do sleep 100 & done'",
+    "ls | xargs -P 0 cat",
+    "ls | xargs -P100 cat",
+    "ls | xargs --max-p=1000 cat",
+    "ls | xargs -P $n cat",
+  ])("asks about %s", (command) => expect(bash(command)).toBe("ask"));
+
+  it.each(["sleep 5 &", "cat a & cat b", "for f in a b; do cat $f; done", "while false; do :; done; cat a &"])(
+    "does not ask about %s",
+    (command) => expect(bash(command)).toBe("allow"),
+  );
+});
+
 describe("options and operands that change, run or read something else", () => {
   it.each([
     "jobs -x rm -r src",

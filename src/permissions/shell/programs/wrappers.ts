@@ -39,7 +39,7 @@ export const wrappers: readonly (readonly [string, ProgramSpec])[] = [
     wrapper("-c|--class=data -n|--classdata=data -t|--ignore -p|--pid=change -P|--pgid=change -u|--uid=change"),
   ],
   ["stdbuf", wrapper("-i|--input=data -o|--output=data -e|--error=data")],
-  ["setsid", wrapper("-c|--ctty -f|--fork -w|--wait")],
+  ["setsid", wrapper("-c|--ctty -f|--fork!program -w|--wait")],
   ["builtin", wrapper("")],
   ["exec", { ...exec, check: checkExec }],
   ["command", { read: readCommand }],
@@ -111,7 +111,10 @@ function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
   const { effects, options } = sortArguments(xargs, words, { from: 1, name: "xargs" });
   const replacing = options.findLast(({ option }) => option === "-I" || option === "--replace");
   const placeholder = replacing && (replacing.word.text === "" ? "{}" : replacing.word.text);
-  return effects.map((effect) => {
+  const crowded = options
+    .filter(({ option, word }) => option === "--max-procs" && !isFewProcesses(word))
+    .map(({ at }): CommandEffect => ({ kind: "change", reason: "xargs starts any number of processes at once", at }));
+  const complete = effects.map((effect) => {
     if (effect.kind !== "run" || effect.words === undefined) return effect;
     const inner =
       placeholder === undefined
@@ -119,6 +122,11 @@ function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
         : effect.words.map((word) => (word.text === placeholder ? input : opened(word, placeholder)));
     return { ...effect, words: inner };
   });
+  return [...complete, ...crowded];
+}
+
+function isFewProcesses({ text, open }: ShellWord): boolean {
+  return open === undefined && /^[1-9]\d?$/.test(text);
 }
 
 function opened(word: ShellWord, placeholder: string): ShellWord {
