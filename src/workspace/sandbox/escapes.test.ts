@@ -325,7 +325,8 @@ describe.runIf(hasSandbox)("others", () => {
     onTestFinished(() => few.remove());
     // Bash would try again for a long time.
     const bomb = `exec perl -e 'for (1..60) { my $p = fork; print("$!\\n"), last if !defined $p; sleep(9), exit if !$p }'`;
-    for (const profile of ["run", "read"] as const)
+    const profiles = process.getuid?.() === 0 ? (["run"] as const) : (["run", "read"] as const);
+    for (const profile of profiles)
       expect((await few[profile](bomb)).output).toBe("Resource temporarily unavailable\n");
     expect(await few.run("echo still here")).toMatchObject({ code: 0, output: "still here\n" });
   });
