@@ -152,7 +152,7 @@ describe("the first request", () => {
       "TaskStop",
       "SendMessage",
     ]);
-    expect(request?.bodyBytes).toBeLessThan(16_384);
+    expect(request?.bodyBytes).toBeLessThan(18_432);
   });
 });
 

@@ -212,7 +212,7 @@ const verification: BuiltInAgent = {
     name: "Verification",
     source: "built-in",
     description:
-      "Tests finished work by trying to break it in a scratch copy that includes uncommitted changes, but no ignored files such as node_modules. Use it when an important change is done. Needs a git repository. Does not repair.",
+      "Tests finished work by trying to break it in a scratch copy that includes uncommitted changes, but no ignored files such as node_modules. Use it when an important change is done. Needs a git repository. Does not repair; after a fix, start a new one.",
     tools: [
       "Read",
       "Write",

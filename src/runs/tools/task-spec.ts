@@ -48,7 +48,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing, so tell the agent to commit there; what it did not commit is only in its directory. Files that git ignores, such as node_modules, are not in a worktree. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing, so tell the agent to commit there; what it did not commit is only in its directory. After a resume, bring only what is new: `git diff LAST..BRANCH`, where LAST is the commit that you had brought. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link. Needs a git repository.",
           },
           acceptance: {
             type: "string",
@@ -73,8 +73,8 @@ const backgroundProperties = {
 function describeTask({ list, background, parallel, forks, interactive }: DelegationOffer): string {
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
-    "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself.",
-    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report. Its calls need the same approvals as yours, also in the background.`,
+    "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself, unless the output is very long.",
+    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report. Settle open questions with the user first, because subagents usually can't ask. Its calls need the same approvals as yours, also in the background.`,
     ...(parallel
       ? [
           "Several calls in one turn run in parallel. Do not let two agents edit the same files, unless each has isolation.",
