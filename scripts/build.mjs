@@ -1,7 +1,7 @@
-// Builds dist/: the library by tsc (dist/lib), the command line by esbuild (dist/cli.cjs and its entries).
+// Builds dist/: the library with tsc (dist/lib) and the command line with esbuild (dist/cli.cjs and its entries).
 //   --cli-only   leave the library as it is
 //   --if-stale   do nothing if dist/ was built from the current inputs
-//   --checked    skip the type check because types.mjs has done it; use the library that it compiled, if still current
+//   --checked    skip the type check because types.mjs has done it; use the library that it compiled if still current
 // Everything is built in a temporary directory that is renamed at the end, so that simultaneous or interrupted builds
 // never leave a half-written dist/.
 
@@ -58,7 +58,7 @@ async function main({ cliOnly, ifStale, checked }) {
     const stamp = Object.fromEntries(parts.map((part) => [part, hash]));
     const kept = parts.includes("lib") ? {} : keepLibrary(made);
     writeFileSync(join(made, ".stamp"), JSON.stringify({ ...kept, ...stamp }));
-    // Another process may have built the same inputs meanwhile. Its files are equally good and may be in use.
+    // Another process may have built the same inputs in the meantime. Its files are equally good and may be in use.
     if (!ifStale || !fresh()) putInPlace(made);
     return 0;
   } finally {

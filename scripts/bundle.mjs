@@ -1,4 +1,4 @@
-// Bundles the command line: one CommonJS file for each entry, and for the entry `run` also the code that V8 compiled
+// Bundles the command line: one CommonJS file for each entry, and for the `run` entry also the code that V8 compiled
 // from it (docs/decisions/0019). `bundle` prints a message and returns false if it fails.
 
 import { spawn } from "node:child_process";
@@ -17,12 +17,12 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { tsImport } from "tsx/esm/api";
 
-// `cli` is the program, which loads one of the others.
+// `cli` is the program itself, which loads one of the other entries.
 const entries = { cli: "src/cli/main.ts", help: "src/cli/help/print-text.ts", run: "src/cli/run-command.ts" };
 
-// Looks for its binary relative to its own file, so it has to stay where npm installed it.
+// This package looks for its binary relative to its own file, so it has to stay where npm installed it.
 const external = ["@vscode/ripgrep"];
-// Too slow to load before they are needed, so entries may reach them only through import().
+// These packages are too slow to load before they are needed, so entries may load them only with import().
 const lazy = [
   "@modelcontextprotocol/client",
   "@mozilla/readability",
@@ -46,7 +46,8 @@ export async function bundle({ root, directory }) {
     target: "node20",
     external: [...external, "canvas"],
     define: { "import.meta.filename": "__filename", "import.meta.dirname": "__dirname" },
-    // `run` is compiled as a script, which can't use import(). With this, esbuild turns each import() into a require().
+    // `run` is compiled as a script, which can't use import(). With this setting, esbuild turns each import() into a
+    // require().
     supported: { "dynamic-import": false },
     minifyWhitespace: true,
     // Node prints the whole source line of an uncaught error.
@@ -85,20 +86,23 @@ function packageOf(path) {
   return name.split("/", name.startsWith("@") ? 2 : 1).join("/");
 }
 
-/** Wraps the entry `run`, which src/cli/code-cache.ts compiles and calls with the arguments of a CommonJS module. */
+/** Wraps the `run` entry, which src/cli/code-cache.ts compiles and calls with the arguments of a CommonJS module. */
 function asFunction(text) {
   return `(function (exports, require, module, __filename, __dirname) {${text}})\n`;
 }
 
-/** Escapes other characters, because V8 reads ASCII without decoding it. esbuild leaves some in regular expressions. */
+/**
+ * Escapes non-ASCII characters, because V8 reads pure ASCII without decoding it. esbuild leaves some of these
+ * characters in regular expressions.
+ */
 function inAscii(text) {
   return text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /**
- * Adds compiled code to the build. Runs a small job, after which the program itself stores the compiled functions that
- * every run needs in its state directory, and copies that file. This also tests the build, and a second run tests that
- * V8 accepts the file.
+ * Adds compiled code to the build. Runs a small job, after which the program writes the compiled functions that every
+ * run needs to a file in its state directory, and copies that file. The job also tests the build; a second run tests
+ * that V8 accepts the file.
  */
 async function addCompiledCode({ root, directory }) {
   const { createApiServer } = await tsImport(join(root, "src/testing/index.ts"), import.meta.url);
@@ -124,7 +128,7 @@ async function addCompiledCode({ root, directory }) {
   }
 }
 
-/** Plays a main agent that starts one subagent, which reads a file. */
+/** Plays the model: the main agent starts one subagent, which reads a file. */
 function answer({ rawBody }, file) {
   if (rawBody.includes('"role":"assistant"')) return { content: "Done." };
   if (!rawBody.includes("Do the job.")) return { content: [{ tool: "Read", input: { file_path: file } }] };

@@ -59,7 +59,7 @@ function camelCase(name) {
   return name.replace(/-+(.)/g, (_, letter) => letter.toUpperCase());
 }
 
-/** Replaces the first Mermaid block of the page. */
+/** Replaces the first Mermaid block on the page. */
 function renderArchitecture(page) {
   if (page === undefined) return undefined;
   const { modules } = createRequire(import.meta.url)("../layers.cjs");
@@ -67,8 +67,8 @@ function renderArchitecture(page) {
 }
 
 /**
- * Draws an arrow from a module to each module it imports, except where a longer path leads there too, or if every
- * module may import it.
+ * Draws an arrow from each module to the modules it imports, unless a longer path also leads there or every module may
+ * import the target.
  */
 function renderDiagram(modules) {
   const importsOf = (name) => modules[name].modules.filter((each) => !["protocol", "ports", "lib"].includes(each));

@@ -29,7 +29,7 @@ async function photograph() {
   const program = join(directory, "retinue");
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.cjs")}" "$@"\n`);
   chmodSync(program, 0o755);
-  // The shell signals each time it shows a prompt: when it starts, and when the command has ended.
+  // The shell signals each time it shows a prompt: when it starts, and when the command has finished.
   const variables = {
     PATH: `${directory}:${process.env.PATH}`,
     HOME: directory,
@@ -47,7 +47,7 @@ async function photograph() {
     const busiest = await busiestScreen();
     // Captures colours, and the lines that scrolled off the screen.
     const screen = tmux("capture-pane", "-e", "-p", "-S", "-").split("\n");
-    // The terminal shows keys twice if they arrive before the shell is ready; the second copy follows the prompt.
+    // The terminal shows typed keys twice if they arrive before the shell is ready; the second copy follows the prompt.
     const start = screen.findIndex((line) => line.includes(`$ ${command}`));
     return { busiest, end: screen.slice(Math.max(0, start)) };
   } finally {
@@ -55,7 +55,9 @@ async function photograph() {
   }
 }
 
-/** Returns the screen with the most running agents before the command ended, preferring agents that show calls. */
+/**
+ * Returns the screen that had the most running agents before the command finished, preferring agents that show calls.
+ */
 async function busiestScreen() {
   const waiting = spawn("tmux", ["-L", socket, "wait-for", "prompt"]);
   let hasEnded = false;
@@ -104,9 +106,9 @@ ${texts.filter((text) => text !== "").join("\n")}
 function spansOf(line, codes) {
   const spans = [];
   let column = 0;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is read
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are parsed here
   for (const part of line.split(/(\u001b\[[\d;]*m)/)) {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is read
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are parsed here
     const change = /^\u001b\[([\d;]*)m$/.exec(part);
     if (change) {
       for (const code of change[1].split(";").map(Number)) {

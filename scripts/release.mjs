@@ -65,7 +65,7 @@ function checkRepository(tag) {
   if (git("tag", "--list", tag) !== "") throw new Error(`The tag ${tag} already exists.`);
 }
 
-/** Renames the section "Unreleased" to the version and date, and adds a new empty one above it. */
+/** Renames the "Unreleased" section to the version and date, and adds a new, empty "Unreleased" section above it. */
 function datedChangelog(text, version) {
   const [before, section = ""] = text.split(/^## Unreleased\n/m);
   const [changes = ""] = section.split(/^## /m);
@@ -82,7 +82,7 @@ function run(file, words) {
   try {
     execFileSync(file, words, { cwd: root, stdio: "inherit" });
   } catch {
-    throw new Error(`"${[file, ...words].join(" ")}" failed. Fix that first.`);
+    throw new Error(`"${[file, ...words].join(" ")}" failed. Fix the problem, then try again.`);
   }
 }
 

@@ -15,7 +15,7 @@ if (!existsSync(cli) || readStamp(join(root, "dist")).cli !== hashInputs(root)) 
   // Standard output is reserved for the command.
   const { status } = spawnSync(process.execPath, [build, "--cli-only", "--if-stale"], { stdio: ["ignore", 2, 2] });
   if (status !== 0 || !existsSync(cli)) {
-    console.error("retinue: the build failed, see above. Run `npm ci` if packages are missing.");
+    console.error("retinue: the build failed (see above). Run `npm ci` if packages are missing.");
     process.exit(1);
   }
 }
@@ -27,7 +27,7 @@ if (INIT_CWD && npm_lifecycle_event === "start" && isOurs(npm_package_json)) pro
 process.argv[1] = cli;
 await import(pathToFileURL(cli).href);
 
-// An npm script of another package may start this file. Then the variables describe that package.
+// An npm script in another package may start this file. In that case, the variables describe that package.
 function isOurs(packageFile) {
   return packageFile !== undefined && realpathSync(packageFile) === realpathSync(join(root, "package.json"));
 }

@@ -1,7 +1,7 @@
 // Counts what makes the code hard for newcomers: `node scripts/structure.mjs [--list]`.
 //   files with one importer   product files, except index.ts, that exactly one other product file imports
 //   conditional spreads       ...(x ? { x } : {}) and ...(x && { x })
-//   repeated type names       names of types that several files of one module declare
+//   repeated type names       names of types that are declared in several files of one module
 //   crowded folders           folders with more than 20 files side by side
 
 import { readdirSync, readFileSync } from "node:fs";

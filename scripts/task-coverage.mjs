@@ -41,7 +41,7 @@ if (process.argv.includes("--list"))
 console.log(`A Task call adds ${files.size} files and ${functions.length} functions to a run.`);
 process.exit(0);
 
-/** Runs one prompt against a model API server that answers with these calls. */
+/** Runs one prompt against a model API server that responds with the given calls. */
 async function walk(calls) {
   const cwd = mkdtempSync(join(tmpdir(), "retinue-coverage-"));
   writeFileSync(join(cwd, "notes.txt"), "alpha\n");
@@ -56,7 +56,8 @@ async function walk(calls) {
   await session.close();
   await server.close();
   rmSync(cwd, { recursive: true, force: true });
-  if (result.outcome !== "succeeded") throw new Error(`The run ended as ${result.outcome}: ${result.message}`);
+  if (result.outcome !== "succeeded")
+    throw new Error(`The run ended with the outcome "${result.outcome}": ${result.message}`);
 }
 
 /**

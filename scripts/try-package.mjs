@@ -1,4 +1,4 @@
-// Packs the package, installs it into an empty directory, imports both entries and runs the command.
+// Packs the package, installs it into an empty directory, imports both entry points and runs the command.
 //   node scripts/try-package.mjs [VERSION...]   with these versions of Node from the npm registry, such as 20 22 24;
 //                                               without any, with the Node that runs this script
 
@@ -17,7 +17,7 @@ const session = await openSession({ model, home: false });
 const { text } = await session.prompt("Hi").result;
 await session.close();
 model.assertDone();
-if (text !== "Hello.") throw new Error("The scripted model was not asked.");
+if (text !== "Hello.") throw new Error("The scripted model received no request.");
 console.log("retinue " + VERSION);
 `;
 
@@ -54,7 +54,7 @@ function download(version) {
   const directory = join(place, `node-${version}`);
   mkdirSync(directory);
   writeFileSync(join(directory, "package.json"), "{}");
-  // The package `node` needs its install script to put the executable in place.
+  // The `node` package needs its install script to put the executable in place.
   run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts=false", `node@${version}`], { cwd: directory });
   return join(directory, "node_modules/node/bin/node");
 }
@@ -68,7 +68,7 @@ function tryWith(node, directory) {
   const shown = run(node, [command, "--version"], { cwd: directory, env }).trim();
   const answer = run(node, [command, "-p", "Map this directory", "--quiet"], { cwd: directory, env });
   if (answer.trim() === "") throw new Error(`The command printed no answer with Node ${version}.`);
-  console.log(`Node ${version}: imports work (${said}), retinue ${shown} answers.`);
+  console.log(`Node ${version}: the imports (${said}) and the command (${shown}) work.`);
 }
 
 function run(file, words, { cwd, env = process.env }) {

@@ -48,7 +48,9 @@ function readConfig(name) {
   return error ? { ...parsed, errors: [error, ...parsed.errors] } : parsed;
 }
 
-/** Returns the first kind of problems found, as tsc does: types are checked only if the syntax is valid, and so on. */
+/**
+ * Returns only problems of the first kind found, as tsc does: types are checked only if the syntax is valid, and so on.
+ */
 function problemsOf(program) {
   const kinds = [
     () => program.getConfigFileParsingDiagnostics(),

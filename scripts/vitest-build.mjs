@@ -10,5 +10,5 @@ export function setup({ vitest }) {
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "build.mjs"), "--if-stale"], {
     stdio: "inherit",
   });
-  if (status !== 0) throw new Error("The build failed, see above. The tests that run dist/ need it.");
+  if (status !== 0) throw new Error("The build failed (see above). The tests that run dist/ need it.");
 }

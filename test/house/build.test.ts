@@ -165,7 +165,7 @@ describe("scripts/start.mjs", { timeout: 120_000 }, () => {
     houses.push(house);
     const finished = await house.run("start.mjs", "where");
     expect(finished.code).toBe(1);
-    expect(finished.stderr).toContain("the build failed, see above");
+    expect(finished.stderr).toContain("the build failed (see above)");
   });
 });
 
