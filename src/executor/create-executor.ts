@@ -25,7 +25,7 @@ export interface ExecutorLimits {
   readonly abortGraceMs?: number;
   /** Time limit for releasing the resources of an agent. */
   readonly releaseMs?: number;
-  /** Maximum number of characters of a result's text for the model. */
+  /** Maximum number of characters in the text of a result for the model. */
   readonly maxCharacters?: number;
 }
 
@@ -38,7 +38,7 @@ export interface ExecutorOptions {
   readonly limits?: ExecutorLimits | undefined;
   /** Directory that `~/` in rules refers to. Defaults to the home directory of this process. */
   readonly home?: string | undefined;
-  /** What the user was told, shared by all executors of a session. */
+  /** Advice that the user has already been given; shared by all executors of a session. */
   readonly advised?: Advised | undefined;
 }
 
@@ -49,7 +49,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
   const place = { workspace, homes: homesOf(options.home ?? homedir()), advised: options.advised };
-  /** Allowed calls with their decisions, so that `execute` does not judge the same call by the same policy again. */
+  /** Allowed calls with their decisions, so that `execute` does not apply the same policy to the same call again. */
   const allowed: AllowedCalls = new WeakMap();
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
@@ -112,7 +112,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   };
 }
 
-/** Traits of an unknown tool, because calling one only returns an error. */
+/** Traits of an unknown tool. Calling an unknown tool only returns an error. */
 const unknownTraits: ToolTraits = { parallel: true, effects: false };
 
 const defaultLimits: Required<ExecutorLimits> = {
@@ -144,7 +144,7 @@ async function releaseAgent(agentId: AgentId, tools: readonly Tool[], releaseMs:
 }
 
 /**
- * Combines two executors. Calls of tools that `own` declares go to `own`, all others to `executor`. Closing the
+ * Combines two executors. Calls to tools that `own` declares go to `own`; all others go to `executor`. Closing the
  * combined executor does not close `executor`.
  */
 export function addTools(executor: ToolExecutor, own: ToolExecutor): ToolExecutor {

@@ -42,7 +42,8 @@ export interface ExecutionContext {
 }
 
 /**
- * Decides on a call unless that was just done, runs the tool within its limits and truncates the result. Never rejects.
+ * Decides whether to allow a call, unless that has just been decided. Then runs the tool within its limits and
+ * truncates the result. Never rejects.
  */
 export async function executeCall(request: ExecuteRequest, execution: ExecutionContext): Promise<ToolResult> {
   const { limits, signal, running } = execution;
@@ -69,7 +70,7 @@ export async function executeCall(request: ExecuteRequest, execution: ExecutionC
     case "timeout":
       return textResult(
         "timeout",
-        `${tool.declaration.name} did not finish within ${formatDuration(limit)} and was abandoned. Changes that it made until then remain.`,
+        `${tool.declaration.name} did not finish within ${formatDuration(limit)} and was abandoned. Changes that it had already made remain.`,
       );
     case "failed":
       return textResult("error", `${tool.declaration.name} failed: ${describeError(run.error)}`);
@@ -115,7 +116,7 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     callId: call.callId,
     signal,
     paths: judged.resolved,
-    // In this mode, the mode itself allows the command to do more.
+    // In this mode, commands need not be read-only.
     readsOnly: policy.mode === "bypassPermissions" ? undefined : decision.readsOnly,
     readableRoots: [...policy.workspaceRoots, ...policy.readableRoots],
     replies: granted ? grant.replies : undefined,
@@ -141,14 +142,16 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
   return { outcome: output.isError === true ? "error" : "ok", content, details, facts };
 }
 
-/** Keeps the result of a tool that ended after the abort, because the result names the files that the tool changed. */
+/**
+ * Keeps the result of a tool that finished after the abort, because the result names the files that the tool changed.
+ */
 function cancelled(last: ToolResult | undefined): ToolResult {
   if (last === undefined || last.outcome === "denied" || last.outcome === "cancelled")
     return textResult("cancelled", CANCELLED);
   return { ...last, outcome: "cancelled", content: [...last.content, { type: "text", text: CANCELLED }] };
 }
 
-const CANCELLED = "The call was cancelled before it finished. Changes that it made until then remain.";
+const CANCELLED = "The call was cancelled before it finished. Changes that it had already made remain.";
 
 function timeLimit(tool: Tool, input: JsonObject, otherwise: number): number {
   try {
@@ -163,7 +166,10 @@ export function textResult(outcome: CallOutcome, text: string): ToolResult {
   return { outcome, content: [{ type: "text", text }] };
 }
 
-/** Returns the content as blocks. Text beyond the limit is cut in the middle and stored in full; images are kept. */
+/**
+ * Returns the content as blocks. Text that exceeds the limit is truncated in the middle and saved in full to a file;
+ * images are kept.
+ */
 async function boundResult(
   content: ToolOutput["content"],
   {

@@ -19,18 +19,18 @@ export interface JudgedCall {
 
 export interface Place {
   readonly workspace: Workspace;
-  /** Home directory of the user, as spelled and with symlinks resolved, for rules with `~/`. */
+  /** Home directory of the user, both as written and with symlinks resolved, for rules with `~/`. */
   readonly homes: readonly string[];
-  /** What the user was told in this session. */
+  /** Advice that the user has been given in this session. */
   readonly advised?: Advised | undefined;
 }
 
 export interface Advised {
-  /** True once the user knows that a sandbox would spare some questions. */
+  /** True once the user has been told that a sandbox would make some approvals unnecessary. */
   sandbox: boolean;
 }
 
-/** Resolves the paths of a call and decides on the call by the policy. */
+/** Resolves the paths in a call and decides whether the policy allows the call. */
 export function judgeCall(
   call: { readonly toolName: string; readonly input: JsonObject; readonly policy: Policy },
   place: Place,
@@ -64,7 +64,7 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   return { decision: decide({ ...request, changedHooks }), accesses, resolved };
 }
 
-/** Looks at the directories that a read-only command goes through, unless a sandbox hides what it must not read. */
+/** Checks the directories that a read-only command traverses, unless a sandbox hides what the command must not read. */
 async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place): Promise<JudgedCall> {
   if (judged.decision.readsOnly !== true) return judged;
   const isWalking = judged.accesses.some((access) => access.kind === "read" && access.shell?.walk !== undefined);
@@ -74,8 +74,8 @@ async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place
 }
 
 /**
- * Decides again on a command that is not allowed, for the case that it can run in the read-only profile of a sandbox.
- * Without a sandbox, the first such question says what a sandbox would change.
+ * If a command is not allowed, decides again whether it is allowed in the read-only profile of a sandbox. Without a
+ * sandbox, the first question about such a command says what a sandbox would change.
  */
 async function judgeInSandbox(
   found: JudgedCall,
@@ -91,7 +91,7 @@ async function judgeInSandbox(
   if (sandboxed.decision.effect !== "allow") return found;
   if (confinement.kind === "on") return sandboxed;
   advised!.sandbox = true;
-  const reason = `${found.decision.reason} With a sandbox this command would run without asking. ${cure}`;
+  const reason = `${found.decision.reason} With a sandbox, this command would run without approval. ${cure}`;
   return { ...found, decision: { ...found.decision, reason } };
 }
 
@@ -108,10 +108,10 @@ export interface Authority {
   readonly granted: boolean;
 }
 
-/** Decides on an access that a tool requests while it runs. */
+/** Decides whether to allow an access that a tool requests while it runs. */
 export async function authorizeAccess(access: Access, authority: Authority, place: Place): Promise<Decision> {
   const { policy, judged, granted } = authority;
-  // Rules about agents name Task, regardless of which tool starts the agent.
+  // Rules about agents are written for Task, regardless of which tool starts the agent.
   const toolName = access.kind === "agent" ? "Task" : authority.toolName;
   const { decision, resolved } = await judgeAccesses({ toolName, accesses: [access], policy }, place);
   if (decision.effect !== "ask" || !granted || !isCovered(access, resolved[0], judged)) return decision;
@@ -147,7 +147,7 @@ function isCovered(access: Access, place: ResolvedPath | undefined, judged: Judg
 }
 
 /**
- * Returns true if a known access covers another. A write covers reading the same file; a search covers everything below
+ * Returns true if a known access covers another. A write covers reading the same file; a search covers everything in
  * its directory.
  */
 function coversPath(
@@ -165,15 +165,15 @@ function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
-/** Replaces patterns of the shell by the files that they match now. */
+/** Replaces shell patterns with the files that they currently match. */
 async function expandAccesses(accesses: readonly Access[], workspace: Workspace): Promise<readonly Access[]> {
   const patterns = pendingPatterns(accesses);
   return patterns.length === 0 ? accesses : withExpansions(accesses, await workspace.expand(patterns));
 }
 
 /**
- * Returns the files that deny rules name and that have several names, for `decide`. `unknown` if there are too many
- * files to look at. Empty unless one of the paths has several names.
+ * Returns the files with several names (hard links) that match deny rules, for `decide`; `unknown` if there are too
+ * many files to check. The list is empty unless one of the paths has several names.
  */
 async function deniedFiles(
   resolved: readonly ResolvedPath[],
@@ -195,8 +195,8 @@ async function deniedFiles(
 }
 
 /**
- * Adds the symlinks and the denied files that commands come across when they go through directories. Returns undefined if
- * there are none. A directory that is too large becomes a pattern that was not expanded.
+ * Adds the symlinks and the denied files that commands find when they traverse directories. Returns undefined if there
+ * are none. A directory that is too large becomes an unexpanded pattern.
  */
 async function accessesOfWalks(
   { accesses, resolved }: { readonly accesses: readonly Access[]; readonly resolved: readonly ResolvedPath[] },

@@ -27,7 +27,9 @@ interface CallContext {
   readonly pool: readonly string[];
 }
 
-/** Finds the tool and converts the input to its schema, or returns a message that tells the model what to change. */
+/**
+ * Finds the tool and converts the input to match its schema, or returns a message that tells the model what to change.
+ */
 export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): ReadCall {
   const name = canonicalToolName(call.name);
   const tool = tools.get(name);
@@ -39,7 +41,7 @@ export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): 
   if (parsed === undefined) {
     return {
       ok: false,
-      message: `The input of ${tool.declaration.name} must be a single JSON object. Make the call again with valid input.`,
+      message: `The input for ${tool.declaration.name} must be a single JSON object. Make the call again with valid input.`,
     };
   }
   const schema = closed(tool);
@@ -54,15 +56,15 @@ export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): 
 }
 
 /**
- * Returns the schema of a tool; unknown properties are forbidden for built-in tools. Declarations omit this, to save
- * bytes in every request.
+ * Returns the schema of a tool; unknown properties are forbidden for built-in tools. Declarations omit this restriction
+ * to save bytes in every request.
  */
 function closed({ declaration: { name, inputSchema }, accepts = inputSchema }: Tool): JsonSchema {
   return name.startsWith("mcp__") ? accepts : { additionalProperties: false, ...accepts };
 }
 
 /**
- * Removes properties that the schema forbids, before the call is judged, and converts the others to the types of the
+ * Removes properties that the schema forbids, before the call is judged, and converts the others to the types in the
  * schema.
  */
 function knownInput(schema: JsonSchema, parsed: object): { input: JsonObject; ignored: readonly string[] } {
@@ -97,7 +99,7 @@ interface Given {
   readonly input: JsonObject;
 }
 
-/** Returns the known input that an unknown one resembles, among those that were not given. */
+/** Returns the known property that an unknown one resembles most, among those missing from the input. */
 function guessFor(name: string, { schema, input }: Given): string | undefined {
   const free = Object.keys(propertiesOf(schema)).filter((each) => !Object.hasOwn(input, each));
   return nearest(name, free)[0];

@@ -4,7 +4,7 @@ export type LimitedRun<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "timeout" }
-  /** The work was aborted. `value` is its result, if it came within the grace period. */
+  /** The work was aborted. `value` is its result, if one arrived within the grace period. */
   | { readonly kind: "cancelled"; readonly value?: T | undefined };
 
 export interface RunLimits {
@@ -12,13 +12,13 @@ export interface RunLimits {
   /** Time to wait for a result after the abort. */
   readonly abortGraceMs: number;
   readonly signal: AbortSignal;
-  /** Functions that end work in progress. The function for this work is added while it runs. */
+  /** Functions that stop work in progress. The function for this work is in the set while the work runs. */
   readonly running: Set<(reason: Error) => void>;
 }
 
 /**
- * Runs work and always settles: when the work ends, at the time limit, or shortly after an abort. In the last two cases
- * the signal of the work is aborted, and a later result or error is ignored.
+ * Runs work and always settles: when the work finishes, at the time limit, or shortly after an abort. In the last two
+ * cases, the signal passed to the work is aborted, and a later result or error is ignored.
  */
 export function runWithinLimits<T>(
   work: (signal: AbortSignal) => Promise<T>,

@@ -89,7 +89,7 @@ it("says once that a sandbox would spare the question", async () => {
     (await judgeCall({ toolName: "Bash", input: { command }, policy: policyOf({}) }, place)).decision.reason;
   expect(await reason("make")).not.toContain("sandbox");
   expect(await reason("cat $(git ls-files)")).toContain(
-    "With a sandbox this command would run without asking. Install it.",
+    "With a sandbox, this command would run without approval. Install it.",
   );
   expect(await reason("cat $(git ls-files)")).not.toContain("sandbox");
 });
