@@ -8,13 +8,13 @@ export type CommandRun =
   /** The command could not be started, was aborted, timed out or wrote too much. */
   | { readonly ended: false; readonly failure: string };
 
-/** Maximum length of texts from hooks that are shown to the model or the user. */
+/** Maximum length of text from a hook that is shown to the model or the user. */
 const LONGEST_TEXT = 10_000;
 
 /** Exit code that a hook uses to block. */
 const BLOCKED = 2;
 
-/** Interprets the end of a command for an event. `name` identifies the hook in messages. */
+/** Interprets the exit and output of a hook's command for an event. `name` identifies the hook in messages. */
 export function readAnswer(event: HookEvent, run: CommandRun, name: string): HookAnswer {
   if (!run.ended) return failed(event, `${capital(name)} did not finish: ${run.failure}`);
   if (run.code === 0) return readOutput(event, run.stdout);
@@ -29,8 +29,8 @@ export function readAnswer(event: HookEvent, run: CommandRun, name: string): Hoo
 }
 
 /**
- * Returns the answer of a hook that failed. Before a call, it denies the call; after a call, it informs the model;
- * otherwise, it informs the user.
+ * Returns the answer for a hook that failed. Before a call, the answer denies the call; after a call, it contains a
+ * message for the model; otherwise, it contains a message for the user.
  */
 export function failed(event: HookEvent, message: string): HookAnswer {
   if (event === "PreToolUse") return { decision: "deny", reason: `${message} The call was not made.`, notice: message };
@@ -61,7 +61,7 @@ function readObject(event: HookEvent, value: JsonObject): HookAnswer {
   );
   const input = specific["updatedInput"] ?? nested["updatedInput"] ?? value["updatedInput"];
   const context = textOf(specific["additionalContext"] ?? value["additionalContext"]);
-  // After a call there is nothing left to deny: the reason becomes context for the model.
+  // After a call, there is nothing left to deny, so the reason becomes context for the model.
   const forModel =
     event === "PostToolUse" && decision === "deny" ? [context, reason].filter(Boolean).join("\n") : context;
   return {
@@ -119,8 +119,8 @@ export interface SourcedAnswer {
 }
 
 /**
- * Combines the answers of several hooks: the strictest decision with the reasons of the hooks that made it, the last
- * changed input in the order of configuration, and all contexts and notices.
+ * Combines the answers of several hooks: the strictest decision with the reasons given by the hooks that made it, the
+ * last changed input in configuration order, and all contexts and notices.
  */
 export function foldAnswers(sourced: readonly SourcedAnswer[]): HookOutcome {
   const answers = sourced.map(({ answer }) => answer);

@@ -221,7 +221,7 @@ describe("a function of the program", () => {
       const hooks = open([functionHook(() => answer as never)]);
       expect(await hooks.run("PreToolUse", call, scene())).toMatchObject({
         decision: "deny",
-        reason: expect.stringContaining("gave an invalid answer"),
+        reason: expect.stringContaining("returned an invalid answer"),
       });
     },
   );

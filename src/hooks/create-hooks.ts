@@ -6,7 +6,7 @@ import { planHooks } from "./plan-hooks.ts";
 import { runHook } from "./run-hook.ts";
 
 export interface HooksOptions {
-  /** Hooks in the order of configuration. */
+  /** Hooks in the order in which they are configured. */
   readonly hooks: readonly Hook[];
   /** Hooks from the definition of the session's own agent. They do not apply to other agents. */
   readonly own?: readonly Hook[] | undefined;

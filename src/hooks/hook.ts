@@ -5,7 +5,7 @@ export type HookInput<Event extends HookEvent = HookEvent> = Event extends HookE
   ? HookCommon & HookFacts[Event] & { readonly hook_event_name: Event }
   : never;
 
-/** A hook of the program that opened the session. A hook that throws is treated as failed. */
+/** A hook defined by the program that opened the session. A hook that throws is treated as failed. */
 export type HookFunction<Event extends HookEvent = HookEvent> = (
   input: HookInput<Event>,
   signal: AbortSignal,
@@ -31,7 +31,7 @@ export type Hook = CommandHook | FunctionHook;
 
 /** Returns the name of a hook for use in messages. */
 export function nameOf(hook: Hook): string {
-  if (hook.kind === "function") return `a ${hook.event} hook of the program`;
+  if (hook.kind === "function") return `a ${hook.event} hook defined by the program`;
   const line = [hook.command, ...(hook.args ?? [])].join(" ").replaceAll(/\s+/g, " ").trim();
   return `the ${hook.event} hook "${line.length > 80 ? `${line.slice(0, 79)}…` : line}"`;
 }

@@ -8,7 +8,7 @@ export interface HookPlan {
   readonly notices: readonly string[];
 }
 
-/** Selects the hooks for an event. `subject` is compared with matchers: a tool, an agent type or a trigger. */
+/** Selects the hooks for an event. `subject` is the tool, agent type or trigger that matchers are compared with. */
 export function planHooks(hooks: readonly Hook[], event: HookEvent, subject: string | undefined): HookPlan {
   const notices: string[] = [];
   const planned = hooks.filter((hook) => {
@@ -26,7 +26,7 @@ interface Match {
 }
 
 /**
- * Tests whether a matcher matches. An invalid matcher matches everything: a guard must not be skipped because of a
+ * Tests whether a matcher matches. An invalid matcher matches everything, because a guard must not be skipped due to a
  * typo.
  */
 function matches(matcher: string | undefined, event: HookEvent, subject: string | undefined): Match {
@@ -45,7 +45,7 @@ function asRule(text: string, name: string, isSame: (left: string, right: string
   return isSame(tool, name) ? { holds: true, problem } : { holds: false };
 }
 
-/** Returns the name to compare and how to compare it for an event. Aliases are resolved. */
+/** Returns the name to compare for an event, with aliases resolved, and the function that compares it. */
 function comparison(event: HookEvent, subject: string): [string, (left: string, right: string) => boolean] {
   if (event === "SubagentStart" || event === "SubagentStop") return [subject, isSameAgent];
   if (event === "PreToolUse" || event === "PostToolUse" || event === "PermissionRequest")

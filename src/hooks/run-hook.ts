@@ -28,7 +28,7 @@ export function runHook(hook: Hook, input: HookInput, context: HookContext): Pro
   });
 }
 
-/** Returns the answer of a hook whose run was aborted. No message is needed, because the user aborted the run. */
+/** Returns the answer for a hook whose run was aborted. No message is needed, because the user aborted the run. */
 function abortedAnswer({ event }: Hook): HookAnswer {
   return event === "PreToolUse" ? { decision: "deny", reason: "The run was interrupted." } : {};
 }
@@ -43,7 +43,7 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
   try {
     const answer = (await Promise.race([call(input, signal), rejectOnAbort(signal)])) ?? {};
     const problem = answerProblem(answer);
-    return problem === undefined ? answer : failed(event, `${name} gave an invalid answer: ${problem}.`);
+    return problem === undefined ? answer : failed(event, `${name} returned an invalid answer: ${problem}.`);
   } catch (error) {
     if (signal.aborted && !isTimeout(signal.reason)) return abortedAnswer(hook);
     if (isTimeout(signal.reason)) return failed(event, `${name} did not finish within its time limit.`);
@@ -54,18 +54,21 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
 const answerFields: readonly string[] = ["decision", "reason", "input", "context", "notice"];
 const decisions: readonly unknown[] = [undefined, "allow", "ask", "deny"];
 
-/** Returns what is wrong with the answer of a function. A misspelled denial must not let a call pass. */
+/**
+ * Describes what is wrong with the answer that a function returned; undefined if the answer is valid. A misspelled
+ * denial must not let a call pass.
+ */
 function answerProblem(answer: unknown): string | undefined {
   if (!isRecord(answer)) return "it must be an object or undefined";
   const unknown = Object.keys(answer).find((field) => !answerFields.includes(field));
-  if (unknown !== undefined) return `the field ${unknown} is unknown; use ${answerFields.join(", ")}`;
+  if (unknown !== undefined) return `unknown field ${unknown}; use ${answerFields.join(", ")}`;
   const { decision } = answer;
   return decisions.includes(decision)
     ? undefined
     : `decision must be allow, ask or deny, not ${JSON.stringify(decision)}`;
 }
 
-/** Rejects when the signal fires, because functions may ignore the signal. */
+/** Rejects when the signal is aborted, because functions may ignore the signal. */
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -74,7 +77,10 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Maximum size of an answer. A longer answer is a failure, because a part of it could mean something else. */
+/**
+ * Maximum size of an answer. A longer answer is treated as a failure, because a truncated one could mean something
+ * else.
+ */
 const ANSWER_BYTES = 1_024 * 1_024;
 const ERROR_BYTES = 16 * 1_024;
 
