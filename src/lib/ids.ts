@@ -36,7 +36,7 @@ export type IdMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "
  */
 export const SHORTEST_END = 4;
 
-/** Finds the ids that start or end with a text, ignoring case. A complete id matches only itself. */
+/** Finds the ids that start or end with `part`, ignoring case. A complete id matches only itself. */
 export function matchId(ids: Iterable<string>, part: string): IdMatch {
   const wanted = part.toLowerCase();
   const maybeEnd = wanted.length >= SHORTEST_END;
@@ -73,8 +73,8 @@ function randomText(length: number, random: IdSource["random"] = randomFillSync)
 }
 
 /**
- * Hashes a list of texts to 16 characters (96 bits). Different lists have different hashes even if their concatenations
- * are identical.
+ * Hashes a list of strings to 16 characters (96 bits). Different lists have different hashes even if their
+ * concatenations are identical.
  */
 export function hashTexts(texts: Iterable<string>): string {
   const hash = createHash("sha256");

@@ -24,8 +24,8 @@ export interface FileLock {
   /** True if the previous owner died, or exited without releasing the lock. */
   readonly tookOver: boolean;
   /**
-   * Releases the lock. The owner must call this: a lock that outlives its process means that the process did not finish
-   * its work.
+   * Releases the lock. The owner must call this function, because a lock that outlives its process means that the
+   * process did not finish its work.
    */
   release(): void;
 }
@@ -148,8 +148,8 @@ function takeOver(path: string, temporary: string): "done" | "retry" | HeldLock 
   if (last.owner === undefined ? isBeingWritten(last.path) : mayBeRunning(last.owner)) return { owner: last.owner };
   const claim = claimPath(path, last.text);
   if (!createExclusively(temporary, claim)) return "retry";
-  // Only the holder of the claim on a text may replace that text, and no text is ever written twice. If the text is
-  // still in place, the lock therefore belongs to this process.
+  // Only the holder of the claim on a lock's text may replace that text, and no text is ever written twice. So if the
+  // text is still in place, the lock now belongs to this process.
   const ours = readLock(path) === dead;
   if (ours) replace(path, temporary);
   for (const each of [...last.claims, claim]) unlinkIfExists(each);

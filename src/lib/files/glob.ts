@@ -31,7 +31,7 @@ function problemOf(pattern: string): string | undefined {
   if (/[@!+*?]\(/.test(pattern))
     return "Patterns such as `!(a|b)` and `@(a|b)` are not supported. Use braces, as in `{a,b}`.";
   if (expandBraces(pattern) === undefined)
-    return "Its braces can't be expanded: one has no partner, they contain a range such as `{1..3}`, or there are too many alternatives.";
+    return "The braces in the pattern can't be expanded: one is unmatched, they contain a range such as `{1..3}`, or there are too many alternatives.";
   return undefined;
 }
 

@@ -7,8 +7,8 @@ type Token = "*" | { readonly character: string } | { readonly test: (character:
 export const MAX_PATTERN_LENGTH = 10_000;
 
 /**
- * Compiles a part of a pattern between two `/`. `*` matches any characters, `?` one, `[a-z]` and `[!a-z]` one of a set;
- * `\` escapes the next character.
+ * Compiles the part of a pattern between two `/`. `*` matches any characters, `?` one, `[a-z]` and `[!a-z]` one of a
+ * set; `\` escapes the next character.
  */
 export function compileSegment(segment: string): SegmentPattern {
   if (segment === "**") return "**";
@@ -36,7 +36,7 @@ export function compileSegment(segment: string): SegmentPattern {
   return tokens;
 }
 
-/** Returns the text between the wildcards of a segment: `.env` and an empty text for `.env*`. */
+/** Returns the text between the wildcards of a segment: `.env` and an empty string for `.env*`. */
 export function literalPieces(segment: string): string[] {
   const pattern = compileSegment(segment);
   if (pattern === "**") return ["", ""];
@@ -137,8 +137,8 @@ const MAX_BRACES = 64;
 const MAX_ALTERNATIVES = 256;
 
 /**
- * Expands `{a,b}.ts` to `a.ts` and `b.ts`. Returns undefined for braces without a partner, ranges such as `{1..3}` and
- * too many alternatives.
+ * Expands `{a,b}.ts` to `a.ts` and `b.ts`. Returns undefined for unmatched braces, ranges such as `{1..3}` and too many
+ * alternatives.
  */
 export function expandBraces(glob: string): readonly string[] | undefined {
   if (glob.length > MAX_PATTERN_LENGTH || glob.split("{").length > MAX_BRACES) return undefined;
@@ -160,7 +160,7 @@ export function expandBraces(glob: string): readonly string[] | undefined {
   return found.some((text) => text.includes("}")) ? undefined : found;
 }
 
-/** Returns true if a text consists of the parts in order, with any text between them. Never backtracks. */
+/** Returns true if the text consists of the parts in order, with anything between them. Never backtracks. */
 export function matchParts(parts: readonly string[], text: string): boolean {
   const head = parts[0]!;
   const tail = parts.at(-1)!;

@@ -95,7 +95,9 @@ function checkString({ minLength, maxLength, pattern }: Keywords, value: string,
   if (pattern !== undefined && !mayMatch(pattern, value)) report(`must match the pattern ${pattern}`);
 }
 
-/** Returns true also if the pattern can't be tested. An MCP server that supplied it checks the value itself. */
+/**
+ * Also returns true if the pattern can't be tested, because the MCP server that supplied it checks the value itself.
+ */
 function mayMatch(pattern: string, value: string): boolean {
   const tested = testPattern(pattern, { texts: [value], flags: "u", limitMs: 50 });
   return !tested.ok || tested.matches[0] === true;
@@ -145,7 +147,7 @@ function unknownProperty(name: string, { properties, value }: { properties: obje
   return `is not a known property; the known properties are ${known.map((other) => `\`${other}\``).join(", ")}`;
 }
 
-/** Reports the problems of the alternative that fits best, because the caller most likely meant that one. */
+/** Reports the problems with the alternative that fits best, because the caller most likely meant that one. */
 function checkAnyOf(forms: readonly Schema[], value: unknown, { path, problems }: CheckContext): void {
   let best: SchemaProblem[] | undefined;
   const expected = new Set<string>();

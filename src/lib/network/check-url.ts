@@ -42,8 +42,8 @@ export function belongsTo(hostname: string, domain: string): boolean {
 }
 
 /**
- * Explains why a host name is local; undefined if it is not. Judges only the name: the connecting code checks the
- * address that the name resolves to.
+ * Explains why a host name is local; undefined if it is not. Judges only the name, because the code that connects
+ * checks the address that the name resolves to.
  */
 function localReason(name: string): string | undefined {
   const labels = name.split(".");

@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** A proxy for requests to one host. */
 export interface HttpProxy {
   readonly url: URL;
-  /** Value of the header `proxy-authorization`, if the URL of the proxy contains credentials. */
+  /** Value of the `proxy-authorization` header, if the URL of the proxy contains credentials. */
   readonly authorization: string | undefined;
   /** Returns the error for a request that did not get past the proxy. */
   error(problem: string): ProxyError;
@@ -21,8 +21,8 @@ export class ProxyError extends Error {
 }
 
 /**
- * Returns the proxy that the environment names for a URL, or an error if that proxy can't be used. Loopback addresses
- * are never proxied, because local model servers use them.
+ * Returns the proxy that environment variables specify for a URL, or an error if that proxy can't be used. Loopback
+ * addresses are never proxied, because local model servers use them.
  */
 export function proxyFor(url: URL, environment: Environment): HttpProxy | ProxyError | undefined {
   const host = bareHost(url.hostname);
@@ -99,8 +99,8 @@ function isExempt(url: URL, host: string, list: string): boolean {
 const longestWaitMs = 30_000;
 
 /**
- * Asks a proxy for a connection to `authority` (host and port). The time limit is for the whole answer of the proxy,
- * which could be dripped byte by byte.
+ * Asks a proxy for a connection to `authority` (host and port). The time limit applies to the proxy's whole response,
+ * which could otherwise arrive one byte at a time.
  */
 export function openTunnel(authority: string, proxy: HttpProxy, ca?: AgentOptions["ca"]): Promise<Socket> {
   const headers: Record<string, string> = { host: authority };
@@ -124,7 +124,7 @@ export function openTunnel(authority: string, proxy: HttpProxy, ca?: AgentOption
 }
 
 /**
- * Returns the server name for TLS, which is never an IP address. By default, Node takes it from the header `host`,
+ * Returns the server name for TLS, which is never an IP address. By default, Node takes it from the `host` header,
  * which can name another server.
  */
 export function serverNameOf(server: URL): string {

@@ -21,14 +21,14 @@ export function tagEnvironment(
   return { ...env, [variable]: [...all].join(separator) };
 }
 
-/** Returns true if an environment, in the format of /proc, has any tag. */
+/** Returns true if an environment, in the format of /proc, contains any tag. */
 function isTagged(environment: string): boolean {
   return `\0${environment}`.includes(`\0${variable}=`);
 }
 
 /**
- * Returns true if an environment has the tag. The environment has the format of /proc: `NAME=value` entries separated
- * by NUL.
+ * Returns true if an environment contains the tag. The environment has the format of /proc: `NAME=value` entries
+ * separated by NUL.
  */
 export function carriesTag(environment: string, tag: string): boolean {
   const start = `\0${environment}`.indexOf(`\0${variable}=`);
@@ -43,13 +43,13 @@ export interface ProcessOrigin {
   /** Pid of the process that created the session of this process. */
   readonly session: number;
   readonly hasTerminal: boolean;
-  /** True if this process, or one that it or its terminal was started by, was started with a tag. */
+  /** True if this process, the leader of its session, or an ancestor of either was started with a tag. */
   readonly isTagged: boolean;
 }
 
 /**
  * Returns the origin of this process; undefined where there is no /proc. A process that was started with a tag can hide
- * that: it must clear its environment and outlive its parents.
+ * that only by clearing its environment and outliving its parents.
  */
 export function processOrigin(): ProcessOrigin | undefined {
   const self = readProcess(process.pid);
@@ -61,7 +61,7 @@ export function processOrigin(): ProcessOrigin | undefined {
   return { session, hasTerminal: terminal !== 0, isTagged: areTagged };
 }
 
-/** Returns the process and those that it descends from, except the first process of the system. */
+/** Returns the process and its ancestors, except the first process of the system. */
 function withParents(info: ProcessInfo): readonly ProcessInfo[] {
   const chain: ProcessInfo[] = [];
   for (let next: ProcessInfo | undefined = info; next !== undefined && next.pid > 1; ) {

@@ -74,10 +74,10 @@ function twoDigits(value: number): string {
 }
 
 /**
- * Shows a text on one line so that a person can approve exactly this text: different texts never look the same. Line
- * breaks become `↵`, tabs `⇥`, and blanks that could be overlooked `␠`. Control characters, invisible characters and
- * those that change the direction of writing become `\u{202e}`. Where the text itself contains such a sign, that sign
- * is escaped too.
+ * Shows text on one line so that a person can approve exactly that text, because different texts never look the same.
+ * Line breaks become `↵`, tabs `⇥`, and blanks that could be overlooked `␠`. Control characters, invisible characters
+ * and those that change the direction of writing become escapes such as `\u{202e}`. If the text itself contains one of
+ * these symbols, the symbol is escaped too.
  */
 export function showExactly(text: string): string {
   return text.replace(unclear, (found, offset: number) => {
@@ -86,7 +86,7 @@ export function showExactly(text: string): string {
   });
 }
 
-/** Blanks, signs that stand for something else, the start of an escape, and everything that can't be seen. */
+/** Blanks, symbols that represent other characters, the start of an escape, and everything that can't be seen. */
 const unclear = / +|\\(?=u\{)|[↵⇥␠\u2800]|[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
 
 const signs: ReadonlyMap<string, string> = new Map([
@@ -94,7 +94,7 @@ const signs: ReadonlyMap<string, string> = new Map([
   ["\t", "⇥"],
 ]);
 
-/** Number of consecutive blanks that could move what follows out of sight. */
+/** Number of consecutive blanks that could push the text after them out of view. */
 const MANY_BLANKS = 16;
 
 function showBlanks(blanks: string, { text, offset }: { readonly text: string; readonly offset: number }): string {

@@ -7,11 +7,11 @@ export type PatternTest =
 export interface PatternTexts {
   readonly texts: readonly string[];
   readonly flags?: string | undefined;
-  /** Longest time for all texts together. */
+  /** Time limit for all texts together. */
   readonly limitMs: number;
 }
 
-/** Context in which all patterns run, because creating a context takes about a millisecond. */
+/** Context shared by all patterns, because creating one takes about a millisecond. */
 let context: Context | undefined;
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Estimates the number of tokens without a tokenizer: 3.6 characters per token for ASCII (English, code), 2 for other
- * alphabets, 1 for CJK and symbols, 0.5 for emoji. A text and its UTF-8 bytes give the same result.
+ * alphabets, 1 for CJK and symbols, 0.5 for emoji. A string and its UTF-8 bytes give the same result.
  */
 export function estimateTokens(content: string | Uint8Array): number {
   const tokens = typeof content === "string" ? weighText(content) : weighBytes(content);
