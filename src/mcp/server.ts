@@ -27,7 +27,7 @@ export interface Server {
   offer(signal: AbortSignal): Promise<Offer>;
   /** Calls a tool. Never rejects, and settles within about `limitMs()`. */
   call(call: ServerCall): Promise<ServerAnswer>;
-  /** Returns the time limit of a call made now, including a restart if one is needed. */
+  /** Returns the time limit for a call made now, including a restart if one is needed. */
   limitMs(): number;
   strayLines(): number;
   end(): Promise<void>;
@@ -49,7 +49,10 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   const ended = new AbortController();
   let opening: Promise<OpenedLink> | undefined;
   let link: Link | undefined;
-  /** Number of restarts left. Only an answer resets it, so that a server that exits at once is not restarted forever. */
+  /**
+   * Number of restarts left. Only a response from the server resets it, so that a server that exits immediately is not
+   * restarted forever.
+   */
   let restarts = 1;
   let lastReason = "it was never started";
   let tools: readonly OfferedTool[] = [];
@@ -153,11 +156,11 @@ function describeFailure(
     case "refused":
       return `The MCP server "${name}" rejected the call: ${asSentence(answer.reason)}`;
     case "lost":
-      return `The connection to the MCP server "${name}" was lost during the call: ${asSentence(answer.reason)} What the call did until then is unknown.`;
+      return `The connection to the MCP server "${name}" was lost during the call: ${asSentence(answer.reason)} What the call had done by then is unknown.`;
     case "timeout":
-      return `The MCP server "${name}" did not respond within ${formatDuration(limit)}, the limit set by "timeout" in its configuration. What the call did until then is unknown.`;
+      return `The MCP server "${name}" did not respond within ${formatDuration(limit)}, the limit set by "timeout" in its configuration. What the call had done by then is unknown.`;
     case "cancelled":
-      return "The call was cancelled. What it did until then is unknown.";
+      return "The call was cancelled. What it had done by then is unknown.";
   }
 }
 

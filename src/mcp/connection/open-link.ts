@@ -43,7 +43,7 @@ export interface Link {
   /** Explains why the connection is lost; undefined while it works. */
   over(): string | undefined;
   strayLines(): number;
-  /** Calls a tool of the server. Never rejects. */
+  /** Calls one of the server's tools. Never rejects. */
   call(call: LinkCall): Promise<LinkAnswer>;
   /** Lists the tools again. Returns undefined on failure. Never rejects. */
   list(timeoutMs: number, signal: AbortSignal): Promise<readonly OfferedTool[] | undefined>;
@@ -153,7 +153,8 @@ async function listTools(client: ProtocolClient, signal: AbortSignal): Promise<r
 }
 
 /**
- * Accepts any answer. The SDK would reject a whole list because of one invalid schema; `offeredTools` is more lenient.
+ * Accepts any response. The SDK would reject a whole list because of one invalid schema; `offeredTools` is more
+ * lenient.
  */
 const anything: StandardSchemaV1<unknown, unknown> = {
   "~standard": { version: 1, vendor: "retinue", validate: (value) => ({ value }) },

@@ -7,7 +7,10 @@ import type { Environment } from "../server-config.ts";
 
 type Fetch = (address: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Returns a `fetch` that uses the proxy of the environment, if there is one. Node's own ignores these variables. */
+/**
+ * Returns a `fetch` function that uses the proxy specified by environment variables, if any. Node's own `fetch` ignores
+ * these variables.
+ */
 export function createProxiedFetch(environment: Environment): Fetch {
   return async (address, init) => {
     const url = new URL(address);

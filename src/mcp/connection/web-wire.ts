@@ -75,7 +75,7 @@ function failBrokenStreams(transport: StreamableHTTPClientTransport): void {
   transport.send = (message, options) => {
     if (!("id" in message) || !("method" in message) || message.id === undefined) return send(message, options);
     const { id } = message;
-    // Also called after a complete answer. In that case the SDK ignores this error.
+    // Also called after a complete response. In that case, the SDK ignores this error.
     const onRequestStreamEnd = () => {
       const error = { code: BROKEN_OFF, message: "the connection was closed before the response was complete" };
       transport.onmessage?.({ jsonrpc: "2.0", id, error });
@@ -120,7 +120,7 @@ export function limitBody(
   return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
 }
 
-/** Processes the next chunk and returns the size of the largest message that the chunk contains a part of. */
+/** Processes the next chunk and returns the size of the largest message that any part of the chunk belongs to. */
 type Measure = (chunk: Uint8Array) => number;
 
 function measureAll(): Measure {

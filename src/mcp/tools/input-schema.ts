@@ -25,7 +25,9 @@ function repairPart(value: unknown, depth: number): JsonObject {
   return typeof value["pattern"] === "string" ? { ...repaired, ...withPattern(repaired, value["pattern"]) } : repaired;
 }
 
-/** Adds a pattern to the description instead of applying it: a slow regular expression would block every agent. */
+/**
+ * Adds a pattern to the description instead of applying it, because a slow regular expression would block every agent.
+ */
 function withPattern({ description }: Record<string, JsonValue>, pattern: string): { description: string } {
   const before = typeof description === "string" && description !== "" ? `${description} ` : "";
   return { description: `${before}(Must match ${pattern})` };
@@ -42,7 +44,7 @@ function repairKeyword(key: string, value: unknown, depth: number): JsonValue | 
       if (!isRecord(value)) return undefined;
       return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, repairPart(part, depth)]));
     case "items":
-      // In older drafts, a list means `prefixItems`. Providers reject the whole request because of it.
+      // In older drafts, a list means `prefixItems`. Providers reject the whole request if it contains such a list.
       return Array.isArray(value) ? undefined : repairPart(value, depth);
     case "additionalProperties":
       return typeof value === "boolean" ? value : repairPart(value, depth);

@@ -29,7 +29,7 @@ export interface ResultContent {
 }
 
 /**
- * Converts a server's answer to blocks for the model. Accepts any value and describes invalid parts in a text block.
+ * Converts a server's response to blocks for the model. Accepts any value and describes invalid parts in a text block.
  */
 export function resultContent(result: unknown): ResultContent {
   const answer = isRecord(result) ? result : {};

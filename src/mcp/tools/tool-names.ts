@@ -5,8 +5,8 @@ const MAX_NAME = 64;
 const MAX_SERVER = 30;
 
 /**
- * Returns the part of tool names that identifies the server, for each server of an agent. This part never contains
- * `__`, so that `mcp__a` in a rule can't mean a server named `a__b`.
+ * Returns, for each server of an agent, the part of its tool names that identifies the server. This part never contains
+ * `__`, so `mcp__a` in a rule can't refer to a server named `a__b`.
  */
 export function nameServers(names: readonly string[]): ReadonlyMap<string, string> {
   const safe = (name: string) => {
@@ -28,7 +28,7 @@ export function nameTools(server: string, names: readonly string[]): ReadonlyMap
   return new Map([...short].map(([name, text]) => [name, prefix + text]));
 }
 
-/** Returns names for the properties of a tool's input that every provider accepts. */
+/** Returns names that every provider accepts for the properties of a tool's input. */
 export function nameProperties(names: readonly string[]): ReadonlyMap<string, string> {
   const safe = (name: string) => {
     const text = name.replace(/[^A-Za-z0-9_.-]/g, "_");
