@@ -119,7 +119,7 @@ export async function authorizeAccess(access: Access, authority: Authority, plac
     effect: "allow",
     rule: "granted call",
     scope: "session",
-    reason: "It is part of a call that was approved.",
+    reason: "This access is part of an approved call.",
   };
 }
 

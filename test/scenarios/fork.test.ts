@@ -206,7 +206,7 @@ describe("what a fork may do", () => {
     await play(on, { permissionMode: "acceptEdits" });
     const results = (part: string) => toolResults(on.requests(part)[1]);
     expect(results("ONE")).toEqual([
-      expect.stringContaining("Plan mode does not change files"),
+      expect.stringContaining("Files can't be changed in plan mode"),
       expect.stringContaining("alpha"),
     ]);
     expect(results("TWO")).toEqual([expect.stringContaining("LS was not run"), expect.stringContaining("alpha")]);

@@ -4,7 +4,7 @@ import { readKey, readsOf } from "../shell/command-reads.ts";
 import { isReadOnlyLine } from "../shell/read-only/read-only.ts";
 import { unitsOf } from "../shell/shell-analysis.ts";
 
-/** Returns what a call would access. Empty for unknown tools and for input without the required fields. */
+/** Returns what a call would access. The list is empty for unknown tools and for input without the required fields. */
 export function accesses(toolName: string, input: JsonObject): readonly Access[] {
   return table.get(canonicalToolName(toolName))?.(input) ?? [];
 }
@@ -62,7 +62,7 @@ const table = new Map<string, Describe>([
 
 /**
  * Returns the command itself, followed by the files that it opens by redirection and those that its read-only commands
- * read. What other commands do with files is judged by their words.
+ * read. What other commands do with files is judged from their words.
  */
 function commandAccesses(command: string): readonly Access[] {
   const analysis = analyseCommand(command);
@@ -73,7 +73,7 @@ function commandAccesses(command: string): readonly Access[] {
     if (path !== undefined) accesses.set(`${kind} ${path}`, { kind, path, shell });
   }
   for (const { command: each } of unitsOf(analysis)) {
-    // In a sandbox more commands are read-only, but fewer of their arguments are files whose contents they read.
+    // In a sandbox, more commands are read-only, but fewer of their arguments are files whose contents they read.
     const reads = [false, true].flatMap((sandboxed) => readsOf(each, analysis.loopWords, { sandboxed }).reads);
     for (const { path, shell } of reads) {
       accesses.set(readKey(shell), { kind: "read", path, shell });
@@ -104,7 +104,7 @@ function pathAccess(kind: "read" | "write" | "search", path: unknown): readonly 
 }
 
 /**
- * Returns the searched path, and the directory that a pattern such as `/etc/*`, `../*` or `~/*` leads to outside of it.
+ * Returns the path to search, and the directory outside it that a pattern such as `/etc/*`, `../*` or `~/*` leads to.
  */
 function globAccesses(input: JsonObject): readonly Access[] {
   const list = pathAccess("search", input["path"] ?? ".");
@@ -141,7 +141,7 @@ export function pendingPatterns(accesses: readonly Access[]): readonly string[] 
 }
 
 /**
- * Replaces patterns by the paths that they match. `found` has one entry for each of `pendingPatterns(accesses)`. A
+ * Replaces patterns with the paths that they match. `found` has one entry for each of `pendingPatterns(accesses)`. A
  * pattern without an entry stays pending.
  */
 export function withExpansions(
@@ -154,7 +154,7 @@ export function withExpansions(
     const paths = found[index++];
     const { shell } = access;
     if (paths === undefined || shell === undefined) return [access];
-    // The program would take such a name for an option.
+    // The program would mistake such a name for an option.
     if (shell.startsWild && paths.some((path) => path.includes("/-"))) return [access];
     if (shell.splits && paths.some((path) => /[\s*?[\\]/.test(path))) return [access];
     return paths.map((path) => ({ ...access, path, shell: { ...shell, state: undefined } }));

@@ -37,23 +37,23 @@ export interface DecideRequest {
   /** One entry for each of `pathsOf(accesses)`, in the same order. */
   readonly resolved: readonly ResolvedPath[];
   readonly policy: Policy;
-  /** The user's home directory where the tools run, as spelled and as resolved, for rules with `~/`. */
+  /** The user's home directory where the tools run, as written and with symlinks resolved, for rules with `~/`. */
   readonly homes?: readonly string[] | undefined;
   /**
-   * True if commands that are allowed only because they read run in the read-only profile of a sandbox. Many more
-   * commands then need no approval.
+   * True if commands that are allowed only because they are read-only run in the read-only profile of a sandbox. In
+   * that case, many more commands need no approval.
    */
   readonly sandboxed?: boolean | undefined;
   /**
-   * Files that deny rules name and that have several names, so that each of the names is denied. `unknown` if they could
-   * not be listed. Needed only if a resolved path is a hard link.
+   * Files that match deny rules and have several names (hard links), so that all of their names are denied; `unknown`
+   * if they could not be listed. Needed only if a resolved path is a hard link.
    */
   readonly denied?: readonly ResolvedPath[] | "unknown" | undefined;
   /** Git hooks that were created or changed since the session began. */
   readonly changedHooks?: readonly string[] | undefined;
 }
 
-/** Returns the strictest decision over all accesses of the call. This function is pure and never throws. */
+/** Returns the strictest decision among those for all accesses of the call. This function is pure and never throws. */
 export function decide(request: DecideRequest): Decision {
   const { toolName, accesses, policy, homes, changedHooks = [] } = request;
   const compiled = compilePolicy(policy, homes);
@@ -72,7 +72,7 @@ export function decide(request: DecideRequest): Decision {
     // `echo x > file` runs a read-only command but also writes a file. Report the decision about the write as the
     // reason.
     const isReason = access.kind === "write" && strictest?.rule === READ_ONLY_COMMAND;
-    // Hooks of a project can allow other calls that need approval, but not these.
+    // A project's hooks can allow other calls that need approval, but not those that write protected files.
     const isProtected = decision.rule === PROTECTED_FILE && !ofUser.has(strictest?.scope ?? "builtin");
     if (isStricter || ((isReason || isProtected) && decision.effect === strictest?.effect)) strictest = decision;
   }
@@ -84,7 +84,9 @@ interface AccessFinding {
   readonly found: Finding;
 }
 
-/** Returns a finding for each access that counts on its own. Files that commands read are judged with the commands. */
+/**
+ * Returns a finding for each access that is judged on its own. Files that commands read are judged with the commands.
+ */
 function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly AccessFinding[] {
   const { accesses, resolved, sandboxed } = request;
   const denied = request.denied === "unknown" ? undefined : (request.denied ?? []);
@@ -121,16 +123,18 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
 }
 
 /**
- * Asks about a denied file that a command would come across. The command does not name the file, so it is not what the
- * command is for.
+ * Asks for approval instead of denying a command that would come across a denied file. The command does not name the
+ * file, so reading that file is not its purpose.
  */
 function leaveToPerson(finding: Finding): Finding {
   if (finding.effect !== "deny") return finding;
-  const reason = `The command would come across a file that a rule denies. ${finding.reason} The Grep tool leaves such files out.`;
+  const reason = `The command would come across a file that a rule denies. ${finding.reason} The Grep tool skips such files.`;
   return { ...finding, effect: "insist", reason };
 }
 
-/** Returns true if judging the command covers the finding: no rule decided, and the word itself names a place outside. */
+/**
+ * Returns true if judging the command covers the finding: no rule decided, and the word itself names a path outside.
+ */
 function isForCommand({ effect }: Finding, { pattern }: ShellPath): boolean {
   return effect === "allow" || (effect === "open" && /^[/~]|(^|\/)\.\.(\/|$)/.test(pattern));
 }
@@ -155,7 +159,7 @@ function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding 
   const { access, toolName } = request;
   switch (access.kind) {
     case "write":
-      if (compiled.policy.mode === "plan") return builtin("deny", "plan", "Plan mode does not change files.");
+      if (compiled.policy.mode === "plan") return builtin("deny", "plan", "Files can't be changed in plan mode.");
       return judgePath(request, access, compiled);
     case "read":
     case "search":
@@ -236,7 +240,7 @@ function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" 
 }
 
 /**
- * Judges a request to leave plan mode. Only a person can approve it, because anything can follow; rules can only deny
+ * Judges a request to leave plan mode. Only a person can approve it, because any change may follow; rules can only deny
  * it.
  */
 function judgeLeavingPlan(toolName: string, compiled: CompiledPolicy): Finding {
@@ -255,7 +259,7 @@ function judgeQuestion(toolName: string, compiled: CompiledPolicy): Finding {
   return builtin("insist", USER_QUESTION, "The agent asks you to decide.");
 }
 
-/** Allows skills by default: they are text that the user or a trusted project wrote. */
+/** Allows skills by default, because they are text that the user or a trusted project wrote. */
 function judgeSkill(toolName: string, name: string, compiled: CompiledPolicy): Finding {
   const verdict = weighRules(
     compiled,
@@ -273,7 +277,7 @@ function judgeUndescribed(toolName: string, compiled: CompiledPolicy): Finding {
   const found = judgeWhole(toolName, compiled);
   if (found?.effect === "allow" || found?.effect === "deny") return found;
   if (compiled.policy.mode === "plan" && toolName !== "WebSearch") {
-    return builtin("deny", "plan", `Plan mode uses ${toolName} only if a rule allows it.`);
+    return builtin("deny", "plan", `In plan mode, ${toolName} can be used only if a rule allows it.`);
   }
   return found ?? builtin("open", "tool", `No rule allows ${toolName}.`);
 }
@@ -287,13 +291,13 @@ function applyMode(finding: Finding, { policy }: CompiledPolicy): Decision {
   const { effect, reason } = finding;
   if (effect === "allow" || effect === "deny") return asDecision(finding, effect);
   if (policy.mode === "dontAsk")
-    return asDecision(finding, "deny", `${reason} The mode dontAsk denies calls that need approval.`);
+    return asDecision(finding, "deny", `${reason} The dontAsk mode denies calls that need approval.`);
   if (effect === "open" && policy.mode === "bypassPermissions") {
     return {
       effect: "allow",
       rule: "bypassPermissions",
       scope: "builtin",
-      reason: "The mode bypassPermissions allows everything that no rule restricts.",
+      reason: "The bypassPermissions mode allows everything that no rule restricts.",
     };
   }
   if (policy.unattended)

@@ -20,7 +20,7 @@ export interface AccessRequest {
   readonly toolName: string;
   readonly access: Exclude<Access, { readonly kind: "command" }>;
   readonly resolved: ResolvedPath | undefined;
-  /** Files that deny rules name and that have several names; undefined if they could not be listed. */
+  /** Files that match deny rules and have several names (hard links); undefined if they could not be listed. */
   readonly denied: readonly ResolvedPath[] | undefined;
 }
 

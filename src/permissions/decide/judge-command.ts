@@ -26,7 +26,7 @@ import {
 import type { ShellWord } from "../shell/shell-word.ts";
 import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND } from "./finding.ts";
 
-/** What was found about the files that commands read, by their `readKey`. */
+/** Findings about the files that commands read, by `readKey`. */
 export type CommandReadFindings = Map<string, readonly Finding[]>;
 
 interface CommandContext {
@@ -36,7 +36,10 @@ interface CommandContext {
   readonly sandboxed: boolean | undefined;
 }
 
-/** Returns the strictest finding over all commands of the line. Files that redirections open are separate accesses. */
+/**
+ * Returns the strictest finding among those for all commands on the line. Files that redirections open are separate
+ * accesses.
+ */
 export function judgeCommand(toolName: string, command: string, context: CommandContext): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command contains a NUL character.");
   const { compiled, reads, sandboxed } = context;
@@ -46,7 +49,7 @@ export function judgeCommand(toolName: string, command: string, context: Command
   if (judgement.denied !== undefined) return byVerdict(judgement.denied, "this command");
   const doubt = judgement.doubts[0];
   if (compiled.policy.mode === "plan" && doubt !== undefined) {
-    return builtin("deny", "plan", `Plan mode runs only commands that are known to be read-only, and ${doubt}.`);
+    return builtin("deny", "plan", `In plan mode, only commands that are known to be read-only can run, and ${doubt}.`);
   }
   if (judgement.asked !== undefined) return byVerdict(judgement.asked, "this command");
   const bySession = judgement.allowed?.rule.rule.scope === "session" && judgement.open === undefined;
@@ -123,7 +126,7 @@ function wholeLine(toolName: string, { text, obscure }: ShellAnalysis): (rule: C
   };
 }
 
-/** Matches rules that apply to one command of the line. */
+/** Matches rules that apply to one command on the line. */
 function unitMatcher({
   toolName,
   unit,
@@ -150,7 +153,7 @@ function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefine
   const doubt = whyItMayChange(unit, isElsewhere, { sandboxed });
   if (doubt !== undefined) return doubt;
   if (programOf(command) === "git" && unit.wrappers.some(stripsEnvironment))
-    return "git would run without the settings that keep it from running programs of the repository";
+    return "git would run without the settings that keep it from running programs from the repository";
   const { reads, unknown } = readsOf(command, analysis.loopWords, { sandboxed });
   const found = reads.map(({ shell }) => line.reads.get(readKey(shell)));
   // The read-only profile of a sandbox hides what must not be read.
@@ -167,7 +170,7 @@ function stripsEnvironment(wrapper: SimpleCommand): boolean {
   return programOf(wrapper) === "env" && options.some((option) => option.startsWith("-"));
 }
 
-/** Requires approval for commands that may hide a use of something that a rule restricts. */
+/** Requires approval for commands that may conceal the use of something that a rule restricts. */
 function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
   const { analysis, units } = line;
   const guarded = compiled.guardedNames.length > 0 ? guardedMention(line, compiled) : undefined;
@@ -222,7 +225,7 @@ function restrictionsOf(compiled: CompiledPolicy): readonly (readonly string[])[
 function guardedMention(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
   const { analysis, units } = line;
   const words = units.flatMap(({ command }) => [...everyCommand([command])].flatMap((each) => each.words));
-  // Rules were applied to every file that a known glob or loop variable names.
+  // Rules have already been applied to every file that a known glob or loop variable names.
   const vague = units.filter(({ command }) => !knowsItsFiles(command, line));
   const vagueWords = vague.flatMap(({ command }) => [...everyCommand([command])].flatMap((each) => each.words));
   const text = foldCase(`${analysis.text}\n${words.map((word) => word.text).join(" ")}`).replace(/["'\\]/g, "");
@@ -265,14 +268,18 @@ function isUnknown({ open, text, variables }: ShellWord): boolean {
 function mayName(glob: string, name: string): boolean {
   return glob.split("/").some((part) => {
     if (!/[*?[]/.test(part) || (name.startsWith(".") && /^[*?]/.test(part))) return false;
-    // Treat everything from the first to the last bracket as matching anything. This may ask more often than necessary.
+    // Treat everything from the first to the last bracket as matching anything. As a result, the user may be asked more
+    // often than necessary.
     const [open, close] = [part.indexOf("["), part.lastIndexOf("]")];
     const plain = open !== -1 && close > open ? `${part.slice(0, open)}*${part.slice(close + 1)}` : part;
     return matchParts(plain.replaceAll("?", "*").split("*"), name);
   });
 }
 
-/** Returns true if the text contains the name. A whole name must end there: `.environment` does not mention `.env`. */
+/**
+ * Returns true if the text contains the name. A whole name must also end there, so `.environment` does not mention
+ * `.env`.
+ */
 function mentions(text: string, { name, whole }: { readonly name: string; readonly whole: boolean }): boolean {
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
     if (!whole || !/[\p{L}\p{N}_]/u.test(text[at + name.length] ?? "")) return true;

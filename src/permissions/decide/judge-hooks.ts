@@ -4,14 +4,14 @@ import { isReadOnly } from "../shell/read-only/read-only.ts";
 import { programOf, unitsOf } from "../shell/shell-analysis.ts";
 import { builtin, CHANGED_HOOK, type Finding } from "./finding.ts";
 
-/** Returns true if changed git hooks could change the decision, so they have to be looked up. */
+/** Returns true if changed git hooks could affect the decision and therefore have to be looked up. */
 export function dependsOnGitHooks({ effect, rule }: Decision, accesses: readonly Access[]): boolean {
   return effect === "allow" && isSpecific(rule) && accesses.some(runsHooks);
 }
 
 /**
- * Asks before running git hooks that changed since the session began, because a rule for `git commit` was not meant to
- * cover them. If a rule allows every command, there is nothing left to protect.
+ * Requires approval for running git hooks that have changed since the session began, because a rule for `git commit`
+ * was not meant to cover them. If a rule allows every command, there is nothing left to protect.
  */
 export function judgeHooks(access: Access, finding: Finding, [first]: readonly string[]): Finding | undefined {
   if (first === undefined || finding.effect !== "allow" || !isSpecific(finding.rule) || !runsHooks(access))

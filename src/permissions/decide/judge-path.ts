@@ -71,14 +71,14 @@ function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: Compil
     return builtin("open", "outside workspace", `${shown(access.path)} ${leads} outside the workspace.`);
   }
   if (policy.mode === "acceptEdits")
-    return builtin("allow", "acceptEdits", `The mode acceptEdits allows edits inside the workspace: ${what}.`);
+    return builtin("allow", "acceptEdits", `The acceptEdits mode allows edits inside the workspace: ${what}.`);
   return builtin("open", WRITE_IN_WORKSPACE, `No rule allows ${what}.`);
 }
 
 interface ResolvedAccess {
   readonly access: PathAccess;
   readonly resolved: ResolvedPath | undefined;
-  /** Other names of the same file that deny rules name. */
+  /** Other names of the same file that match deny rules. */
   readonly aliases: readonly string[];
 }
 
@@ -111,7 +111,7 @@ function namesProtected({ target, rule }: CompiledRule): boolean {
   return target.kind === "path" && target.namesProtected && trusted.has(rule.scope);
 }
 
-/** Scopes whose rules can allow access to protected files. Rules of the project itself can't. */
+/** Scopes whose rules can allow access to protected files. The project's own rules can't. */
 const trusted: ReadonlySet<string> = new Set(["user", "flag", "managed", "session"]);
 
 const verbs = { read: "reading", write: "writing", search: "searching" };
@@ -177,8 +177,8 @@ export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): 
 }
 
 /**
- * Returns the directories that contain the files which deny rules for reading name; undefined if there are no such
- * rules. A rule that applies everywhere is looked for in the workspace.
+ * Returns the directories to search for files that match deny rules for reading; undefined if there are no such rules.
+ * For a rule that applies everywhere, the workspace is searched.
  */
 export function deniedPlaces(policy: Policy, homes: readonly string[] = []): readonly string[] | undefined {
   const { vetoes, filed, layers } = compilePolicy(policy, homes);

@@ -6,7 +6,7 @@ import { programOf, type ShellAnalysis, type SimpleCommand } from "../shell/shel
 import type { ShellWord } from "../shell/shell-word.ts";
 import { protectedPart } from "./protected-path.ts";
 
-/** Workspace roots and loop variables, which tell where the arguments of a command lead. */
+/** Workspace roots and loop variables, which determine what the arguments of a command refer to. */
 export interface ArgumentContext {
   readonly roots: readonly string[];
   readonly loopWords: ShellAnalysis["loopWords"];
@@ -89,7 +89,7 @@ export const launchers: ReadonlySet<string> = new Set(wrappers.map(([name]) => n
 
 const builtinNames: ReadonlySet<string> = new Set(builtins.map(([name]) => name));
 
-/** Programs that people allow because they only look: a rule for them means no file to write. */
+/** Programs that people allow in order to look at things, so a rule for them is not meant to let them write files. */
 const searchers = new Set(["find", "git"]);
 
 /** Programs whose arguments are only text. */

@@ -127,11 +127,11 @@ function wildWords(
   return at === wanted.length ? words.filter((_, index) => !fixed.has(index)) : undefined;
 }
 
-/** A command in the forms that restrictions search. Created once and matched against every rule. */
+/** A command in the forms that restrictions are matched against. Created once for all rules. */
 export interface SearchableUnit {
   readonly wrappers: readonly (readonly string[])[];
   readonly commands: readonly { readonly words: readonly string[]; readonly readings: readonly LooseReading[] }[];
-  /** All text that restrictions search, in lower case. */
+  /** All text that restrictions are matched against, in lower case. */
   readonly text: string;
 }
 

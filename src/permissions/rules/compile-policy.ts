@@ -18,7 +18,7 @@ export interface CompiledLayer {
   readonly rules: readonly CompiledRule[];
 }
 
-/** Rules grouped in the order in which they are weighed, with properties that are derived from all of them. */
+/** Rules grouped in the order in which they are applied, with properties that are derived from all of them. */
 interface CompiledRules {
   /** Deny rules from lists in settings. Nothing overrides them. */
   readonly vetoes: readonly CompiledRule[];
@@ -30,7 +30,7 @@ interface CompiledRules {
   readonly session: readonly CompiledRule[];
   /** Allow rules from lists, compact files and this session, but not from layers. */
   readonly allow: readonly CompiledRule[];
-  /** True if a restriction depends on which program a command runs, so commands must not hide it. */
+  /** True if a restriction depends on which program a command runs, so that commands must not hide the program. */
   readonly limitsCommands: boolean;
   readonly guardedNames: readonly GuardedName[];
 }
@@ -44,7 +44,7 @@ export interface CompiledPolicy extends CompiledRules {
 
 export interface CompiledRule {
   readonly rule: Rule;
-  /** True if the rule could not be parsed, so that it applies to the whole tool. */
+  /** True if the rule could not be parsed and therefore applies to the whole tool. */
   readonly broken: boolean;
   /** True for the compact line `*: allow`, which cancels earlier lines but approves no call that needs approval. */
   readonly opensOnly: boolean;
@@ -83,8 +83,8 @@ interface RuleRoots {
 const compiled = new WeakMap<Policy, CompiledPolicy>();
 
 /**
- * Returns the compiled policy, cached per object because policies are immutable. `homes`: the user's home directory, as
- * spelled and as resolved.
+ * Returns the compiled policy, cached per object because policies are immutable. `homes` contains the user's home
+ * directory, as written and with symlinks resolved.
  */
 export function compilePolicy(policy: Policy, homes: readonly string[] = []): CompiledPolicy {
   const known = compiled.get(policy);
@@ -112,7 +112,7 @@ function compile(policy: Policy, homes: readonly string[]): CompiledPolicy {
 
 interface RootedRules extends CompiledRules {
   readonly roots: RuleRoots;
-  /** All rules in the order they were written. */
+  /** All rules in the order in which they were written. */
   readonly all: readonly CompiledRule[];
 }
 
@@ -218,7 +218,7 @@ function compileTarget(
 }
 
 /**
- * Returns a test for skill names. A plugin skill can also be called by its bare name, so a restriction of the bare name
+ * Returns a test for skill names. A plugin skill can also be called by its bare name, so a restriction on the bare name
  * applies to the plugin skill too.
  */
 function skillMatcher(skill: string, { wide }: { readonly wide: boolean }): (name: string) => boolean {

@@ -52,7 +52,7 @@ export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleP
   return typeof target === "string" ? problem(text, target, tool) : { ok: true, tool, target };
 }
 
-/** Returns why a text is not a rule about a tool; undefined if it is one. */
+/** Explains why the text is not a valid rule for a tool; undefined if it is one. */
 export function invalidRule(text: string): string | undefined {
   const parsed = parseRule(text);
   if (!parsed.ok) return `${parsed.message}.`;
@@ -88,20 +88,20 @@ function problemOf(rule: Rule): string | undefined {
   if (!isKnownTool(parsed.tool))
     return `there is no tool "${parsed.tool}", so the rule has no effect.${guessedTool(parsed.tool)}`;
   if (parsed.target.kind === "unknown") {
-    // The rule names a tool that only other, compatible programs have, so it is never called here.
+    // The rule names a tool that only other, compatible programs have, so the tool is never called here.
     if (!toolNames.includes(parsed.tool) && !/^mcp__|\*/.test(parsed.tool)) return undefined;
     return restricts
-      ? `specifiers of ${parsed.tool} are not supported, so the rule applies to every use of ${parsed.tool}.`
-      : `specifiers of ${parsed.tool} are not supported. The rule is ignored.`;
+      ? `specifiers for ${parsed.tool} are not supported, so the rule applies to every use of ${parsed.tool}.`
+      : `specifiers for ${parsed.tool} are not supported. The rule is ignored.`;
   }
   if (restricts) return undefined;
   if (parsed.target.kind === "parameter")
-    return "a parameter can be denied or asked about, but not allowed. The rule is ignored.";
+    return "a rule for a parameter can deny or ask, but not allow. The rule is ignored.";
   if (parsed.target.kind === "command" && parsed.target.pattern.exact === undefined) {
-    return "it is not one simple command, so it does not allow anything. Write one rule for each command.";
+    return "it is not one simple command, so the rule does not allow anything. Write one rule for each command.";
   }
   if (parsed.tool.includes("*") && !isServerWildcard(parsed.tool)) {
-    return "a tool name with `*` can restrict, but not allow (except `mcp__server__*`). The rule is ignored.";
+    return "a rule with `*` in the tool name can restrict, but not allow (except `mcp__server__*`). The rule is ignored.";
   }
   return undefined;
 }

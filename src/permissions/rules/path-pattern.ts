@@ -13,13 +13,13 @@ export type PathMatcher = (absolutePath: string) => boolean;
 export interface PathPatternOptions {
   /** The directories that relative patterns start from. */
   readonly roots: readonly string[];
-  /** The user's home directory, as spelled and as resolved. */
+  /** The user's home directory, as written and with symlinks resolved. */
   readonly homes: readonly string[];
   /** The directory of the rule's file, where patterns with a leading `/` start. */
   readonly source?: string | undefined;
   /**
-   * True for deny and ask rules: the pattern matches at any depth, ignores case and covers everything below. False for
-   * allow rules: only the literal pattern matches.
+   * True for deny and ask rules: the pattern matches at any depth, ignores case and covers everything below a match.
+   * False for allow rules: only the literal pattern matches.
    */
   readonly wide: boolean;
 }
@@ -40,7 +40,7 @@ export function compilePathPattern(pattern: string, options: PathPatternOptions)
 }
 
 /**
- * Compiles a glob of the compact form. A glob without `/` matches a base name at any depth: anywhere for deny and ask
+ * Compiles a glob in the compact form. A glob without `/` matches a base name at any depth: anywhere for deny and ask
  * rules, in the workspace for allow rules. A glob with `/` starts at the workspace.
  */
 export function compilePathGlob(glob: string, options: PathPatternOptions): PathMatcher {
@@ -58,7 +58,7 @@ export function pathGlobProblem(glob: string): string | undefined {
   return undefined;
 }
 
-/** Returns what is wrong with the pattern; undefined if it is valid. */
+/** Explains what is wrong with the pattern; undefined if the pattern is valid. */
 export function pathPatternProblem(pattern: string): string | undefined {
   if (pattern.startsWith("!")) return "a pattern can't be negated with `!`; use the opposite kind of rule instead";
   if (/^~[^/]/.test(pattern))
@@ -117,7 +117,7 @@ function anchoredPatterns(pattern: string, { roots, homes, source, wide }: PathP
   if (pattern.startsWith("//")) return [join([], [...splitPath(pattern), ...tail])];
   if (pattern === "~" || pattern.startsWith("~/")) {
     const rest = [...splitPath(pattern.slice(1)), ...tail];
-    // If the home directory is unknown, a restriction applies below every directory and an allow rule applies nowhere.
+    // If the home directory is unknown, a restriction applies in every directory and an allow rule applies nowhere.
     if (homes.length === 0) return wide ? [["**", ...rest]] : [];
     return homes.map((home) => join(literal(home), rest));
   }
@@ -125,7 +125,7 @@ function anchoredPatterns(pattern: string, { roots, homes, source, wide }: PathP
   const anchored = pattern.startsWith("/") || pattern.startsWith("./") || pattern.startsWith("../");
   const anyDepth = !anchored && (rest.length === 1 || (wide && rest.length === 2 && rest[1] === "**"));
   const own = pattern.startsWith("/") && source !== undefined ? [source] : undefined;
-  // An ambiguous restriction applies from every possible start.
+  // An ambiguous restriction applies from every possible starting directory.
   const starts = wide ? [...roots, ...(own ?? [])] : (own ?? roots.slice(0, 1));
   return starts.map((root) => join(literal(root), anyDepth ? ["**", ...rest] : rest));
 }

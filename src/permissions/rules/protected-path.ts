@@ -3,7 +3,7 @@ import { splitPath } from "./path-pattern.ts";
 /**
  * Returns the part of a relative path that makes it protected; undefined if no part does. Protected files change what
  * is permitted, or take effect without the user starting anything: when an editor opens the directory, a shell enters
- * it, git commits or a push starts a build. Sources, tests and Makefiles, which only run when asked for, are not
+ * it, git commits or a push starts a build. Source files, tests and Makefiles, which run only on request, are not
  * protected.
  */
 export function protectedPart(path: string): string | undefined {
@@ -47,11 +47,11 @@ const protectedDirectories = new Set([
   ...namesIn(".git .hg .ssh .gnupg"),
   // Retinue's own compiled code is in a state directory that may have any name.
   ...namesIn(".retinue retinue-code-cache .claude .agents"),
-  // Editors, and the other agents in them, run tasks and servers that these configure.
+  // Editors, and other agents inside them, run tasks and servers that these directories configure.
   ...namesIn(".vscode .idea .zed .fleet .devcontainer .idx .cursor .windsurf .codex .gemini .opencode"),
-  // Managers of git hooks.
+  // Git hook managers.
   ...namesIn(".husky .githooks .lefthook"),
-  // Builds that start with a push.
+  // CI systems, which start builds on a push.
   ...namesIn(".circleci .buildkite .woodpecker"),
   // Package managers and environments that change which programs run.
   ...namesIn(".cargo .yarn .direnv .shadowenv.d"),
@@ -60,22 +60,22 @@ const protectedDirectories = new Set([
 const protectedPairs = new Set([
   ...namesIn(".config/git .config/fish .config/retinue .config/mise"),
   ...namesIn(".github/workflows .github/actions .gitea/workflows .forgejo/workflows"),
-  // Programs that run under the names of others.
+  // Programs that run in place of others with the same name.
   ...namesIn("node_modules/.bin .venv/bin venv/bin .venv/scripts venv/scripts"),
 ]);
 
 const protectedFiles = new Set([
   ...namesIn(".mcp.json .gitmodules .gitconfig .gitattributes .hgrc .netrc .ripgreprc"),
-  // Shells, and what sets up a directory as soon as a shell enters it.
+  // Startup files of shells, and files that take effect as soon as a shell enters the directory.
   ...namesIn(".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .login .logout"),
   ...namesIn(".zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .envrc"),
   // Editors and debuggers.
   ...namesIn(".vimrc .exrc .nvimrc .nvim.lua .lvimrc .dir-locals.el .dir-locals-2.el .gdbinit .lldbinit .rprofile"),
   ...namesIn(".devcontainer.json .gitpod.yml .replit"),
-  // Package managers, whose settings and scripts run programs with every installation.
+  // Package managers, whose settings and scripts run programs on every installation.
   ...namesIn("package.json .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs bunfig.toml .bazelrc"),
   ...namesIn("sitecustomize.py usercustomize.py"),
-  // Managers of git hooks.
+  // Git hook managers.
   ...namesIn(".pre-commit-config.yaml .pre-commit-config.yml .overcommit.yml captainhook.json grumphp.yml"),
 ]);
 

@@ -17,7 +17,7 @@ export interface Verdict {
 /**
  * Returns the combined verdict of all rules; undefined if none applies. A deny from a list or an agent definition is
  * final. Otherwise definitions come first, then allow rules from lists, compact files in order, and ask rules from
- * lists. The last match wins, but an ask never overrides a deny. Approvals of this session apply only where a call
+ * lists. The last match wins, but an ask never overrides a deny. Approvals from this session apply only where a call
  * would otherwise need approval.
  */
 export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict | undefined {
@@ -35,7 +35,7 @@ export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict 
 }
 
 /**
- * Returns the last match, except that a project's rule does not loosen a rule of the user or of the machine's
+ * Returns the last match, except that a project's rule does not loosen a rule set by the user or by the machine's
  * administrator.
  */
 export function lastMatch(rules: readonly CompiledRule[], matches: Matches): CompiledRule | undefined {
@@ -53,8 +53,8 @@ export function lastMatch(rules: readonly CompiledRule[], matches: Matches): Com
 }
 
 /**
- * Returns the strictest verdict of the layers, each decided by its last matching rule. Allow rules are ignored except
- * in layers with `settles`.
+ * Returns the strictest verdict among the layers, each of which is decided by its last matching rule. Allow rules are
+ * ignored except in layers with `settles`.
  */
 function weighLayers(layers: readonly CompiledLayer[], matches: Matches): Verdict | undefined {
   let strictest: Verdict | undefined;
@@ -69,7 +69,7 @@ function weighLayers(layers: readonly CompiledLayer[], matches: Matches): Verdic
   return strictest;
 }
 
-/** Returns true if an ask rule in the user's own agent definition overrides an allow rule of the project. */
+/** Returns true if an ask rule in the user's own agent definition overrides an allow rule from the project. */
 function overridesProject(layered: Verdict | undefined, written: CompiledRule): boolean {
   if (layered?.effect !== "ask" || written.rule.effect !== "allow") return false;
   return projectScopes.has(written.rule.scope) && !projectScopes.has(layered.rule.rule.scope);

@@ -34,7 +34,7 @@ function analyse(text: string): ShellAnalysis {
     try {
       collector.script(parse(text) as ParsedScript, 0);
     } catch {
-      // The parser failed or the stack overflowed. Either way the command was not understood.
+      // The parser failed or the stack overflowed. Either way, the command was not understood.
       collector.obscure("it is too deeply nested, or can't be parsed");
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Expands the braces of a word as bash does. The word is encoded: `\` precedes each quoted character, and NUL characters
- * enclose the number of an expansion such as `$x`. Returns undefined if there are too many results, or if versions of
- * bash differ.
+ * Expands the braces in a word as bash does. The word is encoded: `\` precedes each quoted character, and NUL
+ * characters enclose the number of an expansion such as `$x`. Returns undefined if there are too many results, or if
+ * the results differ between versions of bash.
  */
 export function expandBraces(code: string): readonly string[] | undefined {
   if (!code.includes("{")) return [code];
@@ -17,7 +17,7 @@ const NUL = "\u0000";
 /** Maximum number of tokens in all results together. */
 const MAX_WORK = 20_000;
 
-/** What may still be produced; negative if the expansion was given up. */
+/** Number of tokens that may still be produced; negative if the expansion was abandoned. */
 interface Expansion {
   left: number;
 }
@@ -65,7 +65,7 @@ function firstBraces(tokens: readonly Token[]): { readonly open: number; readonl
   return undefined;
 }
 
-/** Returns the matching brace of each opening brace that begins an expansion. Takes linear time. */
+/** Returns the matching brace for each opening brace that begins an expansion. Takes linear time. */
 function closingBraces(tokens: readonly Token[]): ReadonlyMap<number, number> {
   const pairs = new Map<number, number>();
   const levels: { readonly open: number; separators: number }[] = [];
@@ -77,7 +77,7 @@ function closingBraces(tokens: readonly Token[]): ReadonlyMap<number, number> {
     else if (token === "." && tokens[index + 1] === "." && tokens[index + 2] !== "}") level.separators += 1;
     else if (token === "}") {
       if (level.separators > 0) pairs.set(level.open, index);
-      // Bash looks on for a closing brace behind `{a}`, which makes `{a},b}` an expansion.
+      // Bash keeps looking for a closing brace after `{a}`, which makes `{a},b}` an expansion.
       else if (levels.length === 1) continue;
       levels.pop();
     }
@@ -100,13 +100,13 @@ function alternativesOf(body: readonly Token[], expansion: Expansion): Token[][]
   return results;
 }
 
-/** Returns the members of `1..9`, `01..10..2` or `a..e`; undefined if the text is no range. */
+/** Returns the members of `1..9`, `01..10..2` or `a..e`; undefined if the text is not a range. */
 function rangeOf(body: string, expansion: Expansion): Token[][] | undefined {
   const [, from, to, step] = /^([-+]?\d+|[A-Za-z])\.\.([-+]?\d+|[A-Za-z])(?:\.\.([-+]?\d+))?$/.exec(body) ?? [];
   if (from === undefined || to === undefined) return undefined;
   const isLetter = /[A-Za-z]/.test(from);
   if (isLetter !== /[A-Za-z]/.test(to)) return undefined;
-  // From one case to the other, a range has special characters, which versions of bash treat differently.
+  // A range from one case to the other includes special characters, which versions of bash treat differently.
   const isOdd = isLetter && /[a-z]/.test(from) !== /[a-z]/.test(to);
   const [first, last] = isLetter ? [from.codePointAt(0)!, to.codePointAt(0)!] : [Number(from), Number(to)];
   const width = Math.abs(Number(step ?? 1)) || 1;

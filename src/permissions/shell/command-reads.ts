@@ -18,18 +18,18 @@ export interface CommandRead {
   readonly shell: ShellPath;
 }
 
-/** Identifies what a command reads, among all that the commands of a line read. */
+/** Returns a key that identifies a read among all those of the commands on a line. */
 export function readKey({ pattern, splits, startsWild, walk }: ShellPath): string {
   return JSON.stringify([pattern, splits, startsWild, walk]);
 }
 
 export interface CommandReads {
   readonly reads: readonly CommandRead[];
-  /** The words that name files which only the shell knows. Their reads, as far as they are listed, are guesses. */
+  /** Words that name files which only the shell can determine. Any entries for them in `reads` are guesses. */
   readonly unknown: readonly ShellWord[];
 }
 
-/** Returns the files that a read-only command reads. Empty for other commands. */
+/** Returns the files that a read-only command reads. Both lists are empty for other commands. */
 export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadOnlyOptions = {}): CommandReads {
   const paths = readOnlyUse(command, options)?.paths;
   if (paths === undefined) return { reads: [], unknown: [] };
@@ -55,8 +55,8 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
 }
 
 /**
- * Returns the words that name files: the operands, and words that the shell may turn into several ones, whatever the
- * first of them is for.
+ * Returns the words that name files: the operands, and words that the shell may turn into several, whatever the first
+ * of them is used for.
  */
 function fileWords(command: SimpleCommand, paths: readonly ShellWord[], walks: boolean): readonly ShellWord[] {
   const [program, ...given] = command.words;
@@ -65,24 +65,26 @@ function fileWords(command: SimpleCommand, paths: readonly ShellWord[], walks: b
   return [...operands, ...given.filter((word) => word.splits && !paths.includes(word))];
 }
 
-/** Returns the patterns of a word. The value of an option such as `--include=*.ts` is passed to the program as it is. */
+/**
+ * Returns the patterns of a word. The value of an option such as `--include=*.ts` is passed to the program unchanged.
+ */
 function namedBy(word: ShellWord, loops: LoopWords): readonly WordPattern[] | undefined {
   const isValue = word.open === "glob" && /^-/.test(String(word.pieces?.[0])) && !word.text.startsWith("-");
   return isValue ? [{ pattern: escapePattern(word.text), splits: false }] : patternsOf(word, loops);
 }
 
-/** Returns true for standard input and devices that contain nothing. */
+/** Returns true for standard input and for devices that contain no data. */
 function isNoFile(text: string): boolean {
   return text === "-" || text === "" || /^\/dev\/(null|stdin|fd\/0)$/.test(text);
 }
 
-/** Returns the read of a pattern in a directory; undefined if it can't be the path of a file. */
+/** Describes the read of a pattern in a directory; undefined if the pattern can't be the path of a file. */
 function readIn(directory: string, word: WordPattern, walk: DirectoryWalk | undefined): CommandRead | undefined {
   const pattern = joinPattern(directory, word.pattern);
   const text = unescapePattern(pattern);
   const path = pattern.startsWith("\\~") ? `./${text}` : text;
   if (!isUsable(path)) return undefined;
-  // The workspace has to look at globs, and at what `..` means behind a symlink.
+  // The workspace has to expand globs and determine what `..` means after a symlink.
   const isPending = hasGlob(pattern) || /(^|\/)\.\.(\/|$)/.test(path.replace(/^(\.\.\/)+(?=[^.])/, ""));
   const state = isPending ? "pending" : undefined;
   const startsWild = /^[*?[-]/.test(word.pattern);
@@ -98,7 +100,7 @@ function isUsable(path: string): boolean {
   );
 }
 
-/** Returns how the command goes through directories; undefined if it does not, or only lists names. */
+/** Returns how the command traverses directories; undefined if it does not, or if it only lists names. */
 function walkOf(command: SimpleCommand): DirectoryWalk | undefined {
   const name = programOf(command);
   const options = command.words.slice(1).flatMap(({ text }) => (text.startsWith("-") ? [text] : []));

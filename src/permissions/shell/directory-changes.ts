@@ -21,14 +21,14 @@ export class DirectoryTracker {
     this.current = anyOf(success, failure);
   }
 
-  /** Visits what runs in a process of its own, whose directory does not outlive it. */
+  /** Visits commands that run in a process of their own, so a change of directory does not last. */
   inSubshell(visit: () => void): void {
     const { current } = this;
     visit();
     this.leave(current, current);
   }
 
-  /** Visits commands that run any number of times or later, so a change of the directory can't be followed. */
+  /** Visits commands that may run any number of times, or later, so a change of directory can't be tracked. */
   inBlock(node: SyntaxNode, visit: () => void): void {
     const isLost = mayChangeDirectory(node);
     const { current } = this;
@@ -85,7 +85,9 @@ export function anyOf(left: Directories, right: Directories): Directories {
 
 export const directoryChangers: ReadonlySet<string> = new Set(["cd", "pushd", "popd"]);
 
-/** Returns the directories after `cd` or `pushd` succeeded. Like the shell, it treats `link/..` as no change. */
+/**
+ * Returns the possible directories after a successful `cd` or `pushd`. Like the shell, treats `link/..` as no change.
+ */
 export function changeDirectory(from: Directories, { words }: SimpleCommand, loops: LoopWords): Directories {
   const [program, ...given] = words;
   const name = program!.text;
@@ -134,14 +136,15 @@ export function mayChangeDirectory(node: SyntaxNode): boolean {
   return known;
 }
 
-/** Remembers answers, because loops are nested. */
+/** Caches results, because nested loops are visited repeatedly. */
 const changes = new WeakMap<SyntaxNode, boolean>();
 
 function containsChange(node: SyntaxNode): boolean {
   if (node.type === "Subshell" || node.type === "CommandExpansion" || node.type === "ProcessSubstitution") return false;
   if (node.type === "Pipeline" && node.commands.length > 1) return false;
   if (node.type === "Statement" && node.background === true) return false;
-  // Any other name may be an alias or function, which a line can't define without approval.
+  // Any other name changes the directory only if it is an alias or a function, which a line can't define without
+  // approval.
   if (node.type === "Command" && /^(cd|pushd|popd|eval|builtin|command|source|\.|trap)$/.test(node.name?.value ?? "$"))
     return true;
   if (node.type === "Command" && node.name !== undefined && /[$`{*?[\\"']/.test(node.name.text)) return true;

@@ -34,7 +34,7 @@ const harmless = new Map<string, RegExp>([
     .map((name) => [name, plainValue] as const),
   ["TZ", /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/],
   ["PAGER", /^(cat)?$/],
-  // Retinue sets other variables of git itself, so that git runs nothing that the repository names.
+  // Retinue itself sets the other git variables, so that git runs no program that the repository names.
   ["GIT_PAGER", /^(cat)?$/],
   ["GIT_TERMINAL_PROMPT", /^0$/],
   ["GIT_OPTIONAL_LOCKS", /^0$/],

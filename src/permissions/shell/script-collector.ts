@@ -197,7 +197,7 @@ export class ScriptCollector {
     }
   }
 
-  /** Visits parts of words that occur outside of words: arithmetic, the body of a here-document. */
+  /** Visits parts of words that occur outside words: arithmetic, the body of a here-document. */
   private child(node: SyntaxNode): void {
     if (node.type === "HereDocBody") {
       const { parts } = node;
@@ -346,7 +346,7 @@ export class ScriptCollector {
     this.moves = true;
     for (const { variables } of command.words) for (const name of variables ?? []) this.directoryVariables.add(name);
     const after = changeDirectory(before, command, this.loopWords);
-    // Behind `command` or `env` it depends on the program whether the shell itself changes its directory.
+    // After `command` or `env`, it depends on that program whether the shell itself changes its directory.
     if (level === 0) this.directories.leave(after, before);
     else this.directories.leave(anyOf(before, after), anyOf(before, after));
   }
@@ -381,7 +381,7 @@ export class ScriptCollector {
   }
 }
 
-/** Returns the file that a redirection opens in a directory, both of them as patterns. */
+/** Returns the file that a redirection opens in a directory. Both the directory and the file are given as patterns. */
 function redirectionIn(directory: string | undefined, kind: Redirection["kind"], pattern: string): Redirection {
   if (directory === undefined || hasGlob(directory)) return { kind, path: undefined };
   const whole = joinPattern(directory, pattern);

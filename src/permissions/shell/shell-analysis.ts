@@ -1,7 +1,8 @@
 import { listedWord, type ShellWord } from "./shell-word.ts";
 
 /**
- * Commands and redirections of a command line, as far as its text shows. The same text always gives the same analysis.
+ * Commands and redirections in a command line, as far as its text shows. The same text always produces the same
+ * analysis.
  */
 export interface ShellAnalysis {
   readonly text: string;
@@ -98,8 +99,8 @@ export function programOf(command: SimpleCommand): string {
 }
 
 /**
- * Returns the word that xargs would pass on if it read what the command prints: names of files below a directory.
- * `input` is such a word that the command itself reads. Undefined if the command prints something else.
+ * Returns the word that xargs would pass on if it read the command's output, provided that the output consists of names
+ * of files below a directory; undefined otherwise. `input` is such a word that the command itself reads.
  */
 export function listedFiles(command: SimpleCommand, input: ShellWord | undefined): ShellWord | undefined {
   if (input !== undefined && filtersLines(command)) return input;

@@ -14,7 +14,7 @@ export interface ShellWord {
   readonly splits: boolean;
   /** The variables in the word, if nothing else makes the word a `value`. */
   readonly variables: readonly string[] | undefined;
-  /** What an open word consists of. Undefined if the word is not open, or if it has a part that only the shell knows. */
+  /** The pieces of an open word; undefined if the word is not open, or if it has a part that only the shell knows. */
   readonly pieces?: readonly WordPiece[] | undefined;
   /**
    * Set if the word represents files below the directory `text`, as listed by a program. `lines`: names that are split
@@ -35,7 +35,7 @@ export interface WordFindings {
   script(script: ParsedScript | undefined): void;
   assigned(name: string): void;
   obscure(reason: string): void;
-  /** True if the words belong to a script for `sh`, which knows fewer kinds of words than bash. */
+  /** True if the words belong to a script for `sh`, which supports fewer kinds of words than bash. */
   readonly plainShell?: boolean | undefined;
 }
 
@@ -95,7 +95,7 @@ interface Atom {
   readonly isPipe?: true | undefined;
 }
 
-/** Reads a word into a code that braces can be expanded in: `expandBraces` describes it. */
+/** Encodes a word so that its braces can be expanded. `expandBraces` describes the encoding. */
 class Reading {
   code = "";
   private readonly findings: WordFindings;
@@ -114,7 +114,7 @@ class Reading {
     }
   }
 
-  /** Returns the word that a code stands for. */
+  /** Returns the word that an encoded text represents. */
   finish(code: string): ShellWord {
     const tokens = tokensOf(code);
     const [only] = this.atoms;
@@ -166,7 +166,7 @@ class Reading {
     };
   }
 
-  /** Adds the source of an unquoted text, in which `\` quotes the next character. */
+  /** Adds unquoted source text, in which `\` quotes the next character. */
   private source(text: string): void {
     const joined = text.replaceAll(/\\(.)/gs, (pair, next: string) => (next === "\n" ? "" : pair));
     // A single backslash at the end of the input is an ordinary character.
@@ -185,14 +185,14 @@ class Reading {
         else this.source(part.text);
         return;
       case "AnsiCQuoted":
-        if (this.findings.plainShell) this.findings.obscure("not every shell knows quotes that begin with `$`");
+        if (this.findings.plainShell) this.findings.obscure("not every shell supports quotes that begin with `$`");
         this.quoted(() => this.quote(part.value));
         return;
       case "SingleQuoted":
         this.quoted(() => this.quote(part.value));
         return;
       case "LocaleString":
-        if (this.findings.plainShell) this.findings.obscure("not every shell knows quotes that begin with `$`");
+        if (this.findings.plainShell) this.findings.obscure("not every shell supports quotes that begin with `$`");
         this.quoted(() => this.all(part.parts, true));
         return;
       case "DoubleQuoted":
@@ -239,7 +239,7 @@ class Reading {
     for (const part of parts) this.part(part, quoted);
   }
 
-  /** Adds what stands in quotes. Empty quotes make a word that braces or variables would otherwise remove. */
+  /** Adds what is inside quotes. Empty quotes preserve a word that braces or variables would otherwise remove. */
   private quoted(add: () => void): void {
     const before = this.code.length;
     add();
@@ -297,7 +297,7 @@ class Reading {
   }
 }
 
-/** Returns true for variables that only the shell sets, to numbers. */
+/** Returns true for variables that only the shell sets, and only to numbers. */
 function isCounter(text: string): boolean {
   return /^\$\{?[?#$!]\}?$/.test(text);
 }
@@ -309,11 +309,11 @@ function tildeOf(tokens: readonly string[]): "home" | "unknown" | undefined {
   const end = tokens.indexOf("/");
   const user = tokens.slice(1, end === -1 ? tokens.length : end);
   if (user.length === 0) return "home";
-  // A quoted character in the name keeps the shell from replacing it.
+  // A quoted character in the user name keeps the shell from expanding the tilde.
   return user.some((token) => /^\\/.test(token)) ? undefined : "unknown";
 }
 
-/** Returns the text of a code that has no expansions. */
+/** Decodes an encoded text that has no expansions. */
 function decode(code: string): string {
   return code.replaceAll(/\\(.)/gs, "$1");
 }

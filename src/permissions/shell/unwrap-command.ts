@@ -19,11 +19,11 @@ export interface Unwrapped {
 
 /**
  * Returns the commands that a command runs. Undefined if the command runs no other command, or runs one in an unknown
- * way: then rules for its parts allow nothing.
+ * way. In that case, rules for its parts allow nothing.
  */
 export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = unknownInput): Unwrapped | undefined {
   const program = words[0]!;
-  // Most commands run no other. Their arguments need not be read here.
+  // Most commands run no other command, so their arguments need not be read here.
   if (program.open !== undefined || !runners.has(program.text.slice(program.text.lastIndexOf("/") + 1)))
     return undefined;
   const effects = effectsOfWords(words, input);

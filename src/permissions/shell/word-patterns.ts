@@ -5,13 +5,13 @@ export type LoopWords = ReadonlyMap<string, readonly ShellWord[]>;
 
 /** The files that a word names. */
 export interface WordPattern {
-  /** Pattern of the shell. `\` precedes each quoted character, and a leading `~` is the home directory. */
+  /** Shell pattern. `\` precedes each quoted character, and a leading `~` is the home directory. */
   readonly pattern: string;
   /** True if the shell splits the name of a matching file at blanks and expands it once more. */
   readonly splits: boolean;
 }
 
-/** Maximum number of patterns for one word, which the variables of nested loops multiply. */
+/** Maximum number of patterns for one word. The variables of nested loops multiply that number. */
 const MAX_PATTERNS = 200;
 
 /** Returns the patterns of the files that a word can name; undefined if only the shell knows them. */
@@ -46,7 +46,7 @@ function valuesOf(
   return isSplit ? undefined : known.map(({ pattern }) => ({ pattern, splits: hasGlob(pattern) }));
 }
 
-/** Returns a pattern that matches only the text. */
+/** Returns a pattern that matches only the given text. */
 export function escapePattern(text: string): string {
   return text.replaceAll(/[\\*?[~]/g, "\\$&");
 }
@@ -59,7 +59,7 @@ export function hasGlob(pattern: string): boolean {
   return /[*?[]/.test(pattern.replaceAll(/\\./gs, ""));
 }
 
-/** Returns the text of a word as far as it consists of patterns, to notice words that were cut after they were read. */
+/** Returns the source text of a word's pieces, to detect words that were shortened after they were read. */
 function sourceOf(pieces: readonly WordPiece[]): string {
   return pieces.map((piece) => (typeof piece === "string" ? unescapePattern(piece) : `$${piece.variable}`)).join("");
 }

@@ -3,7 +3,7 @@ import { fixedWord, type ShellWord } from "../shell-word.ts";
 import { type CommandEffect, type Effects, unknownArgument, unknownProgram } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
-/** Builtins that set variables, options or handlers of the shell. Bash evaluates subscripts in names of variables. */
+/** Builtins that set shell variables, options or handlers. Bash evaluates subscripts in variable names. */
 const setting: ProgramSpec = { does: "change", operands: "data*" };
 
 /** Programs without options whose arguments are only text. */
@@ -107,7 +107,7 @@ function checkPrintf({ operands }: ArgumentReading): Effects {
   const format = operands[0];
   // `%n` sets the variable that an argument names.
   const isPlain = format?.word.open === undefined && !/%[^A-Za-z%]*n/.test(format?.word.text ?? "%n");
-  return isPlain ? [] : [{ kind: "change", reason: "a format of printf can set a variable", at: format?.at ?? 0 }];
+  return isPlain ? [] : [{ kind: "change", reason: "a printf format can set a variable", at: format?.at ?? 0 }];
 }
 
 /** Allows options that only make a script stricter or trace it. */

@@ -11,12 +11,15 @@ import { systemTools } from "./system-tools.ts";
 import { textTools } from "./text-tools.ts";
 import { wrappers } from "./wrappers.ts";
 
-/** Returns what a command does, as far as its words tell. The effects of commands that it runs in turn are left out. */
+/** Returns what a command does, as far as its words show. The effects of commands that it runs in turn are left out. */
 export function effectsOf(command: SimpleCommand): Effects {
   return effectsOfWords(command.words, unknownInput);
 }
 
-/** Returns the effects of a command. `input` is the word that xargs passes on; it matters only at the first call. */
+/**
+ * Returns the effects of a command. `input` is the word that xargs passes on; it matters only on the first call,
+ * because the result is cached.
+ */
 export function effectsOfWords(words: readonly ShellWord[], input: ShellWord): Effects {
   let effects = known.get(words);
   if (effects === undefined) {
@@ -48,13 +51,13 @@ function versionQuestion(name: string, words: readonly ShellWord[]): Effects | u
   const text = option?.text ?? "";
   if (versionPrograms.get(name)?.includes(text) === true) return [];
   if (!sandboxedVersions.has(name) || !/^(--version|-version|-V|version)$/.test(text)) return undefined;
-  return [unknownArgument(`the project may name the version of ${name} that runs`, 0)];
+  return [unknownArgument(`the project may determine which version of ${name} runs`, 0)];
 }
 
-/** Outside of the system's own directories, the name of a program does not tell what it does. */
+/** Outside the system's own directories, the name of a program does not show what the program does. */
 function elsewhere(path: string, name: string): Effects {
   if (path === name) return [];
-  // Commands that only read find a `git` in PATH that runs no program of the repository.
+  // For read-only commands, the first `git` in PATH is one that runs no programs from the repository.
   if (/^\/(usr\/)?bin\/git$/.test(path))
     return [unknownArgument(`${path} can run programs that the repository names`, 0)];
   if (/^\/(usr\/)?bin\/[^/]+$/.test(path)) return [];
@@ -66,7 +69,7 @@ function shown(text: string): string {
   return plain.length > 60 ? `${plain.slice(0, 60)}…` : plain;
 }
 
-/** Every program whose arguments are known, by its name. */
+/** Every program whose arguments are known, by name. */
 export const programs: ReadonlyMap<string, ProgramSpec> = new Map<string, ProgramSpec>([
   ...textTools,
   ...fileTools,

@@ -1,6 +1,6 @@
 import type { ShellWord } from "../shell-word.ts";
 
-/** One thing that a command does, as far as its words tell. `at` is the index of the word that says so. */
+/** One thing that a command does, as far as its words show. `at` is the index of the word that shows it. */
 export type CommandEffect =
   /** Reads the contents of a file, or of everything in a directory. */
   | { readonly kind: "read"; readonly word: ShellWord; readonly at: number }
@@ -18,7 +18,7 @@ export type CommandEffect =
   /**
    * Has an unknown effect. `program`: what runs, or its subcommand, is unknown. `argument`: the program is one that
    * people use to look at things, but one of its arguments is not understood. `code`: such an argument may run or write
-   * something, as the script of awk may.
+   * something, as an awk script may.
    */
   | {
       readonly kind: "unknown";
@@ -38,7 +38,7 @@ export interface RunEffect {
   readonly isRest?: boolean | undefined;
   /** True if only the shell knows what runs. */
   readonly isHidden?: boolean | undefined;
-  /** True if it runs in the directory of each file that was found. */
+  /** True if the command runs in the directory of each file that was found. */
   readonly elsewhere?: boolean | undefined;
   readonly reason: string;
   readonly at: number;
@@ -58,7 +58,7 @@ export function unknownProgram(reason: string, at = 0): CommandEffect {
   return { kind: "unknown", of: "program", reason, at };
 }
 
-/** Returns true if the words of the outer command tell what it runs. */
+/** Returns true if the words of the outer command show what it runs. */
 export function isInnerRun(effect: CommandEffect): effect is RunEffect {
   return (
     effect.kind === "run" && (effect.words !== undefined || effect.script !== undefined || effect.isHidden === true)

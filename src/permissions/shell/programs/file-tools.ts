@@ -31,7 +31,7 @@ const tar: ProgramSpec = {
 };
 
 export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
-  // Some letters take a value on one system and none on another, where the next word is a file to list.
+  // Some options take a value on one system and none on another, where the next word is a file to list.
   ...each("ls dir vdir", {
     inert: true,
     operands: "list*",
@@ -187,7 +187,7 @@ function change(reason: string): CommandEffect {
   return { kind: "change", reason, at: 0 };
 }
 
-/** The name of an archive may be a pattern, which unzip expands, and may lack its ending. */
+/** The name of an archive may be a pattern, which unzip expands, and may lack its extension. */
 function checkArchive({ operands: [archive] }: ArgumentReading): Effects {
   if (archive === undefined) return [];
   const { word, at } = archive;
@@ -246,6 +246,6 @@ function checkTar({ options, operands }: ArgumentReading): readonly CommandEffec
   if (archive === undefined || archive.word.open !== undefined || /:/.test(archive.word.text))
     effects.push(unknownArgument("tar may read a remote archive or a tape", 0));
   if (operands.some(({ word }) => word.open !== undefined))
-    effects.push(unknownArgument("only the shell knows an argument of tar", 0));
+    effects.push(unknownArgument("only the shell knows the value of an argument to tar", 0));
   return effects;
 }

@@ -14,7 +14,7 @@ export function readFind(words: readonly ShellWord[]): Effects {
     if (word.open !== undefined && !/^[^-(!,]/.test(word.lead))
       effects.push(unknownArgument("the shell may expand a starting point of find to an action", index));
   }
-  // Several starting points have no common beginning.
+  // Several starting points may have no common prefix.
   const start = starts.length === 0 ? "." : starts.length === 1 && starts[0]!.open === undefined ? starts[0]!.text : "";
   while (index < words.length) index = readTerm(words, { index, start }, effects);
   return effects;
@@ -44,11 +44,11 @@ function readTerm(
   if (text === "-delete") effects.push({ kind: "change", reason: "`find -delete` deletes files", at: index });
   const taken = tests.get(text) ?? written.get(text) ?? (newer.test(text) ? 1 : undefined);
   if (taken === undefined && text !== "-delete")
-    effects.push(unknownArgument(`${text.slice(0, 40)} is not a known test of find`, index));
+    effects.push(unknownArgument(`${text.slice(0, 40)} is not a known find test`, index));
   const values = words.slice(index + 1, index + 1 + (taken ?? 0));
   if (values.length < (taken ?? 0)) effects.push(unknownArgument(`${text} of find has no value`, index));
   if (values.some(({ splits }) => splits))
-    effects.push(unknownArgument("the shell may split the value of a test of find", index + 1));
+    effects.push(unknownArgument("the shell may split the value of a find test", index + 1));
   const [file] = values;
   if (file !== undefined) {
     if (written.has(text)) effects.push({ kind: "write", word: file, at: index + 1 });
@@ -65,7 +65,7 @@ function endOfExecution(words: readonly ShellWord[], from: number): number {
   return words.length;
 }
 
-/** Replaces `{}` by a file below the starting point. */
+/** Replaces `{}` with a file below the starting point. */
 function withFile(word: ShellWord, start: string): ShellWord {
   if (!word.text.includes("{}")) return word;
   if (word.text !== "{}" || start === "") return openWord(word.text, word.lead.slice(0, word.lead.indexOf("{}")));

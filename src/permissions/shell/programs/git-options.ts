@@ -37,8 +37,8 @@ export const referenceOptions =
   "--count=data --sort=data --format=data --merged=data --no-merged=data --contains=data --no-contains=data --points-at=data --color[=data] --no-color --column[=data] --no-column -i|--ignore-case --omit-empty";
 
 /**
- * Options that make some command of git run a program or write elsewhere. They are part of every command that is not
- * described option by option, so that abbreviations of them are found.
+ * Options that make some git command run a program or write elsewhere. They are part of every command whose options are
+ * not all listed, so that their abbreviations are recognized.
  */
 export const riskyOptions = [
   "--output=write --open-files-in-pager[=program]!program --exec=program --upload-pack=program --receive-pack=program",
@@ -60,7 +60,7 @@ export function checkFormats({ options, operands }: ArgumentReading): Effects {
     const isNamed = /^(oneline|short|medium|full|fuller|reference|raw|email|mboxrd)?$/.test(text);
     const isPlain = isNamed || option === "--sort" || /^t?format:|%/.test(text);
     if (open !== undefined || !isPlain || /%[-+ ]*G|signature/.test(text))
-      effects.push(unknownArgument("a format of git can verify signatures with another program", at));
+      effects.push(unknownArgument("a git format can verify signatures with another program", at));
   }
   return [...effects, ...checkPaths({ operands })];
 }
@@ -72,5 +72,5 @@ export function checkPaths({ operands }: Pick<ArgumentReading, "operands">): Eff
       const isPlain = !text.startsWith(":") || /^:([!^]|\(exclude\))[\w./*-]*$/.test(text);
       return text === "" || !isPlain || (open !== undefined && text.includes("$")) || /\p{Cc}/u.test(text);
     })
-    .map(({ at }) => unknownArgument("it is unknown what an argument of git names", at));
+    .map(({ at }) => unknownArgument("it is unknown what an argument to git refers to", at));
 }

@@ -266,7 +266,7 @@ function checkDiff(given: ArgumentReading): Effects {
   return [...effects, unknownArgument("`git diff` can run a program that the repository names", 0)];
 }
 
-/** Files that git does not track are found only by looking, and rules may deny some of them. */
+/** Files that git does not track can be found only by searching directories, and rules may deny some of these files. */
 function checkTracked(options: ArgumentReading["options"]): Effects {
   return options
     .filter(({ option }) => option === "--no-index" || option === "--untracked")
@@ -292,7 +292,7 @@ function configOptions(): string {
   return "-l|--list --get --get-all --get-regexp --get-urlmatch --name-only --show-origin --show-scope -z|--null --type=data --bool --int --path --bool-or-int --bool-or-str --expiry-date --no-type --default=data --includes --no-includes --global --system --local --worktree -f|--file=read --blob=data --fixed-value --all --regexp --add!settings --replace-all!settings --unset!settings --unset-all!settings --rename-section!settings --remove-section!settings -e|--edit!program";
 }
 
-/** Without an option that says so, git reads a setting if only its name is given, and sets it otherwise. */
+/** Without an explicit option, git reads a setting if only its name is given, and sets it otherwise. */
 function checkConfig({ options, operands }: ArgumentReading): Effects {
   const effects: CommandEffect[] = [];
   const names = new Set(options.map(({ option }) => option));
@@ -301,9 +301,9 @@ function checkConfig({ options, operands }: ArgumentReading): Effects {
   const isReading = isListing || [...names].some((name) => name?.startsWith("--get")) || first?.word.text === "get";
   const isOneName = operands.length === 1 && first!.word.text.includes(".");
   if (operands.some(({ word }) => word.open !== undefined) || (!isReading && !isOneName)) {
-    effects.push({ kind: "run", reason: "a setting of git can name a program to run", at: 0 });
+    effects.push({ kind: "run", reason: "a git setting can name a program to run", at: 0 });
   }
-  // The settings of the user may contain credentials.
+  // The user's settings may contain credentials.
   if (isListing && !["--local", "--worktree", "--file", "--blob"].some((name) => names.has(name)))
     effects.push(unknownArgument("`git config --list` without --local reads settings outside the workspace", 0));
   return effects;

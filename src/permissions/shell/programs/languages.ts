@@ -1,7 +1,7 @@
 import { type CommandEffect, type Effects, unknownArgument } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
-/** Options of npm and its relatives that run a program or read other settings. */
+/** Options of npm and similar programs that run a program or read other settings. */
 const npmRisks =
   "--script-shell=program --shell=program --node-options=settings --prefix|-C=settings --userconfig=settings --globalconfig=settings --git=program --editor=program --viewer=program --browser=program --init-module=program --cache=write";
 const npmList: ProgramSpec = {
@@ -17,7 +17,7 @@ const npmLook: ProgramSpec = {
 const npmChange: ProgramSpec = { does: "change", operands: "data*", options: npmRisks };
 
 const go = "go may run a toolchain that the project names";
-const cargo = "cargo may run programs that settings of the project name";
+const cargo = "cargo may run programs that the project's settings name";
 const goLook: ProgramSpec = {
   operands: "data*",
   onlySandboxed: go,
@@ -51,7 +51,7 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
   ],
   ...each("pnpm yarn", {
     options: `${npmRisks} -v|--version -h|--help -s|--silent --json -r|--recursive`,
-    commands: new Map([...each("ls list ll la why root bin", look("the project may name the version that runs"))]),
+    commands: new Map([...each("ls list ll la why root bin", look("the project may determine which version runs"))]),
     otherwise: npmChange,
   }),
   [
@@ -137,8 +137,9 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
 ];
 
 /**
- * Programs that print their version without reading anything of the project, with the options for it. Programs that
- * first look in the project for another version of themselves to run (go, cargo, yarn, pnpm) are left out.
+ * Programs that print their version without reading anything from the project, with the options that make them do so.
+ * Programs that first look in the project for another version of themselves to run (go, cargo, yarn, pnpm) are left
+ * out.
  */
 export const versionOptions: readonly (readonly [string, readonly string[]])[] = [
   ..."node npm npx deno bun".split(" ").map((name) => [name, ["--version", "-v"]] as const),
@@ -151,7 +152,7 @@ export const versionOptions: readonly (readonly [string, readonly string[]])[] =
   ...["java", "javac"].map((name) => [name, ["--version", "-version"]] as const),
 ];
 
-/** Further programs that are asked for their version. The project may name the version of them that runs. */
+/** Other programs that can print their version. The project may determine which version of them runs. */
 export const sandboxedVersions: ReadonlySet<string> = new Set(
   [
     "rustc rustdoc tsc kotlinc scalac swift swiftc dotnet mvn gradle sbt ghc elixir mix lua luajit R Rscript julia zig nim dart",
@@ -165,12 +166,12 @@ export const sandboxedVersions: ReadonlySet<string> = new Set(
 function checkPackages({ operands }: ArgumentReading): Effects {
   return operands
     .filter(({ word }) => word.open !== undefined || !/^@?\w[\w.-]*(\/[\w.-]+)?(@[\w.^~-]+)?$/.test(word.text))
-    .map(({ at }) => unknownArgument("an argument of npm is not the name of a package", at));
+    .map(({ at }) => unknownArgument("an argument to npm is not a package name", at));
 }
 
 /** `make NAME=value` can replace the programs that the makefile runs. */
 function checkMake({ operands }: ArgumentReading): Effects {
   return operands
     .filter(({ word }) => word.text.includes("="))
-    .map(({ at }): CommandEffect => ({ kind: "run", reason: "a variable of make can name a program to run", at }));
+    .map(({ at }): CommandEffect => ({ kind: "run", reason: "a make variable can name a program to run", at }));
 }

@@ -12,7 +12,7 @@ import type { CommandEffect, Effects } from "./effects.ts";
  * - `command`: the first word of a command; all words that follow belong to it.
  * - `directory`: the directory to work in.
  * - `network`: a host or a URL.
- * - `change`: says that something changes.
+ * - `change`: indicates that something changes.
  * - `variable`: the name of a shell variable that is set. Bash evaluates subscripts in it.
  */
 export type Role =
@@ -33,19 +33,19 @@ export type Role =
 export interface ProgramSpec {
   /**
    * The options, separated by blanks: the names joined by `|`, then the value (`=role` is required and may be the next
-   * word, `=role,role` are two values, `[=role]` is optional and always part of the same word), then what the option does by itself (`!change`,
-   * `!program`, `!network`, `!settings`). A final `^` says that the option replaces the first operand, as `grep -e`
-   * does. `-#` is a number. Names with one dash and several letters are matched as a whole.
+   * word, `=role,role` are two values, `[=role]` is optional and always part of the same word), then what the option
+   * does by itself (`!change`, `!program`, `!network`, `!settings`). A final `^` means that the option replaces the
+   * first operand, as `grep -e` does. `-#` is a number. Names with one dash and several letters are matched as a whole.
    */
   readonly options?: string | undefined;
   /**
-   * The roles of the operands in order. The role with `*` is that of any number of operands, and roles that follow it
-   * are those of the last operands. Further operands are unknown. `read*` if left out.
+   * The roles of the operands in order. A role with `*` applies to any number of operands, and roles that follow it
+   * apply to the last operands. Further operands are unknown. Defaults to `read*`.
    */
   readonly operands?: string | undefined;
   /**
-   * True if no option in any version of the program changes or runs anything, so that a word that only the shell knows
-   * may be an option.
+   * True if no option in any version of the program changes or runs anything, so it does not matter whether a word that
+   * only the shell knows is an option.
    */
   readonly inert?: true | undefined;
   /** True if options end at the first operand. */
@@ -56,9 +56,7 @@ export interface ProgramSpec {
   readonly does?: "change" | "network" | "program" | undefined;
   /** Explains why the program is read-only only in a sandbox, if it is used to look at things. */
   readonly onlySandboxed?: string | undefined;
-  /**
-   * True if an unknown argument may run something. Wildcards of allow rules do not cover such an argument.
-   */
+  /** True if an unknown argument may run something. Wildcards in allow rules do not cover such an argument. */
   readonly isPowerful?: true | undefined;
   /** Explains what the program does without a subcommand, if that changes something. */
   readonly alone?: string | undefined;
@@ -66,7 +64,7 @@ export interface ProgramSpec {
   readonly commands?: ReadonlyMap<string, ProgramSpec> | undefined;
   /** Describes the arguments if the first operand is not the name of a subcommand. */
   readonly otherwise?: ProgramSpec | undefined;
-  /** Returns further effects, of scripts and formats that have a grammar of their own. */
+  /** Returns additional effects, such as those of scripts and formats, which have their own grammar. */
   readonly check?: ((reading: ArgumentReading) => Effects) | undefined;
   /** Reads the arguments of a program whose words do not have the usual form, such as find. */
   readonly read?: ((words: readonly ShellWord[], input: ShellWord) => Effects) | undefined;
@@ -148,7 +146,8 @@ const notation = /^([^=[!^]+)(?:=([\w,]+)|\[=(\w+)\])?(?:!(\w+))?(\^)?$/;
 
 function parseOption(token: string): Option {
   const match = notation.exec(token);
-  if (match === null) throw new Error(`The option "${token}" of a program can't be read. Fix its table.`);
+  if (match === null)
+    throw new Error(`The option "${token}" in the table of a program can't be parsed. Fix the table.`);
   const [, names = "", required, optional, does, replaces] = match;
   const [role = "data", ...further] = (required ?? optional ?? "data").split(",");
   return {
@@ -181,7 +180,7 @@ export function hasHarmfulOptions(spec: ProgramSpec): boolean {
   return spec.isPowerful === true || optionsOf(spec).all.some(isHarmful);
 }
 
-/** Creates a table of programs that share one spec: names separated by blanks. */
+/** Creates a table of programs that share one spec. `names` are separated by blanks. */
 export function each(names: string, spec: ProgramSpec): [string, ProgramSpec][] {
   return names.split(" ").map((name) => [name, spec]);
 }

@@ -19,8 +19,8 @@ interface Place {
 }
 
 /**
- * Returns the effects of a command by the description of its program. Options are read as getopt_long reads them: long
- * names may be abbreviated, letters may be clustered, and values may be glued to them.
+ * Returns the effects of a command according to the spec of its program. Options are read as getopt_long reads them:
+ * long names may be abbreviated, letters may be clustered, and values may directly follow them.
  */
 export function readArguments(spec: ProgramSpec, words: readonly ShellWord[], place: Place): Effects {
   return sortArguments(spec, words, place).effects;
@@ -192,14 +192,14 @@ class ArgumentReader {
     return this.words.length;
   }
 
-  /** Gives every operand its role by its position. */
+  /** Assigns each operand its role by position. */
   private useOperands(): void {
     const roles = this.replacesOperand ? this.roles.slice(1) : this.roles;
     const isCounted = !roles.at(-1)?.endsWith("*");
     for (const [index, argument] of this.operands.entries()) {
       const role = roleOf(roles, index, this.operands.length);
-      if (role === undefined) this.unknown(`${this.name} has an operand too many`, argument.at);
-      // A word that splits may be several operands, and all that follow are then counted wrongly.
+      if (role === undefined) this.unknown(`${this.name} has too many operands`, argument.at);
+      // A word that the shell splits may become several operands, so all operands after it would be miscounted.
       if (argument.word.splits && (isCounted || index < roles.length - 1) && this.spec.inert !== true)
         this.effects.push(unknownArgument("the shell may split an operand into several", argument.at));
       // An unknown option may have taken an operand as its value.

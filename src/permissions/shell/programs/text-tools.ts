@@ -33,8 +33,8 @@ const awk: ProgramSpec = {
   isPowerful: true,
   ordered: true,
   operands: "data read*",
-  // Versions of awk ignore options that they do not know, and then read another word as the program. Only options that
-  // every version has are listed, and those of gawk that run or write something.
+  // Some versions of awk ignore unknown options and then read another word as the program. Only options that every
+  // version has are listed, and gawk options that run or write something.
   options:
     "-F=data -v=data -f|--file=settings^ -i|--include=settings -l|--load=settings -E|--exec=settings^ -o|--pretty-print[=write]!settings -p|--profile[=write]!settings -d|--dump-variables[=write]!settings",
   check: checkAwk,
@@ -313,9 +313,9 @@ function checkAwk(reading: ArgumentReading): readonly CommandEffect[] {
   return effects;
 }
 
-/** A filter of jq can read the environment and load modules. */
+/** A jq filter can read the environment and load modules. */
 function checkJq({ options, operands }: ArgumentReading): readonly CommandEffect[] {
   return [...options, ...operands]
     .filter(({ word }) => /(^|[^.\w])env\b|\$ENV|\b(include|import)\b/.test(word.text))
-    .map(({ at }) => unknownCode("a filter of jq can read the environment or load modules", at));
+    .map(({ at }) => unknownCode("a jq filter can read the environment or load modules", at));
 }

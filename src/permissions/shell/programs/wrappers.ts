@@ -6,7 +6,7 @@ import { sortArguments } from "./read-arguments.ts";
 
 export const shells: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
 
-/** Creates a program that runs the words after its own options and operands. */
+/** Creates the spec of a program that runs the words after its own options and operands. */
 function wrapper(options: string, operands = "command"): ProgramSpec {
   return { options, operands, check: needCommand };
 }
@@ -62,7 +62,9 @@ function needCommand({ name, effects }: ArgumentReading): Effects {
   return effects.some(({ kind }) => kind === "run") ? [] : [unknownProgram(`${name} has no command`)];
 }
 
-/** `-c` starts the command with an empty environment, which removes what keeps git from running programs. */
+/**
+ * `-c` starts the command with an empty environment, which removes the variables that keep git from running programs.
+ */
 function checkExec(reading: ArgumentReading): Effects {
   const emptied = reading.options
     .filter(({ option }) => option === "-c")
@@ -74,7 +76,7 @@ function readCommand(words: readonly ShellWord[]): Effects {
   const [, option] = words;
   if (option?.open === undefined && /^-p?[vV]+$/.test(option?.text ?? "")) return [];
   const { effects, options } = sortArguments(command, words, { from: 1, name: "command" });
-  // `-p` ignores PATH, and with it the `git` that runs no program of the repository.
+  // `-p` ignores PATH and therefore the `git` that runs no programs from the repository.
   const elsewhere = options.map(({ at }): CommandEffect => ({ kind: "variable", name: "PATH", at }));
   return [...effects, ...elsewhere];
 }
@@ -85,7 +87,7 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
   for (const { option, word, at } of options) {
     if (option === "--unset") effects.push({ kind: "variable", name: word.text, at });
     if (option === "--ignore-environment") effects.push({ kind: "variable", name: "an empty environment", at });
-    // env splits the string by its own rules. Restrictions search it, and allow rules never match it.
+    // env splits the string by its own rules. Restrictions are searched for in it, and allow rules never match it.
     if (option === "--split-string") {
       const script = [word.text, ...operands.map((each) => each.word.text)].join(" ");
       return [{ kind: "run", script, isHidden: false, reason: "env splits a string into a command", at }];
@@ -106,7 +108,7 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
   return [...effects, { kind: "run", words, isRest: true, reason: "env runs a command", at: first.at }];
 }
 
-/** Reads xargs. Its input replaces every placeholder of the command, or follows the command. */
+/** Reads xargs. Its input replaces every placeholder in the command, or follows the command. */
 function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
   const { effects, options } = sortArguments(xargs, words, { from: 1, name: "xargs" });
   const replacing = options.findLast(({ option }) => option === "-I" || option === "--replace");
@@ -145,14 +147,17 @@ function readEval(words: readonly ShellWord[]): Effects {
 function readTrap(words: readonly ShellWord[]): Effects {
   const script = words[1];
   if (script === undefined || /^-[lp]?$/.test(script.text)) {
-    return [{ kind: "change", reason: "trap changes what the shell runs at a signal", at: 0 }];
+    return [{ kind: "change", reason: "trap changes what the shell runs on a signal", at: 0 }];
   }
   const isHidden = script.open !== undefined || script.text.startsWith("-");
   const reason = isHidden ? "trap runs code that only the shell knows" : "trap runs a script";
   return [{ kind: "run", script: script.text, isHidden, reason, at: 1 }];
 }
 
-/** Reads `bash -c script`. Options that load start-up files and shells with another grammar are unknown. */
+/**
+ * Reads `bash -c script`. Options that load startup files are treated as unknown, and so are shells with a different
+ * grammar.
+ */
 function readShell(words: readonly ShellWord[], name: string): Effects {
   const effects: CommandEffect[] = [];
   let isScript = false;
@@ -171,7 +176,7 @@ function readShell(words: readonly ShellWord[], name: string): Effects {
   }
   const script = words[index];
   if (!isScript) return [{ kind: "run", reason: `${name} runs a script`, at: 0 }];
-  if (!isPlain) effects.push(unknownProgram(`${name} may run start-up files, or parse the script differently`));
+  if (!isPlain) effects.push(unknownProgram(`${name} may run startup files, or parse the script differently`));
   const isHidden = script === undefined || script.open !== undefined;
   const reason = isHidden ? "a shell runs code that only the shell knows" : `${name} runs a script`;
   return [...effects, { kind: "run", script: isHidden ? undefined : script.text, isHidden, reason, at: index }];

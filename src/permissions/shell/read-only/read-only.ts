@@ -6,20 +6,20 @@ import type { ShellWord } from "../shell-word.ts";
 
 export interface ReadOnlyOptions {
   /**
-   * True if read-only commands run in the read-only profile of a sandbox. It is then enough that people use the program
-   * to look at things, and that no argument says that something is to be changed.
+   * True if read-only commands run in the read-only profile of a sandbox. In that case, it is enough that people use
+   * the program to look at things and that no argument asks for a change.
    */
   readonly sandboxed?: boolean | undefined;
 }
 
 export interface ReadOnlyUse {
-  /** The paths that must be inside the workspace. Texts, patterns and numbers are left out. */
+  /** The paths that must be inside the workspace. Text, patterns and numbers are left out. */
   readonly paths: readonly ShellWord[];
 }
 
 /**
- * Returns true for a command that changes nothing and starts nothing. Unknown programs, and without a sandbox unknown
- * options, are never read-only.
+ * Returns true for a command that changes nothing and starts nothing. Unknown programs are never read-only; without a
+ * sandbox, neither are unknown options.
  */
 export function isReadOnly(command: SimpleCommand, options: ReadOnlyOptions = {}): boolean {
   return doubtAbout(command, options) === undefined;
@@ -27,7 +27,7 @@ export function isReadOnly(command: SimpleCommand, options: ReadOnlyOptions = {}
 
 /**
  * Returns the paths that a read-only command reads; undefined if the command may change something. Paths of inner
- * commands are left out, and in a sandbox also paths of which only names and attributes are read.
+ * commands are left out. In a sandbox, so are paths of which only names and attributes are read.
  */
 export function readOnlyUse(command: SimpleCommand, options: ReadOnlyOptions = {}): ReadOnlyUse | undefined {
   if (!isReadOnly(command, options)) return undefined;

@@ -1,4 +1,7 @@
-/** Returns true for a sed script that only prints: no `w`, `W`, `e`, `r`, and no flag of `s` that writes or runs. */
+/**
+ * Returns true for a sed script that only prints: no `w`, `W`, `e`, `r`, and no flag of `s` that writes a file or runs
+ * a command.
+ */
 export function isReadingSed(script: string): boolean {
   let at = 0;
   const rest = () => script.slice(at);
@@ -66,7 +69,8 @@ const ADDRESS = /^\s*(?:\d+~\d+|\d+|\$|\/(?:[^\\\n/[]|\\[^\n]|\[\^?\]?[^\]\n/\\]
 
 /**
  * Returns true for an awk program that only reads and prints. Anything that could run a program, open a file, load code
- * or reveal the environment must not occur anywhere, not even in a string: telling strings from code needs a parser.
+ * or reveal the environment must not occur anywhere, not even in a string, because distinguishing strings from code
+ * would require a parser.
  */
 export function isReadingAwk(program: string): boolean {
   if (/system|getline|close|fflush|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|@|\\\n/.test(program)) return false;
@@ -76,8 +80,8 @@ export function isReadingAwk(program: string): boolean {
 }
 
 /**
- * Returns true if every `>` compares, as in `NR>1`, and none writes, as in `{print > "file"}`. Without strings and
- * patterns, braces and parentheses can be counted.
+ * Returns true if every `>` compares, as in `NR>1`, and none writes, as in `{print > "file"}`. Programs with strings or
+ * patterns are rejected, so braces and parentheses can simply be counted.
  */
 function onlyCompares(program: string): boolean {
   if (/["/#\\]|>>/.test(program)) return false;
