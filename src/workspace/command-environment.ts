@@ -1,8 +1,8 @@
 import { adaptEnvironment, isShellHook } from "./scrub-environment.ts";
 
 /**
- * Selects the variables that commands of a model get: those that are known to be harmless, and those that the settings
- * name. `pass` has names, and beginnings of names that end in `*`.
+ * Selects the variables that commands from a model get: those that are known to be harmless, and those that the
+ * settings name. `pass` contains names, and prefixes of names, which end in `*`.
  */
 export function commandEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
@@ -20,11 +20,11 @@ export function commandEnvironment(
   return adaptEnvironment(selected);
 }
 
-/** Returns the environment for commands that are allowed only because they read. */
+/** Returns the environment for commands that are allowed only because they are read-only. */
 export function readOnlyEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
-  // Otherwise, even `npm ls` writes a log to the home directory and asks the registry for a newer npm.
+  // Without these settings, even `npm ls` writes a log to the home directory and asks the registry for a newer npm.
   return { ...commandEnvironment(environment), npm_config_logs_max: "0", npm_config_update_notifier: "false" };
 }
 
@@ -39,13 +39,13 @@ function hasPassword(value: string): boolean {
   return /:\/\/[^/\s]*@/.test(value) || /^[^/\s]*@/.test(value);
 }
 
-/** Addresses of proxies and registries, which are passed unless they contain a password. */
+/** Variables with addresses of proxies and registries, which are passed on unless they contain a password. */
 const addresses: ReadonlySet<string> = new Set([
   ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY"],
   ...["GOPROXY", "NPM_CONFIG_REGISTRY", "PIP_INDEX_URL", "UV_INDEX_URL"],
 ]);
 
-/** Names of harmless variables, in upper case. None of them makes a program run another one. */
+/** Names of harmless variables, in upper case. None of them makes a program run another program. */
 const harmless: ReadonlySet<string> = new Set([
   // The user, the terminal and the system.
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "TZ", "HOSTNAME", "PWD"],
@@ -97,7 +97,7 @@ const harmless: ReadonlySet<string> = new Set([
   ...["PYENV_ROOT", "PYENV_VERSION", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "CONDA_EXE", "POETRY_HOME"],
   ...["PIPX_HOME", "UV_CACHE_DIR", "PIP_CACHE_DIR", "PIP_DISABLE_PIP_VERSION_CHECK", "PYTHONDONTWRITEBYTECODE"],
   ...["PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "TOKENIZERS_PARALLELISM"],
-  // Other languages, and C.
+  // C and other languages.
   ...["RBENV_ROOT", "RBENV_VERSION", "GEM_HOME", "GEM_PATH", "BUNDLE_PATH", "RVM_PATH", "ASDF_DIR", "ASDF_DATA_DIR"],
   ...["MISE_DATA_DIR", "DOTNET_ROOT", "DOTNET_CLI_TELEMETRY_OPTOUT", "OPAM_SWITCH_PREFIX", "NIX_PATH", "NIX_PROFILES"],
   ...[

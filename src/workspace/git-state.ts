@@ -3,11 +3,14 @@ import { dirname, join } from "node:path";
 import type { GitState } from "../ports/index.ts";
 import { type Environment, openGit } from "./worktrees/git.ts";
 
-/** Time limit for git. A longer delay of the first request would be noticed; the agent can learn the state later. */
+/**
+ * Time limit for git. A longer delay before the first request would be noticeable, and the agent can find out the state
+ * later.
+ */
 const LIMIT_MS = 1_500;
 const MOST_CHANGES = 20;
 
-/** Returns the nearest directory with a `.git`, from the given one upwards, without running git. */
+/** Returns the nearest directory that contains a `.git` entry, from the given one upwards, without running git. */
 export function repositoryRoot(directory: string): string | undefined {
   if (existsSync(join(directory, ".git"))) return directory;
   const above = dirname(directory);
@@ -15,8 +18,8 @@ export function repositoryRoot(directory: string): string | undefined {
 }
 
 /**
- * Reads branch and changed files of a working tree. Returns an empty state if git fails or takes too long. Never
- * rejects.
+ * Reads the branch and the changed files of a working tree. Returns an empty state if git fails or takes too long.
+ * Never rejects.
  */
 export async function readGitState(directory: string, environment: Environment): Promise<GitState> {
   try {

@@ -6,14 +6,15 @@ import { addGitConfiguration } from "./scrub-environment.ts";
 
 export interface HarmlessGit {
   readonly environment: Readonly<Record<string, string>>;
-  /** Directory with a `git` that comes first in PATH. */
+  /** Directory that contains Retinue's own `git` and comes first in PATH. */
   readonly directory: string;
 }
 
 /**
  * Changes an environment so that git runs no program that a repository configures, for commands that are allowed only
- * because they read. Settings with fixed names are overridden by variables. Others, such as `filter.NAME.clean`, must be
- * looked up in the repository that git finds, so a `git` of ours does that before it starts the real one.
+ * because they are read-only. Settings with fixed names are overridden by variables. Others, such as
+ * `filter.NAME.clean`, must be looked up in the repository that git finds, so Retinue's own `git` does that before it
+ * starts the real one.
  */
 export function harmlessGit(environment: Readonly<Record<string, string>>): HarmlessGit {
   const directory = directoryOfGit();
@@ -23,7 +24,7 @@ export function harmlessGit(environment: Readonly<Record<string, string>>): Harm
     environment: {
       ...addGitConfiguration(environment, fixedSettings),
       ...variables,
-      // The name is random, because a repository can define the program of any protocol that it can name.
+      // The name is random, because a repository can define the program for any protocol whose name it knows.
       GIT_ALLOW_PROTOCOL: `none-${createId()}`,
       PATH: `${directory}${delimiter}${path}`,
     },
@@ -45,7 +46,7 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
   ["core.pager", "cat"],
   ["core.alternateRefsCommand", "true"],
   ["core.sshCommand", "false"],
-  // An empty value removes the helpers that were configured before.
+  // An empty value removes helpers that are configured earlier.
   ["credential.helper", ""],
   ["gpg.program", "false"],
   ["gpg.openpgp.program", "false"],
@@ -62,13 +63,13 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
   ["diff.ignoreSubmodules", "dirty"],
   ["diff.submodule", "short"],
   ["status.submoduleSummary", "false"],
-  // A directory of the working tree can look like a bare repository.
+  // A directory in the working tree can look like a bare repository.
   ["safe.bareRepository", "explicit"],
 ];
 
 let created: string | undefined;
 
-/** Returns the directory of our `git`. All workspaces of this process share it. */
+/** Returns the directory of Retinue's own `git`. All workspaces in this process share it. */
 function directoryOfGit(): string {
   if (created !== undefined && existsSync(join(created, "git"))) return created;
   const directory = mkdtempSync(join(tmpdir(), "retinue-git-"));
@@ -78,7 +79,7 @@ function directoryOfGit(): string {
   return directory;
 }
 
-/** Settings that name programs and whose names a repository chooses. Git prints them in this case. */
+/** Settings that name programs and whose own names a repository can choose. They are spelled as git prints them. */
 const chosenSettings = [
   "diff\\.external",
   "diff\\..*\\.(command|textconv|cachetextconv)",
@@ -90,8 +91,8 @@ const chosenSettings = [
 ].join("|");
 
 /**
- * The configuration of the user and of the system is not touched. If a repository replaces the diff, a plain one is
- * shown instead. The script runs only programs of the system and shell built-ins.
+ * The user's and the system's configuration is not changed. If a repository configures its own diff program, a plain
+ * diff is shown instead. The script runs only system programs and shell builtins.
  */
 const script = `#!/bin/sh
 own=\${0%/*}
@@ -134,7 +135,7 @@ done
 [ -n "$subcommand" ] || exec "$git" "$@"
 
 refuse() {
-  echo "git: $1 Retinue runs no program of a repository without approval." >&2
+  echo "git: $1 Without approval, Retinue runs no program that a repository configures." >&2
   exit 128
 }
 settings=$(eval "\\"\\$git\\" $options config --show-scope --includes --name-only --get-regexp '^(${chosenSettings})\\$'" 2>/dev/null)

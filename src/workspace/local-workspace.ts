@@ -18,8 +18,8 @@ export interface LocalWorkspaceOptions {
   /** Environment for processes, before it is scrubbed. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /**
-   * If set, processes get only harmless variables and those with these names. Otherwise they get all variables but those
-   * that look like keys, tokens or passwords.
+   * If set, processes get only harmless variables and those with these names. Otherwise, they get all variables except
+   * those that look like keys, tokens or passwords.
    */
   readonly pass?: readonly string[] | undefined;
   /** Directory that `~/` refers to. */

@@ -9,7 +9,7 @@ const shellHooks =
   /^(BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|IFS|PS4|BASH_FUNC_.*|FORCE_COLOR)$/;
 
 /**
- * Variables that disable pagers, prompts, colours and optional locks of git, because the processes are not interactive.
+ * Variables that disable pagers, prompts, colours and git's optional locks, because the processes are not interactive.
  */
 const quiet = {
   GIT_PAGER: "cat",
@@ -19,13 +19,19 @@ const quiet = {
   NO_COLOR: "1",
 };
 
-/** Settings that disable programs which a repository's configuration would make git run for read-only commands. */
+/**
+ * Settings that disable programs that git would otherwise run, even for read-only commands, because of a repository's
+ * configuration.
+ */
 const gitConfiguration = [
   ["core.fsmonitor", "false"],
   ["log.showSignature", "false"],
 ] as const;
 
-/** Removes keys, tokens and passwords from the environment, for hooks, MCP servers and programs of our own. */
+/**
+ * Removes keys, tokens and passwords from the environment, for hooks, MCP servers and programs that Retinue itself
+ * starts.
+ */
 export function scrubEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
@@ -37,7 +43,7 @@ export function scrubEnvironment(
   return adaptEnvironment(scrubbed);
 }
 
-/** Returns whether the name of a variable looks like that of a key, a token or a password. */
+/** Returns true if the name of a variable suggests that its value is a key, a token or a password. */
 export function looksSecret(name: string): boolean {
   return secret.test(name) && !kept.has(name) && !gitKey.test(name);
 }
@@ -46,7 +52,7 @@ export function isShellHook(name: string): boolean {
   return shellHooks.test(name);
 }
 
-/** Adapts an environment to processes that are not interactive and run in directories of others. */
+/** Adapts an environment for processes that are not interactive and may run in directories that others control. */
 export function adaptEnvironment(selected: Record<string, string>): Readonly<Record<string, string>> {
   return addGitConfiguration({ ...selected, ...absolutePath(selected), ...quiet }, gitConfiguration);
 }
@@ -58,7 +64,7 @@ function absolutePath({ PATH }: Record<string, string>): Record<string, string> 
   return { PATH: PATH.split(delimiter).filter(isAbsolute).join(delimiter) || "/usr/local/bin:/usr/bin:/bin" };
 }
 
-/** Adds git configuration after that of the environment, because the last value wins. */
+/** Adds git configuration after that already in the environment, because the last value wins. */
 export function addGitConfiguration(
   environment: Readonly<Record<string, string>>,
   settings: readonly (readonly [key: string, value: string])[],

@@ -9,14 +9,14 @@ import type { Sandbox } from "./sandbox/create-sandbox.ts";
 interface ProcessContext {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Environment for processes that are allowed only because they read. */
+  /** Environment for processes that are allowed only because they are read-only. */
   readonly plainEnvironment: Readonly<Record<string, string>>;
   readonly sandbox: Sandbox | undefined;
 }
 
-/** Interval at which the output of an ended process is checked. */
+/** Interval at which the output of a process is checked after its exit. */
 const CHECK_MS = 25;
-/** Number of checks without output after which an ended process is considered drained. */
+/** Number of checks without output after which the output of an exited process is considered complete. */
 const QUIET_CHECKS = 4;
 /** Maximum number of checks by which children that keep writing can delay the end of their parent. */
 const DRAIN_CHECKS = 40;
@@ -68,7 +68,7 @@ export function spawnProcess(options: SpawnOptions, place: ProcessContext): Runn
 
 function writeTo(stdin: Writable): ProcessInput {
   return {
-    // The error itself does not matter: a process that does not read has ended or will end soon, and `exited` tells
+    // The error itself does not matter: a process that does not read has exited or will exit soon, and `exited` reports
     // why.
     write: (data) => new Promise((resolve) => stdin.write(data, (error) => resolve(!error))),
     end: () => void stdin.end(),
@@ -96,7 +96,7 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
       paused = false;
       for (const stream of Object.values(streams)) stream.resume();
     },
-    /** Resolves when children hold the output open but no longer write. */
+    /** Resolves when children still hold the output open but no longer write to it. */
     async quiet(): Promise<void> {
       let open = true;
       void started.closed.then(() => {
@@ -106,8 +106,8 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
       for (let checks = 0; open && silent < QUIET_CHECKS && checks < DRAIN_CHECKS; ) {
         const before = chunks;
         await wait(CHECK_MS);
-        // On a busy machine the time can pass before Node has read output that was already written. Node reads it
-        // before this resolves.
+        // On a busy machine, the interval can pass before Node has read output that was already written. Node reads it
+        // before this promise resolves.
         await nextImmediate();
         if (paused) continue;
         checks += 1;
@@ -120,8 +120,8 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
 const GRACE_MS = 2_000;
 
 /**
- * Sends TERM to the processes in a sandbox and waits a moment. The two processes of the sandbox itself get no signal:
- * they would end at once and kill everything in the sandbox before it could clean up.
+ * Sends TERM to the processes in a sandbox and waits a moment. The two processes of the sandbox itself get no signal,
+ * because they would exit immediately and kill everything in the sandbox before it could clean up.
  */
 async function terminateConfined({ pid, exit, hasExited }: StartedProcess): Promise<void> {
   if (pid === undefined || hasExited) return;

@@ -20,7 +20,7 @@ export interface CheckedDirectory {
   readonly descriptor: number;
   /**
    * Returns a path to an entry of this directory, even if the directory's own path leads elsewhere by now. Use the path
-   * at once.
+   * immediately.
    */
   within(name: string): string;
   /** Returns false once the path of this directory leads elsewhere. */
@@ -33,7 +33,7 @@ const descriptors = process.platform === "linux" ? "/proc/self/fd" : undefined;
 
 /**
  * Flag for opening paths that must not contain symlinks. macOS refuses links anywhere in the path (O_NOFOLLOW_ANY, for
- * which Node has no name), other systems only at its end; `isOpenedPath` checks the rest.
+ * which Node has no name), while other systems refuse them only at its end; `isOpenedPath` checks the rest.
  */
 export const noFollow = process.platform === "darwin" ? 0x2000_0000 : (constants.O_NOFOLLOW ?? 0);
 
@@ -92,7 +92,10 @@ function checked(descriptor: number, path: string): CheckedDirectory | FileFailu
   };
 }
 
-/** Returns true if the descriptor is currently the file at `realPath`, and no symlink was followed to open it. */
+/**
+ * Returns true if the descriptor refers to the file that is currently at `realPath`, and no symlink was followed to
+ * open it.
+ */
 export function isOpenedPath(descriptor: number, realPath: string): boolean {
   try {
     if (descriptors) return readlinkSync(`${descriptors}/${descriptor}`) === realPath;
@@ -115,7 +118,7 @@ function pathWithin(directory: { readonly descriptor: number; readonly path: str
 type ListResult = Awaited<ReturnType<Workspace["list"]>>;
 
 const MAX_ENTRIES = 100_000;
-/** Maximum number of entries whose sizes are looked up, since each lookup costs a system call. */
+/** Maximum number of entries whose sizes are looked up, because each lookup is a system call. */
 const MAX_SIZES = 5_000;
 
 /** Lists a directory in no particular order. `size` is -1 if it was not looked up. */

@@ -6,7 +6,7 @@ import type { WalkedPath, WalkOptions } from "../../ports/index.ts";
 import { codeOf, kindOf } from "./file-stat.ts";
 import { compileGlob, type GlobMatcher } from "./shell-glob.ts";
 
-/** Limits for all patterns of one call. */
+/** Limits for all patterns in one call. */
 const MAX_ENTRIES = 20_000;
 const MAX_MATCHES = 1_000;
 const MAX_MILLISECONDS = 500;
@@ -40,7 +40,7 @@ async function expandPattern(
 ): Promise<readonly string[] | undefined> {
   const isHome = /^~(\/|$)/.test(pattern);
   const start = isHome ? home : pattern.startsWith("/") ? "/" : root;
-  // A quoted slash is a slash.
+  // A quoted slash has the same meaning as an unquoted one.
   const names = pattern
     .slice(isHome ? 1 : 0)
     .replaceAll("\\/", "/")
@@ -48,7 +48,7 @@ async function expandPattern(
   try {
     const matches = await matchNames(start, names, limits);
     if (matches === undefined || matches.length > 0) return matches;
-    // The shell passes a pattern that matches nothing as it is.
+    // The shell passes on unchanged a pattern that matches nothing.
     return await matchNames(
       start,
       names.map((name) => plainName(name).replaceAll(/[\\*?[]/g, "\\$&")),
@@ -112,7 +112,7 @@ async function namesIn(
   }
 }
 
-/** Returns the parent of a directory, as the system finds it. Throws if the directory does not exist. */
+/** Returns the parent of a directory, as the system resolves it. Throws if the directory does not exist. */
 function parentOf(path: string): string[] {
   return [dirname(realpathSync.native(path))];
 }
@@ -132,10 +132,10 @@ function plainName(name: string): string {
 
 const MAX_WALKED = 20_000;
 const MAX_WALK_MILLISECONDS = 1_000;
-/** Number of entries after which other work gets its turn. */
+/** Number of entries after which other work gets a turn. */
 const SLICE = 1_000;
 
-/** Lists what is below a path, as `Workspace.walk` describes. */
+/** Lists everything below a path, as `Workspace.walk` describes. */
 export async function walkDirectory(
   start: string,
   { follows, skipsHidden }: WalkOptions,
@@ -167,7 +167,7 @@ export async function walkDirectory(
   }
 }
 
-/** Returns the entries of a directory; none if it has just been removed. */
+/** Returns the entries of a directory; an empty list if it has just been removed. */
 function entriesOf(directory: string) {
   try {
     return readdirSync(directory, { withFileTypes: true });

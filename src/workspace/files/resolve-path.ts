@@ -32,8 +32,8 @@ function expandHome(path: string, home: string): string {
 type Found = Pick<ResolvedPath, "real" | "kind" | "hardLink">;
 
 /**
- * Follows the symlinks of a path; undefined if it can't be followed. Checks for existence first, because exceptions are
- * slow.
+ * Follows the symlinks in a path; undefined if the path can't be followed. Checks for existence first, because
+ * exceptions are slow.
  */
 function followLinks(path: string, linksLeft: number): Found | undefined {
   try {

@@ -9,8 +9,9 @@ type Token =
   | { readonly kind: "star" };
 
 /**
- * Compiles one name of a path pattern as bash reads it. Returns the name itself if it has no special characters, and
- * undefined for what depends on the locale. Matching takes at most the product of both lengths.
+ * Compiles one name in a path pattern as bash reads it. Returns the name itself if it has no special characters, and
+ * undefined if its meaning depends on the locale. The number of steps in matching is at most the product of both
+ * lengths.
  */
 export function compileGlob(glob: string): GlobMatcher | string | undefined {
   const tokens = tokensOf([...glob]);
@@ -45,7 +46,7 @@ function tokensOf(characters: readonly string[]): readonly Token[] | undefined {
     else {
       const bracket = readBracket(characters, index);
       if (bracket === "unknown") return undefined;
-      // Without a closing bracket it is an ordinary character.
+      // Without a closing bracket, an opening one is an ordinary character.
       if (bracket === undefined) tokens.push(literal("["));
       else {
         tokens.push({ kind: "one", test: bracket.test });

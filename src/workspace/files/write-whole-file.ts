@@ -26,12 +26,15 @@ const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFoll
 const writeLater = promisify(write);
 const syncLater = promisify(fdatasync);
 
-/** Replaces or creates a regular file. Writes nothing if a directory of the path is replaced by a symlink meanwhile. */
+/**
+ * Replaces or creates a regular file. Writes nothing if a directory in the path is replaced with a symlink in the
+ * meantime.
+ */
 export async function writeWholeFile(realPath: string, bytes: Uint8Array, options: WriteOptions): Promise<WriteResult> {
   if (!isAbsolute(realPath) || hasControls(realPath) || basename(realPath) === "")
     return failure("invalid_path", `not the path of a file: ${JSON.stringify(realPath)}`);
   const before = targetAt(realPath, realPath);
-  // Checked before directories are created, so that a refused write leaves nothing behind.
+  // The check precedes the creation of directories, so that a refused write leaves nothing behind.
   const refusal = refusalFor(before, { realPath, expect: options.expect });
   if (refusal) return refusal;
   const directory = openCheckedDirectory(dirname(realPath), { create: true });

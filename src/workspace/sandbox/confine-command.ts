@@ -25,18 +25,18 @@ export interface ConfinedCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Explains whether the sandbox caused the failure, and what to do. */
+  /** Explains how the sandbox affected the command, and what to do; undefined if it did not. */
   explain(output: string, failed: boolean): string | undefined;
-  /** Must be called when the command has ended. */
+  /** Must be called when the command has finished. */
   ended(): void;
 }
 
 export interface Confinement extends Omit<SandboxPaths, "root"> {
   readonly domains: readonly string[];
   readonly tell: (message: string) => void;
-  /** Limit of processes and threads of a command. */
+  /** Maximum number of processes and threads of a command. */
   readonly maxProcesses?: number | undefined;
-  /** Paths that tools have written with the user's approval, so that commands can't have created them. */
+  /** Paths that tools have written with the user's approval and that therefore do not count as created by commands. */
   readonly reviewed?: ReadonlySet<string> | undefined;
 }
 
@@ -62,7 +62,7 @@ export function confineCommand(
     : confineReadOnly(request, resources, { ...confinement, view: request.readsOnly });
 }
 
-/** Lets a command write only to allowed paths and reach only the network of the session. */
+/** Lets a command write only to allowed paths and reach only the session's network. */
 function confineToWorkspace(
   request: ConfinedRequest,
   resources: SandboxResources,
@@ -98,7 +98,7 @@ function confineToWorkspace(
   };
 }
 
-/** Lets a command change nothing and reach nothing. */
+/** Lets a command neither change files nor reach a network. */
 function confineReadOnly(
   request: ConfinedRequest,
   resources: SandboxResources,
@@ -126,9 +126,9 @@ function confineReadOnly(
 }
 
 interface Start {
-  /** Prefix that makes the sandbox enter a network. */
+  /** Command prefix that makes the sandbox enter a network. */
   readonly enter?: readonly string[];
-  /** More options that separate the command from the system. */
+  /** Additional options that isolate the command from the system. */
   readonly separate?: readonly string[];
   readonly mounts: readonly Mount[];
   readonly scratch: string;
@@ -171,7 +171,7 @@ export function launcher(
   return { command: "/bin/sh", args: ["-c", script.filter(Boolean).join("\n"), "sh"] };
 }
 
-/** File descriptor through which bubblewrap reads the filter of system calls. */
+/** File descriptor through which bubblewrap reads the system call filter. */
 export const FILTER_DESCRIPTOR = 3;
 
 function changingMounts(mounts: readonly Mount[], writable: readonly string[]): readonly Mount[] {
@@ -190,7 +190,7 @@ function environmentFor(
 ): Readonly<Record<string, string>> {
   const dropped = new Set(outward.flatMap((name) => [name, name.toUpperCase()]));
   const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !dropped.has(name)));
-  // Go does not build without a directory for its cache.
+  // Go can't build without a cache directory.
   return { GOCACHE, ...kept, ...own, RETINUE_SANDBOX: "1" };
 }
 
@@ -203,14 +203,14 @@ const proxies = {
 
 interface Check {
   readonly tell: (message: string) => void;
-  /** Directory for what a command created. */
+  /** Directory to which protected paths that a command created are moved. */
   readonly directory: string;
   readonly reviewed: ReadonlySet<string> | undefined;
 }
 
 /**
- * Checks for protected paths that a command created, since mounts protect only existing paths. What Retinue or git would
- * act on is moved away, the rest is reported.
+ * Checks for protected paths that a command created, because mounts protect only existing paths. Those that Retinue or
+ * git would act on are moved away; the others are reported.
  */
 function checkAfterwards(plan: SandboxPlan, { tell, directory, reviewed }: Check): readonly SetAside[] {
   for (const path of plan.forbidden.filter((each) => entryIdentity(each) !== undefined)) {
@@ -239,28 +239,28 @@ function checkAfterwards(plan: SandboxPlan, { tell, directory, reviewed }: Check
 function explainCreated(created: readonly SetAside[]): string | undefined {
   const moved = created.flatMap(({ path, to }) => (to === undefined ? [] : [`${path} (now ${to})`]));
   if (moved.length === 0) return undefined;
-  return `Sandbox: commands can't create these, because Retinue or git acts on them, so they were moved away: ${moved.join(", ")}. Create them with Write or Edit, which ask for approval.`;
+  return `Sandbox: these paths were moved away, because Retinue or git acts on them and commands must not create them: ${moved.join(", ")}. Create them with Write or Edit, which ask for approval.`;
 }
 
-/** What became of a protected path that a command created. */
+/** What happened to a protected path that a command created. */
 export interface SetAside {
   readonly path: string;
-  /** Where it is now. */
+  /** New location, if the path was moved. */
   readonly to?: string | undefined;
-  /** Why it could not be moved. */
+  /** Reason why the path could not be moved. */
   readonly failure?: string | undefined;
 }
 
 /**
- * Moves those of the paths that exist now into a directory for review. They are moved and not deleted, because the user
- * may have created them meanwhile.
+ * Moves those of the paths that now exist to a directory for review. They are moved rather than deleted, because the
+ * user may have created them in the meantime.
  */
 function setAside(paths: readonly string[], directory: string): readonly SetAside[] {
   return paths
     .filter((path) => entryIdentity(path) !== undefined)
     .map((path) => {
       try {
-        // A symlink on the way would lead to a file that the command could not create.
+        // A symlink in the path would lead to a file that the command could not create.
         if (realpathSync.native(dirname(path)) !== dirname(path)) return { path, failure: "a symlink leads to it" };
         mkdirSync(directory, { recursive: true, mode: 0o700 });
         const to = join(mkdtempSync(join(directory, "created-")), basename(path));

@@ -14,7 +14,7 @@ export interface Sandbox {
   expected(): Promise<SandboxState["kind"]>;
   /** Returns whether commands can be confined. The first call tries the sandbox. */
   ready(): Promise<SandboxState>;
-  /** Records that a tool writes a file, so that it does not count as created by a command. */
+  /** Records that a tool writes a file, so that the file does not count as created by a command. */
   noteWrite(path: string): void;
   /** May be called only after `ready` has returned `on`. */
   confine(request: ConfinedRequest): ConfinedCommand;
@@ -23,7 +23,7 @@ export interface Sandbox {
 
 export type SandboxState =
   | { readonly kind: "on" }
-  /** There is no sandbox, and commands run without it. */
+  /** There is no sandbox, and commands run without one. */
   | ({ readonly kind: "off" } & Absence)
   /** There is no sandbox, so commands must not run. */
   | ({ readonly kind: "missing" } & Absence);
@@ -47,7 +47,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
         open.shut();
         open = opening = undefined;
       }
-      // Loaded with the first command, because most sessions only read at first.
+      // Loaded on the first command, because most sessions only read at first.
       opening ??= import("./open-sandbox.ts").then(({ openSandbox }) => openSandbox(options));
       const result = await opening;
       if (!("reason" in result)) {
@@ -55,7 +55,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
         wasOn = true;
         return { kind: "on" };
       }
-      // Commands that were judged while there was a sandbox must never run without it.
+      // Commands that were judged while there was a sandbox must never run without one.
       const kind = wasOn ? "missing" : absent;
       if (wasOn) opening = undefined;
       const what = kind === "missing" ? "Commands can't run" : "Commands run";

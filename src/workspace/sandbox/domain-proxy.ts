@@ -14,7 +14,10 @@ export interface DomainProxy {
   close(): void;
 }
 
-/** Opens a proxy for the allowed domains: `example.com` is only that host, `*.example.com` all hosts below it. */
+/**
+ * Opens a proxy for the allowed domains. `example.com` allows only that host; `*.example.com` allows all of its
+ * subdomains.
+ */
 export async function openDomainProxy(domains: readonly string[]): Promise<DomainProxy> {
   const directory = mkdtempSync(join(tmpdir(), "retinue-proxy-"));
   const socket = join(directory, "socket");
@@ -78,7 +81,7 @@ async function passOn(
   return request({ host, port: target.port || 80, path: target.pathname + target.search, method, headers });
 }
 
-/** Resolves a host. Rejects hosts that are not allowed, and local addresses that are not in the list themselves. */
+/** Resolves a host. Rejects hosts that are not allowed, and local addresses that are not themselves in the list. */
 async function addressOf(host: string, domains: readonly string[]): Promise<string> {
   const denial = `The sandbox does not allow commands to reach ${host}`;
   if (!isAllowed(host, domains)) throw new Error(`${denial}: it is not in sandbox.network.allowedDomains.`);

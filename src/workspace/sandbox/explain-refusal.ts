@@ -13,14 +13,16 @@ export interface RefusalFacts {
   readonly command: string;
 }
 
-/** Explains which part of a failed command's output the sandbox caused, and what to do; undefined if it caused none. */
+/**
+ * Explains which part of a failed command's output was caused by the sandbox, and what to do; undefined if none was.
+ */
 export function explainRefusal(output: string, facts: RefusalFacts): string | undefined {
   if (output.startsWith("bwrap: "))
     return "The sandbox could not be set up, so the command was not run. Run the command again.";
   return explainWrite(output, facts) ?? explainHidden(output, facts) ?? explainNetwork(output, facts);
 }
 
-/** Tells where the files in /tmp are, because other tools see another /tmp. */
+/** Explains where the files in /tmp are, because other tools see a different /tmp. */
 export function explainTemporary({ command, mounts, scratch }: RefusalFacts): string | undefined {
   const visible = mounts.filter(({ path, kind }) => kind !== "private" && isWithin(path, "/tmp"));
   const rest = visible.reduce((text, { path }) => text.replaceAll(path, ""), command);
@@ -45,7 +47,7 @@ function explainWrite(output: string, facts: RefusalFacts): string | undefined {
   if (isProtected)
     return `Sandbox: ${guard.path} is read-only for commands, because programs outside the sandbox act on it. Change it with Write or Edit, which ask for approval.`;
   const what = path === undefined ? "this path" : path;
-  return `Sandbox: commands can write only to ${root} and $TMPDIR (${scratch}), and ${what} is outside of both. Write to one of them, or ask the user to add a directory to sandbox.filesystem.allowWrite in the user settings.`;
+  return `Sandbox: commands can write only to ${root} and $TMPDIR (${scratch}), and ${what} is outside both. Write to one of them, or ask the user to add a directory to sandbox.filesystem.allowWrite in the user settings.`;
 }
 
 /** Finds the path in an error message: a quoted one, or the last word that looks like a path. */
@@ -62,7 +64,7 @@ function pathIn(line: string, root: string): string | undefined {
 const unreachable =
   /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known|Network is unreachable|Failed to connect to|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|CONNECT tunnel failed|sandbox\.network\.allowedDomains|Could not resolve hostname/i;
 
-/** Commands that may fail without a network and not say that it is the cause. */
+/** Commands that may fail without a network and not report that as the cause. */
 const networked =
   /(?<![\w./-])(?:curl|wget|ssh|scp|rsync|npx|(?:npm|pnpm|yarn) (?:i|ci|add|install|update)|pip3? install|git (?:fetch|pull|push|clone|ls-remote)|apt(?:-get)? (?:install|update)|cargo (?:add|fetch|install|update)|go (?:get|install|mod))\b/;
 
@@ -72,7 +74,7 @@ function explainNetwork(output: string, { domains, command }: RefusalFacts): str
     domains.length === 0
       ? "commands have no network access"
       : `commands can reach only ${domains.join(", ")}, over HTTP`;
-  return `Sandbox: ${open}. Servers that other commands of this session started can be reached at 127.0.0.1. Read web pages with WebFetch, or ask the user to add the host to sandbox.network.allowedDomains in the user settings.`;
+  return `Sandbox: ${open}. Servers started by other commands in this session can be reached at 127.0.0.1. Read web pages with WebFetch, or ask the user to add the host to sandbox.network.allowedDomains in the user settings.`;
 }
 
 function explainHidden(output: string, { mounts, userHome }: RefusalFacts): string | undefined {
@@ -95,13 +97,14 @@ export interface ReadOnlyFacts {
 
 /**
  * Explains how the read-only profile changed the outcome of a command; undefined if it did not. Output that mentions
- * denied writes counts even if the command succeeded, because many programs go on without the file.
+ * denied writes counts even if the command succeeded, because many programs continue without the file.
  */
 export function explainReadOnly(output: string, facts: ReadOnlyFacts): string | undefined {
   if (output.startsWith("bwrap: "))
     return "The sandbox could not be set up, so the command was not run. Run the command again.";
-  if (/Read-only file system|\bEROFS\b/i.test(output)) return `${RAN_READ_ONLY} It could not write. ${WHAT_TO_DO}`;
-  if (facts.failed && noNetwork.test(output)) return `${RAN_READ_ONLY} It had no network. ${WHAT_TO_DO}`;
+  if (/Read-only file system|\bEROFS\b/i.test(output))
+    return `${RAN_READ_ONLY} It could not write files. ${WHAT_TO_DO}`;
+  if (facts.failed && noNetwork.test(output)) return `${RAN_READ_ONLY} It had no network access. ${WHAT_TO_DO}`;
   const hidden = facts.mounts.find(
     ({ path, kind }) => path !== "/tmp" && kind.startsWith("hidden") && output.includes(path),
   );
@@ -113,12 +116,12 @@ export function explainReadOnly(output: string, facts: ReadOnlyFacts): string | 
 
 const RAN_READ_ONLY = "Sandbox: this command ran read-only, because no permission rule allows it to do more.";
 const WHAT_TO_DO =
-  "If it must, ask the user to add an allow rule for it, or use a command that is known to make that change, which needs approval.";
+  "If it has to do more, ask the user to add an allow rule for it, or use a command that is known to make that change, which needs approval.";
 
 const noNetwork =
   /Could not resolve|name resolution|Name or service not known|Network is unreachable|Failed to connect|Connection refused|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED)\b/i;
 
-/** Returns whether a command names a directory that is hidden from it. */
+/** Returns true if a command names a directory that is hidden from it. */
 function looksOutside({ command, root, mounts }: ReadOnlyFacts): boolean {
   const isCovered = (path: string): boolean => ["hidden", "empty"].includes(mountAt(path, mounts)?.kind ?? "");
   if (/(?<![\w.])\.\.(?![\w.])/.test(command) && isCovered(dirname(root))) return true;

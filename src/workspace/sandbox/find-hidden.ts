@@ -24,7 +24,7 @@ export async function findHidden(
   const tops = [...new Set(directories)].filter(
     (path, _, all) => !all.some((other) => other !== path && isWithin(path, other)),
   );
-  // Hiding a directory above would hide everything.
+  // Hiding a parent of a searched directory would hide everything.
   const canHide = (path: string): boolean => !tops.some((top) => isWithin(top, path));
   const until = performance.now() + bounds.milliseconds;
   const files: string[] = [];
@@ -52,7 +52,7 @@ export async function findHidden(
   return found.size > bounds.found ? undefined : [...found];
 }
 
-/** Returns those of the files that are hard links to a hidden file. Examines them only if there can be one. */
+/** Returns the files that are hard links to a hidden file. Examines the files only if there can be such a link. */
 function otherLinks(hidden: ReadonlySet<string>, files: readonly string[]): readonly string[] {
   const linked = new Set(
     [...hidden]

@@ -8,7 +8,7 @@ export interface GitDirectories {
   readonly writable: readonly string[];
   /** Paths that determine which programs git runs, and parts of other checkouts. Some of them may not exist. */
   readonly readOnly: readonly string[];
-  /** Those of them that determine which programs git runs. */
+  /** Those of the read-only paths that determine which programs git runs. */
   readonly obeyed: readonly string[];
   /** Files that would redirect git to another directory. Git itself never creates them here. */
   readonly forbidden: readonly string[];
@@ -89,14 +89,14 @@ function real(path: string): string | undefined {
 }
 
 /**
- * Lists git hooks of the repository that were created or changed since a time (milliseconds since 1970). Uses the time
- * of the last status change, which programs can't set.
+ * Lists the git hooks in the repository that were created or changed after a given time (milliseconds since 1970). Uses
+ * the time of the last status change, which programs can't set.
  */
 export function changedHooks(root: string, since: number): readonly string[] {
   const { hooks } = gitDirectories(root);
   const directory = hooks === undefined ? undefined : lstatSync(hooks, { throwIfNoEntry: false });
   if (hooks === undefined || directory === undefined) return [];
-  // If the directory itself was replaced, its files may be older.
+  // If the directory itself was replaced, its files may have older times.
   const isOther = isSince(directory, since);
   return namesIn(hooks)
     .map((name) => join(hooks, name))

@@ -21,7 +21,7 @@ export interface MountSources {
 }
 
 /**
- * Precedence of mounts at the same path, lowest first. `writable` is the highest, because a workspace may be anywhere,
+ * Precedence of mounts at the same path, lowest first. `writable` has the highest, because a workspace may be anywhere,
  * even where keys are stored.
  */
 const strength: readonly MountKind[] = ["private", "empty", "hidden", "hiddenFile", "readOnly", "writable"];
@@ -33,7 +33,7 @@ export function mountArguments(mounts: readonly Mount[], sources: MountSources):
   const [base, ordered] = splitRoot(orderMounts(mounts));
   const hidden = ordered.filter(({ kind }) => kind === "hidden");
   return [
-    // As root, a command could change the settings of the kernel.
+    // As root, a command could otherwise change kernel settings.
     ...[base, "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"],
     ...ordered.flatMap(({ path, kind }) => oneMount({ path, kind }, sources)),
     // These come last, because bubblewrap creates directories in them for the mounts below.
@@ -41,7 +41,7 @@ export function mountArguments(mounts: readonly Mount[], sources: MountSources):
   ];
 }
 
-/** Handles a workspace at `/`: it is writable, but processes and devices of the machine stay hidden. */
+/** Handles a workspace at `/`: the workspace is writable, but the machine's processes and devices stay hidden. */
 function splitRoot(ordered: readonly Mount[]): readonly [string, readonly Mount[]] {
   const isRootWritable = ordered.some(({ path, kind }) => path === "/" && kind === "writable");
   return [isRootWritable ? "--bind" : "--ro-bind", ordered.filter(({ path }) => !systemPlaces.includes(path))];
@@ -88,7 +88,7 @@ function depth(path: string): number {
 }
 
 /**
- * Returns the device and inode at a path without following symlinks; undefined if there is none or it can't be
+ * Returns the device and inode at a path without following symlinks; undefined if nothing is there or it can't be
  * examined.
  */
 export function entryIdentity(path: string): string | undefined {
@@ -101,9 +101,9 @@ export function entryIdentity(path: string): string | undefined {
 }
 
 /**
- * Returns shell code that ends the shell unless every mount is correct. Bubblewrap gets the paths in the workspace by
- * name. Between our check and the mount, a command that is still running could replace one of them with a symlink, so
- * that the mount would be somewhere else.
+ * Returns shell code that exits the shell unless every mount is correct. Bubblewrap receives the paths in the workspace
+ * by name. Between Retinue's check and the mount, a command that is still running could replace one of them with a
+ * symlink, so that something else would be mounted.
  */
 export function verifyMounts(mounts: readonly Mount[]): string {
   const known = mounts.flatMap(({ path, kind }) => {
@@ -114,7 +114,7 @@ export function verifyMounts(mounts: readonly Mount[]): string {
   const points = known.map(({ path }) => quoted(escaped(path))).join(" ");
   const paths = known.map(({ path }) => quoted(path)).join(" ");
   const identities = quoted(known.map(({ identity }) => identity).join("\n"));
-  // The script avoids `read`, which reads the table of mounts byte by byte.
+  // The script avoids `read`, which would read the mount table byte by byte.
   return `
 refuse() { echo 'The sandbox could not be set up because a directory changed at that moment. Run the command again.' >&2; exit 125; }
 points="
@@ -126,7 +126,7 @@ $point
 [ "$(stat -c %d:%i ${paths})" = ${identities} ] || refuse`;
 }
 
-/** Escapes a path as the kernel does in its table of mounts. */
+/** Escapes a path as the kernel does in its mount table. */
 function escaped(path: string): string {
   return path.replace(/[ \t\n\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }

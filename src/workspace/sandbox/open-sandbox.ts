@@ -18,7 +18,7 @@ import { createSandboxFiles, type SandboxFiles } from "./sandbox-files.ts";
 import { type NetworkPrograms, openSharedNetwork, type SharedNetwork } from "./shared-network.ts";
 
 export interface OpenSandbox {
-  /** Returns false if the shared network has ended, or if files of the sandbox were removed. */
+  /** Returns false if the shared network is gone, or if files of the sandbox were removed. */
   isOpen(): boolean;
   confine(request: ConfinedRequest, confinement: Confinement): ConfinedCommand;
   shut(): void;
@@ -30,7 +30,7 @@ export interface Absence {
   readonly cure?: string;
 }
 
-/** Opens a sandbox and tries it, because installed programs may still not work. */
+/** Opens a sandbox and tests it, because the required programs may be installed but not work. */
 export async function openSandbox({ scratch, domains, maxProcesses }: Confinement): Promise<OpenSandbox | Absence> {
   const programs = findPrograms();
   if ("reason" in programs) return programs;
@@ -67,7 +67,7 @@ export async function openSandbox({ scratch, domains, maxProcesses }: Confinemen
   }
 }
 
-/** Returns why there can be no sandbox on this machine; undefined if all required programs are installed. */
+/** Explains why this machine can't have a sandbox; undefined if all required programs are installed. */
 export function missingProgram(): Absence | undefined {
   const programs = findPrograms();
   return "reason" in programs ? programs : undefined;
@@ -93,7 +93,7 @@ const always = [
   "--unshare-user",
 ];
 /**
- * Options that separate the sandbox from the system, strictest first. Older versions of bubblewrap support fewer of
+ * Options that isolate the sandbox from the system, strictest first. Older versions of bubblewrap support fewer of
  * them.
  */
 function separations(filter: string | undefined): readonly (readonly string[])[] {

@@ -12,20 +12,20 @@ export interface SandboxPaths {
   readonly userHome: string;
   /** Paths besides the workspace that commands may write to. */
   readonly writable: readonly string[];
-  /** Paths of Retinue that contain other sessions. */
+  /** Retinue's own paths that contain other sessions. */
   readonly hidden: readonly string[];
   /** Paths that are shown read-only, even if they are below a hidden or writable path. */
   readonly shown: readonly string[];
-  /** State directory of Retinue: read-only for commands, and hidden from those that only read. */
+  /** Retinue's state directory, which is read-only for commands and hidden from those in the read-only profile. */
   readonly state?: string | undefined;
 }
 
 export interface SandboxPlan {
   /** Mounts of the sandbox, parents before children. */
   readonly mounts: readonly Mount[];
-  /** Protected paths in the workspace that do not exist: a mount can't prevent a command from creating them. */
+  /** Protected paths in the workspace that do not exist, so that no mount can prevent a command from creating them. */
   readonly absent: readonly string[];
-  /** More such paths, on which Retinue or git would act without asking anyone. */
+  /** More such paths, which Retinue or git would act on without approval. */
   readonly critical: readonly string[];
   /** Paths that do not exist yet, and that only a command in the sandbox would create. */
   readonly forbidden: readonly string[];
@@ -62,10 +62,10 @@ export function planMounts(places: SandboxPaths): SandboxPlan {
   };
 }
 
-/** Settings, definitions and code that Retinue obeys. */
+/** Settings, definitions and code that Retinue acts on. */
 const criticalNames = [".retinue", "retinue-code-cache", ".claude", ".agents", ".mcp.json"];
 
-/** Files that other programs outside the sandbox obey: settings of editors, hooks, startup files of shells. */
+/** Files that other programs outside the sandbox act on: editor settings, hooks, startup files of shells. */
 const protectedNames = [
   ...[".vscode", ".idea", ".husky", ".devcontainer", ".direnv"],
   ...[".envrc", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml"],
@@ -80,9 +80,9 @@ export function secretsOf(userHome: string): readonly string[] {
 }
 
 /**
- * Finds the repository of the workspace. Its working tree is `covered` if it lies below a covered directory: it must be
- * shown, because git takes files that it does not see for deleted. A tree whose top is itself covered can't be shown, so
- * its repository is left out.
+ * Finds the repository of the workspace. Its working tree is `covered` if it lies below a covered directory. Such a
+ * tree must be shown, because git considers files that it does not see to be deleted. A tree whose top is itself
+ * covered can't be shown, so its repository is left out.
  */
 export function findRepository(
   root: string,
@@ -94,7 +94,7 @@ export function findRepository(
   return cover.path === git.tree ? { ...noRepository, covered: [] } : { ...git, covered: [git.tree] };
 }
 
-/** Orders mounts and hides sockets of other programs that would be visible. */
+/** Orders mounts, and hides sockets of other programs that would otherwise be visible. */
 export function hideSockets(mounts: readonly Mount[]): readonly Mount[] {
   const ordered = orderMounts(mounts);
   const sockets = existing(openSockets()).filter((path) => isReachable(path, ordered));
@@ -125,7 +125,7 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** Returns the real paths of those paths that exist. */
+/** Returns the real paths of those of the paths that exist. */
 export function existing(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     // Most of them do not exist, and an exception costs much more than this call.
@@ -138,7 +138,7 @@ export function existing(paths: readonly string[]): readonly string[] {
   });
 }
 
-/** Keeps existing paths that are not symlinks: a mount on a symlink would apply to its target. */
+/** Keeps only existing paths that are not symlinks, because a mount on a symlink would apply to its target. */
 function unlinked(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => {
     const entry = entryAt(path);
@@ -156,7 +156,7 @@ function entryAt(path: string): Stats | undefined {
 
 /**
  * Lists the Unix sockets of programs on this machine that accept connections or messages. A read-only file system does
- * not prevent connections to them, and some of these programs (docker, key agents) do whatever they are told.
+ * not prevent connections to them, and some of these programs (docker, key agents) carry out any request.
  */
 function openSockets(): readonly string[] {
   let table: string;
@@ -178,7 +178,7 @@ const DATAGRAM = "0002";
 
 /** Paths with keys, tokens, passwords or cookies, relative to the home directory. Commands never see them. */
 const homeSecrets = [
-  // Keys, and passwords of hosts.
+  // Keys and host passwords.
   ...[".ssh", ".gnupg", ".netrc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".vault-token", ".config/sops", ".config/age"],
   ...[".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli"],
   // Clouds and clusters.
@@ -229,12 +229,12 @@ const homeSecrets = [
   ...["snap/chromium", ".var/app"],
   // Other agents.
   ...[".claude.json", ".claude/.credentials.json", ".codex/auth.json", ".gemini"],
-  // What people typed, which often includes passwords.
+  // Histories of typed commands, which often include passwords.
   ...[".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history", ".node_repl_history"],
   ...[".psql_history", ".mysql_history", ".rediscli_history", ".lesshst"],
 ];
 
-/** Paths of the system with passwords and keys, which root could read. */
+/** System paths with passwords and keys, which root could read. */
 const systemSecrets = [
   ...["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/sudoers"],
   ...["/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/krb5.keytab", "/etc/wireguard"],

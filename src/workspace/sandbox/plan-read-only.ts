@@ -6,8 +6,8 @@ import { type Mount, mountAt, orderMounts } from "./mounts.ts";
 import { existing, findRepository, hide, hideSockets, type SandboxPaths, secretsOf } from "./plan-mounts.ts";
 
 /**
- * Plans what a command sees that is allowed only because it reads: the system, the workspace, its repository and the
- * directories of the view, all read-only. Everything else that belongs to users is hidden.
+ * Plans what is visible to a command that is allowed only because it is read-only: the system, the workspace, its
+ * repository and the directories of the view, none of them writable. Everything else that belongs to users is hidden.
  */
 export function planReadOnly(
   places: SandboxPaths,
@@ -40,7 +40,7 @@ export function planReadOnly(
   );
 }
 
-/** Returns whether there is anything to hide in a directory. The command can't list what this process can't list. */
+/** Returns true if there is anything to hide in a directory. A command can't list what this process can't list. */
 function hasContent(directory: string): boolean {
   try {
     return readdirSync(directory).length > 0;
@@ -49,7 +49,7 @@ function hasContent(directory: string): boolean {
   }
 }
 
-/** Leaves out what is hidden or visible already, because a directory above it is. */
+/** Leaves out paths that are already hidden or visible because a parent directory is. */
 function withoutRepeated(ordered: readonly Mount[]): readonly Mount[] {
   const kept: Mount[] = [];
   for (const mount of ordered) {
@@ -59,7 +59,7 @@ function withoutRepeated(ordered: readonly Mount[]): readonly Mount[] {
   return kept;
 }
 
-/** Directories with files of users and of running programs. */
+/** Directories with files that belong to users and to running programs. */
 const userPlaces = [
   "/home",
   "/root",
@@ -73,7 +73,7 @@ const userPlaces = [
   "/var/backups",
 ];
 
-/** Paths below the home directory that programs need to start, and the user's configuration of git. */
+/** Paths below the home directory that programs need to start, and the user's git configuration. */
 const toolchains = [
   ...[".nvm", ".volta", ".bun", ".deno", ".nodenv", ".local/share/fnm", ".local/share/pnpm", ".config/fnm"],
   ...[".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml", ".pyenv", ".local/share/uv", ".local/share/pipx"],

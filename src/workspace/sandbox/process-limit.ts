@@ -2,28 +2,32 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { release } from "node:os";
 import { join } from "node:path";
 
-/** Number of processes and threads that commands can have at a time. */
+/** Number of processes and threads that commands can have at one time. */
 export const MAX_PROCESSES = 4_096;
 
-/** A control group that limits the processes of all commands of a session. */
+/** A control group that limits the number of processes of all commands in a session. */
 export interface ProcessGroup {
-  /** File that a process joins the group by. */
+  /** File that a process writes to in order to join the group. */
   readonly members: string;
   remove(): void;
 }
 
 /**
- * Returns shell code that limits the number of processes of a command, for the inside of the sandbox. The kernel counts
- * them separately for each sandbox since version 5.14; before, it counts all processes of the user, so there is no limit.
+ * Returns shell code that limits the number of processes of a command, to be run inside the sandbox. Since version
+ * 5.14, the kernel counts processes separately for each sandbox; older kernels count all processes of the user, so no
+ * limit is set.
  */
 export function limitProcesses(most: number, version: string = release()): string {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major < 5 || (major === 5 && minor < 14)) return "";
-  // The option has another name in dash.
+  // The option has a different name in dash.
   return `ulimit -u ${most} 2>/dev/null || ulimit -p ${most} 2>/dev/null`;
 }
 
-/** Creates a control group for root, to whom the limit of a shell does not apply. Returns undefined if that fails. */
+/**
+ * Creates a control group if this process runs as root, to whom the limit of a shell does not apply. Returns undefined
+ * if there is no need for one or it can't be created.
+ */
 export function openProcessGroup(most: number): ProcessGroup | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const groups = ownGroups();
@@ -35,7 +39,7 @@ export function openProcessGroup(most: number): ProcessGroup | undefined {
   return { members: join(directory, "cgroup.procs"), remove: () => removeGroup(directory) };
 }
 
-/** Returns directories of the control groups of this process that may limit the number of processes. */
+/** Returns the directories of this process's control groups that may limit the number of processes. */
 function ownGroups(): readonly string[] {
   try {
     return readFileSync("/proc/self/cgroup", "utf8")
@@ -71,7 +75,7 @@ function removeGroup(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // A process of the group is just ending. A later session removes the group.
+    // A process in the group is still exiting. A later session removes the group.
   }
 }
 

@@ -61,9 +61,9 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
   it("explains that it ran read-only, and what to do", async () => {
     const { why } = await place.read("echo x > a");
     expect(why).toMatch(
-      /ran read-only, because no permission rule .* could not write\. .*ask the user to add an allow rule/,
+      /ran read-only, because no permission rule .* could not write files\. .*ask the user to add an allow rule/,
     );
-    expect((await place.read("cat < /dev/tcp/127.0.0.1/9")).why).toContain("It had no network.");
+    expect((await place.read("cat < /dev/tcp/127.0.0.1/9")).why).toContain("It had no network access.");
     expect((await place.read("ls ..")).why).toContain("looked empty");
     expect((await place.read("ls . && false")).why).toBeUndefined();
   });

@@ -7,9 +7,9 @@ import { seccompFilter } from "./seccomp-filter.ts";
 export interface SandboxFiles {
   /** Returns the file that is shown in place of a hidden one: an empty file of the same format. */
   emptyFile(hidden: string): string;
-  /** Filter of system calls; undefined if there is none for this architecture. */
+  /** System call filter; undefined if there is none for this architecture. */
   readonly filter: string | undefined;
-  /** False if the files were removed, as by a program that cleans up temporary directories. */
+  /** False if the files were removed, for example by a program that cleans up temporary directories. */
   readonly exist: boolean;
   remove(): void;
 }
@@ -22,7 +22,7 @@ export function createSandboxFiles(): SandboxFiles {
     return path;
   };
   const empty = write("empty", "");
-  // Some programs refuse to start if a file of settings is not well-formed.
+  // Some programs refuse to start if a settings file is not well-formed.
   const formats: Readonly<Record<string, string>> = {
     ".json": write("empty.json", "{}\n"),
     ".xml": write("empty.xml", "<settings/>\n"),

@@ -1,8 +1,8 @@
 /**
  * Returns a filter program for the system calls of confined commands, in the format of the kernel; undefined for an
  * unknown architecture. It refuses calls that commands do not need and that reach into other processes or the kernel,
- * because most vulnerabilities of the kernel that lead out of a sandbox begin with one of them. It also refuses sockets
- * that no network namespace separates, such as those to the host of a virtual machine.
+ * because most kernel vulnerabilities that allow an escape from a sandbox involve one of them. It also refuses sockets
+ * that network namespaces do not isolate, such as those to the host of a virtual machine.
  */
 export function seccompFilter(architecture: string = process.arch): Buffer | undefined {
   const system = systems[architecture as keyof typeof systems];
@@ -12,7 +12,7 @@ export function seccompFilter(architecture: string = process.arch): Buffer | und
     load(ARCHITECTURE),
     ...refuseUnless(equal(system.audit, { yes: 1 }), ENOSYS),
     load(NUMBER),
-    // Numbers from here on are those of another calling convention of x64.
+    // Numbers from here on belong to another x64 calling convention.
     ...(architecture === "x64" ? [atLeast(0x4000_0000, { no: 1 }), refuse(ENOSYS)] : []),
     ...onlySockets(system.socket),
     ...denied.flatMap((number) => [equal(number, { no: 1 }), refuse(EPERM)]),
@@ -58,7 +58,7 @@ function refuseUnless(condition: Instruction, error: number): readonly Instructi
   return [condition, refuse(error)];
 }
 
-/** Allows only sockets of the kinds Unix, IPv4, IPv6 and netlink, which lists network devices. */
+/** Allows only Unix, IPv4, IPv6 and netlink sockets. Programs list network devices through netlink. */
 function onlySockets(number: number): readonly Instruction[] {
   const kinds = [1, 2, 10, 16];
   return [

@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 
 /**
- * Network that all confined commands of a session share. It has only a loopback device, so a command can reach only
- * servers that other commands of the session started. The network is held by a process that ends with this one.
+ * Network that all confined commands in a session share. It has only a loopback device, so a command can reach only
+ * servers that other commands of the session started. The network is kept open by a process that ends with this one.
  */
 export interface SharedNetwork {
-  /** Prefix that makes a command run in this network. */
+  /** Command prefix that makes a command run in this network. */
   readonly enter: readonly string[];
   readonly isOpen: boolean;
   close(): void;
@@ -17,7 +17,7 @@ export interface NetworkPrograms {
   readonly nsenter: string;
 }
 
-/** Port in this network that forwards to the Unix socket of the proxy. */
+/** Port in this network that forwards connections to the Unix socket of the proxy. */
 export const PROXY_PORT = 3128;
 
 const forwarder = `
@@ -30,7 +30,7 @@ net.createServer({ allowHalfOpen: true }, (near) => {
 process.stdin.on("end", () => process.exit()).resume();
 `;
 
-/** Opens a network. Rejects with the error message of the system. */
+/** Opens a network. Rejects with the system's error message. */
 export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?: string): Promise<SharedNetwork> {
   const program =
     proxySocket === undefined ? ["sh", "-c", "echo ready; exec cat"] : [process.execPath, "-e", forwarder, proxySocket];
@@ -46,7 +46,7 @@ export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?:
   ];
   const holder = spawn(programs.bubblewrap, [...separate, "--info-fd", "3", "--", ...program], {
     stdio: ["pipe", "pipe", "pipe", "pipe"],
-    // Commands in the network must not find our environment variables in the process that holds the network.
+    // Commands in the network must not find Retinue's environment variables in the process that keeps the network open.
     env: { PATH: "/usr/bin:/bin" },
   });
   const pid = await untilReady(holder);

@@ -9,7 +9,7 @@ interface Trees {
   readonly from: Git;
   readonly to: Git;
   readonly includeUncommitted: boolean;
-  /** Maximum amount of changes to copy; more than this is probably generated. */
+  /** Maximum amount of changes to copy; anything larger is probably generated. */
   readonly most?: { readonly files: number; readonly bytes: number };
 }
 
@@ -41,7 +41,7 @@ export async function copyChanges({ from, to, includeUncommitted, most = MOST }:
   }
   const copied = [...found.keys()].filter((path) => found.get(path) !== undefined);
   const removed = [...new Set(changed)].filter((path) => found.get(path) === undefined);
-  // Files are removed first: a directory may replace a file, and a file a directory.
+  // Files are removed first, because a directory may replace a file, or a file a directory.
   for (const path of removed) await removeBelow(target, path);
   for (const path of copied) await copyBelow(path, { source, target, stats: found.get(path)! });
   const isLink = (path: string): boolean => found.get(path)?.isSymbolicLink() === true;
@@ -61,7 +61,7 @@ async function changedPaths(git: Git, beside: string): Promise<string[]> {
 }
 
 /**
- * Lists the paths that differ. Refreshes the index first, which can be outdated for every file, for example after the
+ * Lists the paths that differ. First refreshes the index, which can be outdated for every file, for example if the
  * repository was copied.
  */
 async function differingPaths(git: Git, index?: string): Promise<string[]> {
@@ -80,7 +80,9 @@ async function filteredPaths(git: Git): Promise<string[]> {
   return paths;
 }
 
-/** Returns undefined if git sees no file: paths behind a symlink are not in the working tree. */
+/**
+ * Returns undefined if git sees no file there. To git, paths that lead through a symlink are not in the working tree.
+ */
 async function statBelow(root: string, path: string): Promise<Stats | undefined> {
   for (const parent of parentsOf(path)) {
     if (!(await statOf(pathBelow(root, parent)))?.isDirectory()) return undefined;

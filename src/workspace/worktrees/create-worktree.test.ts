@@ -294,7 +294,7 @@ describe("what can't be", () => {
     [
       "a branch of that name",
       ({ git }) => void git("branch", "retinue/a1"),
-      /already has a branch retinue\/a1, left by an earlier run\. Look at it .* delete it/,
+      /already has a branch retinue\/a1, left by an earlier run\. Inspect it .* delete it/,
     ],
     ["a branch above it", ({ git }) => void git("branch", "retinue"), /has a branch retinue, so.*branch -m retinue/],
     [

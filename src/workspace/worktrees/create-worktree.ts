@@ -26,7 +26,7 @@ export interface WorktreeRequest {
   readonly branch: string;
   /** Copies changed, staged and untracked files, except ignored ones. */
   readonly includeUncommitted: boolean;
-  /** The files in the worktree are not needed after its agent has ended; only commits are kept. */
+  /** If true, the files in the worktree are not needed after its agent has finished; only commits are kept. */
   readonly scratch?: boolean | undefined;
   readonly environment: Environment;
   /** Milliseconds since 1970. */
@@ -41,8 +41,8 @@ export type CreatedWorktree =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Creates a git worktree on a new branch, without running hooks or filter programs. Reuses an existing worktree of the
- * same repository at the path, or recreates it if its creation was interrupted.
+ * Creates a git worktree on a new branch, without running hooks or filter programs. If a worktree of the same
+ * repository exists at the path, reuses it, or recreates it if its creation was interrupted.
  */
 export async function createWorktree(request: WorktreeRequest): Promise<CreatedWorktree> {
   try {
@@ -108,7 +108,7 @@ async function takeUp(record: WorktreeRecord, surroundings: Surroundings): Promi
       throw refusal(`${path} is being created by process ${owner.pid} on ${owner.host}`, "Wait for it.");
     }
     if (isGone && (await commitsOn(record, environment)) > 0) {
-      const cure = `To continue there: git -C '${record.repository}' worktree add --force '${path}' '${branch}'.`;
+      const cure = `To continue there, run: git -C '${record.repository}' worktree add --force '${path}' '${branch}'.`;
       throw refusal(`The directory ${path} was deleted; the commits made in it are on the branch ${branch}`, cure);
     }
     await removeWorktree(record, { environment });
@@ -129,16 +129,16 @@ async function mustBeFree(branch: string, { repository, environment }: Surroundi
   if (name === undefined) return;
   const git = `git -C '${root}'`;
   if (name !== branch) {
-    const cure = `Rename it: ${git} branch -m ${name} NAME.`;
+    const cure = `To rename it, run: ${git} branch -m ${name} NAME.`;
     throw refusal(`The repository ${root} has a branch ${name}, so the branch ${branch} can't be created`, cure);
   }
-  const cure = `Look at it (${git} log ${branch}) and delete it (${git} branch -D ${branch}).`;
+  const cure = `Inspect it (${git} log ${branch}), then delete it (${git} branch -D ${branch}).`;
   throw refusal(`The repository ${root} already has a branch ${branch}, left by an earlier run`, cure);
 }
 
 /**
- * Creates the branch and the files. May be interrupted at any point: `creating` in the record shows that the worktree
- * is unused.
+ * Creates the branch and the files. May be interrupted at any point, because the state `creating` in the record shows
+ * that the worktree is unused.
  */
 async function fill(record: WorktreeRecord, { repository, environment }: Surroundings): Promise<WorktreeRecord> {
   const { path, branch, base } = record;

@@ -27,8 +27,8 @@ export type WorktreeState =
   | { readonly kind: "orphan"; readonly why: string };
 
 /**
- * Determines what was changed in a worktree, except ignored files. Returns `orphan` if that can't be determined. Never
- * throws.
+ * Determines what was changed in a worktree, apart from ignored files. Returns `orphan` if that can't be determined.
+ * Never throws.
  */
 export async function examineWorktree(record: WorktreeRecord, environment: Environment): Promise<WorktreeState> {
   try {
@@ -39,7 +39,7 @@ export async function examineWorktree(record: WorktreeRecord, environment: Envir
   }
 }
 
-/** Describes a state in one line for the user: `3 files changed, 1 commit`. */
+/** Describes a state in one line for the user, such as `3 files changed, 1 commit`. */
 export function describeState(state: WorktreeState): string {
   if (state.kind === "orphan") return `orphan: ${state.why}`;
   if (state.kind === "gone")
@@ -64,7 +64,7 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   if (!existsSync(baselinePath(path))) return { kind: "orphan", why: "the record of its files is missing" };
   const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory });
   const obstacles = obstaclesOf(record, gitDirectory);
-  // Git would look into a submodule that has files, and use its configuration.
+  // Git would enter a submodule that contains files, and use its configuration.
   if (obstacles.length > 0) return { kind: "changed", files: 0, commits: 0, also: obstacles };
   const tips = await tipsOf(git, record);
   const [files, commits, dropped, staged] = await Promise.all([
@@ -114,7 +114,7 @@ function isEmpty(directory: Buffer): boolean {
   }
 }
 
-/** Returns the commit of HEAD, and that of the branch if it still exists. */
+/** Returns the commit at HEAD, and the commit at the tip of the branch if the branch still exists. */
 async function tipsOf(git: Git, { branch }: WorktreeRecord): Promise<string[]> {
   const { output, told } = await git.ask(["rev-parse", "HEAD^{commit}", `refs/heads/${branch}^{commit}`]);
   const tips = output

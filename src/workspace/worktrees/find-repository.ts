@@ -15,7 +15,7 @@ export interface Repository {
   readonly head: string;
 }
 
-/** Finds the repository of a directory. Throws a `UserError` if there is none that supports worktrees. */
+/** Finds the repository that contains a directory. Throws a `UserError` if there is none that supports worktrees. */
 export async function findRepository(directory: string, environment: Environment): Promise<Repository> {
   const cwd = realpathSync.native(directory);
   // One call is enough: git answers the questions in order, up to the first one that fails.
@@ -28,12 +28,13 @@ export async function findRepository(directory: string, environment: Environment
   if (gitDirectory === undefined || common === undefined) throw problemOf(cwd, answer);
   if (isBare === "true") throw unfit(`${cwd} is a bare git repository`, "Work in a checkout of it.");
   if (isInside !== "true") throw unfit(`${cwd} is inside a .git directory`, "Work in the checkout.");
-  // The configuration can set any directory as the working tree, and its files are then not those of the repository.
+  // The configuration can set any directory as the working tree, in which case its files are not those of the
+  // repository.
   if (!root || gitDirectoryOf(root) !== realpathSync.native(gitDirectory) || resolve(root, prefix) !== cwd) {
     throw unfit(`The working tree of ${gitDirectory} is set to another directory`, "Unset core.worktree.");
   }
   if (answer.code !== 0) {
-    throw unfit(`The repository ${root} has no commit yet`, "Create one: git commit --allow-empty -m Start.");
+    throw unfit(`The repository ${root} has no commit yet`, "To create one, run: git commit --allow-empty -m Start.");
   }
   return {
     root,
@@ -66,7 +67,8 @@ export function sameDirectoryIn(worktree: string, { prefix }: Pick<Repository, "
 
 function problemOf(cwd: string, { told }: GitAnswer): UserError {
   if (!/not a git repository/i.test(told)) return unfit(told.replace(/^fatal: /, ""));
-  const cure = "Make it one and commit (git init, git add, git commit), or use an agent without isolation.";
+  const cure =
+    "Create a repository and commit your files (git init, git add, git commit), or use an agent without isolation.";
   return unfit(`${cwd} is not in a git repository, so it can't have a worktree`, cure);
 }
 

@@ -23,7 +23,7 @@ export interface GitPlace {
 
 export interface GitCall {
   readonly input?: string;
-  /** Index to use instead of that of the working tree. */
+  /** Index to use instead of the working tree's own. */
   readonly index?: string | undefined;
   readonly settings?: readonly GitSetting[];
   readonly limitMs?: number;
@@ -82,12 +82,15 @@ export async function runGit(args: readonly string[], place: GitPlace, call: Git
   }
 }
 
-/** Splits paths that end in NUL. Each string has one character per byte, because names need not be UTF-8. */
+/**
+ * Splits output into paths, each terminated by NUL. Each string has one character per byte, because names need not be
+ * UTF-8.
+ */
 export function pathsOf(output: Buffer): string[] {
   return output.toString("latin1").split("\0").slice(0, -1);
 }
 
-/** Returns the bytes of a path from `pathsOf` below a directory. */
+/** Joins a directory and a path from `pathsOf`, and returns the result as bytes. */
 export function pathBelow(directory: string, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(path, "latin1")]);
 }
@@ -96,7 +99,7 @@ const LIMIT_MS = 120_000;
 const ATTEMPTS = 60;
 const LONGEST_OUTPUT = 256 * 1024 * 1024;
 
-/** First, settings that keep git from running programs of the repository; then settings for reliable comparisons. */
+/** First, settings that keep git from running programs from the repository; then, settings for reliable comparisons. */
 const harmless: readonly GitSetting[] = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
@@ -121,8 +124,8 @@ function environmentOf(place: GitPlace, { index, settings = [] }: GitCall): Reco
     LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",
     GIT_OPTIONAL_LOCKS: "0",
-    // Prevents fetching in a partial clone, which would need the remote's programs and the user's credentials. The name
-    // is random, because a repository can define the program of any protocol that it can name.
+    // Prevents fetching in a partial clone, which would need the remote's programs and the user's credentials. The
+    // protocol name is random, because a repository can define the program for any protocol whose name it knows.
     GIT_NO_LAZY_FETCH: "1",
     GIT_ALLOW_PROTOCOL: `none-${createId()}`,
   });
@@ -177,7 +180,7 @@ export interface Git {
 
 /**
  * Opens git for one working tree and disables its filter programs (`filter.NAME.smudge`, as for git-lfs). Looks them up
- * in that working tree, because a configuration may apply to one branch or directory only.
+ * in that working tree, because configuration may apply to only one branch or directory.
  */
 export async function openGit(place: GitPlace): Promise<Git> {
   const { code, output, told } = await askGit(["config", "-z", "--name-only", "--get-regexp", "^filter\\."], place);

@@ -10,7 +10,7 @@ export interface ListedWorktree {
   readonly path: string;
   /** Absent if the directory has no record. */
   readonly record?: WorktreeRecord;
-  /** True while a process creates the worktree or works in it. */
+  /** True while a process is creating the worktree or working in it. */
   readonly inUse: boolean;
   readonly state: WorktreeState;
 }
@@ -69,8 +69,8 @@ export interface PrunedWorktrees {
 }
 
 /**
- * Removes unused worktrees that have no changes, are merged or incomplete, and the remains of worktrees whose directory
- * was deleted. Keeps a branch with commits, unless other branches contain them.
+ * Removes unused worktrees that have no changes, are merged or are incomplete, and the remains of worktrees whose
+ * directory was deleted. Keeps a branch with commits, unless other branches contain them.
  */
 export async function pruneWorktrees(home: string, { environment, dryRun }: PruneOptions): Promise<PrunedWorktrees> {
   const removed: ListedWorktree[] = [];
@@ -78,7 +78,7 @@ export async function pruneWorktrees(home: string, { environment, dryRun }: Prun
   const failed: { worktree: ListedWorktree; message: string }[] = [];
   for (const worktree of await listWorktrees(home, environment)) {
     const { path, record, state } = worktree;
-    // The record is read again, because an agent may have been resumed in the worktree meanwhile.
+    // The record is read again, because an agent may have been resumed in the worktree in the meantime.
     const now = readRecord(path);
     if (record === undefined || now === undefined || isInUse(now) || !isRemovable(worktree)) {
       kept.push(worktree);

@@ -35,7 +35,7 @@ export function recordPath(path: string): string {
   return `${path}.json`;
 }
 
-/** Path of the index with the original state of the worktree. */
+/** Path of the index that records the original state of the worktree. */
 export function baselinePath(path: string): string {
   return `${path}.index`;
 }
@@ -62,8 +62,8 @@ export async function writeRecord(record: WorktreeRecord): Promise<void> {
 }
 
 /**
- * Returns whether a process creates the worktree or works in it. A process on another machine can't be checked and is
- * assumed to be running.
+ * Returns true if a process is creating the worktree or working in it. A process on another machine can't be checked
+ * and is assumed to be running.
  */
 export function isInUse({ state, process: owner }: WorktreeRecord): boolean {
   return state !== "kept" && mayBeRunning(owner);

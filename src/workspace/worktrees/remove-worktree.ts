@@ -8,7 +8,10 @@ import { baselinePath, readRecord, recordPath, trashPath, type WorktreeRecord, w
 
 export interface Removal {
   readonly environment: Environment;
-  /** Expected tip of the branch, which defaults to its base. A branch with a different tip is kept. */
+  /**
+   * Expected tip of the branch; defaults to the commit that the branch was created from. A branch with a different tip
+   * is kept.
+   */
   readonly tip?: string | undefined;
 }
 
@@ -35,7 +38,7 @@ export async function removeWorktree(record: WorktreeRecord, { environment, tip 
   await rm(recordPath(path), { force: true });
 }
 
-/** Deletes a directory tree, including read-only directories, which package caches contain. */
+/** Deletes a directory tree, including read-only directories, such as those in package caches. */
 export async function deleteTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
@@ -60,13 +63,13 @@ export type SettledWorktree =
       readonly state: "kept";
       readonly path: string;
       readonly branch: string;
-      /** Describes the state in one line for the user: `3 files changed, 1 commit`. */
+      /** Describes the state in one line for the user, such as `3 files changed, 1 commit`. */
       readonly changes: string;
     };
 
 /**
- * Removes a worktree and its branch after its agent has ended, unless it was changed or can't be examined. A scratch
- * worktree is removed even if files were changed. Never throws.
+ * Removes a worktree and its branch after its agent has finished, unless the worktree was changed or can't be examined.
+ * A scratch worktree is removed even if files were changed. Never throws.
  */
 export async function settleWorktree(
   { path, branch }: Pick<WorktreeRecord, "path" | "branch">,
