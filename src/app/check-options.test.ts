@@ -14,7 +14,7 @@ describe("options of openSession", () => {
   it.each([
     [
       { permissionMode: "yolo" },
-      'The option permissionMode of openSession can\'t be "yolo"',
+      'The permissionMode option of openSession can\'t be "yolo"',
       'Use "default", "acceptEdits", "dontAsk", "bypassPermissions" or "plan".',
     ],
     [{ effort: "huge" }, "effort", '"xhigh" or "max"'],
@@ -83,7 +83,7 @@ describe("options of loadProjectSettings", () => {
 
   it.each([
     [{ ...options, trusted: true }, "loadProjectSettings has no option trusted", "Did you mean trust?"],
-    [{ ...options, trust: "yes" }, 'The option trust of loadProjectSettings can\'t be "yes"', "Use true or false."],
+    [{ ...options, trust: "yes" }, 'The trust option of loadProjectSettings can\'t be "yes"', "Use true or false."],
     [{ ...options, home: undefined }, "loadProjectSettings needs the option home", "Use a non-empty string"],
   ])("are checked too: %o", (given, message, cure) => {
     const load = () => loadProjectSettings(given as typeof options);

@@ -11,8 +11,8 @@ export interface OptionType {
 export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, OptionType>>;
 
 /**
- * Checks the options of a library function, because a program without type checking would not notice an invalid option
- * otherwise.
+ * Checks the options of a library function, because otherwise a program without type checking would not notice an
+ * invalid option.
  */
 export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
   if (!isRecord(options)) throw optionError(`${name} must be an object with options`, "See docs/library.md.");
@@ -77,7 +77,7 @@ function checkOption(name: string, option: string, { value, type }: CheckedValue
   const cure = `Use ${type.description}.`;
   if (value === undefined) throw optionError(`${name} needs the option ${option}`, cure);
   if (!type.accepts(value)) {
-    throw optionError(`The option ${option} of ${name} can't be ${describeValue(value)}`, cure);
+    throw optionError(`The ${option} option of ${name} can't be ${describeValue(value)}`, cure);
   }
 }
 

@@ -1,6 +1,5 @@
-// Owns: putting the modules together: a session with its model, tools, policy and transcript. Only app does this.
-// Does not own: any other behaviour.
-// Called by: cli, and programs that embed Retinue (src/index.ts).
+// Owns: assembling the modules into a session with its model, tools, policy and transcript. No other module does this.
+// Does not own: any other behaviour. Called by: cli, and programs that embed Retinue (src/index.ts).
 
 export {
   type AgentFigures,

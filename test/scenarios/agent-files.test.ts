@@ -40,6 +40,6 @@ it.each([
 ])("an agent %s of the project is named as one that replaces a built-in agent", async (name, builtIn) => {
   const files = { ".agents/agents/x.md": good.replace("good", name) };
   const { notices, cwd } = await performTask({ ...base, files });
-  const replaced = `The agent "${name}" of this project replaces the built-in agent ${builtIn}.`;
+  const replaced = `This project's agent "${name}" replaces the built-in agent ${builtIn}.`;
   expect(notices).toEqual([`${cwd}/.agents/agents/x.md:1: ${replaced}`]);
 });

@@ -40,7 +40,9 @@ export interface AgentCatalog {
   readonly switchedOff: readonly SwitchedOff[];
   /** Rules from the settings files; empty if the caller supplied the settings. */
   readonly rules: readonly Rule[];
-  /** Hooks and MCP servers of the workspace's own agent files, as trusting the workspace now would approve them. */
+  /**
+   * Hooks and MCP servers in the workspace's own agent files that would be approved if the workspace were trusted now.
+   */
   readonly approvals: readonly Approval[];
 }
 
@@ -50,11 +52,12 @@ export interface CatalogOptions {
   /** State directory. */
   readonly home: string;
   readonly environment: Environment;
-  /** Trusts the workspace even if the user did not trust it, with the current content of its files. */
+  /** Trusts the workspace with the current content of its files, even if the user has not trusted it. */
   readonly trust: boolean;
   /**
-   * Hooks and MCP servers of agent files that `trust` approves; if absent, all that the workspace contains now. A
-   * session that reads the files again passes those it began with, because agents may have changed the files.
+   * Hooks and MCP servers in agent files that `trust` approves; if absent, all that the workspace contains now. A
+   * session that reads the files again passes the approvals with which it began, because agents may have changed the
+   * files.
    */
   readonly approvals?: readonly Approval[] | undefined;
   /** Agents that the caller defines, by name. */
@@ -94,7 +97,7 @@ export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCa
     flags: options.agents && { agents: options.agents },
   };
   const snapshot = await loadSnapshot(files, options.previous);
-  // In the home directory these files are the user's own.
+  // In the home directory, these files are the user's own.
   const off = cwd === userHome ? [] : unreadFiles(levels, cwd);
   const directories = levels.nearestFirst.map(({ path }): ApprovedDirectory => {
     const isWorkspace = path === cwd;

@@ -76,7 +76,7 @@ export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
 const maxFiles = 3;
 
 /**
- * Returns messages about agents of the project that may not do what the user expects: their hooks or MCP servers are
+ * Returns messages about the project's agents that may not do what the user expects: their hooks or MCP servers are
  * off, or they replace built-in agents.
  */
 export function projectNotices(loaded: AgentCatalog): readonly string[] {
@@ -90,7 +90,7 @@ function replacedNotices({ catalog }: AgentCatalog): readonly string[] {
     );
     const other = Object.hasOwn(agentAliases, name.toLowerCase()) ? agentAliases[name.toLowerCase()] : undefined;
     if (source !== "project" || (!isOverride && other === undefined)) return [];
-    return [`${file}:1: The agent "${name}" of this project replaces the built-in agent ${other ?? name}.`];
+    return [`${file}:1: This project's agent "${name}" replaces the built-in agent ${other ?? name}.`];
   });
 }
 
@@ -108,7 +108,7 @@ function isAgentFile(file: string): boolean {
   return /[/\\]agents[/\\].*\.md$/i.test(file) && !/[/\\]skill\.md$/i.test(file);
 }
 
-/** Returns messages about skills and commands of plugins that do not load. */
+/** Returns messages about plugin skills and plugin commands that do not load. */
 export function skillNotices({ diagnostics }: AgentCatalog): readonly string[] {
   const isSkillFile = (file: string) =>
     /(^|\/)skill\.md$|\/\.(agents|claude)\/skills(\/|$)|\/plugins\/[^/]+\/commands\//i.test(file);

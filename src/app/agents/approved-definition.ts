@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
 import { type Approval, hashApproval } from "../../settings/index.ts";
 
-/** Directory of a project that contains an agent file, and what the user approved in it. */
+/** A project directory that contains an agent file, and what the user approved in that directory. */
 export interface ApprovedDirectory {
   readonly path: string;
   /** Returns the approved hashes of a part of a file. If absent, the current content is approved. */

@@ -10,7 +10,7 @@ export interface LoadedAgents extends AvailableAgents {
   readonly snapshot?: Snapshot | undefined;
   /** Skills that agents can call; absent if there are none. */
   readonly skillCatalog?: Skills | undefined;
-  /** Messages about agents of the project that may not do what the user expects. */
+  /** Messages about the project's agents that may not do what the user expects. */
   readonly warnings?: readonly string[] | undefined;
   /** Reads the files again. Running agents keep their definitions. */
   reload?(): Promise<void>;

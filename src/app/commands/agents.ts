@@ -32,7 +32,7 @@ export interface AgentRow {
   readonly description: string;
   /** Definitions with the same name that this one replaces. */
   readonly overrides: readonly AgentOverride[];
-  /** Tokens of the agent's line in the list that a model chooses from. */
+  /** Number of tokens in the agent's line in the list that a model chooses from. */
   readonly tokens: number;
   /** True if the agent is left out of that list and can only be used by name. */
   readonly hidden: boolean;
@@ -51,7 +51,7 @@ export interface AgentList {
   readonly off: readonly string[];
   /** Root of the project. If it is trusted, all files are read. */
   readonly root: string;
-  /** Tokens of the whole list that a model chooses from. */
+  /** Number of tokens in the whole list that a model chooses from. */
   readonly tokens: number;
 }
 
@@ -135,7 +135,7 @@ export interface NewAgent {
   readonly model?: string | undefined;
 }
 
-/** Writes a definition below `base` (a project or the home directory) and returns its path. Never overwrites a file. */
+/** Writes a definition under `base` (a project or the home directory) and returns its path. Never overwrites a file. */
 export function writeNewAgent(agent: NewAgent, base: string): string {
   const invalid = nameProblem(agent.name);
   if (invalid !== undefined) throw invalid;
@@ -153,7 +153,7 @@ export function writeNewAgent(agent: NewAgent, base: string): string {
   }
 }
 
-/** Returns the reason why a new agent below `base` can't have this name. Undefined if it can. */
+/** Returns the reason why a new agent under `base` can't have this name. Undefined if it can. */
 export function whyNotNew(name: string, base: string): string | undefined {
   const path = join(directoryFor(base), `${name}.md`);
   const problem = nameProblem(name) ?? (existsSync(path) ? alreadyExists(path) : undefined);
@@ -171,7 +171,7 @@ function directoryFor(base: string): string {
   return !existsSync(ours) && existsSync(compatible) ? compatible : ours;
 }
 
-/** Checks a name, which is also used as a file name on all systems. */
+/** Checks a name. It is also used as a file name, so it must be valid on all systems. */
 function nameProblem(name: string): UserError | undefined {
   if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return undefined;
   return usage(`"${name}" can't be the name of a new agent`, "Use letters, digits and hyphens, e.g. code-reviewer.");

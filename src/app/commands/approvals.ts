@@ -31,7 +31,7 @@ export interface AnswerRequest {
   /** Rule for `always`, or only the specifier of the rule. */
   readonly pattern?: string | undefined;
   readonly project: boolean;
-  /** Answers for `reply`, one for each question: numbers or labels of options, or a free text. */
+  /** Answers for `reply`, one for each question: numbers or labels of options, or free text. */
   readonly replies?: readonly string[] | undefined;
 }
 
@@ -41,8 +41,8 @@ export interface AnsweredRequest {
 }
 
 /**
- * Answers a request from any process. Throws a `UserError` if the request is not waiting for an answer, or if this process
- * may be a command of an agent.
+ * Answers a request from any process. Throws a `UserError` if the request is not waiting for an answer, or if this
+ * process may be a command run by an agent.
  */
 export async function answerApproval(answering: AnswerRequest): Promise<AnsweredRequest> {
   const request = findRequest(answering);
@@ -80,7 +80,7 @@ function answerOf(question: ApprovalQuestion, answering: AnswerRequest): Approva
     return { answer: "allow", by, replies: readReplies(questions, replies) };
   }
   if (questions !== undefined)
-    throw problem(`${requestId} is a question`, `Answer it: retinue approvals reply ${requestId} ANSWER...`);
+    throw problem(`${requestId} is a question`, `Answer it with "retinue approvals reply ${requestId} ANSWER...".`);
   if (verb === "allow") return { answer: "allow", by, inputJson };
   const rule = ruleFor(question, pattern);
   return { answer: "allow", by, always: { rule, for: project ? "project" : "session" } };
@@ -98,8 +98,8 @@ function readReplies(questions: readonly UserQuestion[], replies: readonly strin
 }
 
 /**
- * Reads the number or label of an option, several of them separated by commas if the question allows that, or a free
- * text.
+ * Reads a reply: the number or label of an option, several of them separated by commas if the question allows more than
+ * one, or free text.
  */
 function readReply({ question, options, multiSelect }: UserQuestion, text: string): UserReply {
   if (text === "") throw problem(`The answer to "${question}" is empty`, "Choose an option, or write your own answer.");

@@ -86,8 +86,8 @@ function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar)
 }
 
 /**
- * Adds to each checked file a warning about hooks and MCP servers that the user has not approved, if the file is one of
- * the trusted part of this workspace.
+ * Adds a warning about hooks and MCP servers that the user has not approved to each checked file in the trusted part of
+ * this workspace.
  */
 export async function* withApprovals(
   checks: AsyncGenerator<AgentCheck>,
@@ -101,7 +101,10 @@ export async function* withApprovals(
   }
 }
 
-/** Checks the agents in the settings of a workspace, trusted or not. Only reads the files, without applying them. */
+/**
+ * Checks the agents in the settings of a workspace, whether or not it is trusted. Only reads the files, without
+ * applying them.
+ */
 export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trust">): Generator<AgentCheck> {
   const { agents: settings } = readProjectSettings({ ...options, trust: true });
   for (const { file = "settings", source, agents, lines } of settings.definitions) {
@@ -183,7 +186,7 @@ export async function lintAgents(targets: readonly string[], options: CatalogOpt
   };
 }
 
-/** Lints one file. Returns undefined if its text is not an agent. */
+/** Lints one file. Returns undefined if the file does not contain an agent. */
 async function lintFile(
   { path, file, problem }: MarkdownFile,
   { isGiven }: { isGiven: boolean },

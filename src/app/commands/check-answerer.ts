@@ -1,10 +1,10 @@
 import { isInSessionOf, type ProcessIdentity, processOrigin, UserError } from "../../lib/index.ts";
 
 /**
- * Throws a `UserError` if this process may be a command of an agent, which must not answer for a person. Accepts a
- * process that runs in the same operating-system session as the asking process, such as the script that started it,
- * because commands of agents have sessions of their own; and a process in a terminal that no command of an agent
- * started. Where there is no /proc, only the environment is checked.
+ * Throws a `UserError` if this process may be a command run by an agent, which must not answer for a person. Accepts a
+ * process in the same operating-system session as the asking process, such as the script that started it, because
+ * agents' commands run in sessions of their own. Also accepts a process in a terminal, unless an agent's command
+ * started it. Where there is no /proc, only the environment is checked.
  */
 export function checkAnswerer(asker: ProcessIdentity | undefined): void {
   refuseAgentCommand("answer for a person");
@@ -26,5 +26,5 @@ export function refuseAgentCommand(what: string): void {
 
 function agentCommand(what: string): UserError {
   const cure = "Do it in a terminal of your own.";
-  return new UserError(`A command of an agent can't ${what}`, { code: "agent_command", cure });
+  return new UserError(`A command run by an agent can't ${what}`, { code: "agent_command", cure });
 }

@@ -134,7 +134,7 @@ async function checkConnection(choice: ProviderChoice): Promise<Finding[]> {
   const near = nearest(model, list.models, 3);
   const guess = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
   const cure = `${guess}Choose another model with --model. Available: ${list.models.join(", ") || "none"}.`;
-  return [{ name, status: "warn", found: `${host} answers, but does not list the model ${model}`, cure }];
+  return [{ name, status: "warn", found: `${host} responds, but does not list the model ${model}`, cure }];
 }
 
 function checkRipgrep(environment: Environment): Finding {
@@ -226,7 +226,7 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
   rmSync(scratch, { recursive: true, force: true });
   if (state.kind === "on") {
     const reach = domains.length === 0 ? "no network" : `network to ${domains.join(", ")} only`;
-    return { name, status: "ok", found: `on: commands write only in the workspace and have ${reach}` };
+    return { name, status: "ok", found: `on: commands can write only in the workspace and have ${reach}` };
   }
   const { cure = "Allow only commands that you trust, or run Retinue in a container." } = state;
   if (mode === "off") {
@@ -243,7 +243,7 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
   };
 }
 
-/** Warns about root, because the sandbox then separates commands from the system less strictly. */
+/** Warns if the user is root, because the sandbox then isolates commands from the system less strictly. */
 function checkUser(): readonly Finding[] {
   if (process.getuid?.() !== 0) return [];
   const found = "root: a command that leaves the sandbox, or runs without one, can change the whole system";

@@ -46,7 +46,7 @@ export interface CheckedRow {
 }
 
 export interface CheckOptions {
-  /** Directory for the files of rows; defaults to a temporary one. */
+  /** Directory for the files that rows describe; defaults to a temporary one. */
   readonly root?: string | undefined;
   /** Whether to assume that commands run in a sandbox; `auto` if this machine has one. */
   readonly sandbox: "on" | "off" | "auto";
@@ -68,8 +68,8 @@ interface Row {
 }
 
 /**
- * Decides on the rows of an attack list. Each row is one line of JSON: a call (`input`) and its `setup`. The files of a
- * row are created below `root`, which replaces `/w`, and removed afterwards. Only searches are run.
+ * Decides on the rows of an attack list. Each row is one line of JSON: a call (`input`) and its `setup`. A row's files
+ * are created in `root`, which replaces `/w`, and removed afterwards. Only searches are run.
  */
 export async function* checkRows(
   lines: AsyncIterable<string>,
@@ -90,7 +90,7 @@ export async function* checkRows(
   }
 }
 
-/** A decision before it is known what it assumes. */
+/** A decision without a statement of whether it assumes a sandbox. */
 type Answer = Omit<CheckedRow, "sandbox">;
 
 async function hasSandbox(stage: string): Promise<boolean> {

@@ -26,7 +26,7 @@ export interface MarkdownFile {
 }
 
 /**
- * Yields the given file, or every Markdown file below the given directory, in a stable order. Symlinks are followed as
+ * Yields the given file, or every Markdown file under the given directory, in a stable order. Symlinks are followed as
  * when agents are loaded: within the project, or within the home directory for the user's own directories. Skips `.git`
  * and `node_modules`. A directory that can't be listed is yielded as if it were a file, so that reading it reports the
  * reason.
@@ -110,13 +110,12 @@ function statOf(path: string): Stats {
     return statSync(path);
   } catch (error) {
     const why = errorCode(error) === "ENOENT" ? "does not exist" : "can't be read";
-    throw new UserError(`${path} ${why}`, { code: "path", cure: "Name a file or a directory.", exitCode: 2 });
+    throw new UserError(`${path} ${why}`, { code: "path", cure: "Specify a file or a directory.", exitCode: 2 });
   }
 }
 
 /**
- * Is one byte larger than the maximum size of a definition, so that the reader can report a definition that is too
- * large.
+ * One byte larger than the maximum size of a definition, so that the reader can report a definition that is too large.
  */
 const buffer = Buffer.allocUnsafe(256 * 1024 + 1);
 

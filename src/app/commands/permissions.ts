@@ -49,7 +49,7 @@ export function listRules(options: ProjectSettingsOptions): RuleList {
   };
 }
 
-/** Returns a message for each rule of the settings that is invalid or has no effect. */
+/** Returns a message for each rule in the settings that is invalid or has no effect. */
 export function ruleProblems({ rules }: Pick<ProjectSettings, "rules">): readonly string[] {
   return checkRules(rules).map(({ message }) => message);
 }

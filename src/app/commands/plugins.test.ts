@@ -48,7 +48,7 @@ it("names a path that is not a directory, and what to pass instead", async () =>
   for (const source of [file, join(root, "gone")]) {
     const adding = addPlugin(source, { home: join(root, "home"), environment: {} });
     await expect(adding).rejects.toMatchObject({
-      message: `There is no directory ${source}. Name a directory that contains a plugin, or the URL of a git repository.`,
+      message: `There is no directory ${source}. Specify a directory that contains a plugin, or the URL of a git repository.`,
       exitCode: 2,
     });
   }

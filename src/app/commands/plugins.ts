@@ -52,7 +52,7 @@ function directoryAt(source: string): string {
   const path = resolve(source);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw refusal(
-    `There is no directory ${path}. Name a directory that contains a plugin, or the URL of a git repository.`,
+    `There is no directory ${path}. Specify a directory that contains a plugin, or the URL of a git repository.`,
   );
 }
 

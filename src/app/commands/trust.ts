@@ -16,16 +16,16 @@ export interface TrustOptions {
 
 export interface AddedTrust {
   /**
-   * Settings of the directory, and hooks and MCP servers of its agent files, that apply from now on, until they change.
+   * Settings in the directory, and hooks and MCP servers in its agent files, that apply from now on until they change.
    */
   readonly counts: readonly SettingsOrigin[];
-  /** Names of agents, skills and other files of the directory that are active from now on, by kind. */
+  /** Names of agents, skills and other files in the directory that are active from now on, by kind. */
   readonly active: readonly { readonly kind: string; readonly names: readonly string[] }[];
   readonly notices: readonly string[];
 }
 
 /**
- * Trusts a directory and everything below it, and approves its current settings and the hooks and MCP servers of its
+ * Trusts a directory and everything under it, and approves its current settings and the hooks and MCP servers in its
  * agent files.
  */
 export async function addTrust({ home, cwd, environment }: TrustOptions): Promise<AddedTrust> {
@@ -56,7 +56,7 @@ interface Defined {
   readonly definition: { readonly name: string; readonly source: string; readonly file?: string | undefined };
 }
 
-/** Returns the hooks and MCP servers of an agent file of the directory, in the form of settings. */
+/** Returns the hooks and MCP servers in an agent file of the directory, in the format of settings. */
 function programsOf(definition: AgentDefinition, cwd: string): readonly SettingsOrigin[] {
   const { name, file, hooks = [], mcpServers = [] } = definition;
   if (!isOwnFile(definition, cwd)) return [];
@@ -73,7 +73,9 @@ function isOwnFile({ source, file }: Defined["definition"], cwd: string): boolea
   return source === "project" && file?.startsWith(cwd + sep) === true;
 }
 
-/** Returns true if agents of a directory are loaded: it is trusted, or it is the user's home directory. */
+/**
+ * Returns true if a directory's agents are loaded, because the directory is trusted or is the user's home directory.
+ */
 export function isTrusted({ home, cwd, environment }: TrustOptions): boolean {
   return cwd === (environment["HOME"] || homedir()) || createTrustStore({ stateHome: home }).isTrusted(cwd);
 }
@@ -81,13 +83,13 @@ export function isTrusted({ home, cwd, environment }: TrustOptions): boolean {
 function broadTrustNotice(cwd: string, environment: Environment): readonly string[] {
   const userHome = environment["HOME"] || homedir();
   if (userHome !== cwd && !userHome.startsWith(cwd.endsWith(sep) ? cwd : cwd + sep)) return [];
-  return [`This also trusts everything below ${cwd} that is not a separate repository. Is that what you want?`];
+  return [`This also trusts everything under ${cwd} that is not a separate repository. Is that what you want?`];
 }
 
 export interface RemovedTrust {
   /** False if the directory itself was not trusted. */
   readonly removed: boolean;
-  /** Parent directory whose trust still includes this directory. */
+  /** Trusted parent directory because of which this directory is still trusted. */
   readonly stillBy?: string | undefined;
 }
 

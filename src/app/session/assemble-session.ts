@@ -189,7 +189,7 @@ function createDelegation(
       () => agents.definitions,
       () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),
     ),
-    // `prepare` is assigned later: the tools start agents, and agents are prepared with these tools.
+    // `prepare` is assigned later, because the tools start agents, and agents are prepared with these tools.
     prepare: (request) => prepare(request),
   });
   const offer = () => offerDelegation({ context, agents, rules, mayFork: forks, interactive });
@@ -235,7 +235,7 @@ function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Valu
   };
 }
 
-/** Tells hooks about runs that an earlier process left open, if any agent has hooks. */
+/** Notifies hooks of runs that an earlier process left open, if any agent has hooks. */
 async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.reportLostRuns(async (agentType) => {

@@ -25,7 +25,7 @@ export function checkSessionOptions(options: SessionOptions): void {
   if (options.home === false && options.resume !== undefined) {
     throw optionError(
       "A session can't be resumed with home: false, which keeps nothing on disk",
-      "Remove resume to start a new session, or set home to the state directory of the session.",
+      "Remove resume to start a new session, or set home to the session's state directory.",
     );
   }
   if (options.home === false && options.onAsk === "wait" && options.approvals === undefined) {
@@ -38,7 +38,7 @@ export function checkSessionOptions(options: SessionOptions): void {
   // If there are origins, the settings come from `loadProjectSettings`, which has already checked them.
   const { problems, unknown } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
   const all = [...problems, ...unknown.map(unknownKeyProblem)];
-  if (all.length > 0) throw optionError("The option settings of openSession is invalid", `${all.join("; ")}.`);
+  if (all.length > 0) throw optionError("The settings option of openSession is invalid", `${all.join("; ")}.`);
 }
 
 function unknownKeyProblem({ path, meant }: UnknownKey): string {
@@ -86,12 +86,12 @@ function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
     if (!hookEvents.some((known) => known === event)) {
       const [meant] = nearest(event, hookEvents);
       const cure = meant === undefined ? `Use ${hookEvents.join(", ")}.` : `Did you mean ${meant}?`;
-      throw optionError(`The option hooks of openSession has an unknown event ${event}`, cure);
+      throw optionError(`The hooks option of openSession has an unknown event ${event}`, cure);
     }
     if (list === undefined || (Array.isArray(list) && list.every(isHook))) continue;
     throw optionError(
-      `The option hooks of openSession has an invalid value for ${event}`,
-      "Use an array of objects with the function run, and optionally matcher (a string) and timeoutSeconds (a number).",
+      `The hooks option of openSession has an invalid value for ${event}`,
+      "Use an array of objects with a run function and, optionally, matcher (a string) and timeoutSeconds (a number).",
     );
   }
 }

@@ -31,7 +31,7 @@ interface Known {
   readonly definitions: readonly AgentDefinition[];
   readonly agents: readonly AgentDefinition[];
   readonly snapshot: Snapshot | undefined;
-  /** Messages about agents of the project. */
+  /** Messages about the project's agents. */
   readonly warnings: readonly string[];
 }
 

@@ -39,8 +39,8 @@ export function createEnvironmentFacts(options: EnvironmentFactsOptions): Enviro
 }
 
 /**
- * Trust in a directory does not extend to a repository that begins above it. The worktrees of a trusted repository are
- * trusted, too.
+ * Trust in a directory does not extend to a repository whose root is above it. The worktrees of a trusted repository
+ * are trusted, too.
  */
 function isRepositoryTrusted({ cwd, home }: SessionContext): boolean {
   const root = repositoryRoot(cwd);

@@ -158,7 +158,7 @@ interface Verification {
 }
 
 /**
- * Decides how the work of the main agent is verified, based on the setting `verify` and the agents that it can start.
+ * Decides how the work of the main agent is verified, based on the `verify` setting and the agents that it can start.
  */
 export function chooseVerification(
   { verify = "off" }: Settings,

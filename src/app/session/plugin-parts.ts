@@ -23,7 +23,7 @@ export function readPluginHooks(home: string): PluginHooks {
   return { hooks: read.flatMap(({ hooks }) => hooks), notices: read.flatMap(({ notices }) => notices) };
 }
 
-/** Returns the MCP servers of the enabled plugins, by `plugin:server`. */
+/** Returns the MCP servers of the enabled plugins, keyed by `plugin:server`. */
 export function readPluginServers(home: string): Readonly<Record<string, JsonObject>> {
   const entries = enabledPlugins(home).flatMap(({ name, root, mcpServers = {} }) =>
     Object.entries(mcpServers).flatMap(([server, config]): [string, JsonObject][] =>

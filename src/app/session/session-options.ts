@@ -15,7 +15,7 @@ import type { Environment } from "../directories.ts";
 
 export type OnAsk = "deny" | "wait" | "hook";
 
-/** Hook functions of a program, by event. */
+/** Hook functions defined by a program, by event. */
 export type SessionHookOptions = {
   readonly [Event in HookEvent]?: readonly FunctionHookOptions<Event>[];
 };
@@ -50,11 +50,11 @@ export interface SessionOptions {
    * otherwise have.
    */
   readonly coordinator?: boolean;
-  /** Agents for this session, by name: created with `defineAgent`, or in the form of the settings key `agents`. */
+  /** Agents for this session, by name: created with `defineAgent`, or in the format of the `agents` setting. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) of the workspace are used in addition to those of
-   * the user. If absent, a named agent uses what the user trusts, and the main agent reads no instructions.
+   * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) from the workspace are used in addition to the
+   * user's own. If absent, a named agent uses what the user trusts, and the main agent reads no instructions.
    */
   readonly trusted?: boolean;
   /** How the program was started; defaults to `sdk`. Some agents are only useful to people at a command line. */
@@ -67,14 +67,14 @@ export interface SessionOptions {
   readonly disallowedTools?: readonly string[];
   readonly maxTurns?: number | undefined;
   /**
-   * Commands that check the work of a run. The check passes if all of them exit with 0. They run after the command of
+   * Commands that check the work of a run. The check passes if all of them exit with 0. They run after the command in
    * the agent's definition, and need no approval, but a rule can deny them.
    */
   readonly acceptance?: readonly string[];
   /**
-   * True if a person is present. Then forks work in the background, a subagent that takes too long moves there instead
-   * of being stopped, and a run ends without waiting for background agents, whose results are reported with the next
-   * prompt.
+   * True if a person is present. In that case, forks work in the background, a subagent that takes too long is moved
+   * there instead of being stopped, and a run ends without waiting for background agents, whose results are reported
+   * with the next prompt.
    */
   readonly interactive?: boolean;
   /** Full id of a session to resume. */
@@ -88,7 +88,7 @@ export interface SessionOptions {
    * approvals`. `hook` lets PermissionRequest hooks decide and denies requests that they leave undecided.
    */
   readonly onAsk?: OnAsk | undefined;
-  /** Which events of subagents a run reports; defaults to `all`. With hundreds of agents, fewer events save time. */
+  /** Which subagent events a run reports; defaults to `all`. With hundreds of agents, fewer events save time. */
   readonly agentUpdates?: AgentUpdates;
   readonly clock?: Clock;
   /** Aborts opening the session. MCP servers that are starting are stopped. */

@@ -30,7 +30,8 @@ export function checkMode({ permissions = {} }: Settings, requested: PermissionM
 }
 
 /**
- * Collects the rules of the settings and the options, and those that protect the state directory. Reports invalid rules.
+ * Collects the rules from the settings and the options, and those that protect the state directory. Reports invalid
+ * rules.
  */
 export function collectRules(
   { rules: fromFiles, settingsFile: file, allowedTools, disallowedTools }: SessionOptions,
@@ -50,9 +51,9 @@ export function collectRules(
 }
 
 /**
- * Returns rules that ask before settings, trust, plugins and sessions are written in a state directory that lies in the
- * workspace. A directory named `.retinue` is protected anyway. Memory and worktrees are not included, because agents work
- * there.
+ * Returns rules that require approval for writing settings, trust, plugins and sessions in a state directory that is in
+ * the workspace. A directory named `.retinue` is protected anyway. Memory and worktrees are not included, because
+ * agents work there.
  */
 function stateRules(
   { cwd, home }: Pick<SessionContext, "cwd" | "home">,
@@ -118,7 +119,7 @@ interface OpeningModes {
   readonly requested: PermissionMode | undefined;
   /** Mode of the main agent according to its definition, the settings and the options. */
   readonly mode: PermissionMode;
-  /** Last change of plan mode in the transcript. */
+  /** Last plan mode change in the transcript. */
   readonly before: "entered" | "left" | undefined;
 }
 
@@ -138,8 +139,8 @@ export interface CautiousPolicy {
 }
 
 /**
- * Requires approval for git in an untrusted directory whose git configuration names programs: git may run them even for
- * read-only commands.
+ * Requires approval for git in an untrusted directory whose git configuration names programs, because git may run them
+ * even for read-only commands.
  */
 export function askAboutGit(policy: Policy, untrusted: string | undefined): CautiousPolicy {
   const isAsked = untrusted !== undefined && policy.mode !== "bypassPermissions";

@@ -10,7 +10,7 @@ import type { SessionOptions } from "./session-options.ts";
 
 /** The MCP servers of a session. A server starts when an agent first connects to it. */
 export interface SessionServers {
-  /** Connects the main agent to all configured servers and to those of its definition. */
+  /** Connects the main agent to all configured servers and to those in its definition. */
   connectMain(own: readonly McpServerUse[], signal?: AbortSignal): Promise<McpConnection>;
   connect(uses: readonly McpServerUse[], client: ServerClient): Promise<McpConnection>;
   close(): Promise<void>;
@@ -64,7 +64,7 @@ export function createSessionServers(
   };
 }
 
-/** Returns the servers of plugins and settings, by name. */
+/** Returns the servers from plugins and settings, by name. */
 function enabledServers(options: SessionOptions, context: SessionContext): Readonly<Record<string, JsonObject>> {
   const home = pluginHome(options, context);
   const fromPlugins = home === undefined ? {} : readPluginServers(home);

@@ -85,12 +85,15 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   };
 }
 
-/** Returns the names of variables that settings pass to commands. Those that settings define count, unless they look secret. */
+/**
+ * Returns the names of variables that settings pass to commands. Variables that settings define are included unless
+ * they look secret.
+ */
 function passedVariables({ env = {}, environment = {} }: Settings): readonly string[] {
   return [...Object.keys(env).filter((name) => !looksSecret(name)), ...(environment.pass ?? [])];
 }
 
-/** Returns the directory of a session's files beside its transcript. */
+/** Returns the directory for a session's files, next to its transcript. */
 function filesDirectory({ path, sessionId }: Transcript): string {
   return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
 }

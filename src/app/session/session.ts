@@ -76,7 +76,7 @@ export interface SessionParts {
   readonly services: RunServices & { readonly executor: ToolExecutor };
   readonly dispatcher: Dispatcher;
   readonly info: Pick<Session, "absentTools" | "mcpServers" | "notices" | "toolReport">;
-  /** Options of every run of the main agent. */
+  /** Options for every run of the main agent. */
   readonly runOptions: Pick<RunRequest, "acceptance" | "verify"> & { readonly waits: boolean };
   readonly mayBackground: boolean;
   /** Mode that was requested when the session was opened. */

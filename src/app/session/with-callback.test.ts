@@ -73,7 +73,9 @@ describe("a run with a callback", () => {
     const options = journal();
     const run = withCallback(someRun(), () => new Promise(() => undefined), { ...options, limitMs: 1 });
     expect(await run.result).toBe(result);
-    expect(options.kept).toEqual([expect.objectContaining({ message: expect.stringContaining("did not end within") })]);
+    expect(options.kept).toEqual([
+      expect.objectContaining({ message: expect.stringContaining("did not finish within") }),
+    ]);
   });
 
   it("says so also when nothing can be recorded any more", async () => {

@@ -37,8 +37,8 @@ export interface ModelOptions {
 }
 
 /**
- * Chooses a model by flags, then the agent's definition, then settings, then environment variables. Without any of
- * these, chooses the offline model. Throws a `UserError` for an invalid choice.
+ * Chooses a model according to flags, then the agent's definition, then settings, then environment variables. Without
+ * any of these, chooses the offline model. Throws a `UserError` for an invalid choice.
  */
 export function chooseModel(options: ModelOptions): ChosenModel {
   const { agent, settings, flags } = options;

@@ -22,14 +22,14 @@ export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file"
   /** Real path of the workspace. */
   readonly cwd: string;
   readonly environment: Environment;
-  /** Trusts the workspace even if the user did not trust it. */
+  /** Trusts the workspace even if the user has not trusted it. */
   readonly trust: boolean;
 }
 
 export interface ProjectSettings extends LoadedSettings {
   /** True if the project's settings files are used. */
   readonly trusted: boolean;
-  /** The option `trust`: true if the current content of the workspace is approved. */
+  /** The `trust` option: true if the current content of the workspace is approved. */
   readonly trust: boolean;
 }
 
@@ -212,5 +212,5 @@ function parseServers(text: string, file: string): ReadServers {
 
 function notApproved(file: string, { path, isNew }: { readonly path: string; readonly isNew: boolean }): string {
   const why = isNew ? "you have not approved it yet" : "it changed since you trusted the directory";
-  return `The MCP servers of ${file} are off: ${why}. Review it, then trust it with "retinue trust add ${path}", or for one run with --trust.`;
+  return `The MCP servers in ${file} are off: ${why}. Review it, then trust it with "retinue trust add ${path}", or for one run with --trust.`;
 }

@@ -22,8 +22,8 @@ export interface LevelsRequest {
 }
 
 /**
- * Returns which directories of a project are trusted. Trust includes everything below a directory, so the trusted ones
- * are those nearest to the workspace.
+ * Returns which directories of a project are trusted. Trust includes everything under a directory, so the trusted
+ * directories are those nearest to the workspace.
  */
 export function trustedLevels({ cwd, userHome, store, trust }: LevelsRequest): TrustedLevels {
   const { nearestFirst } = projectLevels({ cwd, home: userHome });
@@ -37,7 +37,7 @@ export function trustedLevels({ cwd, userHome, store, trust }: LevelsRequest): T
 }
 
 /**
- * Returns the agents, skills and instructions of untrusted directories, which are not read. Paths are relative to the
+ * Returns the agents, skills and instructions in untrusted directories, which are not read. Paths are relative to the
  * workspace.
  */
 export function unreadFiles({ nearestFirst }: TrustedLevels, cwd: string): readonly string[] {

@@ -1,7 +1,7 @@
 import type { SettingsOrigin } from "../../protocol/index.ts";
 
 interface Hiding {
-  /** Shows environment variables, which a person who trusts a directory must see. */
+  /** Whether to show environment variables. A person who trusts a directory must see them. */
   readonly showEnv?: boolean | undefined;
 }
 
@@ -17,7 +17,7 @@ export function originsWithoutSecrets(
 }
 
 /**
- * Returns the same value with "…" in place of headers, environment variables, logins and queries of URLs, and whatever
+ * Returns the same value with "…" in place of headers, environment variables, logins and queries in URLs, and whatever
  * looks like a key or a password.
  */
 export function withoutSecrets<T>(value: T, path = "", options: Hiding = {}): T {
@@ -52,7 +52,7 @@ function isSecretOption(argument: unknown): boolean {
   return typeof argument === "string" && /^--?[\w-]+$/.test(argument) && secretName.test(argument);
 }
 
-/** Hides the value of an option such as `--token=…`, and the login and the query of URLs. */
+/** Hides the value of an option such as `--token=…`, and the login and the query in URLs. */
 function withoutSecretParts(text: string): string {
   const [, option] = /^(--?[\w-]+=)/.exec(text) ?? [];
   if (option !== undefined && secretName.test(option)) return `${option}…`;

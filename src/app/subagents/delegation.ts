@@ -49,7 +49,8 @@ function setsUpStatusLine({ source, name }: AgentDefinition): boolean {
 }
 
 /**
- * Returns whether agents may run in the background. If not, this also applies to agents whose definition asks for it.
+ * Returns whether agents may run in the background. If not, agents run in the foreground even if their definition asks
+ * for the background.
  */
 export function mayBackground({ settings, environment }: SessionContext): boolean {
   return settings.subagents?.background !== false && !isBackgroundOff(environment);

@@ -31,7 +31,7 @@ export function openAgentWorktree(request: AgentWorktreeRequest): Promise<Create
   });
 }
 
-/** Removes the worktree of an agent whose process was lost, if it has no changes. */
+/** Removes the worktree of an agent whose process was lost, if the worktree has no changes. */
 export async function settleLostWorktree({
   transcript,
   agentId,
