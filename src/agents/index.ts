@@ -1,6 +1,6 @@
-// Owns: resolving a definition, its parent and settings into an agent that is ready to run: prompt, tools, model,
-// policy. Does not own: running agents (runs), reading definitions (definitions), deciding on calls (permissions).
-// Called by: runs, app.
+// Owns: resolving a definition, its parent and settings into an agent that is ready to run, with its prompt, tools,
+// model and policy. Does not own: running agents (runs), reading definitions (definitions), deciding on calls
+// (permissions). Called by: runs, app.
 
 export { narrowTo, recordPolicy } from "./policy/recorded-policy.ts";
 export { compactionPrompt } from "./prompt/compaction-prompt.ts";

@@ -26,7 +26,7 @@ export function chooseEffort(
   if (wanted === undefined) return {};
   if (noEffortWithTools && hasTools) {
     return {
-      notice: `This API accepts tools for the model ${model} only without reasoning, so effort "${wanted}" is omitted.`,
+      notice: `For the model ${model}, this API accepts tools only without reasoning, so effort "${wanted}" is omitted.`,
     };
   }
   if (efforts === undefined) {

@@ -30,7 +30,7 @@ export interface AgentRequest {
   readonly rules: readonly Rule[];
   /** Policy layers of the agent's ancestors. */
   readonly layers?: Policy["layers"];
-  /** Options of this request. They override the definition, which overrides the settings. */
+  /** Options set by this request. They override the definition, which overrides the settings. */
   readonly asked: AgentOptions;
   readonly settings: AgentOptions;
   /** Absolute path of the workspace, symlinks resolved. */

@@ -22,7 +22,7 @@ export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules" | 
   readonly parentPolicy: Policy;
   readonly asked: Omit<AgentRequest["asked"], "mode">;
   readonly tier: Tier;
-  /** Names among `tools` that belong to the definition's own MCP servers. */
+  /** Names in `tools` that belong to the definition's own MCP servers. */
   readonly ownTools?: readonly string[] | undefined;
   /** Policy of the agent's last run. Set only for a resumed agent, which gets no more permissions than it had then. */
   readonly before?: RecordedPolicy | undefined;
@@ -79,7 +79,9 @@ export function judgeAgent(agentType: string, { rules, layers }: Pick<Policy, "r
   });
 }
 
-/** Adds a layer that denies Task if the pool does not contain Task, so that no agent below can delegate either. */
+/**
+ * Adds a layer that denies Task if the pool does not contain Task, so that no agent below this one can delegate either.
+ */
 export function denyDelegation(policy: Policy): Policy {
   const { pool, layers = [] } = policy;
   if (pool.includes("Task") || layers.some(deniesDelegation)) return policy;

@@ -80,7 +80,7 @@ function isDisallowed(tool: string, { disallowedTools = [] }: AgentDefinition): 
 
 /**
  * Creates a rule that allows a tool in the memory directory. Retinue chooses the directory, never the definition; the
- * user consents by trusting the workspace and using the agent. A rule of a lower scope would have no effect below
+ * user consents by trusting the workspace and using the agent. A rule in a lower scope would have no effect in
  * `.retinue`, which is protected.
  */
 function memoryRule(tool: string, directory: string): Rule {

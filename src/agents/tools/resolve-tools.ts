@@ -17,7 +17,7 @@ export interface ResolvedTools {
   /** Restrictions from the definition. They grant permissions only if the definition is the user's own. */
   readonly layers: readonly PolicyLayer[];
   /**
-   * Limits to list in the prompt. A tool that is named in one of the lists may only do what a rule of that list covers.
+   * Limits to list in the prompt. A tool that is named in one of the lists may only do what a rule in that list covers.
    */
   readonly limits: readonly (readonly Rule[])[];
   readonly notices: readonly string[];

@@ -49,7 +49,7 @@ function withoutSkills({ tools }: AgentRequest): readonly AbsentTool[] {
 }
 
 /**
- * Returns the rule that removes a tool. This is a bare `Bash` or `mcp__server` in a deny list (`Bash(rm:*)` only
+ * Returns the rule that removes a tool: either a bare `Bash` or `mcp__server` in a deny list (`Bash(rm:*)` only
  * restricts the tool), or a compact line that denies the whole tool and that no later line reverses, even in part.
  */
 export function denialOf(tool: string, rules: readonly Rule[]): Rule | undefined {

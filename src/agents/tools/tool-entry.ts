@@ -1,7 +1,7 @@
 import { parseRule } from "../../permissions/index.ts";
 import { canonicalToolName } from "../../protocol/index.ts";
 
-/** An entry of `tools` or `disallowedTools`. */
+/** An entry in `tools` or `disallowedTools`. */
 export interface ToolEntry {
   /** The entry as written. */
   readonly text: string;
