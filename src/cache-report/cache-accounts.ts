@@ -28,10 +28,10 @@ export interface CacheAccount {
 /**
  * Why tokens were not read from the cache.
  *
- * - early: sent before the request that writes the prefix was answered.
+ * - early: the request was sent before the one that writes the prefix was answered.
  * - expired: the prefix was not used within its lifetime.
  * - lifetime: the prefix was written with a different lifetime than the one requested now.
- * - small: too small for most providers to cache, on a model whose minimum is unknown.
+ * - small: the prefix is too small for most providers to cache, and the model's minimum is unknown.
  * - unreported: the provider reports no cache usage.
  * - provider: the provider did not use its cache although the bytes were identical.
  */

@@ -8,8 +8,8 @@ export interface CacheFigures {
   readonly usage: Usage;
   readonly idealReadTokens: number;
   /**
-   * Cost of the input, in tokens at the base price: a written token counts 1.25 (2 if kept for an hour), a read one
-   * 0.1.
+   * Cost of the input, in tokens at the base price: a written token counts as 1.25 (2 if kept for an hour), a read one
+   * as 0.1.
    */
   readonly baseTokens: Amounts;
   /** Cost in US dollars, including output; absent if a price is unknown. */

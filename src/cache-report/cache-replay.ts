@@ -33,17 +33,17 @@ export interface SentPrompt {
   /** Ends of the parts before the messages. */
   readonly head: readonly PrefixPoint[];
   readonly end: PrefixPoint;
-  /** Request of the same agent that this one continues, byte for byte. */
+  /** Request by the same agent that this one continues, byte for byte. */
   readonly continues: SentPrompt | undefined;
-  /** Points of this request that the continued request does not have, in order. */
+  /** Points in this request that the continued request does not have, in order. */
   readonly points: readonly PrefixPoint[];
   /** Request that this one should continue: the previous one, or that of the agent from which this agent was forked. */
   readonly before: SentPrompt | undefined;
-  /** True if the bytes of the transcript differ from those that were sent. */
+  /** True if the bytes in the transcript differ from those that were sent. */
   readonly isChanged: boolean;
 }
 
-/** Returns all requests of a session and its agents, earliest first. */
+/** Returns all requests that the agents of a session made, earliest first. */
 export async function replaySession(session: ReadSession): Promise<readonly SentRequest[]> {
   const requests: SentRequest[] = [];
   const journal = asJournal(session);

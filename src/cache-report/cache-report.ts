@@ -29,7 +29,7 @@ export interface BelowMinimum {
   readonly tooShort: number;
 }
 
-/** Reports how much prompt caches saved in the session that has its transcript at this path. */
+/** Reports how much prompt caches saved in the session whose transcript is at this path. */
 export async function reportCache(transcriptPath: string): Promise<CacheReport> {
   const session = readSession(transcriptPath);
   const accounts = accountsOf(await replaySession(session));
@@ -66,14 +66,14 @@ export interface ExplainedRequest {
   readonly sentAt: number;
   /** True if the request asked for a summary of the conversation. */
   readonly isSummary: boolean;
-  /** Tokens of the request; undefined if no answer was recorded. */
+  /** Tokens in the request; undefined if no answer was recorded. */
   readonly tokens?: ExplainedTokens | undefined;
   /** The model's minimum, if the whole request was too short to be cached. */
   readonly belowMinimum?: number | undefined;
   readonly reason?: MissReason | undefined;
   /** Lifetime that was requested for the missed tokens, if there is a reason. */
   readonly keptFor?: CacheLifetime | undefined;
-  /** Set if the setting `cache.lifetime` changed with this request. */
+  /** Set if the `cache.lifetime` setting changed with this request. */
   readonly lifetimeChange?: LifetimeChange | undefined;
   readonly broken?: BrokenPrefix | undefined;
   /** True if the transcript was changed later, so that its bytes differ from those that were sent. */
@@ -92,7 +92,7 @@ export interface ExplainedTokens {
   readonly missed: number;
 }
 
-/** Explains for every request of a session how many tokens were written, read and missed, and why. */
+/** Explains for every request in a session how many tokens were written, read and missed, and why. */
 export async function explainCache(transcriptPath: string): Promise<readonly ExplainedRequest[]> {
   return accountsOf(await replaySession(readSession(transcriptPath))).map(explained);
 }
