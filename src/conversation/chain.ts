@@ -4,7 +4,7 @@ import { type ChainView, Chunk, type Mark, messagesFingerprint } from "./chunk.t
 import { requestBody } from "./request-body.ts";
 import { SegmentBuffer, type SharedPrefix } from "./segment-buffer.ts";
 
-/** A prompt and the bytes of which it consists. */
+/** A prompt and its bytes. */
 export interface WrittenPrompt extends Prompt {
   readonly view: ChainView;
   /**

@@ -77,7 +77,7 @@ export class Chunk {
   }
 
   /**
-   * Returns the fingerprint of all messages up to a byte of this chunk. Bytes that were hashed before are not hashed
+   * Returns the fingerprint of all messages up to a byte in this chunk. Bytes that were hashed before are not hashed
    * again.
    */
   fingerprintUpTo(end: number): string {
@@ -111,7 +111,7 @@ export class Chunk {
   }
 }
 
-/** A chunk of a view, and the part of it that belongs to the view. */
+/** A chunk in a view, and the part of it that belongs to the view. */
 export interface ViewedChunk {
   readonly chunk: Chunk;
   /** Index of the chunk's first segment in the whole chain. */

@@ -93,7 +93,7 @@ function dimensionAt(head: Head, offset: number): CacheDimension {
   return headBytes(head).dimensions.find(({ end }) => offset < end)?.name ?? "messages";
 }
 
-/** Returns the part of a request that a longer request can continue: without cache marks and closing bytes. */
+/** Returns the part of a request that a longer request can continue, which excludes cache marks and closing bytes. */
 function withoutMarks({ head, body }: Prompt): Buffer {
   const { dialect } = head;
   const marks = Object.values(serializerFor(dialect).marks).map((mark) => Buffer.from(mark));

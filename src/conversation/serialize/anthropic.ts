@@ -131,7 +131,7 @@ function blankless(text: string): string | undefined {
   return text.trim() === "" ? undefined : `{"type":"text","text":${JSON.stringify(text)}}`;
 }
 
-/** Returns whether a thinking or opaque block may be sent, which is true only for the model that wrote it. */
+/** Returns whether a thinking or opaque block may be sent. Only the model that wrote a block may receive it. */
 function isShownTo({ origin }: ThinkingBlock | OpaqueBlock, head: Head): boolean {
   return origin.provider === head.provider && origin.model === head.model;
 }
