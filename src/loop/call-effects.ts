@@ -26,9 +26,9 @@ const editors = new Set(["Edit", "Write", "NotebookEdit"]);
 const allOrNothing = new Set(["Task", "TaskStop", "SendMessage", "KillShell", "EnterPlanMode", "ExitPlanMode"]);
 
 /**
- * Returns whether the call may have changed something outside the agent. `state` is the call before it ended: if it was
- * refused, it never started and had no effect. A call that ran may have had an effect unless it is known to be
- * read-only.
+ * Returns whether the call may have changed something outside the agent. `state` is the state of the call before it
+ * ended. A call that was refused never started and had no effect. A call that ran may have had an effect unless it is
+ * known to be read-only.
  */
 export function mayHaveChanged(state: CallState, result: ToolResult): boolean {
   const { filesChanged = [], launched, agent } = result.facts ?? {};

@@ -25,8 +25,8 @@ export function findCall({ calls }: { readonly calls: readonly CallState[] }, ca
 }
 
 /**
- * Returns the index of a call. The id of a call ends with its index, which is tried first: this matters for answers
- * with a thousand calls.
+ * Returns the index of a call. The id of a call ends with its index, which is tried first, because searching is slow in
+ * answers with a thousand calls.
  */
 export function indexOfCall(callId: CallId, calls: readonly CallState[]): number {
   const index = Number(callId.slice(callId.lastIndexOf("_") + 1));
@@ -54,8 +54,8 @@ function resultBlock({ call, result }: CallState): ToolResultBlock {
 const forkedResult: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[forked]" }] };
 
 /**
- * Forked calls by their list of call ids. Siblings share the list, and therefore the calls and blocks: a hundred forks
- * with a hundred calls each store them once.
+ * Forked calls by their list of call ids. Siblings share the list, and therefore the calls and blocks, so a hundred
+ * forks with a hundred calls each store them only once.
  */
 const forkedByIds = new WeakMap<readonly CallId[], readonly CallState[]>();
 const forkedBlocks = new WeakMap<readonly CallState[], readonly ToolResultBlock[]>();

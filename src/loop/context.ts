@@ -74,8 +74,8 @@ function mostTokens({ tokens, basis, added }: ContextState, turn: Message | unde
 }
 
 /**
- * Returns an upper bound on a text's tokens. No character is more than one token, and a text is rounded up to a whole
- * token.
+ * Returns an upper bound on the number of tokens in the text. No character is more than one token, and the total is
+ * rounded up to a whole token.
  */
 function mostOf(text: string): number {
   return text.length + 1;
@@ -93,7 +93,7 @@ export function expectedTokens(
 
 /**
  * Returns an upper estimate of the next request's tokens. Text that the provider has not counted is weighted almost
- * twice as much as usual, because tokenizers differ and some texts are dense.
+ * twice as much as usual, because tokenizers differ and some text is dense.
  */
 export function mostExpectedTokens(
   context: ContextState,

@@ -5,7 +5,7 @@ import type { CallState } from "./call-state.ts";
 
 /** A remembered turn. Results are stored as hashes to limit its size. */
 export interface PastTurn {
-  /** Hash of the distinct calls of the turn and their results. */
+  /** Hash of the distinct calls in the turn and their results. */
   readonly hash: string;
   /** Names of the calls for use in messages, for example `Read src/a.ts, Grep TODO`. */
   readonly calls: string;

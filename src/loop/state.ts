@@ -27,7 +27,7 @@ export interface LoopState {
   readonly repetition: Repetition;
   /** Background runs whose end has not been reported to this agent yet. */
   readonly background: readonly RunRef[];
-  /** Last change of plan mode. Undefined if there was none. */
+  /** Last plan mode change. Undefined if there was none. */
   readonly plan: "entered" | "left" | undefined;
   /** Number of consecutive answers that were cut off at the output limit. */
   readonly cutOff: number;
@@ -38,7 +38,7 @@ export interface LoopState {
   readonly context: ContextState;
 }
 
-/** Returns the facts of the run in progress as they would be recorded if it ended now. */
+/** Returns the facts about the run in progress as they would be recorded if it ended now. */
 export function factsOf({ run, background }: LoopState): RunFacts {
   const facts = run?.facts ?? noFacts;
   return background.length === 0 ? facts : { ...facts, unreturned: background };

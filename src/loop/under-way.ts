@@ -4,8 +4,8 @@ import { addUsage, noUsage } from "../protocol/index.ts";
 /** A request whose cost is reserved and whose answer has not been recorded yet. */
 export interface UnderWay {
   /**
-   * Id of the tool call that makes the request, or its kind: `turn` or `compaction`. An agent has at most one request
-   * in progress for each of these.
+   * Id of the tool call that makes the request, or else the kind of request: `turn` or `compaction`. An agent has at
+   * most one request in progress for each of these.
    */
   readonly request: string;
   readonly reserved: ReservedSpend;
