@@ -5,7 +5,7 @@ export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
 }
 
-/** Approval questions and answers of a session, from any process. They outlive this process. */
+/** Approval questions and answers in a session, from any process. They outlive this process. */
 export interface Inbox {
   /** Adds a question. Resolves when other processes can see it. Has no effect if the question already exists. */
   request(question: ApprovalQuestion): Promise<void>;

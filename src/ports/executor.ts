@@ -56,7 +56,7 @@ export interface ToolExecutor {
 
 /** Stores the complete text of outputs that were truncated for the model. */
 export interface ResultStore {
-  /** Stores a text and returns an address that the Read tool understands: `retinue://result/<id>`. */
+  /** Stores text and returns an address that the Read tool understands: `retinue://result/<id>`. */
   save(id: string, text: string): Promise<string>;
   /** Returns the stored text. Undefined if there is none at this address. */
   read(address: string): Promise<string | undefined>;

@@ -12,7 +12,7 @@ export interface HookScene {
   readonly signal: AbortSignal;
 }
 
-/** Combined answer of all hooks that ran for one event. */
+/** Combined answer from all hooks that ran for one event. */
 export interface HookOutcome extends Omit<HookAnswer, "notice"> {
   /** Number of hooks that ran. */
   readonly ran: number;

@@ -5,7 +5,7 @@ import type { Tool } from "./tool.ts";
 export type McpServerConfig = StdioMcpServerConfig | McpWebServerConfig;
 
 interface AnyMcpServerConfig {
-  /** Time limit of a call in milliseconds. If absent, the limit for all servers applies. */
+  /** Time limit for a call in milliseconds. If absent, the limit for all servers applies. */
   readonly timeout?: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface McpServers {
    * Never rejects: a server that can't be used is reported in `problems`.
    */
   connect(uses: readonly McpServerUse[], owner: AgentId, signal: AbortSignal): Promise<McpConnection>;
-  /** Ends all servers, including those in use. */
+  /** Stops all servers, including those in use. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export interface McpConnection {
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
   /** Problems so far, each with advice on what to do. */
   readonly problems: readonly string[];
-  /** Releases the servers. A server that no other agent uses is ended with all its processes. */
+  /** Releases the servers. A server that no other agent uses is stopped with all its processes. */
   release(): Promise<void>;
 }
 

@@ -43,7 +43,7 @@ export interface ModelRequest {
   readonly signal: AbortSignal;
   /**
    * Called before the request is sent again after a billed attempt, with the usage of that attempt. Resolves to the
-   * token limit of the next attempt, or to the reason why no further attempt is possible. If absent, the limit stays
+   * token limit for the next attempt, or to the reason why no further attempt is possible. If absent, the limit stays
    * the same.
    */
   readonly repeat?: (lost: Usage) => Promise<number | { readonly message: string }>;

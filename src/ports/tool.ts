@@ -13,7 +13,7 @@ import type {
 } from "../protocol/index.ts";
 
 export interface ToolTraits {
-  /** Whether a call can run in parallel with other calls of the same turn. */
+  /** Whether a call can run in parallel with other calls in the same turn. */
   readonly parallel: boolean;
   /** Whether a call changes something outside the agent. If so, its intent and its result are synced to disk. */
   readonly effects: boolean;
@@ -53,7 +53,7 @@ export interface Tool extends ToolSpec {
    * misspelled limit. Other unknown properties are ignored.
    */
   readonly refusesMisspelled?: true;
-  /** Returns the time limit of a call. If absent, the executor's default applies. */
+  /** Returns the time limit for a call. If absent, the executor's default applies. */
   timeoutMs?(input: JsonObject): number;
   /**
    * Time in which an aborted call can report its progress, in milliseconds. If absent, the executor's default applies.
@@ -80,7 +80,7 @@ export interface ToolContext {
   readonly callId: CallId;
   readonly signal: AbortSignal;
   /**
-   * Paths of the call, as they were resolved for the decision on the call. Empty if the tool's accesses are not known
+   * Paths in the call, as they were resolved for the decision on the call. Empty if the tool's accesses are not known
    * before it runs.
    */
   readonly paths: readonly ResolvedPath[];
@@ -96,7 +96,7 @@ export interface ToolContext {
   authorize(access: Access): Promise<Decision>;
   /** Returns whether deny rules hide an absolute path from listings and searches. Cheap to call. */
   hidden(path: string): boolean;
-  /** False if no deny rule hides anything. If absent, that is unknown. */
+  /** False if no deny rule hides anything. If absent, it is unknown whether one does. */
   readonly hidesPaths?: boolean | undefined;
 }
 

@@ -33,7 +33,8 @@ export interface SpawnOptions {
   readonly confined?: boolean;
   /**
    * Set for a process that is allowed only because it reads. In the sandbox, it runs in the read-only profile: it can
-   * change nothing, has no network, and does not see the home directory. Everywhere, it gets only harmless variables.
+   * change nothing, has no network, and does not see the home directory. With or without a sandbox, it gets only
+   * harmless environment variables.
    */
   readonly readsOnly?: ReadOnlyView | undefined;
   /** Whether to keep the input open after `stdin` is written, for `RunningProcess.input`. */
@@ -42,7 +43,7 @@ export interface SpawnOptions {
 
 /** What a process that only reads sees besides its workspace and the system. */
 export interface ReadOnlyView {
-  /** Directories that the process may read, even below the home directory. */
+  /** Directories that the process may read, even in the home directory. */
   readonly visible: readonly string[];
   /** Existing paths that the process must not see, as `findHidden` returns them. */
   readonly hidden: readonly string[];
@@ -78,14 +79,14 @@ export interface RunningProcess {
   explain?(output: string, failed: boolean): string | undefined;
 }
 
-/** Something that was found below a directory. Symlinks are not resolved. */
+/** Something that was found under a directory. Symlinks are not resolved. */
 export interface WalkedPath {
   readonly path: string;
   readonly kind: "file" | "directory" | "link" | "other";
 }
 
 export interface WalkOptions {
-  /** Whether to go through directories that symlinks lead to. */
+  /** Whether to descend into directories that symlinks lead to. */
   readonly follows: boolean;
   /** Whether to leave out names that begin with a dot. */
   readonly skipsHidden?: boolean | undefined;
@@ -104,12 +105,12 @@ export interface Workspace {
   readonly root: string;
   resolve(paths: readonly string[]): Promise<readonly ResolvedPath[]>;
   /**
-   * Returns the absolute paths that each pattern of the shell matches in the real directory, with `..` resolved as the
-   * system does. A pattern without a match stands for itself. `\` precedes quoted characters, and a leading `~` is the
-   * home directory. An entry is undefined if there are too many matches, or if a directory can't be read.
+   * Returns the absolute paths that each shell pattern matches in the real directory, with `..` resolved as the system
+   * does. A pattern without a match stands for itself. `\` precedes quoted characters, and a leading `~` is the home
+   * directory. An entry is undefined if there are too many matches, or if a directory can't be read.
    */
   expand(patterns: readonly string[]): Promise<readonly (readonly string[] | undefined)[]>;
-  /** Lists everything below a path. Undefined if there is too much, or if a directory can't be read. */
+  /** Lists everything under a path. Undefined if there is too much, or if a directory can't be read. */
   walk(path: string, options: WalkOptions): Promise<readonly WalkedPath[] | undefined>;
   stat(realPath: string): Promise<FileStat>;
   /**
@@ -141,8 +142,8 @@ export interface Workspace {
   confinement?(): Promise<Confinement>;
   /**
    * Finds the paths in the workspace and in other directories that a predicate hides, and other hard links to them.
-   * Returns undefined if there are too many files to look at. A command can't run in the read-only profile then, and
-   * needs approval.
+   * Returns undefined if there are too many files to look at. In that case, a command can't run in the read-only
+   * profile and needs approval.
    */
   findHidden?(
     hidden: (path: string) => boolean,
