@@ -36,7 +36,7 @@ export interface PermissionSettings {
 export interface SubagentSettings {
   /** Which subagents have MCP tools. */
   readonly mcpTools?: "always" | "foreground" | "never";
-  /** Tools that subagents from files, plugins and settings can't have. The lists of all scopes are combined. */
+  /** Tools that subagents from files, plugins and settings can't have. The lists from all scopes are combined. */
   readonly blockedTools?: readonly string[];
   /** `foreground`: foreground subagents may ask the user. */
   readonly allowQuestions?: "never" | "foreground";
@@ -132,7 +132,7 @@ export interface Settings {
   /** Budget of the session and all its agents. Project settings can only lower it. */
   readonly budget?: AgentBudget;
   readonly cleanupPeriodDays?: number;
-  /** Which environment variables commands get. Project settings can't change it. */
+  /** Which environment variables commands get. Project settings can't change this. */
   readonly environment?: EnvironmentSettings;
   /** Environment variables for the session and the processes it starts. */
   readonly env?: Readonly<Record<string, string>>;

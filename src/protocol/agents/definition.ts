@@ -10,7 +10,7 @@ import type { Effect, PermissionMode } from "../permissions/permission.ts";
 export const definitionSources = ["built-in", "plugin", "user", "project", "flag", "policy"] as const;
 export type DefinitionSource = (typeof definitionSources)[number];
 
-/** A line of the compact `permission` form. The order of lines matters. */
+/** A line in the compact `permission` form. The order of lines matters. */
 export interface CompactRule {
   readonly tool: string;
   /** If absent, the line applies to the whole tool. */
@@ -33,7 +33,7 @@ export interface McpServerUse {
   readonly config?: JsonObject | undefined;
 }
 
-/** An agent file without its body, so that every agent of a large catalog can be kept in memory. */
+/** An agent file without its body, so that every agent in a large catalog can be kept in memory. */
 export interface AgentDefinition {
   readonly name: string;
   readonly description: string;

@@ -177,7 +177,7 @@ export type DurableEvent =
       readonly answer: "allow" | "deny";
       readonly by: string;
       readonly message?: string | undefined;
-      /** New input of the call, if the approver changed it. */
+      /** New input for the call, if the approver changed it. */
       readonly inputJson?: string | undefined;
       readonly always?: AlwaysAnswer | undefined;
       /** Replies to the questions that the call asks. */
@@ -203,9 +203,9 @@ export type DurableEvent =
       readonly summary: string;
       readonly kept: number;
       readonly trigger: "auto" | "manual";
-      /** Estimated tokens of the next request before compaction. */
+      /** Estimated tokens in the next request before compaction. */
       readonly before?: number | undefined;
-      /** Estimated tokens of the next request after compaction. */
+      /** Estimated tokens in the next request after compaction. */
       readonly after?: number | undefined;
       /** Usage of the request for the summary. Absent if no summary was requested from the model. */
       readonly usage?: Usage | undefined;

@@ -30,10 +30,10 @@ export interface SubagentEvent {
   readonly event: Line | Exclude<LiveEvent, SubagentEvent>;
 }
 
-/** An update of a run as clients see it: recorded lines in order, with live events between them. */
+/** An update from a run as clients see it: recorded lines in order, with live events between them. */
 export type RunUpdate = Line | LiveEvent;
 
-/** A line of a transcript. `id` is its sequence number, and `parentId` is that of the line before it. */
+/** A line in a transcript. `id` is its sequence number, and `parentId` is that of the line before it. */
 export type Line = LineEnvelope & DurableEvent;
 
 export interface LineEnvelope {

@@ -53,7 +53,7 @@ export interface RunFacts {
    * Calls whose effect is unknown, because the process died after the intent was recorded and before the result was.
    */
   readonly unknown: readonly string[];
-  /** Number of subagents of the run that ended before their work was done. */
+  /** Number of the run's subagents that ended before their work was done. */
   readonly agentsCut: number;
   /** Background runs that ended after this run. Their notices go to the agent's parent instead. */
   readonly unreturned?: readonly { readonly agentId: AgentId; readonly runId: RunId }[] | undefined;

@@ -78,7 +78,7 @@ export interface HookFacts {
   readonly SubagentStop: {
     readonly run_id: RunId;
     readonly outcome: Outcome;
-    /** Reason why the run ended: `done`, `max_turns`, `process_lost`… */
+    /** Reason why the run ended, such as `done`, `max_turns` or `process_lost`. */
     readonly reason: string;
     readonly last_assistant_message: string;
   };
@@ -117,7 +117,7 @@ export interface HookRecord {
   readonly runId?: RunId | undefined;
   readonly decision?: Effect | undefined;
   readonly reason?: string | undefined;
-  /** New input of the call. */
+  /** New input for the call. */
   readonly inputJson?: string | undefined;
   /** Context as it is shown to the model. */
   readonly context?: string | undefined;

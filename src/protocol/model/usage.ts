@@ -1,6 +1,6 @@
 import type { CacheLifetime } from "./head.ts";
 
-/** Tokens of one or more requests. The three input counts do not overlap: their sum is the whole input. */
+/** Tokens used by one or more requests. The three input counts do not overlap, so their sum is the whole input. */
 export interface Usage {
   readonly inputTokens: number;
   readonly cacheReadTokens: number;

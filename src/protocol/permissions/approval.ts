@@ -57,7 +57,7 @@ export interface AlwaysAnswer {
   readonly for: "session" | "project";
 }
 
-/** A line of a session's `inbox.jsonl`. If a request has several answers, the first one is used. */
+/** A line in a session's `inbox.jsonl`. If a request has several answers, the first one is used. */
 export type InboxLine = { readonly v: 1; readonly at: number } & (
   | ({ readonly type: "approval.requested" } & ApprovalQuestion)
   | ({ readonly type: "approval.answered"; readonly answerId: string } & Answered & ApprovalAnswer)

@@ -10,7 +10,7 @@ export type PermissionMode = (typeof permissionModes)[number];
 export type Access =
   | { readonly kind: "read"; readonly path: string; readonly shell?: ShellPath | undefined }
   | { readonly kind: "write"; readonly path: string; readonly shell?: ShellPath | undefined }
-  /** Lists or searches below a directory. Denied files are hidden, but the search itself is not refused. */
+  /** Lists or searches a directory tree. Denied files are hidden, but the search itself is not refused. */
   | { readonly kind: "search"; readonly path: string }
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "network"; readonly url: string }
@@ -37,21 +37,21 @@ export interface ShellPath {
   /** `argument`: read by a command, which is judged as well. `redirection`: opened by the shell. */
   readonly role: "argument" | "redirection";
   /**
-   * Pattern of the shell that names the path, as seen from the workspace. `\` precedes each quoted character, and a
-   * leading `~` is the home directory.
+   * Shell pattern that names the path, as seen from the workspace. `\` precedes each quoted character, and a leading
+   * `~` is the home directory.
    */
   readonly pattern: string;
-  /** `pending`: the pattern was not expanded, so it is unknown which files it names. `walked`: found below a path. */
+  /** `pending`: the pattern was not expanded, so it is unknown which files it names. `walked`: found under a path. */
   readonly state?: "pending" | "walked" | undefined;
   /** True if the shell splits the names of matching files at blanks and expands them once more. */
   readonly splits?: boolean | undefined;
   /** True if the word begins with a wildcard, so that the name of a matching file may look like an option. */
   readonly startsWild?: boolean | undefined;
-  /** Set if the command goes through everything below the path. */
+  /** Set if the command traverses everything under the path. */
   readonly walk?: DirectoryWalk | undefined;
 }
 
-/** How a command goes through a directory. */
+/** How a command traverses a directory. */
 export interface DirectoryWalk {
   /** True if the command follows symlinks that it finds. */
   readonly follows: boolean;
@@ -74,7 +74,7 @@ export interface ResolvedPath {
    */
   readonly real: string;
   readonly kind: "file" | "directory" | "other" | "missing";
-  /** Identifies a file that has several names (hard links): all of them have the same value. */
+  /** Identifies a file that has several names (hard links). All of them have the same value. */
   readonly hardLink?: string | undefined;
 }
 
@@ -90,21 +90,21 @@ export interface Rule {
   /** Line in the file, for messages. */
   readonly line?: number | undefined;
   /**
-   * `compact`: a line of the compact form, which is a glob whose position among the other lines matters. If absent, the
+   * `compact`: a line in the compact form, which is a glob whose position among the other lines matters. If absent, the
    * rule is an entry in a list.
    */
   readonly form?: "compact" | undefined;
 }
 
 /**
- * Rules of a definition, in written order. They apply to its agent and to every agent below it. The last matching rule
- * decides.
+ * Rules from a definition, in written order. They apply to its agent and to every agent below it. The last matching
+ * rule decides.
  */
 export interface PolicyLayer {
   readonly rules: readonly Rule[];
   /**
-   * Set for the user's own files: what they allow needs no approval. Otherwise, an allow rule only reverses an earlier
-   * line.
+   * Set for the user's own files, so that what they allow needs no approval. Otherwise, an allow rule only reverses an
+   * earlier line.
    */
   readonly settles?: true | undefined;
 }
@@ -116,7 +116,7 @@ export interface Policy {
   readonly pool: readonly string[];
   /** Rules from the settings and from this session. Agents with identical rules share one list. */
   readonly rules: readonly Rule[];
-  /** Layers of the agents, from the topmost agent down. Nothing can allow what a layer denies. */
+  /** Layers of the agent and its ancestors, topmost ancestor first. Nothing can allow what a layer denies. */
   readonly layers?: readonly PolicyLayer[] | undefined;
   /** Set if no approver is available, so that calls that need approval are denied. */
   readonly unattended?: true | undefined;
@@ -136,8 +136,8 @@ export interface Decision {
   /** Tells the user or the model what is missing and how to get it. */
   readonly reason: string;
   /**
-   * True if the call is allowed only because it changes nothing: no rule, mode or person allowed it. If there is a
-   * sandbox, the call must run in its read-only profile, which keeps a wrong verdict harmless.
+   * True if the call is allowed only because it changes nothing, not because a rule, mode or person allowed it. If
+   * there is a sandbox, the call must run in its read-only profile, so that a wrong verdict does no harm.
    */
   readonly readsOnly?: boolean | undefined;
 }

@@ -1,4 +1,4 @@
-/** A question that an agent asks the user with the tool AskUserQuestion. */
+/** A question that an agent asks the user with the AskUserQuestion tool. */
 export interface UserQuestion {
   readonly question: string;
   /** The subject of the question in a few words. */

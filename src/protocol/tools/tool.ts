@@ -109,8 +109,8 @@ const toolsElsewhere: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether a rule or a list may use this name: a tool, an MCP tool, a pattern, or a tool of a compatible
- * program.
+ * Returns whether a rule or a list may use this name, that is, whether it names a tool, an MCP tool or a tool of a
+ * compatible program, or is a pattern.
  */
 export function isKnownTool(name: string): boolean {
   return canonical.has(name) || name.startsWith("mcp__") || name.includes("*") || toolsElsewhere.has(name);
