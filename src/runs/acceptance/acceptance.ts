@@ -30,10 +30,13 @@ interface AcceptanceRequest {
   readonly pause: () => () => void;
 }
 
-/** Time limit of an acceptance command: test suites take minutes, so it is the longest that Bash has. */
+/** Time limit for an acceptance command. Test suites take minutes, so this is the longest timeout that Bash allows. */
 const TIME_LIMIT_MS = 600_000;
 
-/** Runs an acceptance command as if the agent had called it: with the agent's policy and approval. Never rejects. */
+/**
+ * Runs an acceptance command as if the agent had called it, that is, with the agent's policy and approval. Never
+ * rejects.
+ */
 async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {
   const { command, runId, policy, executor } = request;
   const call: ToolCall = {

@@ -47,7 +47,7 @@ interface ChangedPolicy extends Pick<QuestionSubject, "executor" | "policy"> {
 
 /**
  * Returns the rule that allows the call now and did not before. Returns undefined if the rules allowed the call all
- * along: then a hook asked for approval, and rules can't settle the question.
+ * along. In that case, a hook asked for approval, and rules can't settle the question.
  */
 export async function ruleSettling(
   call: ToolCall,

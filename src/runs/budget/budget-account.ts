@@ -38,7 +38,7 @@ export class BudgetAccount {
   readonly limits: AccountLimits;
   readonly used = { ...nothing };
   /**
-   * Slots of the `concurrent` limit. A limit below one prevents agents from being started, but an agent that runs
+   * Slots for the `concurrent` limit. A limit below one prevents agents from being started, but an agent that runs
    * anyway must not wait forever.
    */
   readonly slots: SlotLimit | undefined;
@@ -231,8 +231,8 @@ export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outpu
 }
 
 /**
- * Throws unless the amount is at least 0. Rejects NaN too: every comparison with NaN is false, so a limit of NaN would
- * not limit anything.
+ * Throws unless the amount is at least 0. Rejects NaN too, because every comparison with NaN is false, so a limit of
+ * NaN would not limit anything.
  */
 function requireAmount(amount: number, what: string): void {
   if (!(amount >= 0)) throw new RangeError(`${what} must be at least 0, not ${amount}.`);

@@ -73,7 +73,7 @@ export interface Reservation {
   readonly answerTokens: number;
   /**
    * Called before a request whose answer was interrupted is sent again. Charges the cost of the failed attempt and
-   * reserves the next one, waiting for other requests like `reserveInTurn`. Resolves with the maximum answer length of
+   * reserves the next one, waiting for other requests like `reserveInTurn`. Resolves with the maximum answer length for
    * the next attempt.
    */
   repeat(lost: Spent, signal: AbortSignal): Promise<number | BudgetRefusal>;
@@ -93,7 +93,7 @@ export interface BudgetRefusal {
   readonly limit: BudgetLimit;
   /** Owner of the limit: `session`, or the name of an agent. */
   readonly owner: string;
-  /** Whether there may be room once the requests in progress have ended. */
+  /** Whether there may be room once the requests in progress have finished. */
   readonly pending: boolean;
   readonly message: string;
 }

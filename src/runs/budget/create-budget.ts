@@ -24,7 +24,7 @@ import { createSlotPool, Slot, type SlotPool } from "./slots.ts";
 
 export interface BudgetOptions {
   readonly limits: BudgetLimits;
-  /** Value of the setting `subagents.maxSpawns`. */
+  /** Value of the `subagents.maxSpawns` setting. */
   readonly maxSpawns?: number | undefined;
   readonly clock: Pick<Clock, "monotonic">;
 }

@@ -16,10 +16,10 @@ export function longestAnswer({
 }
 
 export interface PlannedRequest {
-  /** Upper bound of the request's input tokens. */
+  /** Upper bound on the request's input tokens. */
   readonly inputTokens: number;
   readonly maxTokens: number;
-  /** Tokens of the answer that are reserved for thinking. */
+  /** Tokens in the answer that are reserved for thinking. */
   readonly thinkingTokens?: number | undefined;
   readonly cacheLifetime?: CacheLifetime | undefined;
 }

@@ -6,7 +6,9 @@ export interface SlotLimit {
 
 export interface SlotRequest {
   readonly signal: AbortSignal;
-  /** If true, the request is served before earlier ones: an agent that lent its slot gets the next free slot. */
+  /**
+   * If true, the request is served before earlier ones, so that an agent that lent its slot gets the next free slot.
+   */
   readonly first?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { askHooks } from "../host/ask-hooks.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { questionsIn } from "../tools/ask-user-question.ts";
 
-/** Decision of rules and hooks on a call. Hooks may have changed the input of the call. */
+/** Decision on a call by rules and hooks. Hooks may have changed the input of the call. */
 export type DecidedCall = { readonly call: ToolCall; readonly requested: DurableEvent } & (
   | { readonly effect: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
   | CallToApprove
@@ -25,7 +25,10 @@ interface CallToApprove {
 /** Maximum number of times that hooks may change the input of one call, so that they can't keep changing it forever. */
 const MOST_CHANGES = 5;
 
-/** Decides on a call by rules and mode, then by hooks. If a hook changes the input, the decision starts over. */
+/**
+ * Decides whether to allow a call: first by rules and mode, then by hooks. If a hook changes the input, the decision
+ * starts over.
+ */
 export async function decideCall(host: RunHost, made: ToolCall, policy: Policy): Promise<DecidedCall> {
   let call = made;
   for (let changes = 0; changes <= MOST_CHANGES; changes++) {
@@ -56,7 +59,7 @@ export function grantOf({ callId, inputJson }: ToolCall, by: Grant["by"], replie
 
 interface ConsideredCall {
   readonly call: ToolCall;
-  /** Decision of the rules and the mode: allow or ask, never deny. */
+  /** Decision by the rules and the mode: allow or ask, never deny. */
   readonly decision: Decision;
   readonly policy: Policy;
 }

@@ -151,7 +151,7 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   }
 }
 
-/** Runs a call with the current policy: plan mode may have been entered while the call waited for approval. */
+/** Runs a call with the current policy, because plan mode may have been entered while the call waited for approval. */
 function executeWithTools(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, thread } = host;
   const { callId } = request.call;

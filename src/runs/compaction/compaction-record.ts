@@ -138,7 +138,7 @@ export function performedCalls(messages: readonly Message[]): readonly Performed
     });
 }
 
-/** Returns the newest prompts. Omits texts in brackets, which Retinue wrote. */
+/** Returns the newest prompts. Omits text in brackets, which Retinue wrote. */
 function requestsIn(messages: readonly Message[]): string[] {
   const texts = messages.flatMap(({ role, content }, index) =>
     role !== "user" || (index === 0 && recordedSummary({ role, content }) !== undefined)

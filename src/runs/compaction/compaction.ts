@@ -116,11 +116,11 @@ function digestNotice(problem: string): DurableEvent {
   return {
     type: "notice.raised",
     code: "compaction_digest",
-    message: `The conversation was compacted without a summary by the model (${problem.replace(/\.$/, "")}). A digest of its requests, files, commands and latest messages replaces it.`,
+    message: `The conversation was compacted without a summary from the model (${problem.replace(/\.$/, "")}). A digest of its requests, files, commands and latest messages replaces it.`,
   };
 }
 
-/** Shortens a turn that is too long to be kept: the model's texts, its calls and their results. */
+/** Shortens a turn that is too long to be kept: the model's text, its calls and their results. */
 function exchangeText(messages: readonly Message[], maxCharacters: number): string {
   const texts = messages.flatMap((message) =>
     message.role === "assistant" && textOf(message.content).trim() !== "" ? [textOf(message.content)] : [],

@@ -21,9 +21,9 @@ export interface ContextOptions {
 const DEFAULT_PERCENT = 95;
 
 /**
- * Returns the limits at which a conversation is compacted: when it fills a certain share of the agent's window, or
- * before there is too little room for an answer. Returns undefined for the offline model, which has no window and can't
- * summarise.
+ * Returns the limits at which a conversation is compacted. This happens when the conversation fills a certain share of
+ * the agent's window, or earlier if there would be too little room for an answer. Returns undefined for the offline
+ * model, which has no window and can't summarise.
  */
 export function contextLimits({ head, model, contextTokens, percent }: ContextOptions): ContextLimits | undefined {
   if (model.provider === "offline") return undefined;
@@ -33,7 +33,7 @@ export function contextLimits({ head, model, contextTokens, percent }: ContextOp
   return { window, compactAt, ...headSize(head) };
 }
 
-/** Estimates the tokens of the tools and system texts of a request. */
+/** Estimates the number of tokens in a request's tools and system texts. */
 export function headSize(head: Head): Pick<LoopLimits, "headTokens"> {
   return { headTokens: Math.ceil(headLength(head) / BYTES_PER_TOKEN) };
 }

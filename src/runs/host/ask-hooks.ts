@@ -11,7 +11,7 @@ export interface Occasion<Event extends HookEvent = HookEvent> {
   readonly about?: string;
 }
 
-/** Runs the hooks of an event and records their answer. Returns undefined if no hook ran. */
+/** Runs the hooks for an event and records their answer. Returns undefined if no hook ran. */
 export async function askHooks<Event extends HookEvent>(
   host: RunHost,
   occasion: Occasion<Event>,
@@ -28,8 +28,8 @@ export async function askHooks<Event extends HookEvent>(
 }
 
 /**
- * Removes context that the agent would not read now: when the agent stops, and when its prompt was rejected. Such
- * context would only appear with the next prompt.
+ * Removes context that the agent would not read now, because it is stopping or its prompt was rejected. Such context
+ * would only appear with the next prompt.
  */
 function withReadContext(event: HookEvent, outcome: HookOutcome): HookOutcome {
   const isUnread = (event === "Stop") !== (outcome.decision === "deny");
@@ -40,7 +40,7 @@ export function withoutContext({ context: _, ...outcome }: HookOutcome): HookOut
   return outcome;
 }
 
-/** Returns the lines that record the answers of hooks. */
+/** Returns the lines that record the answers from hooks. */
 export function hookLines(
   { about, ...of }: Occasion,
   { ran, decision, reason, input, context, notices }: HookOutcome,

@@ -39,7 +39,7 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
   }
 }
 
-/** Tokens reserved for texts that the runtime adds to a turn after its cost was estimated. */
+/** Tokens reserved for text that the runtime adds to a turn after its cost was estimated. */
 const ADDED_TOKENS = 200;
 
 interface Reserved {

@@ -24,7 +24,7 @@ export interface ClockLimitsInput {
 }
 
 /**
- * Returns the time limits of a run. A `timeout` in the definition always applies. Without one, only foreground runs
+ * Returns the time limits for a run. A `timeout` in the definition always applies. Without one, only foreground runs
  * have a limit.
  */
 export function clockLimits({ definition, settings, background, isMain, mayDetach }: ClockLimitsInput): ClockLimits {
@@ -44,8 +44,8 @@ function silenceMs({ subagents: { idleSeconds } = {} }: Pick<Settings, "subagent
 }
 
 /**
- * Returns the time without output after which a connection is closed. It is longer than the limit of a run, so that the
- * run reports a silent model before the connection fails.
+ * Returns the time without output after which a connection is closed. It is longer than the limit for a run, so that
+ * the run reports a silent model before the connection fails.
  */
 export function connectionSilenceMs(settings: Pick<Settings, "subagents">): number {
   return silenceMs(settings) + ONE_MINUTE;

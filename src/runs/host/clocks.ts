@@ -46,7 +46,7 @@ export interface ClockOptions {
  * its time.
  */
 const LONGEST_WAIT_MS = 10_000;
-/** Timer delay from which Retinue concludes that the machine was suspended or the process was blocked. */
+/** Timer delay beyond which Retinue concludes that the machine was suspended or the process was blocked. */
 const LATE_MS = 1_000;
 /** Time to read output that arrived during such a delay before the model is considered silent. */
 const GRACE_MS = 50;

@@ -17,7 +17,8 @@ export async function environmentEvents(host: RunHost): Promise<DurableEvent[]> 
   const { services, thread, request } = host;
   const { environment: facts } = services;
   if (facts === undefined) return [];
-  // For a new fork, the state is still empty: the line that creates the fork is recorded together with this one.
+  // For a new fork, the state is still empty, because the line that creates the fork is recorded together with this
+  // one.
   const told = thread.isNew ? request.subagent?.spec.fork?.environment : thread.state.environment;
   const now = environmentNow(host);
   const text = told === undefined ? await describeAll(host, now, facts) : describeChanges(told, now);
@@ -59,8 +60,8 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
 }
 
 /**
- * Describes the git repository. Only the main agent is given the changed files: when a subagent begins, other agents
- * may have changed more.
+ * Describes the git repository. Only the main agent is given the changed files, because other agents may have changed
+ * more by the time a subagent begins.
  */
 function gitLines(git: GitState | undefined, isMain: boolean): readonly string[] {
   if (git === undefined) return ["Git repository: no"];

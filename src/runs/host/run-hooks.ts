@@ -64,7 +64,7 @@ export async function runEndHooks(host: RunHost, result: RunResult): Promise<voi
 }
 
 /**
- * Runs the Stop hooks if they have not run before the end of the run, such as after a limit or an error. They can't
+ * Runs the Stop hooks if they have not run before the end of the run, for example after a limit or an error. They can't
  * make the run continue.
  */
 async function runLateStopHooks(host: RunHost, result: RunResult): Promise<void> {
@@ -94,8 +94,8 @@ async function recordLate(host: RunHost, events: readonly DurableEvent[]): Promi
 }
 
 /**
- * Returns the `HookScene` for hooks at the end of a run, with a new signal: the signal of a stopped run would stop the
- * hooks too.
+ * Returns the `HookScene` for hooks at the end of a run, with a new signal, because the signal of a stopped run would
+ * stop the hooks too.
  */
 function endScene(host: RunHost): HookScene {
   return { ...sceneOf(host), signal: new AbortController().signal };

@@ -185,7 +185,7 @@ export interface RunHost {
   stopHooksTurn?: number;
   /** Set if the budget refused to start a subagent. */
   spawnRefusal: BudgetRefusal | undefined;
-  /** Set if a time limit of the budget was reached during the run. The run is then stopped. */
+  /** Set if a time limit in the budget was reached during the run. The run is then stopped. */
   timeRefusal: BudgetRefusal | undefined;
   /**
    * Pauses the run's clocks and the budget's time while the run waits for a user or for other agents. The returned

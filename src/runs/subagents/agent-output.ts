@@ -2,7 +2,7 @@ import type { Journal } from "../../ports/index.ts";
 import { type AgentId, type Line, type RunUpdate, textOf } from "../../protocol/index.ts";
 
 /**
- * Selects which updates from subagents a run emits. `recorded`: lines of their transcripts, without live events.
+ * Selects which updates from subagents a run emits. `recorded`: lines in their transcripts, without live events.
  * `milestones`: starts, ends, notices and approvals.
  */
 export type AgentUpdates = "all" | "recorded" | "milestones";
@@ -58,7 +58,7 @@ export function createAgentOutput(
 
 const LONGEST_TEXT = 2_000;
 
-/** Returns a line of a transcript as readable text. Returns an empty string for most lines. */
+/** Returns a transcript line as readable text. Returns an empty string for most lines. */
 function outputText(line: Line): string {
   switch (line.type) {
     case "agent.created":

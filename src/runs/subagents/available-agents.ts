@@ -51,7 +51,7 @@ export function unknownAgentType(agentType: string, agents: AvailableAgents, cal
   return `There is no agent "${agentType}".${guess} ${listTypes([...new Set([...similar, ...offered])])}`;
 }
 
-/** Returns at most ten agent types as text, and the number of the others. */
+/** Returns at most ten agent types as text, and how many others there are. */
 export function listTypes(types: readonly string[]): string {
   const more = types.length > MOST_LISTED ? ` and ${types.length - MOST_LISTED} more` : "";
   return `Available agents: ${types.slice(0, MOST_LISTED).join(", ")}${more}.`;

@@ -110,7 +110,7 @@ export class Dispatcher implements Retinue {
     const known = spawned === undefined ? undefined : await this.registry.get(spawned);
     if (known !== undefined) return this.rejoin(known, request, caller);
     const { name } = request;
-    // An agent that is already recorded already owns its name.
+    // A recorded agent already owns its name.
     const taken = name === undefined || spawned !== undefined ? undefined : this.registry.whyNameIsTaken(name);
     if (taken !== undefined) return refuse(taken);
     const started = await this.registry.claimName(name, () => this.start(request, caller, spawned));

@@ -91,7 +91,7 @@ interface Group {
   readonly siblings: ForkSiblings;
 }
 
-/** Lower bound for bytes per token, so that a head that is long enough to be cached is not considered too short. */
+/** Lower bound on bytes per token, so that a head that is long enough to be cached is not considered too short. */
 const LEAST_BYTES_PER_TOKEN = 3;
 
 function canBeCached(head: Head, model: Model): boolean {

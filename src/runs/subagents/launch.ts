@@ -84,8 +84,8 @@ async function cleanUp(
 }
 
 /**
- * Returns the acceptance check of a subagent. The command runs with the agent's permissions. Bash is added to them if
- * the parent has it.
+ * Returns the acceptance check for a subagent. The command runs with the agent's permissions, and with Bash if the
+ * parent has it.
  */
 function acceptanceOf({ acceptance, agent }: PreparedAgent, parent: LiveAgent): Acceptance | undefined {
   if (acceptance === undefined) return undefined;

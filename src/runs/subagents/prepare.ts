@@ -44,7 +44,7 @@ export interface SubagentPorts {
   readonly connection: McpConnection;
   /** Whether the embedding program supplied the model, so that no other model is available. */
   readonly modelIsGiven: boolean;
-  /** Creates a model of the parent's provider by name. Throws if the provider has no such model. */
+  /** Creates a model from the parent's provider by name. Throws if the provider has no such model. */
   chooseModel(name: string, provider: string): { readonly model: Model; readonly reason: string };
   /** Connects MCP servers for one agent. The servers start in the directory `root`. */
   connect(
@@ -77,7 +77,7 @@ type Resolve = (request: SubagentRequest, connections: readonly McpConnection[])
 
 /**
  * Returns a function that resolves agents. Keeps the last result for each type, so that hundreds of agents of one type
- * share one head and one policy: the bytes of a head and the compiled rules of a policy are cached per object.
+ * share one head and one policy, because the bytes of a head and the compiled rules of a policy are cached per object.
  */
 export function createResolver(): Resolve {
   const known = new Map<string, { readonly asked: Parameters<Resolve>; readonly resolution: AgentResolution }>();
@@ -218,7 +218,7 @@ function prepareFork(
   const { subagents = {} } = ports.settings;
   const denial = agentDenial({ name: FORK_TYPE }, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);
-  // If a user is present, forks work in the background, so that the user can talk to the parent meanwhile.
+  // If a user is present, forks work in the background, so that the user can talk to the parent in the meantime.
   const background = ports.mayBackground && (terms.background || ports.interactive);
   const { executor, cwd, hooks, model } = parent.services;
   const { provider, model: name } = model.describe();
@@ -277,8 +277,8 @@ interface SubagentModel {
 }
 
 /**
- * Chooses the model of the call, the definition, the settings or the parent, in this order. If that model is
- * unavailable, uses the parent's model and adds a notice.
+ * Chooses the model that the call, the definition or the settings name, in this order, or else the parent's model. If
+ * that model is unavailable, uses the parent's model and adds a notice.
  */
 function modelFor(
   { spec, terms, parent }: PrepareRequest,
@@ -317,7 +317,7 @@ function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
 }
 
 /**
- * Returns the rules that the user can approve before a background agent starts: entries of `tools` with a specifier,
+ * Returns the rules that the user can approve before a background agent starts: entries in `tools` with a specifier,
  * never a whole tool.
  */
 function launchGrants({ tools = [] }: Pick<AgentDefinition, "tools">): readonly string[] {
@@ -328,7 +328,7 @@ function launchGrants({ tools = [] }: Pick<AgentDefinition, "tools">): readonly 
   });
 }
 
-/** Adds the instructions of MCP servers to the context of an agent that has tools of those servers. */
+/** Adds the instructions of MCP servers to the context of an agent that has tools from those servers. */
 export function withInstructions(agent: ResolvedAgent, connections: readonly McpConnection[]): ResolvedAgent {
   const { head, policy } = agent;
   const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));

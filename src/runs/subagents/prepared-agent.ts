@@ -48,9 +48,7 @@ export interface PreparedAgent {
   readonly background: boolean;
   /** Rules listed in the definition that the user can approve before the agent works in the background. */
   readonly grants?: readonly string[] | undefined;
-  /**
-   * Set if the agent begins with the messages of its parent. `fork`: with the same head. `context`: with its own head.
-   */
+  /** Set if the agent begins with its parent's messages. `fork`: with the same head. `context`: with its own head. */
   readonly inherits?: ForkOrigin["kind"] | undefined;
   /** Command that must succeed for the work to be accepted. */
   readonly acceptance?: string | undefined;

@@ -36,7 +36,7 @@ import { rosterText } from "./task-text.ts";
 export type SettleLost = (agentId: AgentId) => Promise<KeptWorktree | undefined>;
 
 /**
- * The subagents of a session, oldest first, and the agents that are running. Subagents of earlier processes are read
+ * The subagents of a session, oldest first, and the agents that are running. Subagents from earlier processes are read
  * from their transcripts once, when they are first needed.
  */
 export class Registry implements RunRegistry {
@@ -149,7 +149,7 @@ export class Registry implements RunRegistry {
     return sumSpending(await Promise.all(all.map(async (each) => spendingIn(await this.journal.read(each)))));
   }
 
-  /** Returns the runs of earlier processes. Used for the session's budget and for hooks that have not run yet. */
+  /** Returns the runs from earlier processes. Used for the session's budget and for hooks that have not run yet. */
   earlierRuns(): Promise<readonly EarlierRuns[]> {
     return this.load();
   }

@@ -16,7 +16,7 @@ export interface StartedCall {
 
 /** Reason to ask for approval of a call that has already started. */
 export interface Concern extends Pick<ApprovalQuestion, "kind" | "grants"> {
-  /** Makes the id of the question unique, because the call itself may already have been asked about. */
+  /** Makes the id of the question unique, because there may already have been a question about the call itself. */
   readonly about: string;
   /** Setting that requires the approval. */
   readonly rule: string;
@@ -24,7 +24,7 @@ export interface Concern extends Pick<ApprovalQuestion, "kind" | "grants"> {
 }
 
 /**
- * Asks for approval of a call that has already started. Meanwhile the caller is paused, as when it waits for an agent.
+ * Asks for approval of a call that has already started. Meanwhile, the caller is paused, as when it waits for an agent.
  * Returns undefined if the call was aborted.
  */
 export async function askAboutCall(started: StartedCall, concern: Concern): Promise<ApprovalAnswer | undefined> {
@@ -69,7 +69,7 @@ export class SpawnGate {
   async enter(budget: Budget, ask: Ask): Promise<BudgetRefusal | undefined> {
     const refusal = budget.spawn();
     if (refusal?.limit !== "promptSpawns") return refusal;
-    // Several calls of the same answer share one question.
+    // Several calls in the same answer share one question.
     this.asksForMore ??= askForMore(refusal, budget, ask).finally(() => {
       this.asksForMore = undefined;
     });
@@ -78,7 +78,7 @@ export class SpawnGate {
 }
 
 async function askForMore({ message }: BudgetRefusal, budget: Budget, ask: Ask): Promise<boolean> {
-  const reason = `${message} If you allow this, the prompt can start as many agents again.`;
+  const reason = `${message} If you allow this, the prompt can start the same number of agents again.`;
   const approval = await ask({ kind: "call", about: "spawns", rule: "subagents.maxSpawns", reason });
   if (approval?.answer !== "allow") return false;
   budget.resetSpawns();

@@ -142,7 +142,7 @@ export function labelOf({
   return `${agentId} (${agentType}: ${description})`;
 }
 
-/** Reads a subagent from the lines of its transcript. Returns undefined if the transcript is too damaged. */
+/** Reads a subagent from the lines of its transcript. Returns undefined if the transcript is too damaged to read. */
 export function readSubagent(lines: readonly Line[], outputFile: string | undefined): Subagent | undefined {
   const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
   const started = lines.findLast((line): line is Line & EventOf<"run.started"> => line.type === "run.started");

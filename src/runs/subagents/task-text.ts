@@ -125,7 +125,7 @@ function ran({ command, exitCode }: CommandFact): string {
   return `${quoted(command)} (${exitCode === null ? "no exit code" : `exit ${exitCode}`})`;
 }
 
-/** Formats a denied call as its tool and the first text of its input: `Bash "npm publish"`. */
+/** Formats a denied call as its tool and the first string in its input: `Bash "npm publish"`. */
 function denied({ tool, input }: DeniedFact): string {
   const first = Object.values(objectIn(input)).find((value) => typeof value === "string");
   return first === undefined ? tool : `${tool} ${quoted(first)}`;
@@ -168,7 +168,7 @@ function statusOf(outcome: Outcome): string {
   return outcome === "succeeded" ? "completed" : outcome;
 }
 
-/** Escapes text that imitates the tags of Retinue or of a system message. */
+/** Escapes text that imitates Retinue's tags or those of a system message. */
 export function escapeTags(text: string): string {
   return text.replace(/<(?=\s*(?:\/\s*)?(?:task[-_]|system[-_\s>]))/gi, "&lt;");
 }

@@ -18,7 +18,7 @@ export interface WorkingCopy {
   readonly top: string;
   /** Directory from which the copy was made. */
   readonly original: string;
-  /** True if commands of a verifier in the copy run in the sandbox, so that they can't change the original. */
+  /** True if a verifier's commands in the copy run in the sandbox, so that they can't change the original. */
   readonly sandboxed: boolean;
   /** Executor of the session's tools in the copy, without the limits of any agent. */
   readonly executor: ToolExecutor;
@@ -66,9 +66,9 @@ function escapeGlob(directory: string): string {
 }
 
 /**
- * Returns the policy of a verifier, which works in a copy, where its edits need no approval. Its commands need none only
- * in the sandbox: without it, they could do what the parent may not do. Rules that deny or ask still apply, and so does
- * a stricter mode of the parent.
+ * Returns the policy of a verifier, which works in a copy, where its edits need no approval. Its commands need no
+ * approval only if they run in the sandbox, because otherwise they could do what the parent may not do. Rules that deny
+ * or ask still apply, and so does a stricter mode of the parent.
  */
 export function verifierPolicy(
   policy: Policy,

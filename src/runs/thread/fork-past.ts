@@ -6,7 +6,7 @@ import type { AgentId, ForkOrigin, Line } from "../../protocol/index.ts";
 export interface Past {
   readonly chain: Chain;
   readonly headHash: string | undefined;
-  /** Newest request of the conversation. */
+  /** Newest request in the conversation. */
   readonly prompt: WrittenPrompt | undefined;
   /** Number of requests made in this conversation and in those that it continues. */
   readonly requests: number;
@@ -62,7 +62,7 @@ interface RestoredSource {
   readonly prefix: SharedPrefix;
 }
 
-/** Most recently restored source of each journal. Siblings are restored one after the other and share it. */
+/** Most recently restored source for each journal. Siblings are restored one after the other and share it. */
 const newest = new WeakMap<Journal, RestoredSource>();
 
 function restoreSource({ agentId, line }: ForkOrigin, journal: Journal, replay: Replay): RestoredSource {

@@ -16,7 +16,7 @@ export interface RecordTarget<State> {
   apply(event: DurableEvent, line: Line | undefined): void;
 }
 
-/** Writes events to the journal, then applies them. Events of different calls are never interleaved. */
+/** Writes events to the journal, then applies them. Events from different calls are never interleaved. */
 export class RecordQueue<State> {
   private readonly target: RecordTarget<State>;
   private readonly waiting: Entry<State>[] = [];
@@ -27,8 +27,8 @@ export class RecordQueue<State> {
   }
 
   /**
-   * Records events. The condition is checked when it is their turn. If it is false, nothing is recorded and undefined
-   * is returned.
+   * Records events. The condition is checked when it is their turn. If the condition is false, nothing is recorded and
+   * undefined is returned.
    */
   record(allows: Entry<State>["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
     return new Promise((resolve, reject) => {

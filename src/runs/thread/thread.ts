@@ -221,7 +221,7 @@ export class Thread {
     return hash;
   }
 
-  /** Writes the events to the journal, then folds them. Events of different calls are never interleaved. */
+  /** Writes the events to the journal, then folds them. Events from different calls are never interleaved. */
   record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
     // Without a condition, the events are always recorded.
     return this.queue.record(undefined, events) as Promise<readonly Line[]>;
@@ -293,7 +293,7 @@ export class Thread {
       this.onRequest?.(this.prompt);
     } else if (event.type === "model.ended") {
       // Usually the request has sealed the turn. If the request is missing from a damaged transcript, the results of
-      // calls must be added here. Prompts that arrived while the model answered belong to the next turn.
+      // calls must be added here. Prompts that arrived while the model was answering belong to the next turn.
       if (!this.current.unanswered) this.sealTurn(chain);
       if (chain.length === 0) chain.append(lostPrompt);
       chain.append(event.message);
@@ -312,7 +312,7 @@ export class Thread {
 }
 
 /**
- * Events about the progress of a call. They matter only for calls of the newest answer; older calls need only their
+ * Events about the progress of a call. They matter only for calls in the newest answer; older calls need only their
  * results. Loop detection uses these events too, but a restored run is ended, and the next run starts a new count.
  */
 const progressOfCalls = new Set<string>(["tool.requested", "tool.started", "approval.requested", "approval.answered"]);

@@ -77,7 +77,7 @@ function answerText({ question, options }: UserQuestion, reply: UserReply): stri
   return [question, ...(lines.length === 0 ? ["(not answered)"] : lines)].join("\n");
 }
 
-/** Returns the questions of an AskUserQuestion call. Undefined for all other calls. */
+/** Returns the questions in an AskUserQuestion call. Undefined for all other calls. */
 export function questionsIn(call: ToolCall): readonly UserQuestion[] | undefined {
   return canonicalToolName(call.name) === NAME ? questionsOf(inputOf(call)) : undefined;
 }

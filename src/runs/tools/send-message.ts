@@ -65,7 +65,7 @@ async function withSender({ registry }: Dispatcher, message: string, sender: Age
 }
 
 /**
- * Returns the reason if the agent may not be resumed. A message to an agent that has ended resumes it, so the rules of
+ * Returns the reason if the agent may not be resumed. A message to an agent that has ended resumes it, so the rules for
  * Task apply.
  */
 async function refusalToResume(

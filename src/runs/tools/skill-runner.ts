@@ -3,7 +3,7 @@ import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { refused, startAgent, waitingLimits } from "./task.ts";
 import { readRequest } from "./task-spec.ts";
 
-/** Creates the runner for skills that run as subagents, which are started like those of Task calls. */
+/** Creates the runner for skills that run as subagents, which are started in the same way as those that Task starts. */
 export function createSkillRunner(dispatcher: Dispatcher): SkillRunner {
   return {
     limits: waitingLimits,
@@ -14,7 +14,7 @@ export function createSkillRunner(dispatcher: Dispatcher): SkillRunner {
       if (!live?.agent.policy.pool.includes("Task") || !dispatcher.mayDelegate(agentId)) return undefined;
       const description = `Skill ${name}`;
       const input = { description, prompt, subagent_type: agentType, ...(model === undefined ? {} : { model }) };
-      // A hook on Task guards every way to start an agent.
+      // A hook for Task applies to every way of starting an agent.
       const outcome = await live.beforeCall({ tool_name: "Task", tool_input: input, tool_use_id: callId });
       if (outcome?.decision === "deny" || outcome?.decision === "ask") {
         const what = outcome.decision === "deny" ? "A hook denied this call" : "A hook requires approval for Task";

@@ -99,7 +99,7 @@ async function rosterOf({ registry }: Dispatcher, caller: AgentId): Promise<stri
 }
 
 /**
- * Returns a page of a report. The page ends with a complete line if possible, and never in the middle of a character.
+ * Returns a page of a report. The page ends at the end of a line if possible, and never in the middle of a character.
  */
 function pageOf(text: string, offset: number): string {
   if (offset === 0 && text.length <= LONGEST_REPORT) return text;

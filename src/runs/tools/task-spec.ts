@@ -11,7 +11,7 @@ export interface DelegationOffer {
   readonly parallel: boolean;
   /** Whether agents may start forks of themselves. */
   readonly forks?: boolean;
-  /** Whether a user is present, so that forks work in the background. */
+  /** Whether a user is present, in which case forks work in the background. */
   readonly interactive?: boolean;
 }
 
@@ -165,8 +165,8 @@ export function textIn(input: JsonObject, name: string): string | undefined {
 export function acceptAnyName(inputSchema: JsonSchema): JsonSchema {
   const required = inputSchema["required"] as readonly string[];
   const text = { type: "string" };
-  // Fork limits are accepted even if forks are disabled: the tool refuses them instead of starting an agent without
-  // limits.
+  // Fork limits are accepted even if forks are disabled, so that the tool can refuse them instead of starting an agent
+  // without limits.
   const more = { ...forkProperties, subagent_type: text, agentType: text, team_name: {}, mode: {} };
   // If background agents are disabled, `run_in_background: false` is still valid.
   const foreground = { run_in_background: { enum: [false] } };

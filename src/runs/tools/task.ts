@@ -50,7 +50,7 @@ export const waitingLimits: Pick<Tool, "timeoutMs" | "abortGraceMs" | "maxCharac
 };
 
 interface AgentStart extends Pick<TaskCall, "request" | "context"> {
-  /** Agent type for which the call was decided on. Absent if the decision did not consider an agent type. */
+  /** Agent type for which the decision on the call was made. Absent if the decision did not consider an agent type. */
   readonly judged?: string | undefined;
 }
 
@@ -138,13 +138,13 @@ function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest,
 
 const noModel = "A fork uses the model of its conversation: omit model, or name a subagent_type.";
 
-/** Returns the agent type for which a Task call was decided on. */
+/** Returns the agent type for which the decision on a Task call was made. */
 function judgedType(input: JsonObject): string {
   return String(input["subagent_type"] ?? "");
 }
 
 /**
- * Returns the reason if rules deny the agent type under one of its names. The name for which the call was decided on is
+ * Returns the reason if rules deny the agent type under one of its names. The name for which the decision was made is
  * not checked again.
  */
 async function denialOf(
@@ -155,14 +155,14 @@ async function denialOf(
   for (const agentType of names.filter((name) => judged === undefined || !isSameAgent(name, judged))) {
     const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType, parameters });
     if (effect === "deny") return reason;
-    // If the call was decided on for an agent type, rules about the whole tool have already been applied.
+    // If the decision on the call was made for an agent type, rules about the whole tool have already been applied.
     if (effect === "ask" && (judged === undefined || rule.includes("(")))
       return `The rule ${rule} requires approval. Call Task with subagent_type: "${agentType}", so that the user can be asked.`;
   }
   return undefined;
 }
 
-/** Returns all names of an agent type. Agents of plugins can also be called without the plugin's name. */
+/** Returns all names of an agent type. Plugin agents can also be called without the plugin's name. */
 function namesOf(agentType: string, offered: readonly string[]): readonly string[] {
   const ending = `:${agentType.toLowerCase()}`;
   return [agentType, ...offered.filter((name) => name.toLowerCase().endsWith(ending))];
@@ -228,11 +228,11 @@ export function refused(agentType: string, message: string): ToolOutput {
 const CHARACTERS_PER_TOKEN = 3;
 /** Minimum length in characters, enough for the beginning and the end of a report. */
 const SHORTEST_REPORT = 400;
-/** Maximum length in characters. Leaves room for the facts after the report, within the limit of the executor. */
+/** Maximum length in characters. Leaves room for the facts after the report, within the executor's limit. */
 const LONGEST_PART = LONGEST_REPORT - 2_000;
 
 /**
- * Returns the maximum length of the report for this caller, in characters. The calls of one answer share what is left
+ * Returns the maximum length of the report for this caller, in characters. The calls in one answer share what is left
  * of the caller's window. Returns undefined if the executor's usual limit applies, beyond which the executor saves the
  * whole text for Read. A report is shortened only if the caller can get the rest with TaskOutput.
  */
