@@ -76,8 +76,8 @@ export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
 const maxFiles = 3;
 
 /**
- * Returns messages about the project's agents that may not do what the user expects: their hooks or MCP servers are
- * off, or they replace built-in agents.
+ * Returns messages about the project's agents that may not do what the user expects, because their hooks or MCP servers
+ * are off or because they replace built-in agents.
  */
 export function projectNotices(loaded: AgentCatalog): readonly string[] {
   return [...unapprovedNotices(loaded), ...replacedNotices(loaded)];

@@ -37,7 +37,7 @@ import { isGuide } from "./guide.ts";
 
 /** The main agent of a session, with everything that files, options and the program define for it. */
 export interface LoadedMainAgent {
-  /** Definition of the agent; absent for the agent `main`, which needs none. */
+  /** Definition of the agent; absent for the `main` agent, which needs none. */
   readonly definition?: AgentDefinition | undefined;
   readonly prompt?: string | undefined;
   /** Skills that the agent's definition names. They are part of its prompt. */

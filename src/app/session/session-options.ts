@@ -50,7 +50,7 @@ export interface SessionOptions {
    * otherwise have.
    */
   readonly coordinator?: boolean;
-  /** Agents for this session, by name: created with `defineAgent`, or in the format of the `agents` setting. */
+  /** Agents for this session, by name. Each is created with `defineAgent` or has the format of the `agents` setting. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) from the workspace are used in addition to the

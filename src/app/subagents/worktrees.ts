@@ -60,7 +60,7 @@ function branchOf(agentId: AgentId): string {
 }
 
 /**
- * Returns `worktrees/PROJECT/AGENT` beside `projects/PROJECT`, or a temporary directory for a session that stores no
+ * Returns `worktrees/PROJECT/AGENT` next to `projects/PROJECT`, or a temporary directory for a session that stores no
  * files.
  */
 function worktreeDirectory({ path, sessionId }: AgentWorktreeRequest["transcript"], agentId: AgentId): string {
