@@ -25,7 +25,7 @@ export interface ForkedAgent {
 }
 
 /**
- * Derives a fork from its parent. The head stays identical, byte for byte: tools that the fork is not allowed to use
+ * Derives a fork from its parent. The head stays identical, byte for byte, so tools that the fork is not allowed to use
  * stay declared, and calls to them are refused.
  */
 export function forkAgent(request: ForkRequest): ForkedAgent {
@@ -62,8 +62,8 @@ export function forkAgent(request: ForkRequest): ForkedAgent {
 }
 
 /**
- * Withholds tools from a fork. A fork never delegates, at any depth: the conversation that it inherits shows its parent
- * delegating, and the fork must not continue that.
+ * Withholds tools from a fork. A fork never delegates, at any depth, because the conversation that it inherits shows
+ * its parent delegating, and the fork must not do the same.
  */
 function withhold({ parent, head, tier }: ForkRequest, background: boolean) {
   const { granted, withheld } = withholdTools(head.tools, {

@@ -1,6 +1,8 @@
 import type { ToolDeclaration } from "../../protocol/index.ts";
 
-/** Returns a tool as it is declared to an agent: without properties that need a tool that the agent does not have. */
+/**
+ * Returns a tool as it is declared to an agent, without properties that require a tool that the agent does not have.
+ */
 export function declareTool(tool: ToolDeclaration, pool: readonly string[]): ToolDeclaration {
   const { propertyNeeds, ...declared } = tool;
   if (propertyNeeds === undefined) return tool;
