@@ -175,7 +175,7 @@ function use(point: SeenPoint, at: number, lifetime: CacheLifetime): void {
 
 /**
  * Returns whether a request asks for this lifetime at its start or its end. The two can differ in a fork, where the
- * origin's request set the first.
+ * first was set by the origin's request.
  */
 function asksFor({ prompt: { view } }: SentPrompt, lifetime: CacheLifetime): boolean {
   return lifetimeAt(view, 0) === lifetime || lifetimeAt(view, view.segments - 1) === lifetime;

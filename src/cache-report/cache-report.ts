@@ -61,7 +61,7 @@ export interface ExplainedRequest {
   readonly agentId: string;
   readonly agentType: string;
   readonly model: string;
-  /** Number of the request among those of its agent, starting at 1. */
+  /** Number of the request among its agent's requests, starting at 1. */
   readonly number: number;
   readonly sentAt: number;
   /** True if the request asked for a summary of the conversation. */
