@@ -33,7 +33,7 @@ export function lifetimeAt({ head, longLived = Number.POSITIVE_INFINITY }: Chain
 const MOST_MARKS = 4;
 
 /**
- * Returns the pieces of the head with its cache marks. The number of marks is limited: marks in messages take
+ * Returns the pieces of the head with its cache marks. The number of marks is limited. Marks in messages take
  * precedence, then the mark after the system text, then the marks after tools, last tool first. Providers ignore marks
  * below the model's minimum at no cost, so no tokens are estimated here.
  */
