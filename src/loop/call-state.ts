@@ -2,7 +2,9 @@ import type { AgentId, CallId, RunId, ToolCall, ToolResult, ToolResultBlock, Use
 
 export interface CallState {
   readonly call: ToolCall;
-  /** `asked`: decided on, and perhaps waiting for approval. `started`: the call may have taken effect. */
+  /**
+   * `asked`: a decision was made, and the call may be waiting for approval. `started`: the call may have taken effect.
+   */
   readonly status: "new" | "asked" | "started" | "ended";
   /** Agent that works on the call. The agent's result outlives the process that waited for it. */
   readonly agentId?: AgentId | undefined;
@@ -60,7 +62,7 @@ const forkedResult: ToolResult = { outcome: "ok", content: [{ type: "text", text
 const forkedByIds = new WeakMap<readonly CallId[], readonly CallState[]>();
 const forkedBlocks = new WeakMap<readonly CallState[], readonly ToolResultBlock[]>();
 
-/** Returns the calls of a fork's origin as the fork sees them: ended, whatever their actual results are. */
+/** Returns the calls of a fork's origin as the fork sees them, that is, as ended, whatever their actual results are. */
 export function forkedCalls(ids: readonly CallId[]): readonly CallState[] {
   const known = forkedByIds.get(ids);
   if (known !== undefined) return known;
