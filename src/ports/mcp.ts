@@ -42,7 +42,7 @@ export interface McpConnection {
   readonly servers: readonly ConnectedMcpServer[];
   /**
    * Tools named `mcp__server__tool`, ordered by server and then by name. The list stays the same as long as the
-   * connection exists: if a server has removed a tool, calls to that tool return an error.
+   * connection exists, so if a server has removed a tool, calls to that tool return an error.
    */
   readonly tools: readonly Tool[];
   /** The servers' instructions for the system prompt, in the order of the servers. */

@@ -86,7 +86,7 @@ export interface ToolContext {
   readonly paths: readonly ResolvedPath[];
   /** True if the call is allowed only because it changes nothing, so it runs read-only wherever that is possible. */
   readonly readsOnly?: boolean | undefined;
-  /** Directories that the policy lets the agent read: those of the workspace, and others. */
+  /** The workspace's directories, and others that the policy lets the agent read. */
   readonly readableRoots?: readonly string[] | undefined;
   /** The user's replies to the questions that the call asks. Absent if the user did not answer. */
   readonly replies?: readonly UserReply[] | undefined;

@@ -32,8 +32,8 @@ export interface SpawnOptions {
   /** Whether to run the process in the sandbox. Allowed only if `confinement()` returned `on`. */
   readonly confined?: boolean;
   /**
-   * Set for a process that is allowed only because it reads. In the sandbox, it runs in the read-only profile: it can
-   * change nothing, has no network, and does not see the home directory. With or without a sandbox, it gets only
+   * Set for a process that is allowed only because it reads. In the sandbox, it runs in the read-only profile, where it
+   * can change nothing, has no network, and does not see the home directory. With or without a sandbox, it gets only
    * harmless environment variables.
    */
   readonly readsOnly?: ReadOnlyView | undefined;
