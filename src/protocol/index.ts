@@ -1,6 +1,5 @@
-// Owns: the types of everything that is written to disk or sent over a wire, and tables about them.
-// Does not own: behaviour, or input and output.
-// Called by: every module.
+// Owns: the types of everything that is written to disk or sent over a wire, and related tables. Does not own:
+// behaviour, or input and output. Called by: every module.
 export type {
   AgentBudget,
   AgentDefinition,
