@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, plural } from "../../lib/index.ts";
 
-/** Names of the limits of a budget. `promptSpawns` is `subagents.maxSpawns`, which is counted per user prompt. */
+/** Names of the limits in a budget. `promptSpawns` is `subagents.maxSpawns`, which is counted per user prompt. */
 export type BudgetLimit = "tokens" | "usd" | "turns" | "seconds" | "spawns" | "promptSpawns" | "concurrent";
 
 /** State of one limit, in tokens, dollars, requests, seconds or agents. */

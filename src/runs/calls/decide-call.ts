@@ -68,7 +68,7 @@ type HookVerdict =
   | { readonly kind: "allow"; readonly granted?: true }
   | { readonly kind: "ask"; readonly decision: Decision }
   | { readonly kind: "deny"; readonly message: string }
-  /** A hook changed the input, so the call has to be decided on again. */
+  /** A hook changed the input, so a new decision on the call is needed. */
   | { readonly kind: "changed"; readonly inputJson: string };
 
 /** Runs PreToolUse hooks for every call, then PermissionRequest hooks if the call needs approval. */
@@ -136,8 +136,8 @@ export type ApprovedCall =
   | { readonly kind: "cancelled" };
 
 /**
- * Asks for approval. If the approver changed the call, the changed call is decided on again and may need approval
- * again. Records everything except the end of a call that is not performed.
+ * Asks for approval. If the approver changed the call, a new decision is made on the changed call, which may need
+ * approval again. Records everything except the end of a call that is not performed.
  */
 export async function approveCall(
   host: RunHost,

@@ -71,7 +71,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   if (outlet.signal.aborted) return host.record([ended(notStarted)]);
 
   const known = findCall(thread.state, callId);
-  // The call started before a restart and is resumed, so it was already decided on and approved.
+  // The call started before a restart and is resumed, so it needs no new decision or approval.
   if (known?.status === "started") {
     const grant = known.granted ? grantOf(made, "person", known.replies) : undefined;
     return finish(host, made, ended(await execute(host, { call: made, grant })));

@@ -150,7 +150,9 @@ function forkBoundsIn(input: JsonObject): ForkBounds {
   };
 }
 
-/** Returns a text property of the input. Models express "none" in several ways: a missing property, null, or blanks. */
+/**
+ * Returns a string property of the input. Models express "none" in several ways: a missing property, null, or blanks.
+ */
 export function textIn(input: JsonObject, name: string): string | undefined {
   const value = input[name];
   const text = typeof value === "string" ? value.trim() : "";
