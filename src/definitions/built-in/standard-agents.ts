@@ -1,6 +1,9 @@
 import type { AgentDefinition } from "../../protocol/index.ts";
 
-/** Values that the prompt of a built-in agent may depend on. No dates or ids, so that the prompt stays the same. */
+/**
+ * Values that the prompt of a built-in agent may depend on. They include no dates or ids, so that the prompt stays the
+ * same.
+ */
 export interface PromptEnvironment {
   /** Absolute path of the documentation in the package. */
   readonly docsDirectory: string;

@@ -21,7 +21,7 @@ export interface CappedListLimits {
 
 export interface ListedEntry {
   readonly name: string;
-  /** Number of tokens that the entry takes in the text. */
+  /** Number of tokens that the entry takes up in the text. */
   readonly tokens: number;
   /**
    * How the entry is shown. `line`: complete. `cut`: with a shorter description. `name`: only its name. `left-out`: not
@@ -42,8 +42,9 @@ export interface CappedList {
 const minLine = 30;
 
 /**
- * Formats the list that a model chooses from. The same entries in any order give the same bytes. If the list exceeds
- * the limit, lines get shorter, down to a useful minimum; then entries of lower-ranked sources keep only their names.
+ * Formats the list that a model chooses from. The same entries, in any order, produce the same bytes. If the list
+ * exceeds the limit, lines get shorter, down to a useful minimum; then entries from lower-ranked sources keep only
+ * their names.
  */
 export function cappedList(entries: readonly ListEntry[], { maxPerLine, maxTotal }: CappedListLimits): CappedList {
   const sorted = [...entries].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -55,7 +56,7 @@ export function cappedList(entries: readonly ListEntry[], { maxPerLine, maxTotal
 
 type Lines = ReadonlyMap<ListEntry, { readonly text: string; readonly cut: boolean }>;
 
-/** Returns the largest limit per line with which all lines fit, but at least the shortest useful one. */
+/** Returns the largest limit per line with which all lines fit, but no less than the shortest useful limit. */
 function widestLines(
   entries: readonly ListEntry[],
   { maxPerLine, maxTotal }: { maxPerLine: number; maxTotal: number },

@@ -16,7 +16,7 @@ export interface Place {
   readonly directory: number;
 }
 
-/** A definition with its location. Agents of plugins have their full name, `plugin:name`. */
+/** A definition with its location. Plugin agents have their full name, `plugin:name`. */
 export interface CatalogEntry {
   readonly definition: AgentDefinition;
   readonly place?: Place | undefined;
@@ -130,7 +130,7 @@ const steps: readonly [DecidingRule, (entry: CatalogEntry) => number | string][]
   ["content", ({ definition }) => JSON.stringify(definition)],
 ];
 
-/** Decides which of two definitions wins. A negative `sign` means `a`. */
+/** Decides which of two definitions wins. A negative `sign` means that `a` wins. */
 function decide(a: CatalogEntry, b: CatalogEntry): { sign: number; rule: DecidingRule } {
   for (const [rule, measure] of steps) {
     const [left, right] = [measure(a), measure(b)];
@@ -172,8 +172,8 @@ function bareName({ name, plugin }: AgentDefinition): string | undefined {
 }
 
 /**
- * Finds an agent by alias, or by the name that an alias stands for: in the compact profile, built-in agents are named
- * by their aliases.
+ * Finds an agent by alias, or by the name that an alias stands for. The latter is needed in the compact profile, where
+ * built-in agents are named by their aliases.
  */
 function aliasTarget<Entry extends CatalogEntry>(winners: ReadonlyMap<string, Entry>, name: string): Entry | undefined {
   const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
@@ -214,7 +214,7 @@ function reasonOf(winner: AgentDefinition, loser: AgentDefinition, rule: Decidin
   const reasons: Record<DecidingRule, string> = {
     "opt-in": `Your settings let the plugin agent "${winner.name}" replace the built-in one.`,
     source: `The source "${winner.source}" takes precedence over "${loser.source}".`,
-    "file-over-settings": "Within one scope, a Markdown file takes precedence over the settings key `agents`.",
+    "file-over-settings": "Within one scope, a Markdown file takes precedence over the `agents` key in the settings.",
     nearest: "The directory nearest to the working directory takes precedence.",
     directory: "`.agents` takes precedence over `.claude`.",
     path: "If two files in a directory define the same name, the first by path is used.",

@@ -22,7 +22,7 @@ export interface ContextRequest {
   readonly levels: ProjectLevels;
   /** Limit in bytes for all files together. */
   readonly maxBytes?: number | undefined;
-  /** Files of the last snapshot. They replace files that exist but are currently empty or unreadable. */
+  /** Files from the previous snapshot. They replace files that exist but are currently empty or unreadable. */
   readonly previous?: readonly ContextFile[] | undefined;
 }
 
@@ -36,8 +36,8 @@ const defaultMaxBytes = 128 * 1024;
 
 /**
  * Reads the user's own file, then AGENTS.md and CLAUDE.md from the root down to the working directory. Imported files
- * follow the file that names them. Every file and every text is used once, because one of the two files is often a link
- * to the other, or a copy of it.
+ * follow the file that names them. Each file is used only once, and so is content that two files share, because one of
+ * AGENTS.md and CLAUDE.md is often a link to the other, or a copy of it.
  */
 export function readContextFiles(request: ContextRequest): ContextFiles {
   const reading = startReading(request);
@@ -164,8 +164,8 @@ function importPath(path: string, { from, home }: { from: string; home: string }
 
 /**
  * Explains why a file must not be read; undefined if it may be read. From the home directory, a project can import only
- * Markdown and text files, and none in hidden directories except those of agents: a repository must not get keys and
- * tokens into a conversation.
+ * Markdown and text files, and none in hidden directories except those of agents, so that a repository can't bring keys
+ * and tokens into a conversation.
  */
 function whyRefused(
   { target, source, imported }: { target: string; source: "user" | "project"; imported: boolean },
@@ -174,7 +174,7 @@ function whyRefused(
   const { root, untrustedRoot } = levels;
   if (source === "project" && root !== "" && isWithin(target, root)) return undefined;
   if (source === "project" && untrustedRoot !== undefined && isWithin(target, untrustedRoot)) {
-    return `It belongs to the project but is outside ${root}, the only part of it that you trust.`;
+    return `It belongs to the project but is outside ${root}, the only part of the project that you trust.`;
   }
   if (source === "user" && (isWithin(target, home) || isWithin(target, stateHome))) return undefined;
   if (!imported || !isWithin(target, home)) return "It is outside the project and your home directory.";
@@ -229,7 +229,7 @@ function isSurelyPath(path: string): boolean {
 }
 
 /**
- * Formats context files for a prompt. The same files always give the same bytes. Returns undefined if there are no
+ * Formats context files for a prompt. The same files always produce the same bytes. Returns undefined if there are no
  * files.
  */
 export function contextText(files: readonly ContextFile[]): string | undefined {

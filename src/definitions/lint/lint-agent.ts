@@ -63,7 +63,7 @@ function lintTools({ tools }: AgentDefinition): Finding[] {
     {
       code: "no_tools",
       message: "The agent has no tools, so it can only answer from its prompt.",
-      fix: "List the tools it needs, or delete the line to inherit all.",
+      fix: "List the tools it needs, or delete the line to inherit all tools.",
     },
   ];
 }
@@ -111,8 +111,8 @@ const kinds: readonly TaskKind[] = [
 ];
 
 /**
- * Returns the range of turns for background agents. They get fewer turns, because no one notices when they make no
- * progress: from half of the usual minimum to the middle of the usual range.
+ * Returns the range of turns for background agents: from half of the usual minimum to the middle of the usual range.
+ * They get fewer turns, because no one notices when they make no progress.
  */
 function backgroundRange({ from, to }: TaskKind): Pick<TaskKind, "from" | "to"> {
   return { from: Math.ceil(from / 2), to: Math.floor((from + to) / 2) };

@@ -16,7 +16,7 @@ export interface MemoryRequest {
 export type OpenedMemory =
   | {
       readonly ok: true;
-      /** Absolute path, symlinks resolved. The directory may not exist yet: the first write creates it. */
+      /** Absolute path, symlinks resolved. The directory may not exist yet; the first write creates it. */
       readonly directory: string;
       readonly index?: string;
       /** True if the file is longer than `index`. */

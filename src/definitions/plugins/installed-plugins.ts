@@ -62,7 +62,11 @@ function readInstalled(
   if (!record.enabled) return { ...found, state: "disabled", diagnostics };
   if (plugin.hash === record.hash) return { ...found, state: "enabled", diagnostics };
   const fix = `Review it, then approve it again: retinue plugins enable ${name}`;
-  const changed = report("plugin_changed", `The plugin ${name} has changed since it was approved, so it is off.`, fix);
+  const changed = report(
+    "plugin_changed",
+    `The plugin ${name} has changed since it was approved, so it is disabled.`,
+    fix,
+  );
   return { ...found, state: "changed", diagnostics: [...diagnostics, changed] };
 }
 
@@ -161,7 +165,7 @@ function recordsFile(home: string): string {
 function recordsOf(value: unknown, file: string): PluginRecords {
   const { plugins } = (value ?? {}) as { plugins?: unknown };
   if (typeof plugins !== "object" || plugins === null) {
-    return { records: new Map(), problem: `${file} has no object "plugins".` };
+    return { records: new Map(), problem: `${file} has no "plugins" object.` };
   }
   const records = new Map<string, PluginRecord>();
   for (const [name, record] of Object.entries(plugins as Record<string, Partial<PluginRecord> | null>)) {

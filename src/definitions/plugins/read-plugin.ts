@@ -89,7 +89,7 @@ interface Contents {
   readonly report: (diagnostic: Diagnostic) => void;
 }
 
-/** Returns the files of the standard directory and of the paths in the manifest. */
+/** Returns the files in the standard directory and at the paths in the manifest. */
 function pathsOf({ root, files, raw, report }: Contents, key: "agents" | "skills" | "commands"): string[] {
   const named = raw[key];
   const paths = [key, ...(Array.isArray(named) ? named : named === undefined ? [] : [named])];
@@ -232,8 +232,8 @@ const maxBytes = 50 * 1024 * 1024;
 const maxDepth = 16;
 
 /**
- * Reads a plugin's directory, except `.git`. Refuses symlinks, devices and directories that are too large: a plugin
- * must not leave its directory, and its content must be what was approved. Never throws.
+ * Reads a plugin's directory, except `.git`. Refuses symlinks, devices and directories that are too large, because a
+ * plugin must not reach outside its directory, and its content must be what was approved. Never throws.
  */
 export function readPluginTree(root: string): PluginTree {
   try {

@@ -4,7 +4,7 @@ import { type DefinitionFile, readAgentFile } from "./read-agent.ts";
 import { readSkillFile } from "./read-skill.ts";
 
 /**
- * Report of `retinue agents check --jsonl` for one Markdown file. Tools and model are as written in the file, or null
+ * Output of `retinue agents check --jsonl` for one Markdown file. Tools and model are as written in the file, or null
  * if missing.
  */
 export interface CheckedFile {

@@ -36,7 +36,10 @@ const agentFields = {
   readonly: [],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Names of fields that restrict an agent. A misspelled one must not be ignored: the agent would have more rights. */
+/**
+ * Names of fields that restrict an agent. A misspelled one must not be ignored, because the agent would have more
+ * rights.
+ */
 const restrictingNames = [
   "tools",
   "allowedTools",

@@ -1,7 +1,7 @@
 import type { Diagnostic, JsonObject } from "../../protocol/index.ts";
 import type { AgentField, FieldNames } from "./field-names.ts";
 
-/** One top-level entry of a frontmatter or of the JSON form. */
+/** One top-level entry in frontmatter or in the JSON form. */
 export interface Field {
   /** Key as written in the file. */
   readonly key: string;
@@ -45,7 +45,7 @@ export interface FieldReaderRequest<Name extends string> {
   readonly file: string;
   readonly fields: readonly Field[];
   readonly names: FieldNames<Name>;
-  /** Fields for which two contradicting values prevent the definition from loading. */
+  /** Fields that prevent the definition from loading if they have two contradictory values. */
   readonly strict: ReadonlySet<Name>;
   readonly diagnostics: Diagnostic[];
   /** Syntax for suggested fixes. Defaults to YAML. */
@@ -116,7 +116,7 @@ export class FieldReader<Name extends string> {
   #refuseMisspelled(field: Field, meant: string): void {
     this.refuse(field, {
       code: "misspelled_field",
-      message: `There is no field "${field.key}". The agent is not loaded, so that it can't run with more rights than intended.`,
+      message: `Unknown field "${field.key}". The agent is not loaded, so that it can't run with more rights than intended.`,
       fix: `Did you mean "${meant}"? Correct the name, or delete the ${this.syntax.unit}.`,
     });
   }
@@ -135,7 +135,7 @@ export class FieldReader<Name extends string> {
     for (const field of this.unknownFields) {
       const meant = names.misspelled(field.key);
       if (meant === undefined) continue;
-      const message = `There is no field "${field.key}", so it has no effect.`;
+      const message = `Unknown field "${field.key}"; it has no effect.`;
       this.notice(field, { code, message, fix: `Did you mean "${meant}"?` });
     }
   }

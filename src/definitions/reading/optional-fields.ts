@@ -50,7 +50,7 @@ export const optionalFields: Partial<Record<AgentField, OptionalReader>> = {
   criticalReminder: (reader) => readText(reader, "criticalReminder"),
   initialPrompt: (reader) => readText(reader, "initialPrompt"),
   hidden: (reader) => readBoolean(reader, "hidden"),
-  // In opencode, `mode: primary` marks an agent that people talk to. It can be named, but is not offered for
+  // In opencode, `mode: primary` marks an agent that people talk to. It can be used by name, but is not offered for
   // delegation.
   mode: (reader) =>
     readChoice(reader, { name: "mode", values: ["primary", "subagent", "all"] }) === "primary" ? true : undefined,

@@ -15,8 +15,8 @@ const ownModes = Object.fromEntries(permissionModes.map((mode) => [fold(mode), m
 
 interface ModeField {
   /**
-   * Spellings that the field accepts, including those of other programs. No spelling maps to a looser mode than it has
-   * in the program that it comes from.
+   * Spellings that the field accepts, including those of other programs. No spelling maps to a looser mode than it
+   * stands for in the program that it comes from.
    */
   readonly modes: Readonly<Record<string, PermissionMode>>;
   /** Values that messages suggest. */
@@ -69,16 +69,13 @@ export function readPermissionMode(reader: AgentFieldReader, source: DefinitionS
   if (field !== undefined)
     reader.warn(field, {
       code: "mode_not_allowed",
-      message: `"${describeMode(field)}" from a ${source} file is ignored: a repository can't switch approvals off.`,
+      message: `"${describeMode(field)}" from a ${source} file is ignored, because a repository can't turn off approvals.`,
       fix: `Delete the ${reader.syntax.unit}, or define the agent in your user scope.`,
     });
   return undefined;
 }
 
-/**
- * Ignores a field that agents of a plugin can't set, because they follow the rules of the user who installed the
- * plugin.
- */
+/** Ignores a field that plugin agents can't set, because they follow the rules of the user who installed the plugin. */
 export function ignoreInPlugin(reader: AgentFieldReader, name: AgentField): undefined {
   const field = reader.get(name);
   if (field === undefined) return undefined;

@@ -59,7 +59,7 @@ describe("readAgentJson", () => {
       { description: "d", tools: "" },
       'Delete the key to inherit all tools, or write "tools": [] if it should have none.',
     ],
-    [{ description: ["d"] }, "Write it as one text."],
+    [{ description: ["d"] }, "Write it as one string."],
     [{ description: "d", model: ["small"] }, 'Write "model": "small".'],
     [{ description: "d", maxTurns: "x" }, "Write a whole number above 0, or delete the key."],
     [{ description: "d", readonly: "x" }, 'Write "readonly": true, or delete the key.'],

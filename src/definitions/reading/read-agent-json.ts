@@ -17,7 +17,10 @@ export interface ReadAgents {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads the value of `--agents` or of the settings key `agents`: a mapping from name to fields, including `prompt`. */
+/**
+ * Reads the value of `--agents` or of the `agents` key in the settings: a mapping from name to fields, including
+ * `prompt`.
+ */
 export function readAgentJson(value: unknown, origin: JsonOrigin): ReadAgents {
   if (!isMapping(value)) return { agents: [], diagnostics: [notAMapping(origin, "The agents")] };
   const agents: ReadAgent[] = [];

@@ -120,10 +120,10 @@ describe("the files people write", () => {
       {
         ...notice,
         line: 5,
-        message: 'There is no field "effrot", so it has no effect.',
+        message: 'Unknown field "effrot"; it has no effect.',
         fix: 'Did you mean "effort"?',
       },
-      { ...notice, line: 7, message: 'There is no field "modle", so it has no effect.', fix: 'Did you mean "model"?' },
+      { ...notice, line: 7, message: 'Unknown field "modle"; it has no effect.', fix: 'Did you mean "model"?' },
     ]);
   });
 
@@ -325,7 +325,7 @@ describe("rights", () => {
         file: expect.stringContaining(".md"),
         line: 4,
         code: "misspelled_field",
-        message: `There is no field "${key}". The agent is not loaded, so that it can't run with more rights than intended.`,
+        message: `Unknown field "${key}". The agent is not loaded, so that it can't run with more rights than intended.`,
         fix: `Did you mean "${meant}"? Correct the name, or delete the line.`,
       },
     ]);

@@ -151,8 +151,8 @@ function readDescription(reader: AgentFieldReader): string | undefined {
     if (text !== "") {
       reader.warn(field, {
         code: "wrong_type",
-        message: `"${field.key}" is a list; its items were joined into one text.`,
-        fix: `Write it as one text${reader.syntax.form === "yaml" ? ', below the key after "|" if it is long' : ""}.`,
+        message: `"${field.key}" is a list; its items were joined into one string.`,
+        fix: `Write it as one string${reader.syntax.form === "yaml" ? ', below the key after "|" if it is long' : ""}.`,
       });
       return text;
     }

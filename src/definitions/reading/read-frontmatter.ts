@@ -193,7 +193,7 @@ interface Closing {
 
 /**
  * Finds the end of the frontmatter: a whole line of dashes, or `...`. If there is none, or only one so far down that it
- * is a horizontal rule of the body, accepts a line that begins with three dashes.
+ * is a horizontal rule in the body, accepts a line that begins with three dashes.
  */
 function findClosing(text: string, opening: Opening): Closing | undefined {
   const closing = findClosingLine(text, opening);

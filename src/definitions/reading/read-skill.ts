@@ -19,7 +19,7 @@ interface SkillFile extends DefinitionFile {
   readonly command?: string | undefined;
 }
 
-/** Reads one SKILL.md, or the file of a command. The promise never rejects. */
+/** Reads one SKILL.md, or a command file. The promise never rejects. */
 export async function readSkillFile(request: SkillFile): Promise<ReadSkill> {
   const { bytes, file, source, plugin, command } = request;
   const isCommand = command !== undefined;
@@ -88,7 +88,7 @@ function readAllowedTools(reader: FieldReader<SkillField>): readonly string[] | 
 
 function spacesToCommas(field: Field): Field {
   const { value } = field;
-  // A list with an open parenthesis is refused later. Here it would be searched to its end for every name.
+  // A list with an unclosed parenthesis is rejected later. Here, it would be searched to its end for every name.
   if (typeof value !== "string" || value.lastIndexOf("(") > value.lastIndexOf(")")) return field;
   if (/[,[\n]/.test(value.replace(/\([^)]*\)/g, ""))) return field;
   const names = value.match(/[^\s(]+(?:\([^)]*\))?|\(/g);
@@ -135,11 +135,11 @@ function reportUnused(reader: FieldReader<SkillField>, fork: SkillFork | undefin
   const why =
     fork === undefined
       ? "the agent that loads the skill keeps its own tools, model and context. To run the skill as a subagent, write `context: fork`"
-      : `the skill runs as the agent ${fork.agent}, with the tools of that agent`;
+      : `the skill runs as the agent ${fork.agent}, with that agent's tools`;
   for (const name of unused) {
     const field = reader.get(name);
     if (field === undefined || field.value === null || (fork && usedByForks.has(name))) continue;
-    reader.notice(field, { code: "unused_field", message: `"${field.key}" of a skill has no effect: ${why}.` });
+    reader.notice(field, { code: "unused_field", message: `"${field.key}" has no effect in a skill: ${why}.` });
   }
 }
 

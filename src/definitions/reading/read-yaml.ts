@@ -7,7 +7,7 @@ export interface YamlRequest {
   /** Line number in the file at which the source begins, starting at 1. */
   readonly firstLine: number;
   readonly file: string;
-  /** Returns true for fields of the format. Only these fields end a multi-line text. */
+  /** Returns true for fields of the format. Only these fields end multi-line text. */
   readonly isKnown: (key: string) => boolean;
 }
 
@@ -17,7 +17,7 @@ export interface ReadYaml {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads the fields of a frontmatter as YAML, or line by line if the frontmatter is not valid YAML. */
+/** Reads the fields in frontmatter as YAML, or line by line if the frontmatter is not valid YAML. */
 export async function readYamlFields({ source, firstLine, file, isKnown }: YamlRequest): Promise<ReadYaml> {
   const readYaml = await loadYamlReader();
   const strict = readYaml(source, firstLine);
@@ -195,7 +195,7 @@ interface FieldStart {
 
 /**
  * Returns true if a key starts a new field. A capitalised key is prose (`Context:`), and an unknown key starts a field
- * only outside of a multi-line text.
+ * only outside multi-line text.
  */
 function startsField({ key, open, isKnown }: FieldStart): boolean {
   if (/^[A-Z]/.test(key)) return false;
@@ -215,7 +215,7 @@ function unquote(text: string): string {
   const quote = text.charAt(0);
   if (text.length < 2 || (quote !== '"' && quote !== "'")) return text;
   if (!text.endsWith(quote)) return text;
-  // Several quoted texts (`"a", "b"`) are not one quoted text.
+  // Several quoted strings (`"a", "b"`) are not one quoted string.
   const inner = text.slice(1, -1);
   if (/^[^"']*["']\s*,\s*["']/.test(inner)) return text;
   return quote === '"' ? inner.replace(/\\(["\\])/g, "$1") : inner.replaceAll("''", "'");

@@ -13,7 +13,7 @@ import type { LoadedSkill, Snapshot, SnapshotOptions, SnapshotPlugin } from "../
 const readLimit = 1024 * 1024 + 1;
 
 /**
- * Loads the skills of all sources. The first skill with a given name is used: sources with higher precedence come
+ * Loads the skills from all sources. The first skill with a given name is used: sources with higher precedence come
  * first, and `.agents/skills` comes before `.claude/skills`.
  */
 export async function loadSkills(
@@ -109,7 +109,7 @@ function overridden({ definition }: LoadedSkill, winner: LoadedSkill): Diagnosti
 
 /** The skills of a session that the Skill tool offers. */
 export interface SkillCatalog {
-  /** Returns the list that a model chooses from. The same skills always give the same text. */
+  /** Returns the list that a model chooses from. The same skills always produce the same text. */
   list(): string;
   load(name: string): Promise<SkillLoad>;
 }
@@ -195,7 +195,7 @@ function missing(name: string, { file, skills }: { file: string; skills: readonl
 }
 
 const maxCharacters = 1_536;
-/** Limits in tokens. A description of the maximum length fits in any script. */
+/** Limits in tokens. A description of the maximum length fits, whatever script it is written in. */
 const maxPerLine = 2_000;
 const maxTotal = 4_000;
 

@@ -30,7 +30,7 @@ const maxDepth = 8;
 const maxFiles = 5_000;
 
 /**
- * Lists the wanted files of a directory and its subfolders, sorted by path. Skips dot files, such as those that editors
+ * Lists the wanted files in a directory and its subfolders, sorted by path. Skips dot files, such as those that editors
  * leave behind.
  */
 export function listFiles(request: ListRequest): FileList {
@@ -102,7 +102,7 @@ export function followLink(path: string, scope: string): FollowedLink {
   return { target, isFolder: statOf(target)?.isDirectory() === true };
 }
 
-const tooManyMessage = `Only the first ${maxFiles} files of this directory are read.`;
+const tooManyMessage = `Only the first ${maxFiles} files in this directory are read.`;
 
 function entriesOf(directory: string, diagnostics: Diagnostic[]): Dirent[] | undefined {
   try {

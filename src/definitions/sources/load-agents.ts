@@ -18,7 +18,7 @@ export interface LoadedAgents {
 /** Number of bytes to read: one more than allowed, so that a file that is too large can be reported. */
 const readLimit = maxFileBytes + 1;
 
-/** Loads the agents of every source except the built-in ones, in the order they were found. */
+/** Loads the agents from every source except the built-in ones, in the order they were found. */
 export async function loadAgents(
   options: SnapshotOptions,
   { levels, previous }: { levels: ProjectLevels; previous: Snapshot | undefined },
@@ -183,7 +183,7 @@ interface GivenAgents {
   readonly place: Place;
 }
 
-/** Returns the agents from `--agents` and from settings files. Settings of an untrusted project are ignored. */
+/** Returns the agents from `--agents` and from settings files. Settings from an untrusted project are ignored. */
 function givenAgents({ flags, settings, trusted }: SnapshotOptions): GivenAgents[] {
   const given: GivenAgents[] = [];
   for (const { source, file, agents, lines } of settings?.agents ?? []) {

@@ -250,7 +250,7 @@ describe("a project that is trusted only in part", () => {
       ["AGENTS.md", "context_outside"],
       ["CLAUDE.md", "context_outside"],
     ]);
-    expect(diagnostics[1]?.message).toContain(`is outside ${app()}, the only part of it that you trust`);
+    expect(diagnostics[1]?.message).toContain(`is outside ${app()}, the only part of the project that you trust`);
   });
 
   it("is read whole where the trust is in a directory above it, and not at all where it is elsewhere", async () => {

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 
 export interface ProjectLevels {
-  /** The git root, or the highest project directory below home, or the working directory. */
+  /** The git root, or the highest project directory under the home directory, or the working directory. */
   readonly root: string;
   /** Directories from the working directory up to the root. */
   readonly nearestFirst: readonly string[];
@@ -20,8 +20,8 @@ export interface LevelsOptions {
 
 /**
  * Returns the directories of the project. Outside a git repository and outside home, that is only `cwd`. A directory
- * above `cwd` is included only if it has the same owner and is not world-writable: anyone can put a `.git` and
- * definitions into /tmp. The home directory is the user's scope and never part of a project.
+ * above `cwd` is included only if it has the same owner and is not world-writable, because anyone can put a `.git` and
+ * definitions into /tmp. The home directory is the user's scope and is never part of a project.
  */
 export function projectLevels({ cwd, home }: Pick<LevelsOptions, "cwd" | "home">): ProjectLevels {
   const start = realPath(cwd);
@@ -77,8 +77,8 @@ export function realPath(path: string): string {
 }
 
 /**
- * Replaces an empty or relative user directory with a path below a file, which can't exist. Otherwise the directory
- * would be resolved in the project, and files of an untrusted project would be treated as the user's own.
+ * Replaces an empty or relative user directory with a path under a regular file, which can't exist. Otherwise, the
+ * directory would be resolved in the project, and files from an untrusted project would be treated as the user's own.
  */
 export function ownDirectory(path: string): string {
   return isAbsolute(path) ? path : join(process.execPath, "nowhere");

@@ -9,8 +9,8 @@ export type BoundedRead =
 const flags = constants.O_RDONLY | constants.O_NONBLOCK | (constants.O_NOFOLLOW ?? 0);
 
 /**
- * Returns at most `limit` bytes of a regular file. Other files are refused: a pipe in a definitions directory must not
- * block startup. The caller must resolve and check symlinks first. Never throws.
+ * Returns at most `limit` bytes of a regular file. Other files are refused, because a pipe in a definitions directory
+ * must not block startup. The caller must resolve and check symlinks first. Never throws.
  */
 export function readBounded(file: string, limit: number): BoundedRead {
   let descriptor: number | undefined;

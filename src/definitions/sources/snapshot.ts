@@ -24,11 +24,11 @@ export interface Snapshot {
   readonly skills: readonly LoadedSkill[];
   readonly contextFiles: readonly ContextFile[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Hash of everything in effect. Snapshots with the same hash give the same session. */
+  /** Hash of everything in effect. Snapshots with the same hash result in the same session. */
   readonly hash: string;
 }
 
-/** The value of the key `agents` in a settings file. */
+/** The value of the `agents` key in a settings file. */
 export interface SettingsAgents {
   readonly source: Exclude<DefinitionSource, "built-in" | "plugin">;
   readonly file: string;
@@ -52,9 +52,9 @@ export interface SnapshotOptions {
   readonly home: string;
   /** The state directory, with settings and sessions. */
   readonly stateHome: string;
-  /** If false, no files of the project are read. */
+  /** If false, no project files are read. */
   readonly trusted: boolean;
-  /** Limits trust to this directory of the project. Defaults to the whole project. */
+  /** Limits trust to this directory in the project. Defaults to the whole project. */
   readonly trustedRoot?: string | undefined;
   readonly plugins?: readonly SnapshotPlugin[] | undefined;
   readonly flags?: { readonly agents?: unknown } | undefined;

@@ -21,12 +21,15 @@ export interface SnapshotWatch {
 
 const quietMs = 25;
 const longestWaitMs = 100;
-/** Delay of a final check after a burst of changes: chokidar does not report a second change to a file within 50 ms. */
+/**
+ * Delay before a final check after a burst of changes, which is necessary because chokidar does not report a second
+ * change to a file within 50 ms.
+ */
 const settleMs = 100;
 
 /**
  * Calls `onChange` with each new snapshot. A broken file keeps its last good version. Values in the options (settings,
- * flags, plugin files) are not watched: start a new watch when they change.
+ * flags, plugin files) are not watched, so start a new watch when they change.
  */
 export async function watchSnapshot(
   { initial, onProblem = () => {}, ...options }: WatchOptions,
