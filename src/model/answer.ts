@@ -3,21 +3,21 @@ import type { AssistantBlock, CacheLifetime, CallId, ModelOutcome, Origin, Usage
 
 export type CompleteAnswer = Extract<ModelOutcome, { ok: true }>;
 
-/** An error that the provider reported in the stream or in a response body, in its own words. */
+/** An error that the provider reported in the stream or in a response body, in the provider's own words. */
 export interface ProviderError {
   readonly type: string;
   readonly message: string;
 }
 
-/** Converts an answer in one dialect to neutral blocks. */
+/** Converts a response in one dialect to neutral blocks. */
 export interface AnswerReader {
   /** Reads the data of one server-sent event. Returns what is wrong with it; undefined if it is valid. */
   event(data: string): string | undefined;
-  /** Reads a whole answer that was not streamed. Returns what is wrong with it; undefined if it is valid. */
+  /** Reads a whole response that was not streamed. Returns what is wrong with it; undefined if it is valid. */
   whole(body: unknown): string | undefined;
-  /** Returns true once the protocol's end marker has been read: nothing more will follow. */
+  /** Returns true once the protocol's end marker has been read, so nothing more will follow. */
   ended(): boolean;
-  /** Called when the stream was closed cleanly. Some servers end a complete answer this way. */
+  /** Called when the stream was closed cleanly. Some servers end a complete response this way. */
   closed(): void;
   providerError(): ProviderError | undefined;
   answer(): CompleteAnswer;

@@ -369,7 +369,7 @@ describe("a server that drips its response", () => {
 
   it("line by line for ever is ended by the total limit", async () => {
     const call = await callerFor(await drip(200, ": ping\n\n"), "anthropic", { totalMs: 200 }).call();
-    expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("did not end within") });
+    expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("did not finish within") });
   });
 
   it.each(["x", "x\n"])("with an error status is judged by the status: %j", async (piece) => {

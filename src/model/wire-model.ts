@@ -16,7 +16,7 @@ import { type Connections, sharedConnections } from "./transport/connections.ts"
 export interface WireModelOptions {
   readonly provider: ResolvedProvider;
   readonly model: string;
-  /** Limiter of the provider, shared by the whole process. */
+  /** Limiter for the provider, shared by the whole process. */
   readonly limiter: Limiter;
   readonly clock: Clock;
   readonly random?: () => number;
@@ -24,7 +24,7 @@ export interface WireModelOptions {
   readonly retry?: Partial<RetryPolicy>;
   /** Maximum time that the server may be silent, including the time before the headers. */
   readonly idleMs?: number;
-  /** Maximum time for one answer. */
+  /** Maximum time for one response. */
   readonly totalMs?: number;
   readonly maxAnswerBytes?: number;
 }
@@ -118,8 +118,8 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
 type Progress = "unsent" | "sent" | "accepted";
 
 /**
- * Returns whether the provider bills the attempt: providers bill the requests that they accepted. A request that was
- * sent and then abandoned may have been accepted, too; one that was refused, or whose connection broke before an answer
+ * Returns whether the provider bills the attempt. Providers bill the requests that they accept. A request that was sent
+ * and then abandoned may have been accepted, too; one that was refused, or whose connection broke before a response
  * began, was not.
  */
 function isBilled(progress: Progress, end: AttemptEnd): boolean {
@@ -162,7 +162,7 @@ function readerFor({ options, info }: Wire, { callId, prompt }: ModelRequest, em
   return make({ origin, callId, emit, cacheLifetime: prompt.head.cacheLifetime });
 }
 
-/** Counts the received characters of an answer. */
+/** Counts the received characters of a response. */
 function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: () => number } {
   let characters = 0;
   const counting: Emit = (progress) => {
@@ -176,7 +176,7 @@ function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: 
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * Returns the usage of an answer up to the point where it broke off, which may be before the provider reports any
+ * Returns the usage for a response up to the point where it broke off, which may be before the provider reports any
  * usage.
  */
 function usageOf(
@@ -193,7 +193,7 @@ function usageOf(
   return { ...usage, outputTokens: Math.max(usage.outputTokens, received) };
 }
 
-/** Collects what failed attempts leave behind: the longest partial answer, and every token that was paid for. */
+/** Collects what failed attempts leave behind: the longest partial response, and every token that was paid for. */
 function createLost() {
   let partial: readonly AssistantBlock[] = [];
   let longest = 0;

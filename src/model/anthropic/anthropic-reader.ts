@@ -10,7 +10,7 @@ import {
 } from "../answer.ts";
 import { rawMember } from "./raw-member.ts";
 
-/** Reads the Messages dialect. Only `message_stop` completes an answer. */
+/** Reads the Messages dialect. Only `message_stop` completes a response. */
 export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: ReaderOptions): AnswerReader {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<number, OpenBlock>();
@@ -121,7 +121,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
     whole(body) {
       const message = body as AnthropicMessage & AnthropicEvent;
       if (message.type === "error") return take(message, "");
-      if (!Array.isArray(message.content) || !message.stop_reason) return "the answer is not a complete message";
+      if (!Array.isArray(message.content) || !message.stop_reason) return "the response is not a complete message";
       started = true;
       for (const [index, block] of message.content.entries()) {
         const text = JSON.stringify({ content_block: block });

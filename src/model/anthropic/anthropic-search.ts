@@ -34,7 +34,7 @@ export type ProviderSearchOutcome =
 
 const maxTokens = 2_048;
 const maxSearches = 3;
-/** Maximum number of tokens in the request itself: the tool accepts at most 4,000 characters. */
+/** Maximum number of tokens in the request itself. The tool accepts at most 4,000 characters. */
 const REQUEST_TOKENS = 2_000;
 /** Number of tokens that is usually enough for the results of one search. */
 const FOUND_TOKENS = 10_000;
@@ -42,7 +42,7 @@ const FOUND_TOKENS = 10_000;
 const SEARCH_USD = 0.01;
 
 /**
- * Creates a search that sends a small separate request with only the provider's search tool. Server and network
+ * Creates a search engine that sends a small separate request with only the provider's search tool. Server and network
  * failures are returned in the result, not thrown.
  */
 export function createAnthropicSearch(options: WireModelOptions): ProviderSearch {

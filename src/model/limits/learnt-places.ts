@@ -7,7 +7,7 @@
  *
  * - The assumption is proven if three times that number of requests are accepted this way, or if nothing in flight ends
  *   and the provider keeps refusing requests at that number.
- * - It is disproved if a request is refused although a place was free, or accepted although none was: then the provider
+ * - It is disproved if a request is refused although a place was free, or accepted although none was. Then the provider
  *   limits the rate.
  *
  * Each period risks one request to test the assumption. This request replaces the one that would have tried a higher
@@ -46,7 +46,7 @@ export interface LearntPlaces {
 const acceptedToProve = 3;
 /** Consecutive refusals, with the assumed number of requests in flight, that also prove the number of places. */
 const refusalsToProve = 2;
-/** Answers per place before one more place is tried. Attempts are rare, because each one may cost a refusal. */
+/** Responses per place before one more place is tried. Attempts are rare, because each one may cost a refusal. */
 const answersToGrow = 8;
 /** Time after which one more place is tried in any case. */
 const growMs = 60_000;
@@ -106,7 +106,7 @@ export function createLearntPlaces(): LearntPlaces {
     },
     accepted(inFlight) {
       if (isProven) places = Math.max(places, inFlight);
-      // Answers that are just ending are still in flight here, but no longer at the provider.
+      // Responses that are just ending are still in flight here, but no longer at the provider.
       else if (inFlight > places + Math.floor(places / 16)) disprove();
       acceptedInRow += 1;
       refusedInRow = 0;

@@ -29,7 +29,10 @@ const longestPeriodMs = 60_000;
 
 export function createLearntRate(): LearntRate {
   let learnt = Number.POSITIVE_INFINITY;
-  /** False after the first refusal: the requests before it may have been accepted in two of the provider's periods. */
+  /**
+   * False after the first refusal, because the requests before it may have been accepted in two of the provider's
+   * periods.
+   */
   let isMeasured = false;
   let sent = 0;
   let wasCapped = false;

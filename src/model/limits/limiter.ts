@@ -34,7 +34,7 @@ export interface Ticket {
 }
 
 export interface Pass {
-  /** Call this when the provider has accepted the request, that is, when the answer begins. */
+  /** Call this when the provider has accepted the request, that is, when the response begins. */
   taken(): void;
   /** Call this exactly once, when the request is over. */
   leave(end: PassEnd): void;
@@ -149,7 +149,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
         pump();
       },
       leave(end) {
-        if (hasLeft) throw new Error("A pass of the limiter was returned twice.");
+        if (hasLeft) throw new Error("A pass from the limiter was returned twice.");
         hasLeft = true;
         if (end.kind === "answered") {
           accept(sent);

@@ -3,7 +3,7 @@ import type { Failure } from "../transport/failure.ts";
 
 export interface RetryPolicy {
   readonly maxAttempts: number;
-  /** Maximum number of attempts for servers that send invalid answers or none. */
+  /** Maximum number of attempts for servers that send invalid responses or none. */
   readonly fewAttempts: number;
   /** Longest delay after the first attempt. It doubles with every attempt, up to `capMs`. */
   readonly baseMs: number;

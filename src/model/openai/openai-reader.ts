@@ -11,7 +11,7 @@ import {
 } from "../answer.ts";
 
 /**
- * Reads the chat completions dialect. `[DONE]` after a finish reason completes an answer; so does a clean close after
+ * Reads the chat completions dialect. `[DONE]` after a finish reason completes a response; so does a clean close after
  * one, because some local servers send no `[DONE]`.
  */
 export function createOpenaiReader({ origin, callId, emit }: ReaderOptions): AnswerReader {
@@ -75,7 +75,7 @@ export function createOpenaiReader({ origin, callId, emit }: ReaderOptions): Ans
     whole(body) {
       const problem = takeChunk(body as OpenaiChunk);
       if (problem !== undefined || error) return problem;
-      if (finishReason === undefined) return "the answer is not a complete message";
+      if (finishReason === undefined) return "the response is not a complete message";
       done = true;
       return undefined;
     },
@@ -117,7 +117,7 @@ interface Part {
 }
 
 interface BegunCall {
-  /** Position among the calls of the answer. */
+  /** Position among the calls in the response. */
   readonly ordinal: number;
   readonly index: number | undefined;
   readonly id: string;

@@ -4,8 +4,8 @@ import type { Dialect, Effort, Prices } from "../../protocol/index.ts";
 import { type ResolvedProvider, tierOf } from "./providers.ts";
 
 /**
- * Cautious defaults for unknown models: a window that is too small costs a compaction, one that is too large ends the
- * run.
+ * Cautious defaults for unknown models, because a window that is too small costs a compaction, but one that is too
+ * large ends the run.
  */
 const unknown: Record<Dialect, { window: number; maxOutputTokens: number }> = {
   anthropic: { window: 200_000, maxOutputTokens: 32_000 },
@@ -94,7 +94,7 @@ const openai: Readonly<Record<string, KnownModel>> = {
 
 const byProvider: Readonly<Record<string, Readonly<Record<string, KnownModel>>>> = { anthropic, openai };
 
-/** Looks up a model by the name of its own provider, because a gateway sells the same model at a different price. */
+/** Looks up a model under the name of its own provider, because a gateway sells the same model at a different price. */
 export function knownModel(provider: string, model: string): KnownModel | undefined {
   const table = byProvider[provider];
   if (table === undefined) return undefined;
@@ -103,8 +103,8 @@ export function knownModel(provider: string, model: string): KnownModel | undefi
 }
 
 /**
- * Describes a model that a definition names by its id, with or without a provider, before a provider is chosen.
- * Undefined for tiers, whose model depends on the provider.
+ * Describes a model that a definition names by its id, with or without a provider, before a provider is chosen. Returns
+ * undefined for tiers, whose model depends on the provider.
  */
 export function describeNamedModel(name: string): Pick<ModelDescription, "model" | "efforts"> | undefined {
   if (tierOf(name)) return undefined;

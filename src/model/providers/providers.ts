@@ -17,7 +17,9 @@ export interface ResolvedProvider {
   readonly baseUrl: string;
   /** Environment variable that contains the key; undefined if no key is needed. */
   readonly keyVariable?: string | undefined;
-  /** Returns the key and the configured headers. A function, so that the key stays out of logs and transcripts. */
+  /**
+   * Returns the key and the configured headers. This is a function so that the key stays out of logs and transcripts.
+   */
   readonly secretHeaders: () => Readonly<Record<string, string>>;
   readonly models: Partial<Readonly<Record<ModelTier, string>>>;
   readonly window?: number | undefined;
@@ -88,7 +90,7 @@ export function findProvider(
     name,
     baseUrl,
     dialect: own?.dialect ?? builtIn?.dialect ?? "openai",
-    // Another address may be that of a local server, which needs no key. If the settings name a key variable, it is
+    // A different address may be that of a local server, which needs no key. If the settings name a key variable, it is
     // required.
     keyRequired: own?.apiKeyEnv !== undefined || (builtIn?.apiKeyEnv !== undefined && atHome),
   };
@@ -125,7 +127,7 @@ export function tierOf(model: string): ModelTier | undefined {
   return Object.hasOwn(tiers, model) ? tiers[model] : undefined;
 }
 
-/** Returns the model of a tier, or of the nearest tier for which the provider has a model. */
+/** Returns the model for a tier, or for the nearest tier that the provider has a model for. */
 export function modelOfTier(models: ProviderSettings["models"], tier: ModelTier): string | undefined {
   for (const candidate of nearestTiers[tier]) if (models?.[candidate]) return models[candidate];
   return undefined;

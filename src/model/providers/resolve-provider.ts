@@ -152,7 +152,7 @@ function ownHeaders({ name, headers = {} }: ProviderEntry): Record<string, strin
   const made: Record<string, string> = {};
   for (const [header, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
-      return `The header "${header}" of the provider "${name}" is not valid. Check providers.${name}.headers in your settings.`;
+      return `The header "${header}" for the provider "${name}" is not valid. Check providers.${name}.headers in your settings.`;
     }
     made[header.toLowerCase()] = value;
   }

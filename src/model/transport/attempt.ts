@@ -17,7 +17,7 @@ export interface AttemptOptions extends ReceiveOptions {
   readonly totalMs: number;
   /** Called when the operating system has accepted every byte of the request. */
   readonly onSent: () => void;
-  /** Called when the server has accepted the request, that is, when its answer begins. */
+  /** Called when the server has accepted the request, that is, when its response begins. */
   readonly onTaken: () => void;
 }
 
@@ -26,7 +26,7 @@ export type AttemptEnd =
   | { readonly kind: "aborted" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** Sends one request and feeds the answer to the reader. Always settles; nothing is read or emitted afterwards. */
+/** Sends one request and feeds the response to the reader. Always settles; nothing is read or emitted afterwards. */
 export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
   const { connector, url, headers, body, signal, idleMs, totalMs, info } = options;
   return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
       total ??= setTimeout(() => end({ kind: "failed", failure: endless(info, totalMs) }), totalMs);
     }
 
-    /** Gives the server a moment to explain an error. Its status alone says enough. */
+    /** Gives the server a moment to explain an error. Without an explanation, the status alone is enough. */
     function awaitErrorBody(): void {
       explains = true;
       clearTimeout(idle);
@@ -102,7 +102,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
         receiver = receiveAnswer(head, options);
       },
       data(bytes) {
-        // Events end with a line break. A part of a line could be dripped for ever.
+        // Events end with a line break. A server could send parts of a line forever.
         if (!explains && bytes.includes(lineBreak)) heard();
         judge(() => receiver?.data(bytes));
       },
@@ -118,7 +118,7 @@ const errorBodyMs = 10_000;
 const lineBreak = 10;
 
 function endless({ provider, host }: ProviderInfo, totalMs: number): Failure {
-  const message = `The answer of ${provider} (${host}) did not end within ${formatDuration(totalMs)}. Check that the server is not stuck, then try again.`;
+  const message = `The response from ${provider} (${host}) did not finish within ${formatDuration(totalMs)}. Check that the server is not stuck, then try again.`;
   return failure("stalled", { message });
 }
 

@@ -52,8 +52,8 @@ export function sharedConnections(): Connections {
 }
 
 /**
- * Returns half of the file descriptors that the program itself does not need, because journals and tools need some,
- * too.
+ * Returns half the number of file descriptors that the program itself does not need, because journals and tools need
+ * some, too.
  */
 function connectionsByDescriptorLimit(): number {
   return Math.max(8, Math.floor((descriptorLimit() - 64) / 2));

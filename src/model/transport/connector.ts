@@ -11,9 +11,9 @@ import { errorCode, type HttpProxy, unreachable } from "../../lib/index.ts";
 
 /** Sends requests to one origin over kept-alive connections, each of which carries one request at a time. */
 export interface Connector {
-  /** Never throws: a request that can't be sent fails. */
+  /** Never throws. A request that can't be sent is reported to the listener as failed. */
   send(request: HttpRequest, listener: ExchangeListener): Exchange;
-  /** True if the origin has ever answered, in which case a failed connection is worth another attempt. */
+  /** True if the origin has ever responded, in which case a failed connection is worth another attempt. */
   readonly reached: boolean;
   /** Ends all connections. */
   close(): void;

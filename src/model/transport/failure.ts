@@ -4,7 +4,7 @@ import type { ProviderInfo } from "../providers/provider-info.ts";
 import type { ResponseHead } from "./connector.ts";
 
 /**
- * Whether to repeat a request. `few`: with fewer attempts than `yes`, for servers that send invalid answers or none.
+ * Whether to repeat a request. `few`: with fewer attempts than `yes`, for servers that send invalid responses or none.
  */
 export type Retry = "no" | "few" | "yes";
 
@@ -16,7 +16,7 @@ export interface Failure {
   readonly retryAfterMs?: number;
   /**
    * How the provider pushed back. `refused`: because of its limits, or with a time to wait; this may concern all
-   * requests of this process. `overloaded`: without giving details; this may concern only this request.
+   * requests from this process. `overloaded`: without giving details; this may concern only this request.
    */
   readonly pushback?: "refused" | "overloaded";
 }

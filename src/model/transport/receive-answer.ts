@@ -108,21 +108,21 @@ function errorReceiver({ status, headers }: ResponseHead, { info, now }: Receive
 
 function tooLarge(info: ProviderInfo, maxAnswerBytes: number): Failure {
   const megabytes = Math.max(1, Math.floor(maxAnswerBytes / 1_000_000));
-  const message = `${info.provider} sent more than ${megabytes} MB for one answer. Ask for less at once, or check that ${info.host} is a model server.`;
+  const message = `${info.provider} sent more than ${megabytes} MB for one response. Ask for less at once, or check that ${info.host} is a model server.`;
   return failure("protocol", { message });
 }
 
 function compressed(info: ProviderInfo, encoding: string): Failure {
-  const message = `${info.host} compresses its responses (${info.quote(encoding)}), although Retinue asked it not to. Turn compression off there or in the gateway in between.`;
+  const message = `${info.host} compresses its responses (${info.quote(encoding)}), although Retinue asked it not to. Turn off compression there or in the gateway in between.`;
   return failure("protocol", { message });
 }
 
 function notAModel(info: ProviderInfo): Failure {
-  const message = `${info.host} returned a web page instead of a model's answer. Check the base URL of ${info.provider}.`;
+  const message = `${info.host} returned a web page instead of a model's response. Check the base URL of ${info.provider}.`;
   return failure("protocol", { message, status: 200 });
 }
 
 function broken(code: "protocol" | "connection", { provider, host }: ProviderInfo, problem: string): Failure {
-  const message = `The answer from ${provider} (${host}) can't be used: ${problem}. Check the network and any gateway in between.`;
+  const message = `The response from ${provider} (${host}) can't be used: ${problem}. Check the network and any gateway in between.`;
   return failure(code, { message, retry: "yes" });
 }

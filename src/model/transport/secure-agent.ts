@@ -11,7 +11,7 @@ interface SecureAgentOptions extends AgentOptions {
 }
 
 /**
- * Creates an agent for TLS connections. Like every agent of `node:https`, it resumes the TLS sessions of earlier
+ * Creates an agent for TLS connections. Like every `node:https` agent, it resumes the TLS sessions of earlier
  * connections.
  */
 export function createSecureAgent({ server, proxy, ...options }: SecureAgentOptions): Agent {
