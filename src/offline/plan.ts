@@ -20,12 +20,12 @@ import { explorePart } from "./map/explore-part.ts";
 import { mapRepository } from "./map/map-repository.ts";
 import { recognise } from "./recognise.ts";
 
-/** The offline model's next answer. A refusal ends the run as failed. */
+/** The offline model's next response. A refusal ends the run as failed. */
 export type Plan =
   | { readonly kind: "calls"; readonly text: string; readonly calls: readonly PlannedCall[] }
   | Pick<Report, "kind" | "text">;
 
-/** Plans the next answer from the conversation alone, so that a resumed session continues where it stopped. */
+/** Plans the next response from the conversation alone, so that a resumed session continues where it stopped. */
 export function plan(messages: readonly Message[], tools: readonly ToolDeclaration[]): Plan {
   const request = currentRequest(messages);
   const recognised = recognise(request.text);
@@ -142,8 +142,8 @@ function currentRequest(messages: readonly Message[]): CurrentRequest {
 }
 
 /**
- * Returns true if the runtime added the block, which is therefore not a request. Such a block is a text in brackets or
- * in tags, or a line in brackets with output below it.
+ * Returns true if the runtime added the block, which is therefore not a request. Such a block is text in brackets or in
+ * tags, or a line in brackets with output below it.
  */
 function isNote(block: UserBlock): boolean {
   return block.type === "text" && /^\[[\s\S]*\]$|^\[[^\n]*\]\n|^<([\w-]+)>[\s\S]*<\/\1>$/.test(block.text.trim());
@@ -181,7 +181,7 @@ interface RecordedResult {
 
 /**
  * Returns the results of earlier calls. Leaves out calls that failed before the user said "continue", so that they are
- * made again: most of them were interrupted.
+ * made again, because most of them were interrupted.
  */
 function collectResults(
   messages: readonly Message[],

@@ -57,5 +57,5 @@ function start(name: string): string {
   return /^\w/.test(name) ? "\\b" : "";
 }
 
-/** Matches TODO and similar words only at the start of a comment, because texts about to-do lists contain them too. */
+/** Matches TODO and similar words only at the start of a comment, because text about to-do lists contains them too. */
 export const todoPattern = "(//|/\\*+|^\\s*\\*|#|<!--|--|;|%)\\s*@?(TODO|FIXME|HACK|XXX)\\b";

@@ -73,7 +73,7 @@ describe("find a name", () => {
     expect(report).toContain("# parsesettings: not found");
     expect(report).toMatch(/- src\/parse.ts:5 +export function parseSettings/);
     const none = await workspace.talk("find zzzNothing");
-    expect(none.report).toContain("no line below . contains zzzNothing");
+    expect(none.report).toContain("no line in . contains zzzNothing");
   });
 
   it("takes a name with special characters as text", async () => {

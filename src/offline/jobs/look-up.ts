@@ -67,7 +67,7 @@ export function* searchText({ text, path }: SearchRequest): Job {
   const files = new Set(hits.map((hit) => hit.path)).size;
   const lines = rows(hits.map((hit) => [`${hit.path}:${hit.line}`, clip(hit.text, 100)]));
   if (left > 0) lines.push(`- and ${plural(left, "more line")} that the search left out`);
-  if (lines.length === 0 && found.ok) lines.push(`- no line below ${path} contains it`);
+  if (lines.length === 0 && found.ok) lines.push(`- no line in ${path} contains it`);
   const title = `${isTodo ? "TODO and FIXME comments" : `"${text}"`}: ${plural(hits.length + left, "line")} in ${plural(files, "file")}${left > 0 ? " or more" : ""}`;
   return { kind: "report", text: compose(title, [{ heading: "Lines", lines: firstOf(lines, maxLines) }]) };
 }
@@ -165,7 +165,7 @@ function* findNear(
   if (left > 0) near.push(`- and ${plural(left, "more line")}`);
   const named = files.ok ? parsePaths(files.text).paths : [];
   const failed = [...before, lines].some(({ ok }) => !ok);
-  const nothing = failed ? "- some of the searches failed" : `- no line below ${path} contains ${symbol}`;
+  const nothing = failed ? "- some of the searches failed" : `- no line in ${path} contains ${symbol}`;
   const text = compose(`${symbol}: not found`, [
     { heading: "Result", lines: [nothing] },
     { heading: "Lines that contain it in a different case or as part of a word", lines: near },

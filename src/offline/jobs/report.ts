@@ -29,7 +29,7 @@ export function rows(cells: readonly (readonly string[])[], { widest = 60 }: { w
   });
 }
 
-/** Puts a text on one line and truncates it to a length. */
+/** Puts text on one line and truncates it to a given length. */
 export function clip(text: string, length = 110): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > length ? `${line.slice(0, length - 1).trimEnd()}…` : line;

@@ -1,4 +1,4 @@
-// Parses the texts of tool results. Skips lines in an unexpected format, because a result may contain notes.
+// Parses the text of tool results. Skips lines in an unexpected format, because a result may contain notes.
 
 export interface Listing {
   readonly directories: readonly string[];

@@ -85,7 +85,7 @@ function* summariseFile(path: string, page: CallResult): Job {
   const language = languageOf(path)?.name ?? "unknown kind";
   const length =
     parsed.total === undefined ? `more than ${plural(parsed.lines.length, "line")}` : plural(parsed.total, "line");
-  const kind = isTest(path) ? `${language}, a test judging by its name` : language;
+  const kind = isTest(path) ? `${language}; a test, judging by its name` : language;
   const definitions = hitLines(defined, path);
   const comment = leadingComment(parsed);
   const text = compose(path, [
@@ -144,7 +144,7 @@ function firstLines({ lines }: Page): string[] {
 
 const maxRead = 14;
 
-/** Reports the entries of a directory with the first comment of each file. */
+/** Reports the entries in a directory, with the first comment in each file. */
 function* summariseDirectory(path: string, result: CallResult): Job {
   const { directories, files, left } = parseListing(result.text);
   const readme = files.find(({ name }) => /^readme(\.\w+)?$/i.test(name))?.name;

@@ -7,7 +7,7 @@ import { type Directory, directoryAt, type Survey } from "./survey-files.ts";
 /** Name of the agent that explores a part. */
 export const explorer = "Explore";
 
-/** One directory of a large repository, with the report of the agent that explored it. */
+/** One directory of a large repository, with the report from the agent that explored it. */
 export interface Part {
   readonly directory: Directory;
   readonly result: CallResult;
@@ -53,7 +53,7 @@ export function partsOf(
 
 /**
  * Returns the packages in a directory such as packages/, which has no content of its own. Returns any other directory
- * as it is. If the list of files is incomplete, the sizes of the packages are unknown and the map only lists them.
+ * unchanged. If the list of files is incomplete, the sizes of the packages are unknown and the map only lists them.
  */
 function packagesIn(
   directory: Directory,

@@ -10,13 +10,13 @@ export type DescribeDirectory = (directory: string) => string;
 
 const speakers = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
 
-/** Returns a search for comments that describe the directory of their file. */
+/** Returns a call that searches for comments that describe the directory of their file. */
 export function findDescriptions(path: string): PlannedCall {
   const pattern = '^(//!?|#|/\\*[*!]?| \\*|""")\\s?[A-Z@].*';
   return grep(pattern, { path, glob: speakers, output_mode: "content", head_limit: 250 });
 }
 
-/** Returns a search for the comments of Go packages, which may be in any file of their directory. */
+/** Returns a call that searches for Go package comments, which may be in any file in the package's directory. */
 export function findGoPackages(path: string): PlannedCall {
   return grep("^// (Package|Command) \\w+ .*", { path, glob: "**/*.go", output_mode: "content", head_limit: 100 });
 }
@@ -47,7 +47,7 @@ function byPath(hits: readonly Hit[]): ReadonlyMap<string, readonly Hit[]> {
   return groups;
 }
 
-/** Last line in which a description may begin. A comment further down belongs to the code below it. */
+/** Last line on which a description may begin. A comment further down belongs to the code below it. */
 const lastFirstLine = 3;
 const longestLicence = 25;
 

@@ -36,7 +36,7 @@ export function* explorePart(path: string): Job {
   const [readmePath, manifestPath] = [readme, manifest].map(([name]) => name && joinPath(path, name));
   const others = survey.files.filter((file) => file.path !== readmePath && file.path !== manifestPath);
   const key = keyFiles(others, { path, most: maxKeyFiles });
-  const pages = yield* callAll(`Reading the key files of ${path}`, [
+  const pages = yield* callAll(`Reading the key files in ${path}`, [
     ...[readmePath, manifestPath].flatMap((name) => (name ? [read(name, 1_000)] : [])),
     ...key.map((file) => read(file.path, 60)),
   ]);
@@ -57,7 +57,7 @@ export function* explorePart(path: string): Job {
   return { kind: "report", text };
 }
 
-/** Returns the directory's own description or, if there is none, the comment of its entry point. */
+/** Returns the directory's own description or, if there is none, the comment in its entry point. */
 function whatItIs(own: readonly string[], comment: string): readonly string[] {
   if (own.length > 0) return own;
   return comment === "" ? [] : [`- ${clip(comment, 200)}`];

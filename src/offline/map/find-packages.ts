@@ -11,7 +11,7 @@ export interface Package {
 }
 
 /**
- * Returns the manifests of packages below `path`, one for each directory. If the top-level manifests declare a
+ * Returns the manifests of packages under `path`, one for each directory. If the top-level manifests declare a
  * workspace, only its members are included.
  */
 export function packageManifestsIn(

@@ -64,8 +64,8 @@ const blockStart = /^(?:[rRuU]?(?<quote>"""|''')|\/\*+!?|<!--)\s*/;
 const lineComment = /^(?:\/\/+!?|#+(?!\[)|--+|;+|%+)(?:\s(.*))?$/;
 
 /**
- * Returns true if a line may precede the comment of a file: a `#!` line, a tool directive or the package of a Java
- * class.
+ * Returns true if a line may precede the comment of a file: a `#!` line, a tool directive or a Java package
+ * declaration.
  */
 function isPreamble(line: string): boolean {
   return /^(#!|["']use strict["']|\/\/ ?@ts-|# ?-\*-|# (type|pylint|flake8|noqa|frozen_string_literal)\b|\/\/go:build|\/\* ?eslint|#(include|define|pragma|if|ifdef|ifndef|endif)\b|<\?php|declare\(|(package|namespace|using|import)( static)? [\w.*\\]+;$)/.test(

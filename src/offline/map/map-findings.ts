@@ -19,7 +19,7 @@ export interface MapFindings {
   readonly otherPackages: readonly string[];
   readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
   readonly describe: DescribeDirectory;
-  /** Reports of the agents that explored parts of a large repository. */
+  /** Reports from the agents that explored parts of a large repository. */
   readonly parts: readonly Part[];
   readonly log: CallResult;
   readonly status: CallResult;

@@ -76,7 +76,8 @@ export function entryLines({
     const root = roots.filter((one) => file.startsWith(one)).sort((left, right) => right.length - left.length)[0] ?? "";
     return file.slice(root.length);
   };
-  // A program says more than an index file, and a file near the top says more than one further down.
+  // A program is more informative than an index file, and a file near the top is more informative than one further
+  // down.
   const rank = (file: string) => file.split("/").length + (/\/?(index|lib|mod)\.\w+$/.test(file) ? 10 : 0);
   const files = survey.files
     .map((file) => file.path)
@@ -91,7 +92,7 @@ export function entryLines({
   return files.length === 0 ? facts : [...facts, `- by name: ${files.slice(0, maxEntries).join(", ")}${more}`];
 }
 
-/** Returns the commands of all manifests. Commands that install, start, build and test come first. */
+/** Returns the commands from all manifests. Commands that install, start, build and test come first. */
 function commandsOf(manifests: readonly Manifest[]): Fact[] {
   const firstWords = ["install", "sync", "start", "dev", "build", "test", "pytest", "verify", "check", "lint"];
   const rank = ({ what }: Fact) => {
@@ -106,7 +107,7 @@ function factLines(facts: readonly Fact[], count: number): string[] {
   return firstOf(lines, count);
 }
 
-/** Minimum number of lines of a file that is worth listing. */
+/** Minimum number of lines in a file that is worth listing. */
 const fewestLines = 100;
 
 function largestLines({ files }: Survey): string[] {

@@ -27,7 +27,7 @@ export function readReadme({ lines }: Page): Readme {
   return { title };
 }
 
-/** Splits a text at empty lines and headings. Leaves out front matter, comments, code, tables and directives. */
+/** Splits text at empty lines and headings. Leaves out front matter, comments, code, tables and directives. */
 function blocksOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   const blocks: Line[][] = [[]];
   let skipUntil: RegExp | undefined;
@@ -103,7 +103,7 @@ function paragraphOf(block: readonly Line[], title: string | undefined): Line | 
   return undefined;
 }
 
-/** Returns true if a text is a sentence, or longer than a link such as "Read the docs". */
+/** Returns true if the text is a sentence, or is longer than a link such as "Read the docs". */
 function saysSomething(text: string): boolean {
   const words = (text.match(/\p{L}[\p{L}\d'-]*/gu) ?? []).length;
   return words >= fewestWords || (words > 1 && /[.!]$/.test(text));

@@ -46,7 +46,7 @@ const maxTypes = 5;
 /** Excludes third-party code and build output from a search, in addition to .gitignore. */
 export const foreignGlob = `!**/{${foreignDirectories.join(",")}}/**`;
 
-/** Counts the lines of each file below a directory. Empty and binary files are not listed. */
+/** Counts the lines in each file under a directory. Empty and binary files are not listed. */
 export function countLines(path: string, more: { readonly type?: string; readonly head_limit?: number } = {}) {
   return grep("^", { path, glob: foreignGlob, output_mode: "count", head_limit: 5_000, ...more });
 }
@@ -138,7 +138,7 @@ interface Counting {
   readonly text: string;
 }
 
-/** Counts the files of each directory. Returns the directories whose list was truncated, largest first. */
+/** Counts the files in each directory. Returns the directories whose list was truncated, largest first. */
 function* count(
   directories: readonly string[],
   { known, counted, text }: Counting,
@@ -194,7 +194,7 @@ function innerOf(directory: string, results: CallResult | undefined): string[] {
     .map((name) => joinPath(directory, name));
 }
 
-/** For a directory whose list was truncated, replaces its entries with those of a directory listing. */
+/** For a directory whose list was truncated, replaces its entries with those from a directory listing. */
 function describeInside(counted: Counting["counted"], directory: string, results: CallResult | undefined): void {
   const amount = counted.get(directory);
   if (!amount || !results?.ok) return;

@@ -5,7 +5,7 @@ import { emptyManifest, type Fact, type Manifest, type ManifestSource } from "./
 interface TomlEntry {
   readonly section: string;
   readonly key: string;
-  /** Texts of a string or of an array of strings. Other values are kept as written. */
+  /** The text of a string, or of each string in an array. Other values are kept as written. */
   readonly values: readonly string[];
   readonly line: number;
 }
