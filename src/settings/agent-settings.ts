@@ -2,11 +2,11 @@ import { isRecord } from "../lib/index.ts";
 import { lineOf } from "./file-rules.ts";
 import type { SettingsLayer } from "./merge-settings.ts";
 
-/** The settings key `agents`: definitions by name, agents that are switched off, and options for all agents. */
+/** The `agents` key in the settings: definitions by name, agents that are turned off, and options for all agents. */
 export interface AgentSettings {
   /**
-   * Definitions of each file, lowest scope first. If several files with the same source define the same name, only the
-   * highest file's definition is included.
+   * Definitions from each file, lowest scope first. If several files with the same source define the same name, only
+   * the highest file's definition is included.
    */
   readonly definitions: readonly {
     readonly source: "user" | "project" | "flag" | "policy";
@@ -23,7 +23,7 @@ export interface AgentSettings {
   readonly switchedOff: readonly { readonly name: string; readonly file?: string | undefined }[];
 }
 
-/** Collects the key `agents` of all layers, lowest first. The layers must already be checked and limited. */
+/** Collects the `agents` key from all layers, lowest first. The layers must already be checked and limited. */
 export function agentSettings(layers: readonly SettingsLayer[]): AgentSettings {
   const entries = layers.flatMap((layer) =>
     Object.entries(recordOf(layer.values["agents"])).map(([name, value]) => ({ name, value, layer })),

@@ -19,8 +19,8 @@ export interface UnknownKey {
 }
 
 /**
- * Checks that a value has the shape of `Settings`. Invalid values are reported, never guessed: a guess could loosen a
- * rule.
+ * Checks that a value has the shape of `Settings`. Invalid values are reported, never guessed, because a guess could
+ * loosen a rule.
  */
 export function checkSettings(value: unknown): SettingsCheck {
   if (!isRecord(value)) {
@@ -50,7 +50,7 @@ function unknownKeys(value: Record<string, unknown>, schema: JsonSchema, path: r
     const here = [...path, key];
     if (property !== undefined) return isRecord(each) ? unknownKeys(each, property, here) : [];
     const [guess] = nearest(key, Object.keys(known));
-    // A key of another program that merely contains a known key is not a typing error.
+    // A key for another program that merely contains a known key is not a typing error.
     const isClose = guess !== undefined && Math.abs(guess.length - key.length) <= 2;
     return [{ path: here, meant: isClose ? [...path, guess].join(".") : undefined }];
   });

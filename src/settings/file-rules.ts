@@ -25,7 +25,7 @@ export function rulesOf({ permissions }: Record<string, unknown>, { scope, path:
 }
 
 /**
- * Returns the line of the last key or string of `path` that occurs in the text. Each element is searched for after the
+ * Returns the line of the last key or string in `path` that occurs in the text. Each element is searched for after the
  * previous one.
  */
 export function lineOf(text: string, path: readonly string[]): number {
@@ -34,7 +34,7 @@ export function lineOf(text: string, path: readonly string[]): number {
   return text.slice(0, position).split("\n").length;
 }
 
-/** Applies a change to every entry of the rule lists in `permissions`. */
+/** Applies a change to every entry in the rule lists in `permissions`. */
 export function mapRules(
   value: Record<string, unknown>,
   change: (entry: unknown, effect: Effect) => unknown,
@@ -82,7 +82,7 @@ export function compactRules(value: unknown): CompactRules {
     else {
       for (const [pattern, effect] of Object.entries(action)) {
         const name = `${JSON.stringify(pattern)} of ${JSON.stringify(tool)}`;
-        if (pattern.trim() === "") problems.push(`a pattern of ${JSON.stringify(tool)} is empty`);
+        if (pattern.trim() === "") problems.push(`a pattern for ${JSON.stringify(tool)} is empty`);
         else if (isEffect(effect)) rules.push({ tool, pattern, effect });
         else problems.push(`${name} must be "allow", "ask" or "deny"`);
       }

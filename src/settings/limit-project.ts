@@ -25,7 +25,7 @@ export interface LimitedProject {
   readonly values: Record<string, unknown>;
   /** Keys that are ignored because the project is not trusted. */
   readonly off: readonly string[];
-  /** Keys that are ignored because they changed since they were approved. */
+  /** Keys that are ignored because they have changed since they were approved. */
   readonly changed: readonly string[];
   /** Keys that are ignored because they were never approved. */
   readonly unapproved: readonly string[];

@@ -88,7 +88,7 @@ describe("loadSettings", () => {
   it("reports a blocked tool that does not exist", () => {
     const home = homeWith('{\n  "subagents": {\n    "blockedTools": ["Bash", "WebFtch", "mcp__db"]\n  }\n}');
     expect(loadSettings({ home }).notices).toEqual([
-      `${home}/settings.json:3: subagents.blockedTools: there is no tool "WebFtch", so it has no effect. Did you mean "WebFetch"?`,
+      `${home}/settings.json:3: subagents.blockedTools: unknown tool "WebFtch"; it has no effect. Did you mean "WebFetch"?`,
     ]);
   });
 

@@ -12,7 +12,7 @@ export interface LoadSettingsOptions extends SettingsLocations {
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Settings from the command line or the embedding program. They override every file except managed ones. */
   readonly flags?: Settings | undefined;
-  /** Whether the user trusts `cwd`. If not, only the `deny` and `ask` rules of its files take effect. */
+  /** Whether the user trusts `cwd`. If not, only the `deny` and `ask` rules in its files take effect. */
   readonly trusted?: boolean | undefined;
   /**
    * Returns the hash of the part of a project's file that the user approved. If absent, the current content is
@@ -30,7 +30,7 @@ export interface LoadedSettings {
   readonly files: readonly string[];
   readonly origins: readonly SettingsOrigin[];
   /**
-   * All rules with their scope and file, including those of compact files. `settings` also contains the rules, as
+   * All rules with their scope and file, including those from compact files. `settings` also contains the rules, as
    * lists.
    */
   readonly rules: readonly Rule[];
@@ -39,11 +39,11 @@ export interface LoadedSettings {
   readonly notices: readonly string[];
   /** Problems that prevent a run, because a broken file may contain rules. */
   readonly problems: readonly string[];
-  /** Keys of the project's files that are ignored because the project is not trusted. */
+  /** Keys in the project's files that are ignored because the project is not trusted. */
   readonly untrusted: readonly string[];
   /** Approvals that trusting the workspace now would record, for its own files only. */
   readonly approvals: readonly Approval[];
-  /** The key `agents` of every file, not merged, because each definition belongs to its scope. */
+  /** The `agents` key from every file, not merged, because each definition belongs to its scope. */
   readonly agents: AgentSettings;
 }
 

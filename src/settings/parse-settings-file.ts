@@ -126,7 +126,7 @@ function blockedToolNotices(subagents: unknown, { path, text }: SettingsText): s
     const [guess] = nearest(name, toolNames);
     const hint = guess === undefined ? "" : ` Did you mean "${guess}"?`;
     const line = lineOf(text, ["subagents", "blockedTools", name]);
-    return [`${path}:${line}: subagents.blockedTools: there is no tool "${name}", so it has no effect.${hint}`];
+    return [`${path}:${line}: subagents.blockedTools: unknown tool "${name}"; it has no effect.${hint}`];
   });
 }
 
@@ -155,9 +155,7 @@ function parseCompact(value: unknown, file: SettingsText, trust: ProjectTrust): 
   return { ...withLists(strict, file), notices, approvals };
 }
 
-/**
- * Adds compact rules to the merged settings, also as lists. Lists are stricter, because their order does not matter.
- */
+/** Adds compact rules to the merged settings as lists, too. Lists are stricter, because their order does not matter. */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsText): ParsedFile {
   const directory = file.above?.path;
   const rules = compact.flatMap((each) => {

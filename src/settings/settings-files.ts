@@ -64,8 +64,8 @@ function userFiles({ home, userHome, file }: SettingsLocations): readonly Settin
 }
 
 /**
- * Returns the project's files ordered by scope, and within a scope from the root of the project down: the nearest file
- * wins.
+ * Returns the project's files ordered by scope, and within a scope from the root of the project down, so that the
+ * nearest file wins.
  */
 function projectFiles({ cwd, above = [] }: SettingsLocations): readonly SettingsFile[] {
   if (cwd === undefined) return [];

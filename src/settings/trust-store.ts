@@ -23,14 +23,14 @@ export interface TrustStore {
   /** Explains why the trust file is invalid, in which case nothing is trusted. */
   readonly problem: string | undefined;
   /**
-   * Returns true if this path is trusted, or a directory above it without another repository in between: a repository
-   * inside a trusted directory may come from someone else and must be trusted separately.
+   * Returns true if this path is trusted, or if a directory above it is and no other repository is in between. A
+   * repository inside a trusted directory may come from someone else and must be trusted separately.
    */
   isTrusted(realPath: string): boolean;
   /** Returns the directory that makes this path trusted: the path itself or the nearest trusted directory above it. */
   coveredBy(realPath: string): string | undefined;
   list(): readonly TrustedPath[];
-  /** Returns the approved hash for exactly this path. Approvals do not apply to directories below the path. */
+  /** Returns the approved hash for exactly this path. Approvals do not apply to directories under the path. */
   approvedHash(realPath: string, item: { readonly kind: string; readonly name: string }): string | undefined;
   /** Returns what is approved for exactly this path. */
   approvals(realPath: string): readonly Approval[];
