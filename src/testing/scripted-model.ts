@@ -72,7 +72,7 @@ export interface Cast extends Model {
 }
 
 /**
- * Creates a model that plays several agents. The key of a part is a text that the first message of its conversation
+ * Creates a model that plays several agents. The key of a part is a string that the first message in its conversation
  * contains.
  */
 export function createCast(

@@ -17,8 +17,8 @@ import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
 type CallAnswererOptions = { options: ApiServerOptions; script: RunningScript; seed: number; now: () => number };
 
 /**
- * Creates an answerer for model calls. It handles validation, the script, faults, cache accounting, the wire format and
- * delivery.
+ * Creates a handler for model calls. It takes care of validation, the script, faults, cache accounting, the wire format
+ * and delivery.
  */
 export function createCallAnswerer({ options, script, seed, now }: CallAnswererOptions) {
   const isLight = options.record === "light";
@@ -100,7 +100,7 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
 
 type Planned = { rendered: Rendered; entry?: OpenEntry | undefined };
 
-/** Answers with an error that no client retries, and records the problem, so that `assertDone` throws. */
+/** Responds with an error that no client retries, and records the problem, so that `assertDone` throws. */
 function unscripted(request: RecordedRequest, message: string): Rendered {
   request.unscripted = message;
   const answer = errorAnswer(request.wire as Wire, 500, { type: "unscripted", message });

@@ -61,7 +61,7 @@ function listen(server: ReturnType<typeof createServer>, port: number): Promise<
   });
 }
 
-/** Answers with a list that clients of both wire formats can read. */
+/** Responds with a list that clients of both wire formats can read. */
 function answerModels(response: ServerResponse, models: readonly string[]): void {
   const data = models.map((id) => ({
     id,

@@ -14,7 +14,7 @@ export type Delivery = {
   onClosing: () => void;
 };
 
-/** Writes the answer. Returns early if the client has disconnected. */
+/** Writes the response. Returns early if the client has disconnected. */
 export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
   const { pacing, fault } = delivery;
   if (pacing.delayMs || !isPlain(delivery)) return deliverPaced(response, delivery);

@@ -157,7 +157,7 @@ function readFields(value: unknown): BodyFields {
   };
 }
 
-/** Finds the fields without parsing the body: inside a JSON string, the quotes would be escaped. */
+/** Finds the fields without parsing the body. This works because quotes inside a JSON string would be escaped. */
 function scanFields(body: Buffer): BodyFields {
   const holds = (key: string) => body.includes(`"${key}":true`) || body.includes(`"${key}": true`);
   const at = body.indexOf('"model"');

@@ -5,7 +5,7 @@ import { anthropicBody, anthropicFrames } from "./wire/wire-anthropic.ts";
 import { type Frame, type MessageOptions, makeWireMessage, type WireMessage } from "./wire/wire-message.ts";
 import { openaiBody, openaiFrames } from "./wire/wire-openai.ts";
 
-/** An answer ready to be delivered. */
+/** A response that is ready to be delivered. */
 export type Rendered = {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -74,7 +74,7 @@ const leavesIncomplete: ReadonlySet<Fault["kind"]> = new Set([
   "wrong-content-type",
 ] satisfies Fault["kind"][]);
 
-/** Determines the position of a random cut, and whether the answer stays incomplete. */
+/** Determines the position of a random cut, and whether the response stays incomplete. */
 function settleCut(
   frames: Iterable<Frame>,
   fault: Fault | undefined,

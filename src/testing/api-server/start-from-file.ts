@@ -4,14 +4,16 @@ import { asList, isObject, type JsonObject } from "./json-values.ts";
 import type { ApiServer, ApiServerOptions } from "./types.ts";
 
 /**
- * Starts a server with the script in a JSON file: `{ "steps": [...] }` or `{ "conversations": [...] }`, and any option
- * of the server that is plain data. `overrides` take precedence over the options in the file.
+ * Starts a server with the script in a JSON file: `{ "steps": [...] }` or `{ "conversations": [...] }`, and any server
+ * option that is plain data. `overrides` take precedence over the options in the file.
  */
 export async function startFromFile(path: string, overrides: Partial<ApiServerOptions> = {}): Promise<ApiServer> {
   return createApiServer({ ...(await readScriptFile(path)), ...overrides });
 }
 
-/** Reads a script file. Throws on an unknown key: a misspelt one would make a test pass for the wrong reason. */
+/**
+ * Reads a script file. Throws on an unknown key, because a misspelt one would make a test pass for the wrong reason.
+ */
 async function readScriptFile(path: string): Promise<ApiServerOptions> {
   const file = parse(await readFile(path, "utf8"), path);
   onlyKeys(file, `${path}`, [...optionKeys, "steps", "conversations"]);

@@ -116,7 +116,7 @@ export type PlannedFault = { fault: Fault } & (
   | { chance: number }
 );
 
-/** Conditions for a request, all of which must hold. A text matches if the text that was sent contains it. */
+/** Conditions for a request, all of which must hold. A string matches if the text that was sent contains it. */
 export type Matcher = {
   systemContains?: string;
   firstUserContains?: string;
@@ -140,8 +140,8 @@ export type Step = {
   /** Number of requests that this step answers (default 1). "always" answers any number, including none. */
   times?: number | "always";
   /**
-   * Faults for the first requests of the step, one for each. A request that gets no complete message does not use up
-   * the step. This is the case after an error answer, a cut, an error event, a missing end, truncated tool JSON with a
+   * Faults for the step's first requests, one per request. A request that gets no complete message does not use up the
+   * step. This is the case after an error response, a cut, an error event, a missing end, truncated tool JSON with a
    * close, HTML, or a wrong content type.
    */
   faults?: readonly Fault[];
@@ -150,13 +150,14 @@ export type Step = {
 export type Conversation = {
   name?: string;
   /**
-   * Requests that belong to the conversation. If absent, the conversation answers every request that no earlier one matches.
+   * Requests that belong to the conversation. If absent, the conversation answers every request that no earlier
+   * conversation matches.
    */
   match?: Matcher | ((request: RecordedRequest) => boolean);
   steps: readonly Step[];
 };
 
-/** Replies of the server. A list may contain plain replies in place of steps that have only a reply. */
+/** The server's replies. A list may contain plain replies in place of steps that have only a reply. */
 export type Script = ReplyFunction | readonly (Step | Reply)[] | { conversations: readonly Conversation[] };
 
 export type ScriptContext = {
@@ -171,7 +172,7 @@ export type ScriptContext = {
 };
 
 export type CacheAccount = {
-  /** Tokens of the whole prompt. */
+  /** Tokens in the whole prompt. */
   prompt: number;
   written: number;
   written1h: number;
@@ -191,7 +192,7 @@ export type RecordedRequest = {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Bytes of the body; empty after the answer was sent if the recording is light. */
+  /** Bytes of the body; empty after the response was sent if the recording is light. */
   readonly rawBody: Buffer;
   readonly bodyBytes: number;
   /** Body, parsed on first use; undefined if it is not valid JSON. */
@@ -215,7 +216,7 @@ export type RecordedRequest = {
   bytesSent: number;
   firstByteAt?: number;
   lastByteAt?: number;
-  /** True if the client disconnected before the answer was complete. */
+  /** True if the client disconnected before the response was complete. */
   aborted: boolean;
   /** Resolves when the exchange is over, however it ended. */
   readonly ended: Promise<void>;
@@ -226,13 +227,13 @@ export type ReadableAfter = "immediately" | "response-start" | "response-end";
 export type CacheOptions = {
   readableAfter?: ReadableAfter;
   /**
-   * Smallest cacheable prefix of the Anthropic wire format in tokens, for all models or by model id (default 0; 512 to
+   * Smallest cacheable prefix in the Anthropic wire format, in tokens, for all models or by model id (default 0; 512 to
    * 4096 in the real API).
    */
   minimumTokens?: number | Readonly<Record<string, number>>;
   /** Number of positions searched per mark, backwards from the mark (default 20). */
   lookBack?: number;
-  /** Smallest cached prefix of the OpenAI wire format, and the step by which it grows (default 1024 and 128). */
+  /** Smallest cached prefix in the OpenAI wire format, and the step by which it grows (default 1024 and 128). */
   openaiMinimumTokens?: number;
   openaiStepTokens?: number;
 };
@@ -266,6 +267,6 @@ export type ApiServer = {
   waitForRequest(n: number): Promise<RecordedRequest>;
   /** Throws if a request was unscripted or rejected, or if a step was not used. */
   assertDone(): void;
-  /** Closes the server, including hanging answers and open connections. */
+  /** Closes the server, including hanging responses and open connections. */
   close(): Promise<void>;
 };

@@ -4,11 +4,11 @@ import { messagesOf, systemOf, toolNamesOf } from "./messages-of.ts";
 
 export type Choice = {
   reply: Reply | ReplyFunction;
-  /** Fault of the step for this attempt. */
+  /** The step's fault for this attempt. */
   fault: Fault | undefined;
   count: number;
   conversation: string;
-  /** Makes the step available again after an answer that left no complete message. */
+  /** Makes the step available again after a response that left no complete message. */
   release: () => void;
 };
 

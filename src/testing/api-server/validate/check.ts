@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../json-values.ts";
 
-/** A message of a request, with its content as blocks. */
+/** A message in a request, with its content as blocks. */
 export type CheckedMessage = { index: number; role: "user" | "assistant"; blocks: readonly JsonObject[] };
 
 /** Thrown only inside validators, because their checks are deeply nested, and caught by `firstProblem`. */

@@ -17,7 +17,7 @@ export function errorAnswer(
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(error) };
 }
 
-/** Returns the answer for a fault that replaces the scripted reply; undefined for all other faults. */
+/** Returns the response for a fault that replaces the scripted reply; undefined for all other faults. */
 export function faultAnswer(wire: Wire, fault: Fault): ErrorAnswer | undefined {
   if (fault.kind === "html") {
     return { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body: htmlPage };

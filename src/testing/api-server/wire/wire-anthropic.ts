@@ -1,6 +1,6 @@
 import type { Frame, WireMessage, WirePart } from "./wire-message.ts";
 
-/** Yields the message as server-sent events, one by one, so that a huge answer is never in memory as a whole. */
+/** Yields the message as server-sent events, one by one, so that a huge response is never in memory as a whole. */
 export function* anthropicFrames(message: WireMessage): Generator<Frame> {
   yield event("message_start", {
     message: {
@@ -31,8 +31,8 @@ export function* anthropicFrames(message: WireMessage): Generator<Frame> {
 
 /** Returns the message as one JSON object. */
 export function anthropicBody(message: WireMessage): string {
-  // Tool input is inserted verbatim, so that number formats and the order of keys are preserved; a scripted text that
-  // is not JSON becomes {}.
+  // Tool input is inserted verbatim, so that number formats and the order of keys are preserved; scripted text that is
+  // not JSON becomes {}.
   const content = message.parts.map((part) => {
     if (part.kind !== "tool") return JSON.stringify(wholeOf(part));
     const input = isJson(part.pieces.join("")) ? part.pieces.join("") : "{}";

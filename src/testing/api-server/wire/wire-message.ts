@@ -17,7 +17,7 @@ export type WirePart =
   | { kind: "tool"; id: string; name: string; pieces: readonly string[] }
   | { kind: "block"; block: Readonly<Record<string, unknown>> };
 
-/** One event of a stream. Faults use `role` to find their position in either wire format. */
+/** One event in a stream. Faults use `role` to find their position in either wire format. */
 export type Frame = { text: string | Buffer; role?: "tool-input" | "end" | undefined };
 
 export type MessageOptions = {

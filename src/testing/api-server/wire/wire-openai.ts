@@ -11,7 +11,7 @@ const finishReasons: Record<StopReason, string> = {
   refusal: "content_filter",
 };
 
-/** Yields the message as chunks, one by one, so that a huge answer is never in memory as a whole. */
+/** Yields the message as chunks, one by one, so that a huge response is never in memory as a whole. */
 export function* openaiFrames(message: WireMessage, includeUsage: boolean): Generator<Frame> {
   const head = { id: message.id, object: "chat.completion.chunk", created: 1_700_000_000, model: message.model };
   const chunk = (delta: unknown, finish: string | null = null, role?: Frame["role"]): Frame => {
