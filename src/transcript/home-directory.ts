@@ -34,7 +34,8 @@ function problem(path: string, code: string): HomeCheck {
 
 const messages: Readonly<Record<string, (path: string) => string>> = {
   EEXIST: (path) => `The state directory ${path} is not a directory. Move that file away`,
-  ENOTDIR: (path) => `The state directory ${path} is not a directory, or is below a file. Move that file away`,
+  ENOTDIR: (path) =>
+    `The state directory ${path} is not a directory, or a part of its path is a file. Move that file away`,
   EACCES: (path) => `You can't write to the state directory ${path}. Change its owner or mode (chown, chmod u+rwx)`,
   EPERM: (path) => `You can't write to the state directory ${path}. Change its owner or mode (chown, chmod u+rwx)`,
   EROFS: (path) => `The state directory ${path} is on a read-only file system. Remount it writable`,
@@ -44,7 +45,7 @@ const messages: Readonly<Record<string, (path: string) => string>> = {
 
 /**
  * Creates a directory and its missing parents, accessible only to the owner. Returns the directories that got new
- * entries. Does not use Node's recursive mkdir, which never returns if the system reports ENOENT below an existing
+ * entries. Does not use Node's recursive mkdir, which never returns if the system reports ENOENT under an existing
  * directory, as in /proc.
  */
 export function makeDirectories(path: string): string[] {

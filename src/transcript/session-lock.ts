@@ -9,7 +9,7 @@ export function lockSession(path: string, sessionId: SessionId): FileLock {
   const attempt = tryLock(path);
   if ("release" in attempt) return attempt;
   if (attempt.owner !== undefined) throw inUse(attempt.owner, { path, sessionId });
-  throw new UserError(`The lock of the session ${sessionId} is being changed by other programs (${path})`, {
+  throw new UserError(`The lock for the session ${sessionId} is being changed by other programs (${path})`, {
     code: "session_in_use",
     cure: "Wait until they are done, then try again.",
   });

@@ -61,7 +61,7 @@ export interface DailyCleanUp {
   readonly clock: Clock;
 }
 
-/** Time limit of the clean-up. It must be short, because a command waits for the clean-up before it ends. */
+/** Time limit for the clean-up. It must be short, because a command waits for the clean-up before it ends. */
 const LIMIT_MS = 500;
 
 /**
@@ -79,7 +79,7 @@ export async function cleanUpDaily({ home, days, clock }: DailyCleanUp): Promise
     if (!result.finished) rmSync(stamp, { force: true });
     return result;
   } catch {
-    // An error is ignored: keeping old files for another day does no harm.
+    // An error is ignored, because keeping old files for another day does no harm.
     return undefined;
   }
 }
@@ -114,7 +114,7 @@ function touchedAt(paths: SessionPaths): number {
   return Math.max(...times);
 }
 
-/** Lists background agents whose results were never delivered to any agent of the session. */
+/** Lists background agents whose results were never delivered to any agent in the session. */
 function undeliveredResults(paths: SessionPaths, agents: readonly AgentId[]): readonly AgentId[] {
   const launched = new Map<RunId, AgentId>();
   const delivered = new Set<RunId>();

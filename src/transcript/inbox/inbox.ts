@@ -93,7 +93,7 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
       });
       return counted(state, requestId, answerId);
     },
-    // Stopping a run does not wait for disk space: a request that stays open does no harm.
+    // Stopping a run does not wait for disk space, because a request that stays open does no harm.
     withdraw: (requestId, reason) =>
       write(() => (isOpen(requestId) ? { type: "approval.withdrawn", requestId, reason } : undefined), {
         retryWrite: false,
@@ -145,7 +145,7 @@ export interface ListedRequest {
   readonly status: "waiting" | "answered" | "withdrawn";
   readonly answer?: ApprovalAnswer | undefined;
   readonly inboxPath: string;
-  /** Process of the session, even if it was killed. */
+  /** The session's process, even if it was killed. */
   readonly process?: ProcessIdentity | undefined;
   /** Whether the session is running. If not, an answer is stored until the session is resumed. */
   readonly isRunning: boolean;
@@ -156,7 +156,7 @@ export interface RequestSearch extends SessionSearch {
   readonly sessionId?: SessionId;
 }
 
-/** Lists all approval requests of the sessions, grouped by session, oldest first. */
+/** Lists all approval requests in the sessions, grouped by session, oldest first. */
 export function listRequests({ sessionId, ...search }: RequestSearch): readonly ListedRequest[] {
   return sessionPlaces(search)
     .filter((place) => sessionId === undefined || place.sessionId === sessionId)

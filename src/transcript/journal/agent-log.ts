@@ -147,7 +147,7 @@ function inTurn<T>(log: AgentLog, action: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Saves a checkpoint. Never throws: without a checkpoint, the next process reads all lines. */
+/** Saves a checkpoint. Never throws, because without a checkpoint, the next process just reads all lines. */
 export function keepCheckpoint(log: AgentLog, path: string, make: () => NewCheckpoint | undefined): void {
   if (!log.isIntact || log.uncounted || log.tail !== undefined) return;
   try {
@@ -215,7 +215,7 @@ export function appendTexts(log: AgentLog, texts: readonly string[], files: Open
   }
 }
 
-/** Maximum number of bytes of pending lines in memory. Beyond this, the file itself is synced. */
+/** Maximum size of the pending lines in memory, in bytes. Beyond this, the file itself is synced. */
 const mostPending = 1024 * 1024;
 
 function syncFileNext(log: AgentLog): void {

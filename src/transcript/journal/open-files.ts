@@ -21,7 +21,7 @@ export interface OpenFiles {
 
 const fewAgents = 32;
 
-/** Returns an eighth of the available file descriptors, because sockets and tools need some too. */
+/** Returns an eighth of the number of available file descriptors, because sockets and tools need some too. */
 function filesByDescriptorLimit(): number {
   return Math.min(2_048, Math.floor((descriptorLimit() - 64) / 8));
 }

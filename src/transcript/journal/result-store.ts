@@ -42,7 +42,7 @@ export function createResultStore({ directory, retry, alsoSync }: ResultStoreOpt
 
 const scheme = "retinue://result/";
 
-/** Returns the name in a result's address. Undefined for any other text. */
+/** Returns the name in a result's address. Returns undefined for any other text. */
 export function nameIn(address: string): string | undefined {
   if (!address.startsWith(scheme)) return undefined;
   const name = address.slice(scheme.length);

@@ -8,7 +8,8 @@ import type { DiskRetry } from "./disk-retry.ts";
 import type { OpenAppendFile, OpenFiles } from "./open-files.ts";
 
 /**
- * Copies of all lines of a session's agents in one file, so that a single sync makes all of them safe from a power cut.
+ * Copies of all lines from a session's agents in one file, so that a single sync makes all of them safe from a power
+ * cut.
  */
 export interface WriteAheadLog {
   readonly size: number;

@@ -33,7 +33,7 @@ export function parseTranscript(
   const tornAt = tornTail ? bytes.lastIndexOf(newline) + 1 : undefined;
   if (tornAt !== undefined) {
     const line = countNewlines(bytes) + 1;
-    problems.push({ file, line, message: `Line ${line} was cut off while it was written. It is skipped.` });
+    problems.push({ file, line, message: `Line ${line} was cut off while it was being written. It is skipped.` });
   }
   const candidates: Candidate[] = [];
   let sorted = true;
