@@ -22,7 +22,7 @@ export interface ToolsRequest {
   readonly sessionId: SessionId;
   readonly workspace: Workspace;
   readonly results: ResultStore;
-  /** Directory for the complete text of long outputs. */
+  /** Directory for the complete text of long output. */
   readonly outputDirectory: string;
   readonly search?: Search | undefined;
   readonly skills?: Skills | undefined;

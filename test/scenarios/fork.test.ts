@@ -166,7 +166,7 @@ describe("what a fork may do", () => {
     });
     await play(on, { permissionMode: "acceptEdits" });
     expect(readFileSync(join(on.cwd, "notes.txt"), "utf8")).toBe("alpha\ngamma\n");
-    expect(toolResults(on.requests("TWO")[1])[0]).toContain("notes.txt changed since you read it.");
+    expect(toolResults(on.requests("TWO")[1])[0]).toContain("notes.txt has changed since you read it.");
   });
 
   it("stays the same when its conversation was compacted", async () => {

@@ -23,7 +23,7 @@ const bashOutputSpec: ToolSpec = {
 
 export interface BashOutputDependencies {
   readonly shells: Shells;
-  /** Maximum time to wait for new output of a shell. */
+  /** Maximum time to wait for new output from a shell. */
   readonly waitMs?: number;
 }
 

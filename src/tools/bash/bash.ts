@@ -70,7 +70,7 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
   return runToEnd(command, context, { ...how, timeout: timeoutOf(input, dependencies) });
 }
 
-/** Returns what a command sees that is allowed only because it reads; `unknown` if that can't be found out. */
+/** Returns what a command can see if it is allowed only because it reads; `unknown` if that can't be determined. */
 async function readOnlyView(
   { readableRoots: visible = [], hidden, hidesPaths = true }: ToolContext,
   workspace: Workspace,

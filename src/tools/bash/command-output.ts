@@ -17,7 +17,7 @@ export interface OutputText {
 export interface CommandOutput {
   /** Returns false once the output has reached its maximum size and the command should be stopped. */
   push(chunk: Uint8Array, stream: "stdout" | "stderr"): boolean;
-  /** Returns the output since the last call; the middle of a long output is omitted. */
+  /** Returns the output since the last call; the middle of long output is omitted. */
   takeNew(): OutputText;
   readonly hasNew: boolean;
   lastLine(): string;
@@ -34,7 +34,7 @@ export interface OutputLimits {
 export const outputLimits: OutputLimits = { headBytes: 16_000, tailBytes: 10_000, fileBytes: 256 * 1024 * 1024 };
 
 /**
- * Collects both streams of a command as one text in limited memory. The complete text of a long output is saved in a
+ * Collects both streams of a command into one text, in limited memory. The complete text of long output is saved to a
  * file.
  */
 export function createCommandOutput(path: string, limits: OutputLimits = outputLimits): CommandOutput {
@@ -126,13 +126,13 @@ function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: O
   };
 }
 
-/** Keeps only the last state of a line that was redrawn, such as that of a progress bar. */
+/** Keeps only the last state of a line that was redrawn, such as a progress bar. */
 function readable(text: string): string {
   return stripControls(text.replaceAll("\r\n", "\n").replace(/(?<![^\n])[^\n]*\r(?=[^\r\n])/g, ""));
 }
 
 /**
- * Holds back incomplete characters, so that two streams can be written into one text. `rest` returns the bytes that are
+ * Holds back incomplete characters, so that two streams can be combined into one. `rest` returns the bytes that are
  * left at the end of the stream.
  */
 export function createWholeCharacters(): { take(chunk: Uint8Array): Uint8Array; rest(): Uint8Array } {

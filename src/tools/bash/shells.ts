@@ -25,7 +25,7 @@ export interface Shell {
 
 export interface CommandPlace {
   readonly workspace: Workspace;
-  /** Directory for the complete text of long outputs. */
+  /** Directory for the complete text of long output. */
   readonly outputDirectory: string;
   readonly limits?: OutputLimits | undefined;
 }

@@ -2,11 +2,11 @@ import { cutLine, MAX_LINE_CHARACTERS, splitLines } from "../shared/page-lines.t
 import type { Span } from "./apply-edit.ts";
 
 const MAX_LINES_SHOWN = 20;
-/** Searching longer texts for something similar would keep the process busy for seconds. */
+/** Searching longer text for something similar would keep the process busy for seconds. */
 const MAX_SEARCHED = 2_000_000;
 const NOTHING_SIMILAR = "Nothing similar was found. Read the file again and copy the text from it.";
 
-/** Explains why a text was not found: shows where it occurs with small differences, or the closest text. */
+/** Explains why the text was not found: shows where it occurs with small differences, or the closest text. */
 export function explainMismatch(text: string, oldString: string): string {
   if (text.length + oldString.length > MAX_SEARCHED) return NOTHING_SIMILAR;
   const lines = splitLines(text);
@@ -121,7 +121,7 @@ function withoutBlankEnds(lines: readonly string[]): readonly string[] {
 const CONTEXT_LINES = 2;
 const MAX_LINES = 16;
 
-/** Shows a part of a text with a few lines around it, numbered as in Read; omits the middle of a long part. */
+/** Shows a part of the text with a few lines around it, numbered as in Read; omits the middle of a long part. */
 export function showPlace(text: string, { start, end }: Span): string {
   const from = lineStart(text, start, CONTEXT_LINES);
   const to = lineEnd(text, end, CONTEXT_LINES);

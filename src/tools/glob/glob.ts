@@ -111,7 +111,7 @@ function compile(pattern: string): ((path: string) => boolean) | string {
   }
 }
 
-/** Returns the leading directories of a pattern that contain no wildcard: nothing outside them can match. */
+/** Returns the leading directories of a pattern that contain no wildcard. Nothing outside them can match. */
 export function fixedDirectory(pattern: string): { readonly directory: string; readonly absolute: boolean } {
   const absolute = pattern.startsWith("/");
   const segments = pattern.replace(/^\/+|^(\.\/)+/, "").split("/");

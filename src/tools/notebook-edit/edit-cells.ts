@@ -148,7 +148,7 @@ function breakBefore({ layout }: CellArray, level: number): string {
   return (layout.crlf ? "\r\n" : "\n") + layout.indent.repeat(level);
 }
 
-/** Position of a value in a JSON text. */
+/** Position of a value in JSON text. */
 interface JsonSpan {
   readonly start: number;
   readonly end: number;

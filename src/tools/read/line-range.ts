@@ -8,7 +8,7 @@ export interface LineRange {
   readonly limit: number;
 }
 
-/** Maximum size of a page; below the limit of the executor, so that the executor does not cut the page again. */
+/** Maximum size of a page. It is below the executor's limit, so that the executor does not cut the page again. */
 export const MAX_CHARACTERS = 28_000;
 
 export function pastEnd(name: string, total: number, offset: number): string {
@@ -23,7 +23,7 @@ export interface FoundLines {
 
 const NEWLINE = 0x0a;
 
-/** Returns the requested lines of a text. Decodes no other lines, except in UTF-16. */
+/** Returns the requested lines of the text. Decodes no other lines, except in UTF-16. */
 export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: LineRange): FoundLines {
   const start = markLength[encoding];
   if (isWide(encoding)) return choose(splitLines(decodeAs(encoding, bytes.subarray(start))), asked);
@@ -32,7 +32,10 @@ export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: LineRange)
   return { lines: decodeLines(bytes.subarray(from, to), encoding), total };
 }
 
-/** Returns the requested lines from the first bytes of a text; undefined if these end before the requested lines do. */
+/**
+ * Returns the requested lines from the first bytes of the text; undefined if these bytes end before the requested lines
+ * do.
+ */
 export function linesInPart(
   part: Uint8Array,
   encoding: Encoding,

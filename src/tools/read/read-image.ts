@@ -3,7 +3,7 @@ import type { ToolOutput } from "../../ports/index.ts";
 import type { ImageBlock } from "../../protocol/index.ts";
 import { failed } from "../shared/failed.ts";
 
-/** Maximum size of an image: providers accept 5 MB of base64. */
+/** Maximum size of an image. Providers accept 5 MB of base64. */
 export const MAX_IMAGE_BYTES = 3_750_000;
 
 export function readImage(

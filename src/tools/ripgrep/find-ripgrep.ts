@@ -8,8 +8,8 @@ export type RipgrepLocation =
   | { readonly missing: string; readonly cure: string };
 
 /**
- * Finds ripgrep: the path in `RETINUE_RIPGREP`, the binary of the npm package, or `rg` on the PATH. The lookup happens
- * at run time and starts from this file, so that it works both from source and from a bundle.
+ * Finds ripgrep: the path in `RETINUE_RIPGREP`, the binary from the npm package, or `rg` on the PATH. The lookup
+ * happens at run time and starts from this file, so that it works both from source and from a bundle.
  */
 export function findRipgrep(
   environment: Readonly<Record<string, string | undefined>>,

@@ -47,11 +47,11 @@ export type SearchEnd = { readonly ok: true } | { readonly ok: false; readonly m
 
 export interface SearchDependencies {
   readonly workspace: Workspace;
-  /** Path of ripgrep; looked up at the first search if absent. */
+  /** Path of ripgrep; looked up on the first search if absent. */
   readonly ripgrep?: string | undefined;
 }
 
-/** Creates a search that runs ripgrep as a process of the workspace. */
+/** Creates a search function that runs ripgrep as a process in the workspace. */
 export function createSearch({ workspace, ripgrep }: SearchDependencies): SearchFiles {
   let program = ripgrep;
   return async (request, listener) => {
@@ -115,7 +115,7 @@ async function runRipgrep(
 }
 
 /**
- * Pauses the process between chunks: ripgrep prints faster than we read, and would starve everything else in this
+ * Pauses ripgrep between chunks, because it prints faster than we read and would starve everything else in this
  * process.
  */
 function letOthersRun(process: RunningProcess): void {

@@ -4,7 +4,7 @@ import { createRecordSplitter } from "./record-splitter.ts";
 
 /** A file or directory that ripgrep could not read. */
 export interface Unsearched {
-  /** Relative to the directory of the request; empty for the directory itself. */
+  /** Path relative to the directory of the request; empty for the directory itself. */
   readonly path: string;
   readonly reason: string;
 }

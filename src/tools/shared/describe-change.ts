@@ -12,12 +12,12 @@ export interface Change {
 }
 
 /**
- * Describes a change for the user, with a unified diff of limited size; without a diff if the texts are too large or
+ * Describes a change for the user, with a unified diff of limited size; without a diff if the contents are too large or
  * too different.
  */
 export async function describeChange({ name, before, after }: Change): Promise<JsonObject> {
   if (before.length + after.length > MAX_COMPARED_CHARACTERS) return { path: name };
-  // The library is loaded with the first change, because a run that only reads files does not need it.
+  // The library is loaded on the first change, because a run that only reads files does not need it.
   const { structuredPatch } = await import("diff");
   const options = { context: 3, maxEditLength: MAX_EDIT_LENGTH };
   const patch = structuredPatch(name, name, before, after, undefined, undefined, options);

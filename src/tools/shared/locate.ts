@@ -10,7 +10,7 @@ export type Located =
 
 /**
  * Resolves the path of a call. Files are opened by their real path without following symlinks, so the authorized path
- * is still correct for them. Searches follow symlinks: their path is resolved again, and authorized again if it now
+ * is still correct for them. Searches follow symlinks, so their path is resolved again, and authorized again if it now
  * leads elsewhere.
  */
 export async function locate(

@@ -39,7 +39,7 @@ export function pageLines({ lines, first, total }: Lines, limits: PageLimits): P
   return { text: text + notes({ first, last, total, cut }), first, last };
 }
 
-/** Splits a text into lines without their line breaks. A trailing newline does not start another line. */
+/** Splits text into lines without their line breaks. A trailing newline does not start another line. */
 export function splitLines(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();

@@ -91,5 +91,7 @@ export function refuseUnseen(
   const seen = known.versionOf(file.real);
   if (seen === undefined) return failed(`You have not read ${file.name} yet. Read it first, then repeat this call.`);
   if (seen === file.version) return undefined;
-  return failed(`${file.name} changed since you read it. Read it again, then repeat this call with the current text.`);
+  return failed(
+    `${file.name} has changed since you read it. Read it again, then repeat this call with the current text.`,
+  );
 }

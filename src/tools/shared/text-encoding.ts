@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * Encoding of a text. Latin-1 is used for all unknown encodings: letters may be wrong, but every byte survives an edit.
+ * Encoding of a file's text. Latin-1 is used for all unknown encodings. Letters may be wrong then, but every byte
+ * survives an edit.
  */
 export type Encoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "latin1";
 
@@ -10,7 +11,7 @@ type NoText = { readonly ok: false; readonly what: string };
 
 export type Decoded = { readonly ok: true; readonly text: string; readonly encoding: Encoding } | NoText;
 
-/** Decodes text without its byte order mark and keeps line breaks. Encoding the text again gives the same bytes. */
+/** Decodes text without its byte order mark and keeps line breaks. Encoding the text again produces the same bytes. */
 export function decodeText(bytes: Uint8Array): Decoded {
   const found = detectEncoding(bytes);
   if (!found.ok) return found;
@@ -45,7 +46,7 @@ export function decodeAs(encoding: Encoding, bytes: Uint8Array): string {
   return buffer.toString(encoding === "latin1" ? "latin1" : "utf8");
 }
 
-/** Encodes a text; undefined if the encoding can't represent one of its characters. */
+/** Encodes text. Returns undefined if the encoding can't represent one of its characters. */
 export function encodeText(text: string, encoding: Encoding): Uint8Array | undefined {
   if (encoding === "utf-8") return Buffer.from(text, "utf8");
   if (encoding === "utf-8-bom") return Buffer.from(`\ufeff${text}`, "utf8");

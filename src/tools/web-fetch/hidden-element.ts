@@ -22,7 +22,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
   const number = (text: string): number => (/^[-+]?[\d.]+/.test(text) ? Number.parseFloat(text) : Number.NaN);
   const isTiny = (text: string): boolean => number(text) <= 1 && !/^[\d.]+(?:em|rem|vw|vh|in|cm)/.test(text);
   const isFarAway = (text: string): boolean => number(text) <= (/em|vw|vh/.test(text) ? -90 : -900);
-  /** Rewrites the common ways to write a colour to one. */
+  /** Converts the common ways of writing a colour to a single one. */
   const colour = (text: string): string => {
     const named: Record<string, string> = { white: "#ffffff", black: "#000000" };
     const short = /^#([\da-f])([\da-f])([\da-f])$/.exec(text);

@@ -10,9 +10,9 @@ export interface HtmlPage {
 }
 
 /**
- * Converts the readable part of a page to Markdown, without text that a visitor would not see as far as inline styles
- * and attributes tell. Runs in a thread with limited time and memory, because a malicious
- * page can take any amount of both; such a page is converted to plain text instead.
+ * Converts the readable part of a page to Markdown, without text that a visitor would not see, as far as inline styles
+ * and attributes reveal that. Runs in a thread with limited time and memory, because a malicious page can take any
+ * amount of both; such a page is converted to plain text instead.
  */
 export async function htmlToMarkdown(
   html: string,
@@ -74,7 +74,7 @@ function convertInThread(
   });
 }
 
-/** Functions that the thread has by these names, too. */
+/** Functions that also exist in the thread, under the same names. */
 interface Judges {
   isHiddenElement: typeof isHiddenElement;
   backgroundOf: typeof backgroundOf;
@@ -140,7 +140,7 @@ function convert(
 
 const threadSource = `
 const { parentPort, workerData } = require("node:worker_threads");
-// Some TypeScript runners wrap functions in this to keep their names.
+// Some TypeScript runners wrap functions in __name to keep their names.
 const __name = (value) => value;
 const judges = {
   isHiddenElement: ${isHiddenElement.toString()},

@@ -79,7 +79,7 @@ export function chooseSections(text: string, question: string, maxCharacters: nu
 
 const mark = "\n[…]\n";
 const sectionSize = 1_500;
-/** Shorter sections are joined with the next, so that a page of headings does not have millions of them. */
+/** Shorter sections are joined with the next one, so that a page of headings does not have millions of them. */
 const leastSize = 100;
 const tooCommon = new Set(
   "the and for with that this what which how does from are was were page find about into".split(" "),
@@ -90,7 +90,7 @@ function wordsOf(question: string): string[] {
   return [...new Set(words)].filter((word) => !tooCommon.has(word)).slice(0, 30);
 }
 
-/** Splits a text at the ends of paragraphs into sections of about a screen each. */
+/** Splits text at the ends of paragraphs into sections of about a screen each. */
 function split(text: string): string[] {
   const sections: string[] = [];
   let current = "";

@@ -38,11 +38,13 @@ function afterTag(html: string, open: number): number {
 }
 
 const LONGEST_TAG = 4_000;
-/** Matches tags that are worth reading: with words that hide something, or with escapes that may spell them. */
+/**
+ * Matches tags that are worth reading: those with words that hide something, or with escapes that may spell such words.
+ */
 const mayHide =
   /hidden|display|visib|opacity|zoom|font|overflow|clip|transform|left|top|right|bottom|indent|margin|inset|color|fill|[&\\]/i;
 
-/** Returns the position after a tag. A `>` in a quoted attribute does not end it. */
+/** Returns the position after a tag. A `>` in a quoted attribute does not end the tag. */
 function endOfTag(html: string, open: number): number {
   const tag = /^<(?:[^"'>]|"[^"]*"|'[^']*')*>/.exec(html.slice(open, open + LONGEST_TAG))?.[0];
   return tag === undefined ? after(html, ">", open) : open + tag.length;
@@ -52,7 +54,7 @@ function tagNameAt(html: string, start: number): string {
   return /^[a-z][\w-]*/i.exec(html.slice(start, start + 30))?.[0].toLowerCase() ?? "";
 }
 
-/** Reads the attributes from the text of a tag. Of two with one name, the first counts. */
+/** Reads the attributes from the text of a tag. If two attributes have the same name, the first one is used. */
 function attributesIn(tag: string): ReadAttribute {
   const found = new Map<string, string>();
   for (const [, name = "", value = ""] of tag
@@ -64,7 +66,7 @@ function attributesIn(tag: string): ReadAttribute {
   return (name) => found.get(name);
 }
 
-/** Returns the position after the end of an element. One that does not end reaches to the end of the page. */
+/** Returns the position after the end of an element. An element without an end tag extends to the end of the page. */
 function afterElement(html: string, name: string, start: number): number {
   let depth = 1;
   for (let open = html.indexOf("<", start); open !== -1; open = html.indexOf("<", open + 1)) {

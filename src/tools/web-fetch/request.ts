@@ -49,13 +49,13 @@ export type Reply =
 
 /**
  * Sends one GET request without cookies or credentials, and does not follow redirects. Resolves the name once, checks
- * every address, and connects only to a checked address, directly or through the proxy of the environment. Never
+ * every address, and connects only to a checked address, directly or through the proxy named in the environment. Never
  * rejects.
  */
 export async function request(url: URL, options: RequestOptions): Promise<Reply> {
   const proxy = proxyFor(url, options.environment ?? {});
   if (proxy instanceof ProxyError) return { ok: false, reason: `${proxy.message}.` };
-  // A proxy may know names that this machine does not.
+  // A proxy may be able to resolve names that this machine can't.
   const isOpen = proxy !== undefined && options.alsoAllow === "any";
   const resolved = isOpen ? { addresses: [] } : await resolve(url, options);
   if ("reason" in resolved) return { ok: false, reason: resolved.reason };

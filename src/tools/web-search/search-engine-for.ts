@@ -60,7 +60,7 @@ function badUrl(baseUrl: string): string {
   return `WebSearch has no engine: \`search.baseUrl\` is ${JSON.stringify(baseUrl)}, which is not an http or https URL.`;
 }
 
-/** Creates a search that loads the HTTP code with the first query. */
+/** Creates a search function that loads the HTTP code on the first query. */
 function lazily(make: (engines: typeof import("./engines.ts")) => Search): Search {
   return async (query, options, signal) => make(await import("./engines.ts"))(query, options, signal);
 }

@@ -11,7 +11,7 @@ export type SearchOutcome =
   | ({
       readonly ok: true;
       readonly hits: readonly SearchHit[];
-      /** Summary by the search engine, if there is one. */
+      /** Summary from the search engine, if there is one. */
       readonly summary?: string | undefined;
     } & SearchCost)
   | ({ readonly ok: false; readonly message: string } & SearchCost);
@@ -27,7 +27,7 @@ export interface SearchOptions {
   readonly blockedDomains: readonly string[];
 }
 
-/** Asks a search engine. Never rejects. */
+/** Queries a search engine. Never rejects. */
 export interface Search {
   (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchOutcome>;
   /** Maximum cost of one search; absent if it is free. */
