@@ -2,9 +2,9 @@ import { formatCount, isRecord, showExactly } from "../lib/index.ts";
 import { canonicalToolName, type ToolCall } from "../protocol/index.ts";
 import { fieldsByTool } from "./describe-call.ts";
 
-/** A call as a person sees it who decides about it. Different calls never have the same text. */
+/** A tool call as shown to the person who decides about it. Different calls never have the same text. */
 export interface ApprovalText {
-  /** The tool and what it is about, such as the command, on one line and whole. */
+  /** The tool and its main input, such as the command, on one line and never truncated. */
   readonly call: string;
   /** All other inputs, one line each. */
   readonly inputs: readonly string[];
@@ -34,10 +34,10 @@ function parseFields(inputJson: string): Readonly<Record<string, unknown>> | und
   }
 }
 
-/** Number of characters of a call that a message shows. */
+/** Maximum number of characters of a call that a message shows. */
 const MAX_SHOWN = 4_000;
 
-/** Cuts a text that is too long for a message. Returns undefined if nothing was cut. */
+/** Truncates text that is too long for a message. Returns undefined if the text is short enough. */
 export function cutForMessage(text: string): string | undefined {
   if (text.length <= MAX_SHOWN) return undefined;
   return `${text.slice(0, MAX_SHOWN)} … (${formatCount(text.length - MAX_SHOWN)} more characters)`;

@@ -19,7 +19,7 @@ import { basename, dirname, isAbsolute, join } from "node:path";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
-/** Compiled code of the bundle that this process uses. docs/decisions/0019 explains why and how it is kept. */
+/** Compiled code for the bundle that this process uses. docs/decisions/0019 explains why it is kept, and how. */
 export interface CodeCache {
   /** File that the compiled code was read from; undefined if V8 compiled the source. */
   readonly file?: string | undefined;
@@ -27,7 +27,7 @@ export interface CodeCache {
   readonly target?: string | undefined;
   /** Reason why compiled code is neither used nor written. */
   readonly problem?: CodeCacheProblem | undefined;
-  /** Writes the functions that V8 has compiled so far for the next start. Never throws. */
+  /** Saves the functions that V8 has compiled so far, for use at the next start. Never throws. */
   keep(): void;
 }
 
@@ -36,7 +36,7 @@ interface CodeCacheProblem {
   readonly cure: string;
 }
 
-/** Loads a CommonJS bundle with its compiled code, from beside the bundle or from the state directory. */
+/** Loads a CommonJS bundle. Its compiled code is read from a file beside the bundle or in the state directory. */
 export function loadCompiled(
   bundle: string,
   state: string,
@@ -44,7 +44,7 @@ export function loadCompiled(
   // The bundle contains only ASCII characters, which need no decoding, and is wrapped in a function.
   const source = readFileSync(bundle, "latin1");
   const { code, ...found } = findCode(bundle, { source, state });
-  // Compiled code contains the file name for stack traces, which must not be a path of the machine that compiled it.
+  // Compiled code contains the file name for stack traces, which must not be a path on the machine that compiled it.
   const script = new Script(source, { filename: `retinue/dist/${basename(bundle)}`, cachedData: code });
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, dirname(bundle));
@@ -56,7 +56,10 @@ export function loadCompiled(
 }
 
 function rejected(file = ""): CodeCacheProblem {
-  return { found: `V8 rejects ${file}`, cure: "Delete the file. The next run writes one in the state directory." };
+  return {
+    found: `V8 rejects ${file}`,
+    cure: "Delete the file. The next run writes a new one to the state directory.",
+  };
 }
 
 function findCode(
@@ -81,7 +84,7 @@ function findCode(
 
 /**
  * Returns the version and the flags of the V8 that compiled the code, in hexadecimal. They are the second and the
- * fourth word of the code. V8 compares them as well, but if they differ, it compiles the whole source and accepts no
+ * fourth word in the code. V8 compares them as well, but if they differ, it compiles the whole source and accepts no
  * other code for it in this process.
  */
 function originOf(code: Buffer): string {
@@ -97,8 +100,8 @@ interface Expected {
 }
 
 /**
- * Reads compiled code; undefined if there is no file, or if it can't be used. V8 does not notice damaged code and
- * crashes.
+ * Reads compiled code. Returns undefined if there is no file, or if it can't be used. The checksum is compared because
+ * V8 crashes on damaged code instead of rejecting it.
  */
 function readCode(path: string, { origin, isShipped }: Expected): Uint8Array | undefined {
   let file: number | undefined;
@@ -129,7 +132,7 @@ function writeCode(script: Script, { target, state }: { readonly target: string;
   makeFolder(folder);
   if (whyUntrusted(state, folder) !== undefined) return;
   const code = script.createCachedData();
-  // A run with many agents changes a flag of V8. The next start does not set that flag and could not use this code.
+  // A run with many agents changes a V8 flag. The next start does not set that flag and could not use this code.
   if (!target.endsWith(`-${originOf(code)}.cache`)) return;
   const checksum = Buffer.alloc(CHECKSUM_BYTES);
   checksum.writeUInt32LE(crc32(code));
@@ -147,11 +150,11 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch {
-    // The directory exists. If not, writing a file in it fails as well.
+    // Usually, the directory already exists. If it does not, writing a file to it fails as well.
   }
 }
 
-/** Maximum number of files: several versions of Node and Retinue may be used alternately. */
+/** Maximum number of files. Several are kept because different versions of Node and Retinue may be used alternately. */
 const MAX_FILES = 4;
 
 function removeOldFiles(folder: string): void {
@@ -164,7 +167,7 @@ function removeOldFiles(folder: string): void {
 }
 
 /**
- * Returns why a directory is not trusted. V8 executes compiled code without checks, so only the user may be able to
+ * Returns why a directory is not trusted. V8 executes compiled code without checks, so no other user may be able to
  * write it.
  */
 function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefined {

@@ -3,7 +3,7 @@ import { type AssistantMessage, callsOf, canonicalToolName, type ToolCall, textO
 
 /**
  * Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. For a built-in tool, only its own
- * inputs are used: others have no effect, and could hide what the call does.
+ * inputs are used, because others have no effect and could hide what the call does.
  */
 export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">): string {
   let input: unknown;
@@ -30,8 +30,8 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
 const MAX_ANNOUNCEMENT = 100;
 
 /**
- * Returns the line with which an answer announces its calls, or an empty text. A single call is described by its input
- * instead.
+ * Returns the line with which a response announces its calls, or an empty string. A single call is described by its
+ * input instead.
  */
 export function announcementOf(message: AssistantMessage): string {
   const text = textOf(message.content).trim();
@@ -44,7 +44,7 @@ function describeQuestions(questions: readonly unknown[]): string {
   return oneLine(texts.filter((text) => typeof text === "string").join(" "));
 }
 
-/** Inputs that describe a call of a built-in tool, by priority. */
+/** Inputs that describe a call to a built-in tool, by priority. */
 export const fieldsByTool: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ["Read", ["file_path"]],
   ["Edit", ["file_path"]],
@@ -59,7 +59,7 @@ export const fieldsByTool: ReadonlyMap<string, readonly string[]> = new Map<stri
   ["Task", ["description"]],
 ]);
 
-// For other tools, by priority: a search is described by its pattern first, then by its path.
+// Inputs that describe calls to other tools, by priority. A search is described by its pattern first, then by its path.
 const describingFields = [
   "file_path",
   "notebook_path",

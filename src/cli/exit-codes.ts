@@ -3,7 +3,7 @@ import type { ModelErrorCode, RunResult } from "../protocol/index.ts";
 export const exitCodes = { succeeded: 0, failed: 1, usage: 2, incomplete: 3, unverified: 4, stopped: 130 } as const;
 
 interface RunEvidence {
-  /** Error of the last request, if it failed. */
+  /** Error from the last request, if it failed. */
   readonly modelError: ModelErrorCode | undefined;
   /** Number of subagents at any depth that were ended by a limit. The run's facts count only its direct subagents. */
   readonly agentsCut: number;

@@ -22,7 +22,7 @@ interface SoughtAgent {
   readonly kind: string;
 }
 
-/** Explains why a text does not identify exactly one agent of a session. */
+/** Explains why a given id does not identify exactly one agent in a session. */
 export function noSuchAgent(id: string, { match, agentIds, kind }: SoughtAgent): UserError {
   const ids = match.kind === "many" ? match.ids : agentIds;
   const listed = `${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`;
@@ -30,7 +30,7 @@ export function noSuchAgent(id: string, { match, agentIds, kind }: SoughtAgent):
     return sessionError(`"${id}" matches ${ids.length} agents: ${listed}`, "Use more of the id.");
   }
   const cure = ids.length === 0 ? "The session has no subagents." : `The session has ${listed}.`;
-  return sessionError(`No ${kind} of this session has an id that ${notMatched(id)}`, cure);
+  return sessionError(`No ${kind} in this session has an id that ${notMatched(id)}`, cure);
 }
 
 function notMatched(id: string): string {
@@ -38,7 +38,7 @@ function notMatched(id: string): string {
   return `starts with "${id}"; to use the end of an id, write at least ${SHORTEST_END} characters of it`;
 }
 
-/** Parses `SESSION[/AGENT]`; the agent can also be given by the option `--agent`. */
+/** Parses `SESSION[/AGENT]`; the agent can also be given with the `--agent` option. */
 export function parseSessionAgent(
   argument: string,
   option: string | undefined,

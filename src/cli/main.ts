@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The program `retinue`: selects an entry by the first argument. Each entry is a complete bundle beside this one, so
-// that a process loads only what it needs, and nothing twice.
+// The `retinue` program. Selects an entry point by the first argument. Each entry point is a complete bundle beside
+// this one, so that a process loads only what it needs, and nothing twice.
 
 import { createRequire } from "node:module";
 import { join } from "node:path";

@@ -44,7 +44,7 @@ export function messageLines(messages: readonly string[]): string {
   return messages.map((message) => `retinue: ${stripControls(message)}\n`).join("");
 }
 
-/** Sets the exit code: undelivered output is a failure, whatever else succeeded. */
+/** Sets the exit code. Undelivered output is a failure, even if everything else succeeded. */
 function fail(error: Error): void {
   process.exitCode = exitCodes.failed;
   process.stderr.write(`retinue: The output can't be written: ${describeError(error)}\n`);

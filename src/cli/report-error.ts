@@ -11,8 +11,8 @@ export interface Outputs {
 }
 
 /**
- * Writes the error in one sentence with what to do about it, and a result for programs that read JSON. Returns the exit
- * code.
+ * Writes the error in one sentence, together with what to do about it, and a result for programs that read JSON.
+ * Returns the exit code.
  */
 export async function reportError(thrown: unknown, { format, output, errors }: Outputs): Promise<number> {
   const error = explained(thrown);

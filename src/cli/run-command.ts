@@ -13,7 +13,7 @@ import { type HelpRequest, helpOption, readOptions, usageError } from "./read-op
 import { type Outputs, reportError } from "./report-error.ts";
 import { asPrompt, unknownCommand } from "./unknown-command.ts";
 
-/** Runs the command line and ends the process after all output is written. This is the entry `run` of the program. */
+/** Runs the command line and ends the process after all output is written. This is the program's `run` entry point. */
 export async function runCommand(argv: readonly string[], codeCache: CodeCache): Promise<void> {
   const fail = async (error: unknown): Promise<number> => reportError(error, await outputsFor(argv));
   // A bug in the background must neither show the user a stack trace nor leave a program without a result.

@@ -7,7 +7,7 @@ import { usageError } from "./read-options.ts";
 export function unknownCommand(words: readonly string[], commandNames: readonly string[]): UserError | undefined {
   const [first = "", second] = words;
   if (words.length > 3 || !/^[\w-]+$/.test(first)) return undefined;
-  // Three words are more likely a prompt than a command of another program.
+  // Three words are more likely to be a prompt than a command of another program.
   const others = words.length > 2 ? [] : Object.keys(elsewhere);
   const [meant] = nearest(first, [...commandNames, ...others, "help"]);
   if (meant === undefined) return undefined;
@@ -22,7 +22,7 @@ export function asPrompt(prompt: string): string {
 
 const noServer = () => "This version has no server; each run is a process of its own.";
 const noLogin = () => "Set ANTHROPIC_API_KEY or OPENAI_API_KEY instead; `retinue doctor` shows which key is used.";
-const newVersion = () => "Install the new version in the way you installed this one.";
+const newVersion = () => "Install the new version the same way you installed this one.";
 
 /** Commands of other programs, with the alternative in Retinue. The argument is the word after the command. */
 const elsewhere: Readonly<Record<string, (argument: string | undefined) => string>> = {
@@ -38,7 +38,7 @@ const elsewhere: Readonly<Record<string, (argument: string | undefined) => strin
   worker: noServer,
   attach: (id = "ID") => `Resume a session with \`retinue -p "…" --resume ${id}\`.`,
   resume: (id = "ID") => `Use \`retinue sessions resume ${id}\`.`,
-  models: () => "docs/models.md lists providers and models; `retinue doctor` shows the one that is used.",
+  models: () => "docs/models.md lists providers and models; `retinue doctor` shows which model is used.",
   skills: () => "docs/skills.md describes where skills are found.",
   hooks: () => "Configure hooks in the settings (docs/hooks.md).",
   settings: () => "Use `retinue config show`.",

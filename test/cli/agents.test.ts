@@ -155,7 +155,7 @@ describe("retinue agents list", () => {
     expect(diagnostics).toMatchObject([{ code: "no_description" }]);
     const table = (await retinue(["agents", "list", "--trust"], place)).stdout;
     expect(table).toMatch(/^reviewer +project +small +\d+ +2 tools +Reviews changes/m);
-    expect(table).toContain('1 error about files: "retinue agents check" shows them.');
+    expect(table).toContain('1 error in files. To see them, run "retinue agents check".');
     expect(table).toContain("Plan (project) overrides the built-in agent: ");
   });
 
@@ -192,7 +192,7 @@ describe("retinue agents list, by settings", () => {
     expect(table).toContain(`Explore is disabled: ${file} sets "agents": {"Explore": false}.`);
     expect(table).toMatch(/^mine +user /m);
     expect(table).toMatch(/^quiet +project +small +0 /m);
-    expect(table).toContain("quiet is hidden: not in that list, and found by name.");
+    expect(table).toContain("quiet is hidden: it is not in that list, but can be used by name.");
     for (const words of [
       ["agents", "show", "Explore"],
       ["agents", "lint", "Explore"],
@@ -374,7 +374,7 @@ describe("retinue agents new", () => {
           place,
         )
       ).stdout;
-    const hint = `It is not loaded until you trust ${place.cwd}: retinue trust add ${place.cwd}\n`;
+    const hint = `It will not be loaded until you trust ${place.cwd}: retinue trust add ${place.cwd}\n`;
     expect(await create("first")).toBe(`Wrote ${join(place.cwd, ".agents/agents/first.md")}.\n${hint}`);
     expect(await create("mine", "--user")).not.toContain("trust");
     await retinue(["trust", "add"], place);

@@ -89,7 +89,7 @@ describe.skipIf(!hasTerminals)("on a terminal", () => {
     child.stdin.write("\u0003");
     const { code, stdout } = await end;
     expect(code).toBe(130);
-    expect(stdout).toContain("Interrupting the main agent and 2 agents it waits for.");
+    expect(stdout).toContain("Interrupting the main agent and 2 agents that it is waiting for.");
     expect(stdout).toMatch(/^isig icanon .*\becho /m);
   });
 });

@@ -80,7 +80,7 @@ describe("a budget", () => {
     };
     const id = agents[0]?.id;
     expect(run.stderr.trimEnd().split("\n")).toEqual([
-      `retinue: general-purpose part one (${id}) was cut short after 1 turn: it reached its limit of turns. To raise it, set maxTurns in the definition of general-purpose.`,
+      `retinue: general-purpose part one (${id}) was cut short after 1 turn: it reached its turn limit. To raise it, set maxTurns in the definition of general-purpose.`,
       `retinue: To continue: retinue -p --resume ${session} "Resume agent ${id}."`,
     ]);
   });

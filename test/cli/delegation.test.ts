@@ -139,7 +139,7 @@ describe("a run with agents", () => {
     expect(run.code).toBe(3);
     expect(resultOf(run)).toMatchObject({ outcome: "succeeded" });
     expect(agentsOf(run)).toEqual([expect.objectContaining({ outcome: "incomplete", reason: "max_turns" })]);
-    expect(run.stderr).toContain("was cut short after 1 turn: it reached its limit of turns.");
+    expect(run.stderr).toContain("was cut short after 1 turn: it reached its turn limit.");
   });
 
   it("reports with --verbose how each agent ended, and nothing otherwise", async () => {
@@ -202,7 +202,7 @@ describe("Ctrl+C with agents", () => {
       expect.objectContaining({ status: "stopped", output_file: expect.stringMatching(/\.output$/) }),
     ]);
     expect(run.stderr).toContain(
-      "Interrupting the main agent and 1 agent it waits for; 1 agent in the background ends with the program.",
+      "Interrupting the main agent and 1 agent that it is waiting for; 1 agent in the background ends with the program.",
     );
     expect(run.stderr).toContain("Stopped with the main agent: 2 agents.");
     expect(run.stderr).toContain("Nothing is left running.");

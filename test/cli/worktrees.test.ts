@@ -31,7 +31,7 @@ async function makeWorktree(place: Place, agent: string): Promise<Worktree> {
 describe("retinue worktrees", () => {
   it("lists them and prunes those with nothing to lose, with the commands for the others", async () => {
     const place = createPlace();
-    const none = { code: 0, stdout: "There are no worktrees of agents.\n", stderr: "" };
+    const none = { code: 0, stdout: "There are no agent worktrees.\n", stderr: "" };
     expect(await retinue(["worktrees"], place)).toMatchObject(none);
     expect(await retinue(["worktrees", "prune"], place)).toMatchObject(none);
     git(place, "init", "-q", "--template=");

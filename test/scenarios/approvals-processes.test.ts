@@ -60,7 +60,7 @@ describe("retinue approvals", () => {
 
       const path = transcriptPath(place) ?? "";
       const second = start("-p", "--resume", sessionIdOf(path), "--on-ask", "wait");
-      await second.told("mkdir two waits for your answer");
+      await second.told("mkdir two is waiting for your answer");
       expect(existsSync(join(place.cwd, "one"))).toBe(true);
       const id = /answer (ask_\w+)/.exec(second.stderr())?.[1] ?? "";
       const answer = ["approvals", "answer", id, "deny", "--message", "'One is enough.'"];

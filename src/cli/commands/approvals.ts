@@ -161,7 +161,7 @@ function render({ question, askedAt, isRunning }: ListedRequest, now: number): s
     ...questions.flatMap(renderQuestion),
     ...(questions.length > 0 ? [`  answer: retinue approvals reply ${requestId} ${replyTemplate(questions)}`] : []),
   ];
-  // Lines of a call are indented: they must not look like another request.
+  // The lines of a call are indented so that they don't look like another request.
   return lines.map((line) => `${line.replaceAll("↵", "↵\n    ")}\n`).join("");
 }
 
@@ -169,7 +169,7 @@ function questionText(call: ApprovalQuestion["call"]): ApprovalText {
   return { call: `${call.name} ${describeCall(call)}`, inputs: [] };
 }
 
-/** Puts a text on one line. */
+/** Puts text on one line. */
 function flat(text: string): string {
   return stripControls(text.replace(/[\n\r\u2028\u2029]+/g, " "));
 }

@@ -32,6 +32,6 @@ it("says in one sentence that a model's minimum is the reason, and what to do", 
   const total = { requests: 3, usage, idealReadTokens: 0, baseTokens };
   const belowMinimum = [{ model: "m", minimumTokens: 4_096, requests: 3, tooShort: 2 }];
   expect(renderReport({ sessionId: "s1", total, agents: [], belowMinimum }).trimEnd().split("\n").at(-1)).toBe(
-    "m caches nothing below 4,096 tokens, so 2 of 3 requests to it could not be cached: use a model with a smaller minimum, or give more work to fewer agents.",
+    "m caches nothing below 4,096 tokens, so 2 of 3 requests to it could not be cached. Use a model with a smaller minimum, or give more work to fewer agents.",
   );
 });

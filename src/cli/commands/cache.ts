@@ -30,7 +30,7 @@ export async function cache(argv: readonly string[]): Promise<number> {
 }
 
 interface CacheQuery {
-  /** Session id or a prefix of it; defaults to the latest session of the directory. */
+  /** Session id or a prefix of it; defaults to the latest session in the directory. */
   readonly id: string | undefined;
   readonly json: boolean;
   readonly cwd: string | undefined;
@@ -85,7 +85,7 @@ function agentIdOf(id: string, agentIds: readonly string[]): string {
   throw noSuchAgent(id, { match, agentIds, kind: "agent with requests" });
 }
 
-/** Renders a table of the session and, if it has subagents, each of its agents. */
+/** Renders a table with a row for the session and, if it has subagents, a row for each of its agents. */
 export function renderReport({ sessionId, total, agents, belowMinimum }: CacheReport): string {
   if (total.requests === 0) return `The session ${sessionId} has no recorded model responses.\n`;
   const head = ["", "REQUESTS", "INPUT", "READ", "WRITTEN", "PLAIN", "OF IDEAL", "BASE TOKENS"];
@@ -102,7 +102,7 @@ export function renderReport({ sessionId, total, agents, belowMinimum }: CacheRe
 
 function minimumText({ model, minimumTokens, requests, tooShort }: CacheReport["belowMinimum"][number]): string {
   const which = `${formatCount(tooShort)} of ${formatCount(requests)} requests to it`;
-  return `${oneLine(model)} caches nothing below ${formatCount(minimumTokens)} tokens, so ${which} could not be cached: use a model with a smaller minimum, or give more work to fewer agents.`;
+  return `${oneLine(model)} caches nothing below ${formatCount(minimumTokens)} tokens, so ${which} could not be cached. Use a model with a smaller minimum, or give more work to fewer agents.`;
 }
 
 function figureCells(name: string, { requests, usage, idealReadTokens, baseTokens, usd }: CacheFigures): string[] {
@@ -124,11 +124,11 @@ function summaryOf({ usage, idealReadTokens, baseTokens, usd }: CacheFigures): s
   const ideal = `an ideal cache would have read ${formatCount(idealReadTokens)}`;
   const cost = usd
     ? `${dollars(usd.spent)} spent, ${dollars(usd.withoutCache)} without a cache, ${dollars(usd.ideal)} with an ideal one`
-    : `input as ${formatCount(baseTokens.spent)} plain tokens, ${formatCount(baseTokens.withoutCache)} without a cache, ${formatCount(baseTokens.ideal)} with an ideal one`;
+    : `the price of ${formatCount(baseTokens.spent)} plain input tokens, ${formatCount(baseTokens.withoutCache)} without a cache, ${formatCount(baseTokens.ideal)} with an ideal one`;
   return `Cache: ${formatCount(cacheReadTokens)} tokens read${read}; ${ideal}. Cost: ${cost}.`;
 }
 
-/** Renders a table for each agent, with the reasons below each request that missed cached tokens. */
+/** Renders a table for each agent, with the reasons listed below each request that missed cached tokens. */
 export function renderExplained(requests: readonly ExplainedRequest[]): string {
   if (requests.length === 0) return "No requests are recorded.\n";
   const agentIds = [...new Set(requests.map(({ agentId }) => agentId))];
@@ -170,7 +170,7 @@ function explanationLines(request: ExplainedRequest): string[] {
   if (broken) {
     const { dimension, firstDifference, before, after } = broken;
     lines.push(
-      `${dimensionNames[dimension]} differ${dimension === "tools_model_thinking" || dimension === "messages" ? "" : "s"} from byte ${formatCount(firstDifference)} on: about ${formatCount(broken.tokens)} tokens that were cached can't be read.`,
+      `${dimensionNames[dimension]} differ${dimension === "tools_model_thinking" || dimension === "messages" ? "" : "s"} from byte ${formatCount(firstDifference)} on, so about ${formatCount(broken.tokens)} cached tokens can't be read.`,
       `  before: ${quoted(before)}`,
       `  now:    ${quoted(after)}`,
     );
@@ -194,13 +194,13 @@ const dimensionNames: Record<CacheDimension, string> = {
 const lifetimeNames: Record<CacheLifetime, string> = { "5m": "five minutes", "1h": "an hour" };
 
 const reasonTexts = {
-  early: () => "it was sent before the request that wrote them was answered.",
+  early: () => "this request was sent before the one that wrote them was answered.",
   expired: (keptFor) => `no request had used them for more than ${lifetimeNames[keptFor]}.`,
   lifetime: (keptFor) =>
     `they were written to be kept for ${lifetimeNames[keptFor]}, and this request asks for a different lifetime.`,
-  small: () => "most providers cache nothing below 1,024 tokens; the minimum of this model is unknown.",
+  small: () => "most providers cache nothing below 1,024 tokens; the minimum for this model is unknown.",
   unreported: () => "the provider does not report what it read from a cache.",
-  provider: () => "the bytes are the same, but the provider no longer had them.",
+  provider: () => "the bytes are the same, but the provider no longer had them in its cache.",
 } satisfies Record<NonNullable<ExplainedRequest["reason"]>, (keptFor: CacheLifetime) => string>;
 
 function quoted(text: string): string {

@@ -28,7 +28,7 @@ export async function permissions(argv: readonly string[]): Promise<number> {
   return exitCodes.succeeded;
 }
 
-/** Begins to read when the first line is wanted, because readline drops lines that arrive earlier. */
+/** Starts reading when the first line is requested, because readline drops lines that arrive earlier. */
 async function* inputLines(): AsyncGenerator<string> {
   yield* createInterface({ input: process.stdin });
 }

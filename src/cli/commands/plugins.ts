@@ -94,7 +94,7 @@ async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolea
   const brings = `${stripControls(plugin.name)} contains:\n${contentsOf(plugin)
     .map((line) => `  ${showExactly(line)}\n`)
     .join("")}`;
-  const waiting = `It is disabled. Enable it: retinue plugins enable ${plugin.name} --yes\n`;
+  const waiting = `It is disabled. To enable it: retinue plugins enable ${plugin.name} --yes\n`;
   if (!yes && !process.stdin.isTTY) return brings + waiting;
   if (!yes && !(await confirm(`${brings}Enable it?`))) return waiting;
   refuseAgentCommand("enable a plugin");

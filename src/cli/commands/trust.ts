@@ -50,7 +50,7 @@ export function renderAddedTrust(cwd: string, { counts, active }: AddedTrust): s
   const settings =
     counts.length === 0
       ? "Its settings files allow nothing.\n"
-      : `These settings of the directory apply until they change:\n${renderOrigins(originsWithoutSecrets(counts, { showEnv: true }), { origin: true })}`;
+      : `These settings from the directory apply until they are changed:\n${renderOrigins(originsWithoutSecrets(counts, { showEnv: true }), { origin: true })}`;
   return `Trusted: ${stripControls(cwd)}\n${now}${settings}`;
 }
 

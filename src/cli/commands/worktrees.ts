@@ -16,7 +16,7 @@ export async function worktrees(argv: readonly string[]): Promise<number> {
   const found = await listWorktrees(home, process.env);
   const now = Date.now();
   if (command.json) await write(`${JSON.stringify(found.map(flatten), null, 2)}\n`);
-  else if (found.length === 0) await write("There are no worktrees of agents.\n");
+  else if (found.length === 0) await write("There are no agent worktrees.\n");
   else await write(found.map((each) => renderWorktree(each, now)).join(""));
   return exitCodes.succeeded;
 }
@@ -57,14 +57,14 @@ async function prune(
       await write(`${stripControls(`Could not remove ${worktree.path}: ${message}`)}\n`);
     }
     for (const each of kept) await write(renderKept(each));
-    if (removed.length + kept.length + failed.length === 0) await write("There are no worktrees of agents.\n");
+    if (removed.length + kept.length + failed.length === 0) await write("There are no agent worktrees.\n");
   }
   return failed.length === 0 ? exitCodes.succeeded : exitCodes.failed;
 }
 
-/** Names the branch that remains after the worktree's directory was deleted by hand: commits are never removed. */
+/** Names the branch that remains if the worktree's directory was deleted by hand. Commits are never removed. */
 function keptBranch({ record, state }: ListedWorktree): string {
-  return state.kind === "gone" && state.commits > 0 ? `; the branch ${record?.branch} stays` : "";
+  return state.kind === "gone" && state.commits > 0 ? `; the branch ${record?.branch} remains` : "";
 }
 
 function flatten({ path, record, inUse, state }: ListedWorktree): object {

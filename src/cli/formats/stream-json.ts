@@ -147,7 +147,7 @@ const notificationStatuses: Record<Outcome, string> = {
 
 function endedMessage(view: AgentView, transcriptPath: string | undefined): object {
   const { agentId, callId, background, end } = view;
-  if (end === undefined) throw new Error(`agent ${agentId} has ended without an end`);
+  if (end === undefined) throw new Error(`agent ${agentId} ended, but its end is missing`);
   return {
     type: "system",
     subtype: "task_notification",

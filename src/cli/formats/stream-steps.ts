@@ -3,7 +3,7 @@ import { wireContent, wireStopReason, wireToolResult, wireUsage } from "./wire-b
 
 interface StepOptions {
   readonly partialMessages: boolean;
-  /** False to include only the tool calls of answers, not their text. */
+  /** False to include only the tool calls in a response, not its text. */
   readonly text: boolean;
   /** Call that a subagent works on; null for the main agent. */
   readonly parent: () => string | null;

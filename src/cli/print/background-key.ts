@@ -98,10 +98,10 @@ interface TerminalKeys {
 
 const CTRL_B = 0x02;
 
-/** Signals that the terminal sends itself unless single keys are read. */
+/** Signals that the terminal itself sends, unless single keys are read. */
 const signals: Readonly<Record<number, NodeJS.Signals>> = { 3: "SIGINT", 26: "SIGTSTP", 28: "SIGQUIT" };
 
-/** Reads Ctrl+B from a terminal, and sends the signals of other keys as the terminal would have. */
+/** Reads Ctrl+B from a terminal, and sends the signals for other keys as the terminal would have. */
 export function createTerminalKeys({
   input,
   onBackground,
@@ -177,7 +177,10 @@ function fieldsOf(stat: string): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Returns whether this process is in the foreground, which `ps` shows as a plus in its state. Used without /proc. */
+/**
+ * Returns whether this process is in the foreground, which `ps` shows as a plus in its state. Used on systems without
+ * /proc.
+ */
 function hasPlus(): boolean {
   try {
     return execFileSync("ps", ["-o", "stat=", "-p", String(process.pid)], { encoding: "utf8" }).includes("+");

@@ -18,7 +18,7 @@ const cut = { outcome: "incomplete", reason: "max_turns" } as const;
 describe("agents that did not get done", () => {
   it("are named with the reason and what to change", () => {
     expect(incompleteLines(endedAgents(1, cut), 1)).toEqual([
-      "Explore find the router (a0) was cut short after 1 turn: it reached its limit of turns. To raise it, set maxTurns in the definition of Explore.",
+      "Explore find the router (a0) was cut short after 1 turn: it reached its turn limit. To raise it, set maxTurns in the definition of Explore.",
     ]);
     const [late] = incompleteLines(endedAgents(1, { ...cut, reason: "timeout" }), 1);
     expect(late).toContain("subagents.timeoutSeconds");
@@ -61,8 +61,12 @@ function someAgents(count: number, end?: Parameters<typeof runEnded>[0]) {
 describe("what Ctrl+C says", () => {
   it("names the agents it interrupts, and what continues until the program ends", () => {
     expect(interruptMessage([])).toBe("Interrupting the main agent. Press Ctrl+C again to quit immediately.");
-    expect(interruptMessage(someAgents(2))).toContain("and 1 agent it waits for; 1 agent in the background ends with");
-    expect(interruptMessage(someAgents(5))).toContain("and 3 agents it waits for; 2 agents in the background end with");
+    expect(interruptMessage(someAgents(2))).toContain(
+      "and 1 agent that it is waiting for; 1 agent in the background ends with",
+    );
+    expect(interruptMessage(someAgents(5))).toContain(
+      "and 3 agents that it is waiting for; 2 agents in the background end with",
+    );
   });
 
   it("lists what stopped, not too much of it, and says whether anything is left", () => {

@@ -36,12 +36,12 @@ export function closingMessage(result: RunResult, context: ClosingContext): stri
   return messageLines([...ofAgents, ...reason, `To continue: ${resume} "…"`]);
 }
 
-/** Explains what the first Ctrl+C does, and is shown at once. */
+/** Returns a message that explains what the first Ctrl+C does. It is shown at once. */
 export function interruptMessage(agents: readonly AgentView[]): string {
   const running = agents.filter(({ end }) => end === undefined);
   const foreground = running.filter(({ background }) => !background).length;
   const others = running.length - foreground;
-  const whom = foreground === 0 ? "" : ` and ${plural(foreground, "agent")} it waits for`;
+  const whom = foreground === 0 ? "" : ` and ${plural(foreground, "agent")} that it is waiting for`;
   const rest =
     others === 0
       ? ""
@@ -76,7 +76,8 @@ export function stoppedLines(agents: readonly AgentView[]): readonly string[] {
 }
 
 /**
- * Lists the agents that did not finish, why, and what to change. `count`: number of such agents according to the run.
+ * Lists the agents that did not finish, with the reasons and what to change. `count`: number of such agents according
+ * to the run.
  */
 export function incompleteLines(agents: readonly AgentView[], count: number): readonly string[] {
   const incomplete = unfinished(agents);
@@ -105,7 +106,7 @@ function unfinished(agents: readonly AgentView[]): readonly AgentView[] {
 const causes: Partial<Record<EndReason, string>> = {
   stall: "its model sent nothing for too long.",
   loop: "it made the same call again and again.",
-  output_limit: "the model's answer was longer than its limit.",
+  output_limit: "the model's response was longer than its limit.",
   context_overflow: "its conversation outgrew the model's window.",
   interrupted: "it was interrupted.",
   stopped: "it was stopped.",
@@ -114,7 +115,7 @@ const causes: Partial<Record<EndReason, string>> = {
 function cutReason({ agentType, background, end }: AgentView): string {
   if (end === undefined) return "";
   const definition = `the definition of ${agentType}`;
-  if (end.reason === "max_turns") return `it reached its limit of turns. To raise it, set maxTurns in ${definition}.`;
+  if (end.reason === "max_turns") return `it reached its turn limit. To raise it, set maxTurns in ${definition}.`;
   if (end.reason === "timeout") {
     const setting = background ? "background.waitSeconds" : "subagents.timeoutSeconds";
     return `it reached its time limit. To raise it, set ${setting} in your settings, or timeout in ${definition}.`;

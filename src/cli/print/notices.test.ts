@@ -62,24 +62,28 @@ describe("approvals", () => {
     [
       "wait",
       [{ ...requested, inputJson: JSON.stringify({ command: "ls # list\nrm -r \u202esrc" }) }],
-      [expect.stringContaining("Bash ls # list↵rm -r \\u{202e}src waits for your answer.")],
+      [expect.stringContaining("Bash ls # list↵rm -r \\u{202e}src is waiting for your answer.")],
     ],
     [
       "wait",
       [{ ...requested, inputJson: JSON.stringify({ command: "x".repeat(5_000) }) }],
-      [expect.stringMatching(/^Bash x{3995} … \(1,005 more characters\) waits .*See the whole call.*approvals list$/)],
+      [
+        expect.stringMatching(
+          /^Bash x{3995} … \(1,005 more characters\) is waiting .*See the whole call.*approvals list$/,
+        ),
+      ],
     ],
     [
       "wait",
       [{ ...requested, name: "Write", inputJson: JSON.stringify({ file_path: "a", content: "b" }) }],
-      [expect.stringMatching(/^Write a waits .*See its other inputs with: retinue approvals list\. Answer it/)],
+      [expect.stringMatching(/^Write a is waiting .*See its other inputs with: retinue approvals list\. Answer it/)],
     ],
     [
       "deny",
       [{ ...requested, always: ["Bash(a\nb)"] }, answered],
-      [expect.stringMatching(/^Bash it's was denied: no approver is available\. Be asked with --on-ask wait\.$/)],
+      [expect.stringMatching(/^Bash it's was denied: no approver is available\. To be asked, add --on-ask wait\.$/)],
     ],
-    ["wait", [ofAgent(requested)], [expect.stringContaining("Bash it's of tester waits")]],
+    ["wait", [ofAgent(requested)], [expect.stringContaining("Bash it's from tester is waiting")]],
     ["wait", [ofAgent(asks)], [expect.stringMatching(/^The agent tester asks: npm or pnpm\?.*reply ask_1 ANSWER$/)]],
     ["hook", [requested, answered], []],
   ] as const)("with --on-ask %s", (onAsk, updates, sentences) => {

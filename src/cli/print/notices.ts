@@ -10,7 +10,7 @@ export interface Notices {
 }
 
 /**
- * Reports notices of a run and its agents, and calls that wait for approval or were denied for lack of one. Reports
+ * Reports notices from a run and its agents, and calls that wait for approval or were denied for lack of one. Reports
  * each sentence once.
  */
 export function createNotices(onAsk: OnAsk, report: (sentence: string) => void): Notices {
@@ -69,25 +69,25 @@ const betweenSentences = /(?<=[.!?])\s+(?=[A-Z"`])/;
 
 function waitingMessage(request: EventOf<"approval.requested">, agentType: string | undefined): string {
   const { requestId, reason, always = [] } = request;
-  const agent = agentType === undefined ? "" : ` of ${agentType}`;
+  const agent = agentType === undefined ? "" : ` from ${agentType}`;
   if (canonicalToolName(request.name) === "AskUserQuestion")
     return `The agent${agentType === undefined ? "" : ` ${agentType}`} asks: ${describeCall(request)} See the options in another terminal with: retinue approvals list. Answer with: retinue approvals reply ${requestId} ANSWER`;
   const answers = ["allow", "deny", ...(always.length > 0 ? ["always"] : [])].join("|");
   const { call, inputs } = approvalText(request);
   const cut = cutForMessage(call);
-  // Without the id, nobody answers what they have not seen.
+  // The message leaves out the id so that no one answers a call without having seen all of it.
   if (cut !== undefined)
-    return `${cut}${agent} waits for your answer. ${showExactly(reason)} See the whole call in another terminal: retinue approvals list`;
+    return `${cut}${agent} is waiting for your answer. ${showExactly(reason)} See the whole call in another terminal: retinue approvals list`;
   const isWhole = inputs.length === 0 || canonicalToolName(request.name) === "Bash";
   const rest = isWhole ? "" : " See its other inputs with: retinue approvals list.";
-  return `${call}${agent} waits for your answer. ${showExactly(reason)}${rest} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
+  return `${call}${agent} is waiting for your answer. ${showExactly(reason)}${rest} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
 }
 
 function deniedMessage(request: EventOf<"approval.requested">): string {
-  // A rule that can't be shown as it is can't be typed either.
+  // A rule that can't be shown exactly can't be typed either.
   const rule = request.always?.find((each) => showExactly(each) === each);
   const quoted = rule?.replaceAll("'", "'\\''");
-  const allow = quoted === undefined ? "Be" : `Allow it with --allowed-tools '${quoted}', or be`;
+  const allow = quoted === undefined ? "To" : `To allow it, add --allowed-tools '${quoted}'; to`;
   const { call } = approvalText(request);
-  return `${cutForMessage(call) ?? call} was denied: no approver is available. ${allow} asked with --on-ask wait.`;
+  return `${cutForMessage(call) ?? call} was denied: no approver is available. ${allow} be asked, add --on-ask wait.`;
 }

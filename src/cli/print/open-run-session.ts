@@ -32,9 +32,7 @@ export interface RunSessionOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Opens the session of a run, new or resumed, with the settings of the directory and the options of the command line.
- */
+/** Opens the session of a run, new or resumed, with the directory's settings and the command-line options. */
 export async function openRunSession(options: PrintOptions, run: RunSessionOptions): Promise<RunSession> {
   return open(options, run).catch(explainHome);
 }
@@ -112,7 +110,7 @@ function isDone(home: string, sessionId: string): boolean {
 
 /** Returns the command-line options that are settings, for the flag scope. */
 function flagSettings({ maxCost, maxTokens, maxSpawns, fork, cacheLifetime }: PrintOptions): Settings {
-  // Contains only keys that were given: an undefined key would override the value of a lower scope.
+  // Contains only keys that were given, because an undefined key would override the value of a lower scope.
   const settings: { -readonly [Key in keyof Settings]: Settings[Key] } = {};
   if (maxCost !== undefined) settings.budget = { usd: maxCost };
   if (maxTokens !== undefined) settings.budget = { ...settings.budget, tokens: maxTokens };
@@ -149,7 +147,10 @@ export function withoutManaged(
   return { unmanaged, notices };
 }
 
-/** Reports a broken state directory instead of the error it caused: it is the usual reason why opening fails. */
+/**
+ * Reports a broken state directory instead of the error it caused, because it is the usual reason why opening a session
+ * fails.
+ */
 function explainHome(error: unknown): never {
   const isConfiguration = error instanceof UserError && error.exitCode === exitCodes.usage;
   const check = isConfiguration ? undefined : checkHome(stateDirectory(process.env));

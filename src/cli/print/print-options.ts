@@ -140,7 +140,7 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
   };
 }
 
-/** A mistake here is an error, because a rule that has no effect may be one that was meant to deny. */
+/** An invalid rule is an error, because a rule that has no effect may be one that was meant to deny something. */
 function rules(options: ReadOptions, name: string): readonly string[] {
   const given = options.values(name).flatMap(splitRules);
   for (const rule of given) {

@@ -82,8 +82,8 @@ export async function printRun(options: PrintOptions): Promise<number> {
 }
 
 /**
- * Time within which two Ctrl+C count as one press, because some launchers forward a signal that the terminal has
- * already sent.
+ * Time within which two interrupt signals count as one press of Ctrl+C, because some launchers forward a signal that
+ * the terminal has already sent.
  */
 const SAME_PRESS_MS = 200;
 
@@ -92,7 +92,7 @@ type StopSignal = keyof typeof codes;
 
 /**
  * Calls `stop` for the first signal; the next one calls `onExit` and ends the process at once. The returned function
- * gives the exit code of the signal that was received, if any.
+ * returns the exit code for the signal that was received, if any.
  */
 function onStopSignal(stop: (signal: StopSignal) => void, onExit: () => void): () => number | undefined {
   let first: { readonly signal: StopSignal; readonly at: number } | undefined;
@@ -125,7 +125,7 @@ interface RunContext extends Outputs {
   readonly signal: AbortSignal;
   /** Whether the reader of standard output has closed it. */
   readonly isAbandoned: () => boolean;
-  /** Called before the session opens; from then on, ending the process must close it. */
+  /** Called before the session opens. From then on, the session must be closed before the process ends. */
   readonly onOpening: () => void;
   readonly onStart: (run: Run, session: Session) => void;
 }
@@ -172,7 +172,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     const { wasReported } = notices;
     const closing = { sessionId: session.id, agents: agents.inOrder(), wasReported, isAbandoned: isAbandoned() };
     await errors.write(closingMessage(result, closing));
-    // Last, since it must not delay anything else.
+    // This comes last because it must not delay anything else.
     if (result.outcome !== "stopped") await cleanUpSessions(settings, options, report);
     return { result, modelError };
   } finally {
@@ -183,8 +183,8 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
 }
 
 /**
- * Returns which updates to request: only those that are shown or are part of the result, because a thousand agents send
- * many.
+ * Returns which updates to request. Only those that are shown or are part of the result are requested, because a
+ * thousand agents send many updates.
  */
 function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, errors: Output): AgentUpdates {
   if (errors.isTerminal || partialMessages) return "all";
@@ -192,8 +192,8 @@ function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, er
 }
 
 /**
- * Reports the cache usage; undefined for the text format, which does not show it: the report reads every transcript of
- * the session.
+ * Reports the cache usage. Returns undefined for the text format, which does not show the report, because creating it
+ * requires reading every transcript of the session.
  */
 async function cacheReport(
   { transcriptPath }: Session,
@@ -227,9 +227,9 @@ async function cleanUpSessions(
   );
 }
 
-/** Number of agents from which the optimizer matters; a run with fewer ends before. */
+/** Minimum number of agents for which the optimizer matters. A run with fewer agents ends before V8 optimizes much. */
 const MANY_AGENTS = 8;
-/** Amount of code that V8 runs before it optimizes; its default is 67,584. */
+/** Amount of code that V8 runs before it optimizes. V8's default is 67,584. */
 const INTERRUPT_BUDGET = 5_000_000;
 
 let isOptimizationDelayed = false;

@@ -8,14 +8,14 @@ export async function readPrompt(argument: string, report: (notice: string) => v
 }
 
 /**
- * Returns the error for a missing prompt. `agent`: name of the agent, if only its lack of an `initialPrompt` requires
- * one.
+ * Returns the error for a missing prompt. `agent`: name of the agent, if a prompt is required only because the agent
+ * has no `initialPrompt`.
  */
 export function noPrompt(agent?: string): UserError {
   const message = "There is no prompt";
   return new UserError(agent === undefined ? message : `${message}, and agent "${agent}" has no initialPrompt`, {
     code: "usage",
-    cure: `Give one: retinue -p "Map this repository", or pipe it in: git diff | retinue -p "Review this".`,
+    cure: `Write one, as in: retinue -p "Map this repository", or pipe it in, as in: git diff | retinue -p "Review this".`,
     exitCode: 2,
   });
 }

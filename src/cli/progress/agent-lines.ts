@@ -86,7 +86,7 @@ function endText({ end }: AgentView): string {
   return end.outcome === end.reason ? end.outcome : `${end.outcome} (${end.reason})`;
 }
 
-/** Chooses running agents first, then those that ended last. */
+/** Chooses running agents first, then those that ended most recently. */
 function chosen(agents: readonly AgentView[], count: number): ReadonlySet<AgentView> {
   const running = agents.filter(({ end }) => end === undefined);
   const endedAt = ({ startedAt, end }: AgentView): number => startedAt + (end?.milliseconds ?? 0);

@@ -27,7 +27,7 @@ function callOf(line: Line | undefined): string {
   return line?.type === "agent.created" ? line.parent.callId : "";
 }
 
-/** Reads the ends of agents that were stopped with the session, if the run did not report them. */
+/** Reads how agents that were stopped with the session ended, if the run did not report it. */
 export function missedRunEnds(transcriptPath: string, agents: AgentViews): readonly SubagentEvent[] {
   return agents.inOrder().flatMap(({ agentId, agentType, path, end }) => {
     if (end !== undefined) return [];

@@ -23,14 +23,14 @@ export interface AgentView extends AgentTotals {
   readonly description: string;
   /** Ids from the main agent's child down to this agent. */
   readonly path: readonly AgentId[];
-  /** Call of the parent that started or resumed this agent. */
+  /** The parent's call that started or resumed this agent. */
   readonly callId: CallId | undefined;
   readonly background: boolean;
   readonly model: string;
   readonly startedAt: number;
   /** Shown while no tool call is running and the agent has written nothing. */
   readonly activity: string;
-  /** End of the text that the agent wrote last. */
+  /** The end of the most recent text that the agent wrote. */
   readonly lastText: string;
   readonly lastTool: string | undefined;
   /** Purpose of the running calls, in the agent's words; may be empty. */
@@ -149,7 +149,7 @@ function startRun(view: AgentView, event: EventOf<"run.started">, now: number): 
 }
 
 function addText(view: AgentView, text: string): AgentView {
-  // Text of an earlier answer does not belong to this answer.
+  // Text from an earlier response does not belong to this one.
   const before = view.activity === "writing" ? view.lastText : "";
   return { ...view, activity: "writing", lastText: (before + text).slice(-MAX_LAST_TEXT) };
 }
@@ -181,7 +181,7 @@ function without({ running, targets }: AgentView, callId: CallId): Pick<AgentVie
   return left;
 }
 
-/** Takes the totals of a run from its end, because earlier events may have been missed. */
+/** Takes the totals of a run from the event that ended it, because earlier events may have been missed. */
 function endRun(view: AgentView, event: EventOf<"run.ended">): AgentView {
   const { outcome, reason, message, text, milliseconds, facts } = event;
   const { before } = view;

@@ -6,13 +6,14 @@ export interface BlockOptions {
 
 /**
  * Lines at the bottom of a terminal that are redrawn in place. Nothing else moves the cursor. Between two draws, the
- * cursor is at the start of the first line: a terminal that is resized wraps and moves rows, but keeps the cursor with
- * its text. When its height shrinks, it drops the rows below the cursor instead of moving others into its history.
+ * cursor is at the start of the first line, because a terminal that is resized wraps and moves rows, but keeps the
+ * cursor with its text. When its height shrinks, it drops the rows below the cursor instead of moving others into its
+ * history.
  */
 export interface Block {
-  /** Draws the lines, of which there must be fewer than the terminal has rows. Lines that are too long are cut. */
+  /** Draws the lines. There must be fewer lines than the terminal has rows. Lines that are too long are cut. */
   draw(lines: readonly string[]): void;
-  /** Prints text that stays above the lines. It must end with a newline. */
+  /** Prints text that stays above the lines. The text must end with a newline. */
   print(text: string, lines: readonly string[]): void;
   clear(): void;
 }

@@ -35,7 +35,7 @@ export interface Progress {
   observe(update: RunUpdate): void;
   /** Prints a message that stays visible. */
   report(notice: string): void;
-  /** Sets the hint about keys at the end of the status line; an empty text removes it. */
+  /** Sets the hint about keys at the end of the status line; an empty string removes it. */
   hint(text: string): void;
   /** Redraws the live lines with the elapsed time. */
   tick(): void;
@@ -91,7 +91,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const liveLines = (): readonly string[] => {
     if (!live || isOver) return [];
     const width = Math.max(1, Math.min(columns() - 1, LONGEST_LINE));
-    // One row is the status line, and one stays free: lines that fill the terminal can't be overwritten.
+    // One row is the status line, and one stays free, because lines that fill the terminal can't be overwritten.
     const view = { columns: width, rows: rows() - 2, now: now(), frame: frames[frame] ?? "" };
     const below = agents.size === 0 ? [] : agentLines(agents.inOrder().filter(isShown), view);
     return [status(width), ...below].map(dim);

@@ -66,7 +66,7 @@ export async function agents(argv: readonly string[]): Promise<number> {
 
 interface AgentsPlace {
   readonly json: boolean;
-  /** Reads this project's definitions even if it is not trusted. */
+  /** Whether to read the project's definitions even if the project is not trusted. */
   readonly trust: boolean;
   readonly cwd: string | undefined;
 }
@@ -120,7 +120,7 @@ function parseAgents(argv: readonly string[]): AgentsCommand | HelpRequest {
     return { kind: "list", ...place };
   }
   if (name === undefined) throw usageError('"agents show" needs a name', '"retinue agents list" shows them.');
-  if (more.length > 0) throw usageError('"agents show" takes one name', "Quote a name that has spaces.");
+  if (more.length > 0) throw usageError('"agents show" takes one name', "Quote a name that contains spaces.");
   return { kind: "show", name, ...place };
 }
 
@@ -176,7 +176,7 @@ async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>
   return counts.failed > 0 ? exitCodes.failed : exitCodes.succeeded;
 }
 
-/** Checks all definitions for a directory: those of the project, of the user and of the settings. */
+/** Checks all definitions that apply to a directory: those from the project, the user and the settings. */
 async function* checkPlace(
   place: { readonly cwd: string; readonly environment: NodeJS.ProcessEnv },
   shown: (path: string) => string,
@@ -189,7 +189,7 @@ function checkedLine({ failed: _, path: _path, diagnostics, ...checked }: AgentC
   return { ...checked, diagnostics: diagnostics.map(({ file: _file, agent: _agent, ...diagnostic }) => diagnostic) };
 }
 
-/** Returns an empty text for a file among the definitions that is not meant to be one. */
+/** Returns an empty string for a file that is stored among the definitions but is not meant to be one. */
 function renderChecked({ path, loaded, failed, diagnostics }: AgentCheck, shown: (path: string) => string): string {
   if (!loaded && !failed) return "";
   return renderDiagnostics(diagnostics.map((each) => ({ ...each, file: shown(path) })));
@@ -225,7 +225,7 @@ function renderLint({ agents: count, findings, off }: LintReport): string {
   return `${renderDiagnostics(findings)}${plural(count, "agent")}: ${sum}.${skipped}\n`;
 }
 
-/** Shows the decision about a call of an agent, and the rule that decided it. */
+/** Shows the decision about an agent's call, and the rule behind it. */
 async function explain(command: ExplainCommand, output: Output): Promise<number> {
   const { agent, call, json, mode, background } = command;
   const explained = await explainCall({ agent, call, catalog: placeOf(command), background, mode });

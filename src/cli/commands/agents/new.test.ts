@@ -30,7 +30,7 @@ describe("asking for an agent", () => {
       "! no ../c",
       "Name",
       "What does it do",
-      "! A model chooses an agent by its description, so there must be one.",
+      "! Models choose an agent by its description, so a description is required.",
       "What does it do",
       "Tools",
       "Model",

@@ -41,7 +41,7 @@ export async function newAgent(options: NewAgentOptions): Promise<string> {
  */
 async function offerTrust(place: CatalogOptions): Promise<string> {
   const { cwd } = place;
-  const why = `It is not loaded until you trust ${stripControls(cwd)}`;
+  const why = `It will not be loaded until you trust ${stripControls(cwd)}`;
   if (process.stdin.isTTY && (await confirm(`${why}. Trust it now?`))) {
     const added = await addTrust(place);
     process.stderr.write(messageLines(added.notices));
@@ -96,12 +96,12 @@ export async function askForAgent(given: GivenAgent, dialog: Dialog): Promise<Ne
     (await askUntilValid("What does it do, and when should it be used?", checkDescription, dialog));
   const listed = given.tools ?? splitRules(await ask("Tools, e.g. Read, Grep (Enter: all):"));
   const tools = given.tools !== undefined || listed.length > 0 ? listed : undefined;
-  const model = given.model ?? (await ask("Model: small, medium, large, an id (Enter: the same as its parent):"));
+  const model = given.model ?? (await ask("Model: small, medium, large or an id (Enter: same as its parent):"));
   return { name, description, tools, model: model || undefined };
 }
 
 function checkDescription(text: string): string | undefined {
-  return text === "" ? "A model chooses an agent by its description, so there must be one." : undefined;
+  return text === "" ? "Models choose an agent by its description, so a description is required." : undefined;
 }
 
 async function askUntilValid(question: string, check: AnswerCheck, { ask, report }: Dialog): Promise<string> {

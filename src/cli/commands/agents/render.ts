@@ -62,9 +62,11 @@ export function renderList(list: AgentList, checked: readonly string[]): string 
     ),
   );
   const notes = [
-    `${plural(rows.length, "agent")}; a model that can delegate reads ${plural(tokens, "token")} about them.`,
+    `${plural(rows.length, "agent")}. A model that can delegate gets a list of them, which takes up ${plural(tokens, "token")}.`,
     ...overrides,
-    ...rows.filter(({ hidden }) => hidden).map(({ name }) => `${name} is hidden: not in that list, and found by name.`),
+    ...rows
+      .filter(({ hidden }) => hidden)
+      .map(({ name }) => `${name} is hidden: it is not in that list, but can be used by name.`),
     ...rows.flatMap(({ name, denied }) => (denied === null ? [] : [`${name} can't be used: ${denied}`])),
     ...switchedOff.map(({ name, reason }) => `${name} is disabled: ${reason}`),
     ...switchedOffFiles(list),
@@ -87,8 +89,9 @@ function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly st
     .map((severity) => [severity, counted.filter((each) => each.severity === severity).length] as const)
     .filter(([, count]) => count > 0)
     .map(([severity, count]) => plural(count, severity));
-  const more = others.length > MAX_PROBLEMS ? `And ${others.length - MAX_PROBLEMS} more: see --json.\n` : "";
-  const rest = counts.length === 0 ? "" : `${counts.join(", ")} about files: "retinue agents check" shows them.\n`;
+  const more =
+    others.length > MAX_PROBLEMS ? `And ${others.length - MAX_PROBLEMS} more. To see them all, add --json.\n` : "";
+  const rest = counts.length === 0 ? "" : `${counts.join(", ")} in files. To see them, run "retinue agents check".\n`;
   return `${renderDiagnostics(others.slice(0, MAX_PROBLEMS))}${more}${rest}`;
 }
 
@@ -116,7 +119,7 @@ function switchedOffFiles({ trusted, off, root }: Pick<AgentList, "trusted" | "o
   const names = off.join("; ");
   if (trusted)
     return [
-      `These are above the trusted directory, so Retinue ignores them: ${names}. To trust all: "retinue trust add ${root}".`,
+      `Retinue ignores these files because they are above the trusted directory: ${names}. To trust them all, run "retinue trust add ${root}".`,
     ];
   return [`This directory is not trusted, so Retinue ignores ${names}. Add --trust, or run "retinue trust add".`];
 }

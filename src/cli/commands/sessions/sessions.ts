@@ -107,12 +107,12 @@ function list({ all, json, cwd }: Extract<SessionsCommand, { kind: "list" }>, ho
   if (json) return `${JSON.stringify(found, null, 2)}\n`;
   if (found.length > 0) return renderList(found, all);
   const where = all ? "anywhere" : `of ${directory}`;
-  return `There are no sessions ${where} yet.${all ? "" : ' "retinue sessions list --all" looks everywhere.'}\n`;
+  return `There are no sessions ${where} yet.${all ? "" : ' To look everywhere, run "retinue sessions list --all".'}\n`;
 }
 
 /**
- * Renders a table, newest session first. `all`: the sessions belong to different directories, so each row names its
- * own.
+ * Renders a table, newest session first. With `all`, the sessions belong to different directories, so each row names
+ * its directory.
  */
 function renderList(found: readonly SessionSummary[], all: boolean): string {
   const head = ["SESSION", "WHEN", "STATE", "TURNS", ...(all ? ["DIRECTORY"] : []), "PROMPT"];
@@ -150,7 +150,7 @@ async function show({ id, agent, json }: Extract<SessionsCommand, { kind: "show"
   return `${transcript}${renderAgentTree(recordedAgents(agents), session)}${await cacheSection(session.path)}`;
 }
 
-/** Renders the cache usage; empty if no model has answered, or if the transcripts are too damaged to tell. */
+/** Renders the cache usage; empty if no model has responded, or if the transcripts are too damaged to tell. */
 async function cacheSection(path: string): Promise<string> {
   const report = await reportCache(path).catch(() => undefined);
   return report === undefined || report.total.requests === 0 ? "" : `\n${renderReport(report)}`;
@@ -164,7 +164,7 @@ function* exported(id: string, home: string): Iterable<string> {
   for (const { agentId, lines } of readAgentTranscripts(path)) yield jsonLines(lines.map(withAgent(agentId)));
 }
 
-/** Gives a compaction the form that readers of other transcripts expect, and keeps all its other fields. */
+/** Converts a compaction to the form that readers of compatible transcripts expect, and keeps all its other fields. */
 function exportedLine(line: Line): object {
   if (line.type !== "conversation.compacted") return line;
   const { type: _, trigger, before, ...rest } = line;

@@ -29,7 +29,10 @@ function isCutOff(lines: readonly Line[]): boolean {
   return lines.findLast(({ type }) => type === "run.started" || type === "run.ended")?.type === "run.started";
 }
 
-/** Files get damaged, and newer versions write other fields; a line that can't be shown must not hide the rest. */
+/**
+ * Files can be damaged, and newer versions may write other fields, but a line that can't be shown must not hide the
+ * rest.
+ */
 function renderAnyLine(line: Line, targets: Map<string, string>): string {
   try {
     if (line.type === "model.ended") {
