@@ -72,7 +72,7 @@ it("an agent with words to begin with needs no others; one without is refused an
   const words = ["-p", "--agents", JSON.stringify({ poet, mute: { ...poet, initialPrompt: " " } }), "--agent"];
   const mute = await retinue([...words, "mute"], { ...place, server });
   expect(mute).toMatchObject({ code: 2, stdout: "" });
-  expect(mute.stderr).toMatch(/no prompt, and agent "mute" has no initialPrompt. Give one: retinue -p "/);
+  expect(mute.stderr).toMatch(/no prompt, and agent "mute" has no initialPrompt. Write one, as in: retinue -p "/);
   expect((await retinue(["sessions", "list", "--json"], place)).stdout).toBe("[]\n");
   const begun = await retinue([...words, "poet"], { ...place, server });
   expect(begun).toMatchObject({ code: 0, stdout: "A rhyme.\n", stderr: "" });

@@ -155,7 +155,7 @@ describe("retinue agents list", () => {
     expect(diagnostics).toMatchObject([{ code: "no_description" }]);
     const table = (await retinue(["agents", "list", "--trust"], place)).stdout;
     expect(table).toMatch(/^reviewer +project +small +\d+ +2 tools +Reviews changes/m);
-    expect(table).toContain('1 error in files. To see them, run "retinue agents check".');
+    expect(table).toContain('1 error in files. For details, run "retinue agents check".');
     expect(table).toContain("Plan (project) overrides the built-in agent: ");
   });
 
@@ -173,7 +173,7 @@ describe("retinue agents list", () => {
     expect(diagnostics).toMatchObject([{ code: "unsupported_parts" }, { code: "ignored_in_plugin" }]);
     const { stdout } = await retinue(["agents", "list"], place);
     expect(stdout).toContain("[ignored_in_plugin]");
-    expect(stdout).not.toContain("about files");
+    expect(stdout).not.toContain("in files. For details");
   });
 });
 
@@ -216,7 +216,7 @@ describe("retinue agents list, by settings", () => {
     expect(stdout).toContain(`${file}:1: warning: The agent "reviewer" is defined twice in the user scope`);
     expect(stdout).toMatch(/settings\.json:1: error: agents\.mute: .* \[no_description\]/);
     expect(stdout).toMatch(/settings\.json:1: warning: .*"gone".* \[switched_nothing_off\]\n {2}→ .*Task\(gone\)/);
-    expect(stdout).toMatch(/^1 error about files: "retinue agents check" shows them\.$/m);
+    expect(stdout).toMatch(/^1 error in files\. For details, run "retinue agents check"\.$/m);
   });
 
   it("tells of files that another directory hides, and not of a text beside the agents", async () => {
@@ -225,7 +225,7 @@ describe("retinue agents list, by settings", () => {
     write(place, { ".claude/agents/old.md": reviewer.replace("reviewer", "old") });
     const { stdout } = await retinue(["agents", "list", "--trust"], place);
     expect(stdout).toMatch(/\.claude\/agents\/old\.md:1: notice: .* takes precedence\. \[hidden_by_directory\]/);
-    expect(stdout).not.toContain("about files");
+    expect(stdout).not.toContain("in files. For details");
   });
 
   it("has the same agents a run has", async () => {
@@ -272,7 +272,7 @@ describe("retinue agents list, by settings", () => {
     expect(list.stdout).toMatch(/^near +project/m);
     expect(list.stdout).not.toMatch(/^reviewer /m);
     expect(list.stdout).toContain(
-      `Retinue ignores them: ../.agents/agents. To trust all: "retinue trust add ${place.cwd}".`,
+      `above the trusted directory: ../.agents/agents. To trust them all, run "retinue trust add ${place.cwd}".`,
     );
   });
 });

@@ -30,7 +30,7 @@ describe("retinue cache", () => {
     );
     expect([first?.[2], third?.[2]]).toEqual(["0", "0"]);
     expect(second?.[2]).toBe(first?.[1]);
-    expect(stdout).toMatch(/Tools, model or thinking differ from byte \d+ on: about [\d,]+ tokens/);
+    expect(stdout).toMatch(/Tools, model or thinking differ from byte \d+ on, so about [\d,]+ cached tokens/);
     expect(stdout).toMatch(/before: .*claude-sonnet-5-5.*\n.*now: .*claude-opus-5-5/);
     expect((await retinue(["sessions", "show", id], place)).stdout).toMatch(
       /Cache: [\d,]+ tokens read .*with an ideal one/,

@@ -91,7 +91,7 @@ function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly st
     .map(([severity, count]) => plural(count, severity));
   const more =
     others.length > MAX_PROBLEMS ? `And ${others.length - MAX_PROBLEMS} more. To see them all, add --json.\n` : "";
-  const rest = counts.length === 0 ? "" : `${counts.join(", ")} in files. To see them, run "retinue agents check".\n`;
+  const rest = counts.length === 0 ? "" : `${counts.join(", ")} in files. For details, run "retinue agents check".\n`;
   return `${renderDiagnostics(others.slice(0, MAX_PROBLEMS))}${more}${rest}`;
 }
 
