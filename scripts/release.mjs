@@ -20,7 +20,7 @@ try {
 
 function release() {
   if (requested === undefined || more.length > 0 || requested.startsWith("-")) {
-    throw new Error("Use: node scripts/release.mjs VERSION|patch|minor|major [--dry-run]");
+    throw new Error("Usage: node scripts/release.mjs VERSION|patch|minor|major [--dry-run]");
   }
   const version = nextVersion(JSON.parse(read("package.json")).version, requested);
   const tag = `v${version}`;

@@ -204,7 +204,7 @@ describe("Ctrl+C with agents", () => {
     expect(run.stderr).toContain(
       "Interrupting the main agent and 1 agent that it is waiting for; 1 agent in the background ends with the program.",
     );
-    expect(run.stderr).toContain("Stopped with the main agent: 2 agents.");
+    expect(run.stderr).toContain("2 agents stopped together with the main agent.");
     expect(run.stderr).toContain("Nothing is left running.");
   });
 });

@@ -72,11 +72,11 @@ describe("what Ctrl+C says", () => {
   it("lists what stopped, not too much of it, and says whether anything is left", () => {
     expect(stoppedLines(someAgents(2, {}))).toEqual([]);
     const receipt = stoppedLines(someAgents(12, { outcome: "stopped", reason: "interrupted" }));
-    expect(receipt[0]).toBe("Stopped with the main agent: 12 agents.");
+    expect(receipt[0]).toBe("12 agents stopped together with the main agent.");
     expect(receipt[1]).toBe("  stopped: Explore find the router, after 1 turn (a0)");
     expect(receipt.slice(-2)).toEqual(["  … and 2 more", "  Nothing is left running."]);
     expect(stoppedLines(someAgents(1))).toEqual([
-      "Stopped with the main agent: 0 agents.",
+      "0 agents stopped together with the main agent.",
       "  no end recorded: Explore find the router (a0)",
     ]);
   });

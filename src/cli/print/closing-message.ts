@@ -68,7 +68,7 @@ export function stoppedLines(agents: readonly AgentView[]): readonly string[] {
   const unknown = left.map((agent) => `  no end recorded: ${nameOf(agent)} (${agent.agentId})`);
   const running = left.length === 0 ? ["  Nothing is left running."] : [];
   return [
-    `Stopped with the main agent: ${plural(stopped.length, "agent")}.`,
+    `${plural(stopped.length, "agent")} stopped together with the main agent.`,
     ...truncated(done),
     ...truncated(unknown),
     ...running,

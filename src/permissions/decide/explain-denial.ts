@@ -12,7 +12,7 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
   if (decision.rule === "not in pool") return `${head} Continue with the tools you have.`;
   if (malformed.has(decision.rule)) return `${head} Correct the call.`;
   if (decision.rule === PLAN_APPROVAL)
-    return "The plan was not approved, so plan mode stays on. If you were told what is wrong with the plan, change it; otherwise give it as your answer.";
+    return "The plan was not approved, so plan mode stays on. If you were told what is wrong with the plan, change it; otherwise, present the plan as your answer.";
   if (decision.rule === USER_QUESTION)
     return "The question was not answered: no one can answer it in this run, or the user declined. Decide yourself, continue, and say what you assumed.";
   if (decision.rule === "plan") return `${head} Say in your answer what you would do; the user can leave plan mode.`;

@@ -65,7 +65,7 @@ export function pathPatternProblem(pattern: string): string | undefined {
     return "`~name` is not supported; write `~/` for your home directory, or `//` and an absolute path";
   if (/\p{Cc}/u.test(pattern)) return "it contains control characters";
   if (pattern.length > MAX_PATTERN_LENGTH)
-    return `it has more than ${formatCount(MAX_PATTERN_LENGTH)} characters; write several rules`;
+    return `it has more than ${formatCount(MAX_PATTERN_LENGTH)} characters; split it into several rules`;
   return undefined;
 }
 

@@ -10,7 +10,7 @@ import { verdictOf } from "./verdict.ts";
 export async function suggestVerification(host: RunHost): Promise<void> {
   if (host.verification !== undefined || changedFiles(host).length === 0) return;
   host.verification = { calls: callsOf(host) };
-  const text = `[You have changed files. When the change is complete, and unless it is trivial, have it verified before you report: call Task with subagent_type ${VERIFIER}, and say in the prompt what was requested and what you changed. The agent works in its own copy.]`;
+  const text = `[You have changed files. Unless the change is trivial, have it verified once it is complete, before you report: call Task with subagent_type ${VERIFIER}, and say in the prompt what was requested and what you changed. The agent works in its own copy.]`;
   await host.record([{ type: "context.added", cause: "verification", text }]);
 }
 

@@ -48,12 +48,12 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing, so tell the agent to commit there; what it did not commit is only in its directory. After a resume, bring only what is new: `git diff LAST..BRANCH`, where LAST is the commit that you had brought. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing, so tell the agent to commit there; if it fails, nothing was changed, and you make the changes with Edit; what it did not commit is only in its directory. After a resume, bring only what is new: `git diff LAST..BRANCH`, where LAST is the commit that you had brought. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link. Needs a git repository.",
           },
           acceptance: {
             type: "string",
             description:
-              "Shell command that Retinue runs in the agent's directory when it reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more try. The report says whether it passed. Set it when a test can decide.",
+              "Shell command that Retinue runs in the agent's directory when it reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more try. The report says whether it passed. Set it when a test can decide, and again when you resume the agent.",
           },
           ...(forks ? forkProperties : {}),
         },
@@ -93,7 +93,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
 }
 
 const aboutForks =
-  "Without subagent_type, or with fork, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise name an agent, which needs less context. context_turns, allowed_tools and read_only are only for forks.";
+  "Without subagent_type, or with fork, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise name an agent, which needs less context. context_turns, allowed_tools and read_only are only for forks; isolation and model are not for forks.";
 
 const forksInBackground = "A fork works in the background, and a notice brings its report.";
 

@@ -31,7 +31,7 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
   let calls = 0;
 
   const openCache = (request: RecordedRequest, fault: Fault | undefined): OpenEntry | undefined => {
-    // A request that no model started to answer neither reads from the cache nor writes to it.
+    // A request that fails before the model begins to respond neither reads from the cache nor writes to it.
     if (isLight || !isObject(request.body) || cutsBeforeHeaders(fault)) return undefined;
     const wire = request.wire as Wire;
     const entry = cache.open({ wire, model: request.model, prefixes: promptPrefixes(wire, request.rawBody) }, now());

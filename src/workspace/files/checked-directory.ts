@@ -23,7 +23,7 @@ export interface CheckedDirectory {
    * immediately.
    */
   within(name: string): string;
-  /** Returns false once the path of this directory leads elsewhere. */
+  /** Returns false if the path no longer refers to this directory. */
   isStillThere(): boolean;
   close(): void;
 }

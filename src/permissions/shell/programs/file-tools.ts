@@ -191,7 +191,7 @@ function change(reason: string): CommandEffect {
 function checkArchive({ operands: [archive] }: ArgumentReading): Effects {
   if (archive === undefined) return [];
   const { word, at } = archive;
-  // Options of unzip do not end at `--`.
+  // unzip does not treat `--` as the end of its options.
   if (/^-|[*?[\\]/.test(word.text)) return [unknownArgument("only unzip knows which archives a pattern matches", at)];
   return [".zip", ".ZIP"].map((ending) => ({ kind: "read", word: { ...word, text: `${word.text}${ending}` }, at }));
 }
