@@ -84,8 +84,7 @@ export class Chain {
 
   /**
    * Returns the cache mark that replaces the previous one in a fork's first request. It is placed after the answer that
-   * created the fork, so that the parent can continue from there. From this mark, the provider finds the parent's
-   * cached requests, unless the answer has too many blocks.
+   * created the fork, so that the parent can continue from there. The provider looks back from this mark to find the parent's cached requests, which fails if the answer has too many blocks.
    */
   private answerMark(): Mark | undefined {
     if (this.forkMark === undefined || this.forkMark.segment === 0) return undefined;

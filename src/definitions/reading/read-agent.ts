@@ -152,7 +152,7 @@ function readDescription(reader: AgentFieldReader): string | undefined {
       reader.warn(field, {
         code: "wrong_type",
         message: `"${field.key}" is a list; its items were joined into one string.`,
-        fix: `Write it as one string${reader.syntax.form === "yaml" ? ', below the key after "|" if it is long' : ""}.`,
+        fix: `Write it as one string.${reader.syntax.form === "yaml" ? ' If it is long, put "|" after the key and the text on the lines below.' : ""}`,
       });
       return text;
     }

@@ -178,7 +178,7 @@ async function requestSummary(
   { count, room, timeLimitMs }: SummaryRequest,
 ): Promise<Summary> {
   // The conversation contains only the first prompt.
-  if (count < 2) return { ok: false, problem: "there is no answer to summarise yet", spent: {} };
+  if (count < 2) return { ok: false, problem: "there is no answer to summarize yet", spent: {} };
   const { services, outlet, clocks } = host;
   const { budget, model, clock } = services;
   const { head } = conversation;

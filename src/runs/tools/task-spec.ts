@@ -48,12 +48,12 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing, so tell the agent to commit there; if it fails, nothing was changed, and you make the changes with Edit; what it did not commit is only in its directory. After a resume, bring only what is new: `git diff LAST..BRANCH`, where LAST is the commit that you had brought. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. It starts in the same subdirectory as you. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff --binary HEAD...BRANCH | git apply` brings the commits of the branch into your files without committing, so tell the agent to commit there; if it fails, nothing was changed, and you make the changes with Edit; what it did not commit is only in its directory. After a resume, bring only what is new: `git diff --binary LAST..BRANCH`, where LAST is the commit that you had brought. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link. Needs a git repository.",
           },
           acceptance: {
             type: "string",
             description:
-              "Shell command that Retinue runs in the agent's directory when it reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more try. The report says whether it passed. Set it when a test can decide, and again when you resume the agent.",
+              "Shell command that Retinue runs in the agent's directory when the agent reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more attempt. The report says whether the command passed. Set it when a test can decide whether the work is done, and again when you resume the agent.",
           },
           ...(forks ? forkProperties : {}),
         },
@@ -74,7 +74,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself, unless the output is very long.",
-    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report. Settle open questions with the user first, because subagents usually can't ask. Its calls need the same approvals as yours, also in the background.`,
+    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. In its prompt, give the goal, the paths and facts you know, whether it may change files, and what to report. Settle open questions with the user first, because subagents usually can't ask. The agent's calls need the same approvals as yours, even in the background.`,
     ...(parallel
       ? [
           "Several calls in one turn run in parallel. Do not let two agents edit the same files, unless each has isolation.",

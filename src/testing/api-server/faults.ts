@@ -10,7 +10,7 @@ const invalidBytesMark = "\uE0FF";
 /** Overlong, stray and truncated sequences that no decoder accepts as UTF-8. */
 const invalidBytes = Buffer.from([0xc3, 0x28, 0xff, 0xe2, 0x82]);
 
-/** Returns a function that chooses the server's own fault for the n-th model call, from the first plan that applies. */
+/** Returns a function that chooses the fault to inject into the nth model call: that of the first plan that applies. */
 export function planFaults(plans: readonly PlannedFault[], seed: number): (ordinal: number) => Fault | undefined {
   return (ordinal) => {
     const random = seededRandom(seed, ordinal * 7919);

@@ -25,7 +25,7 @@ export async function readRegularFile(realPath: string, options: ReadOptions): P
     closeSync(descriptor);
     return tooLarge(realPath, stat.size, options.maxBytes);
   }
-  // One extra byte shows whether a file has grown, or has content although its size is 0 (as in /proc).
+  // One extra byte shows whether a file has grown, or has content even though its reported size is 0 (as in /proc).
   const wanted = Math.min(Math.max(stat.size - offset, 0) + 1, options.maxBytes + (whole ? 1 : 0));
   const window = { descriptor, offset, limit: options.maxBytes + (whole ? 1 : 0) };
   try {

@@ -92,7 +92,7 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
     {
       options: "--version -V",
       commands: new Map([
-        ...each("show which", look("rustup may run a toolchain that the project names")),
+        ...each("show which", look("rustup may run a toolchain that the project specifies")),
         ["toolchain", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
         ["target", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
         ["component", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],

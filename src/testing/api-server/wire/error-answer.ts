@@ -68,7 +68,10 @@ function spendCap(wire: Wire, status: 400 | 402 | 429): ErrorAnswer {
     return { status, headers: { "content-type": "application/json" }, body: JSON.stringify({ error }) };
   }
   if (status === 400) return errorAnswer(wire, 400, { message: "Your credit balance is too low to access the API." });
-  return errorAnswer(wire, status, { type: "billing_error", message: "The organization's spend limit is reached." });
+  return errorAnswer(wire, status, {
+    type: "billing_error",
+    message: "The organization's spend limit has been reached.",
+  });
 }
 
 function retryAfterHeaders(retryAfter: RetryAfter | undefined): Record<string, string> {
