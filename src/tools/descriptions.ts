@@ -7,7 +7,7 @@ export const descriptions = {
   grep: "Searches file contents with a regular expression (ripgrep syntax). Hidden files are searched, except .git. Binary files and files that git ignores are skipped; to search an ignored directory such as node_modules, pass it as path. Returns the paths of matching files; set output_mode to `content` for the matching lines, or to `count`.",
   killShell: "Stops a background shell and all processes it started.",
   ls: "Lists one directory, including hidden and ignored files, with their sizes.",
-  notebookEdit: "Replaces, inserts or deletes one cell of a Jupyter notebook that you have read. Several calls in one turn are made one after the other, and an index counts the cells as they are then.",
+  notebookEdit: "Replaces, inserts or deletes one cell of a Jupyter notebook that you have read. Several calls in one turn run one after the other, so an index refers to the cells as the previous calls left them.",
   read: "Reads a file with line numbers, at most 2,000 lines or 28,000 characters per call; use offset and limit for other parts. Shows images, and notebooks with their cell ids. If the result of a tool was cut, it ends with an address such as `retinue://result/ID`; pass that as file_path to read the complete text. Its long lines are folded, and only Read accepts it (a subagent's Read does too).",
   skill: "Loads the instructions of a skill. When a task fits one of the skills below, load it before you begin and follow it. Loading a skill grants no permissions. Some skills run as a subagent instead: then the result is its report.",
   todoWrite: "Replaces your to-do list, which the user sees. Use it for work of three or more steps. Keep one item in_progress, and mark an item completed as soon as it is done.",

@@ -170,8 +170,7 @@ function isForeground(): boolean {
 }
 
 /**
- * Returns the fields after the program's name, which may contain spaces and parentheses: state, parent, group, session,
- * terminal, the terminal's group.
+ * Returns the fields after the program's name: state, parent, group, session, terminal, the terminal's group. The name may contain spaces and parentheses.
  */
 function fieldsOf(stat: string): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -192,8 +192,7 @@ function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, er
 }
 
 /**
- * Reports the cache usage. Returns undefined for the text format, which does not show the report, because creating it
- * requires reading every transcript of the session.
+ * Reports the cache usage. Returns undefined for the text format, which does not show it, to avoid reading every transcript of the session.
  */
 async function cacheReport(
   { transcriptPath }: Session,

@@ -185,7 +185,7 @@ function followClaims(lock: string, first: string): LastClaim {
   }
 }
 
-/** Returns the path of the claim that allows replacing a lock with this text. */
+/** Returns the path of the claim that allows its holder to replace a lock whose content is `text`. */
 export function claimPath(path: string, text: string): string {
   return `${path}.after-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
 }

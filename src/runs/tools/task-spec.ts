@@ -82,7 +82,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
       : []),
     ...(background
       ? [
-          "With run_in_background, you continue working, and a notice brings the report, also if you have given your answer by then. Do not poll. Leave it out if you would only wait.",
+          "With run_in_background, you keep working, and the report arrives in a notice, even if you have already given your answer. Do not poll. Omit run_in_background if you would only wait for the report.",
         ]
       : []),
     ...(forks ? [forkNote] : []),
@@ -95,7 +95,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
 const aboutForks =
   "Without subagent_type, or with fork, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise name an agent, which needs less context. context_turns, allowed_tools and read_only are only for forks; isolation and model are not for forks.";
 
-const forksInBackground = "A fork works in the background, and a notice brings its report.";
+const forksInBackground = "A fork works in the background, and its report arrives in a notice.";
 
 /** Reads the input of a Task call. If forks are enabled, a call without an agent type requests a fork. */
 export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
