@@ -93,7 +93,7 @@ export function createCatalog<Entry extends CatalogEntry>(
 interface Chosen<Entry extends CatalogEntry> {
   readonly winners: Map<string, Entry>;
   readonly overrides: Override<Entry>[];
-  /** Conflicts with the best definition of the same source, which a higher source may override in turn. */
+  /** Definitions that lose to another definition from the same source. A source with higher precedence may override the winner in turn. */
   readonly clashes: readonly Override<Entry>[];
 }
 

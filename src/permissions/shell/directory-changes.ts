@@ -130,7 +130,7 @@ function normalize(pattern: string): string | undefined {
 }
 
 /** Returns true if running the node may change the directory of the shell that runs it. */
-export function mayChangeDirectory(node: SyntaxNode): boolean {
+function mayChangeDirectory(node: SyntaxNode): boolean {
   const known = changes.get(node) ?? containsChange(node);
   changes.set(node, known);
   return known;
