@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, fork, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -42,27 +42,24 @@ export interface StartOptions extends Place {
   readonly through?: readonly string[];
 }
 
-export function startRetinue(
-  words: readonly string[],
-  { home, cwd, server, environment, program = join(dist, "cli.cjs"), uid, through = [] }: StartOptions,
-): ChildProcessWithoutNullStreams {
+export function startRetinue(words: readonly string[], options: StartOptions): ChildProcessWithoutNullStreams {
+  const { cwd, program = join(dist, "cli.cjs"), uid, through = [] } = options;
   const [file = "", ...rest] = [...through, process.execPath, program, ...words];
-  const child = spawn(file, rest, {
-    cwd,
-    uid,
-    gid: uid,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: join(home, ".."),
-      RETINUE_HOME: home,
-      ...(server ? { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "sk-test-secret" } : {}),
-      ...environment,
-    },
-  });
+  const child = spawn(file, rest, { cwd, uid, gid: uid, env: environmentFor(options) });
   onTestFinished(() => {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
   });
   return child;
+}
+
+function environmentFor({ home, server, environment }: StartOptions): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    HOME: join(home, ".."),
+    RETINUE_HOME: home,
+    ...(server ? { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "sk-test-secret" } : {}),
+    ...environment,
+  };
 }
 
 export interface Ended {
@@ -72,11 +69,42 @@ export interface Ended {
   readonly stderr: string;
 }
 
-export async function retinue(words: readonly string[], options: StartOptions): Promise<Ended> {
+/** Runs a command in a process of its own. */
+export async function retinueProcess(words: readonly string[], options: StartOptions): Promise<Ended> {
   const child = startRetinue(words, options);
   child.stdin.on("error", () => undefined);
   child.stdin.end(options.input ?? "");
   return ended(child);
+}
+
+const idleHosts: ChildProcess[] = [];
+
+/** Runs a command in a process that has run others before (command-host.mjs), unless the options need a new process. */
+export async function retinue(words: readonly string[], options: StartOptions): Promise<Ended> {
+  if (options.program ?? options.through ?? options.uid) return retinueProcess(words, options);
+  const host = idleHosts.pop() ?? startHost();
+  const { cwd, input = "" } = options;
+  const run = new Promise<Ended>((settle, reject) => {
+    host.once("message", settle);
+    host.once("exit", () => reject(new Error(`The process that ran ${JSON.stringify(words)} has ended.`)));
+  });
+  host.send({ words, cwd, environment: environmentFor(options), input });
+  let isDone = false;
+  onTestFinished(() => {
+    if (!isDone) host.kill("SIGKILL");
+  });
+  const ended = await run;
+  isDone = true;
+  host.removeAllListeners("exit");
+  idleHosts.push(host);
+  return ended;
+}
+
+function startHost(): ChildProcess {
+  const host = fork(join(import.meta.dirname, "command-host.mjs"), [join(dist, "run.cjs")], { execArgv: [] });
+  host.unref();
+  host.channel?.unref();
+  return host;
 }
 
 export function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, watch, writeFileSync
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { messagesOf, type RecordedRequest } from "../../src/testing/index.ts";
-import { createPlace, ended, resultOf, retinue, serve, startRetinue } from "./command-line.ts";
+import { createPlace, ended, resultOf, retinue, retinueProcess, serve, startRetinue } from "./command-line.ts";
 
 /** Removes cache marks, which move with the end of the conversation. All other bytes must stay the same. */
 function withoutMarks({ rawBody }: RecordedRequest): string {
@@ -23,9 +23,9 @@ describe("going on with a session", () => {
       { content: "It says hello." },
       { content: "Bye." },
     ]);
-    const first = await retinue(["-p", "What does it say?"], { ...place, server });
+    const first = await retinueProcess(["-p", "What does it say?"], { ...place, server });
     expect(first.code).toBe(0);
-    const second = await retinue(["-p", "Thanks", "--continue"], { ...place, server });
+    const second = await retinueProcess(["-p", "Thanks", "--continue"], { ...place, server });
     expect(second).toMatchObject({ code: 0, stdout: "Bye.\n", stderr: "" });
     const [, before, after] = server.requests;
     if (!before || !after) throw new Error("three requests were expected");

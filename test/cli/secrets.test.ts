@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createPlace, type Ended, type Place, retinue, serve } from "./command-line.ts";
+import { createPlace, type Ended, type Place, retinue, retinueProcess, serve } from "./command-line.ts";
 
 /** A secret for every place of the settings and the environment that can hold one. */
 const secrets = {
@@ -88,12 +88,12 @@ describe("secrets of the settings and the environment", () => {
     const { place, environment } = setUp(server.url);
     const verbose = { ...place, environment: { ...environment, RETINUE_DEBUG: "1" } };
     const words = ["-p", "Do it", "--verbose", "--allowed-tools", "WebSearch,WebFetch,Bash"];
-    const run = await retinue([...words, "--output-format", "stream-json"], verbose);
+    const run = await retinueProcess([...words, "--output-format", "stream-json"], verbose);
     expect(server.requests.length).toBeGreaterThan(4);
     expect(run.stdout).toContain("Done.");
     const outputs = {
       run,
-      text: await retinue(["-p", "Again", "--continue", "--verbose"], verbose),
+      text: await retinueProcess(["-p", "Again", "--continue", "--verbose"], verbose),
       doctor: await retinue(["doctor"], verbose),
       config: await retinue(["config", "show"], verbose),
       agents: await retinue(["agents", "list"], verbose),
@@ -108,10 +108,10 @@ describe("secrets of the settings and the environment", () => {
     const server = await serve([{ content: "x", fault: { kind: "status", status: 401, message }, times: "always" }]);
     const { place, environment } = setUp(server.url);
     const all = { ...place, environment: { ...environment, RETINUE_DEBUG: "1" } };
-    const run = await retinue(["-p", "Do it", "--output-format", "json", "--verbose"], all);
+    const run = await retinueProcess(["-p", "Do it", "--output-format", "json", "--verbose"], all);
     expect(run.code).not.toBe(0);
     const remote = { ...all, environment: { ...all.environment, ANTHROPIC_API_KEY: secrets.key } };
-    const proxied = await retinue(["-p", "Do it", "--provider", "anthropic", "--output-format", "json"], {
+    const proxied = await retinueProcess(["-p", "Do it", "--provider", "anthropic", "--output-format", "json"], {
       ...remote,
       environment: { ...remote.environment, HTTPS_PROXY: `socks5://me:${secrets.proxy}@proxy.test:1` },
     });

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { messagesOf } from "../../src/testing/index.ts";
-import { createPlace, ended, retinue, serve, startRetinue } from "./command-line.ts";
+import { createPlace, ended, retinueProcess, serve, startRetinue } from "./command-line.ts";
 
 describe("standard input and output", () => {
   it.each([
@@ -10,7 +10,7 @@ describe("standard input and output", () => {
   ])("takes the prompt from standard input %s", async (_, words, input, prompt) => {
     const place = createPlace();
     const server = await serve([{ content: "ok" }]);
-    expect(await retinue(words, { ...place, server, input })).toMatchObject({ code: 0, stdout: "ok\n" });
+    expect(await retinueProcess(words, { ...place, server, input })).toMatchObject({ code: 0, stdout: "ok\n" });
     const [request] = server.requests;
     if (!request) throw new Error("a request was expected");
     expect(JSON.stringify(messagesOf(request).at(-1))).toContain(JSON.stringify(prompt).slice(1, -1));
@@ -19,7 +19,7 @@ describe("standard input and output", () => {
   it("takes words after -- as the prompt, whatever they begin with", async () => {
     const place = createPlace();
     const server = await serve([{ content: "ok" }]);
-    const run = await retinue(["-p", "--", "--help", "me"], { ...place, server });
+    const run = await retinueProcess(["-p", "--", "--help", "me"], { ...place, server });
     expect(run).toMatchObject({ code: 0, stdout: "ok\n" });
   });
 
@@ -68,7 +68,7 @@ describe("standard input and output", () => {
       const place = createPlace();
       const server = await serve([{ content: "Hello." }]);
       const through = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
-      const run = await retinue(["-p", "Go"], { ...place, server, through });
+      const run = await retinueProcess(["-p", "Go"], { ...place, server, through });
       expect(run.code).toBe(1);
       expect(run.stderr).toMatch(/^retinue: The output can't be written: No space left on the disk/);
     },
@@ -82,7 +82,7 @@ describe("standard input and output", () => {
       { content: [{ tool: "LS", input: { path: "." } }] },
       { content: "ok" },
     ]);
-    expect((await retinue(["-p", "Go"], { ...place, server })).stderr).toBe("");
-    expect((await retinue(["-p", "Go", "--verbose"], { ...place, server })).stderr).toMatch(/^✓ LS \. · .+\n$/);
+    expect((await retinueProcess(["-p", "Go"], { ...place, server })).stderr).toBe("");
+    expect((await retinueProcess(["-p", "Go", "--verbose"], { ...place, server })).stderr).toMatch(/^✓ LS \. · .+\n$/);
   });
 });

@@ -1,0 +1,65 @@
+// Runs commands of the built program in one process, one after another: starting a process takes longer than most
+// commands do. Every command runs the bundle anew, so that none finds the state that another one left in memory.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { Script } from "node:vm";
+
+const bundle = process.argv[2];
+const directory = dirname(bundle);
+const compiled = readdirSync(directory).find((name) => /^run-.*\.cache$/.test(name));
+const cachedData = compiled && readFileSync(join(directory, compiled)).subarray(0, -4);
+const script = new Script(readFileSync(bundle, "latin1"), { filename: "retinue/dist/run.cjs", cachedData });
+const codeCache = { file: compiled && join(directory, compiled), keep: () => {} };
+
+const end = process.exit.bind(process);
+let text = { stdout: "", stderr: "" };
+process.on("disconnect", () => end());
+process.on("message", (command) => void run(command).then((ended) => process.send(ended)));
+// Node prints warnings past process.stderr.
+process.removeAllListeners("warning").on("warning", ({ name, message }) => {
+  text.stderr += `(node) ${name}: ${message}\n`;
+});
+
+async function run({ words, cwd, environment, input }) {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, environment);
+  process.chdir(cwd);
+  process.exitCode = undefined;
+  const listeners = listenersOfProcess();
+  text = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"]) replace(name, collect(text, name));
+  replace("stdin", Readable.from(input === "" ? [] : [Buffer.from(input)]));
+  const code = await new Promise((exit) => {
+    process.exit = exit;
+    const module = { exports: {} };
+    script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, directory);
+    module.exports.runCommand(words, codeCache);
+  });
+  for (const [event, listener] of listenersOfProcess()) {
+    if (listeners.some(([, old]) => old === listener)) continue;
+    if (event === "exit") listener(code);
+    process.off(event, listener);
+  }
+  return { code: code ?? 0, signal: null, ...text };
+}
+
+function listenersOfProcess() {
+  return process.eventNames().flatMap((event) => process.rawListeners(event).map((listener) => [event, listener]));
+}
+
+function replace(name, value) {
+  Object.defineProperty(process, name, { value, configurable: true });
+}
+
+function collect(parts, name) {
+  return new Writable({
+    decodeStrings: false,
+    write: (chunk, _, done) => {
+      parts[name] += chunk;
+      done();
+    },
+  });
+}
