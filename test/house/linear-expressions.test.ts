@@ -25,7 +25,8 @@ it("all expressions of the product need linear time, because texts of strangers 
   const own = files.filter((file) => !/\.test(-support)?\.ts$|^src\/testing\//.test(file));
   const found = own.flatMap(expressionsIn).filter(({ source }) => !exempt.has(source));
   expect(found.length).toBeGreaterThan(300);
-  expect(found.filter(isSlow).map(({ place, source }) => `${place} /${source}/`)).toEqual([]);
+  const different = new Map(found.map((each) => [`/${each.source}/${each.flags}`, each]));
+  expect([...different.values()].filter(isSlow).map(({ place, source }) => `${place} /${source}/`)).toEqual([]);
 });
 
 interface Expression {
@@ -55,7 +56,9 @@ const LENGTH = 30_000;
 function isSlow({ source, flags }: Expression): boolean {
   const characters = [...new Set([...source, ..." \n\r\ta0_./<"])];
   const words = source.match(/[A-Za-z<>\-_:!/#`"'&;]{2,}/g) ?? [];
-  const starts = ["", ...words, ...characters.slice(0, 8)];
+  // A single repetition is slow only if a match can begin at many places, and then nothing has to precede the text.
+  const isSingle = source.match(/[*+]|,\}/g)?.length === 1;
+  const starts = isSingle ? [""] : ["", ...words, ...characters.slice(0, 8)];
   const texts = [...characters, ...words, ...words.map((word) => `${word} `)].flatMap((unit) => {
     const body = unit.repeat(LENGTH / unit.length);
     return (unit.length === 1 ? starts : [""]).map((start) => `${start}${body}\u0001`);
