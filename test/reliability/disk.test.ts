@@ -12,8 +12,8 @@ if (!mounts) console.warn("SKIPPED: full and read-only disks need a mount, which
 it.runIf(mounts)(
   "waits on a full disk, says so, and goes on when there is space",
   async () => {
-    const report = await fullDisk({ seed: 1, count: 3, until: Number.POSITIVE_INFINITY });
-    expect(report).toMatchObject({ passed: 3, run: 3, firstFailure: undefined, work: { pauses: 3 } });
+    const report = await fullDisk({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
+    expect(report).toMatchObject({ passed: 1, run: 1, firstFailure: undefined, work: { pauses: 1 } });
   },
   60_000,
 );

@@ -81,12 +81,13 @@ export interface FaultyWork {
   readonly random: Random;
   /** Returns the fault for the next answer, if any. */
   readonly strike: (hasCall: boolean, request: RecordedRequest) => Fault | undefined;
+  /** Number of answers with calls; 4 by default. */
+  readonly steps?: number;
 }
 
-const steps = 4;
 const mostRuns = 40;
 
-export function workUnderFaults({ random, strike }: FaultyWork): Promise<Verdict> {
+export function workUnderFaults({ random, strike, steps = 4 }: FaultyWork): Promise<Verdict> {
   const plan = (place: Place) => planWork(place, { random, steps });
   const check = (evidence: Evidence) => checkInvariants({ ...evidence, forbidden: FORBIDDEN });
   return underFaults({ strike, plan, check });
