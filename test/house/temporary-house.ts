@@ -1,5 +1,5 @@
 import { type ExecFileException, execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
@@ -18,13 +18,18 @@ export interface House {
   remove(): Promise<void>;
 }
 
-/** Creates a directory with this package's tooling and installed packages, but with the given files as its source. */
+/**
+ * Creates a directory with this package's tooling and installed packages, but with the given files as its source. They
+ * have no types of Node, which take the compiler longer than everything else.
+ */
 export async function createHouse(files: Record<string, string>): Promise<House> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "retinue-house-")));
-  const tooling = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", "biome.json"];
+  const tooling = ["package.json", "package-lock.json", "tsconfig.build.json", "biome.json"];
   for (const name of [...tooling, ".gitignore", "knip.ts", "layers.cjs", ".dependency-cruiser.cjs", "scripts"]) {
     await cp(join(root, name), join(directory, name), { recursive: true });
   }
+  const settings = await readFile(join(root, "tsconfig.json"), "utf8");
+  await writeFile(join(directory, "tsconfig.json"), settings.replace('"types": ["node"]', '"types": []'));
   await symlink(join(root, "node_modules"), join(directory, "node_modules"));
   const house: House = {
     directory,
