@@ -24,7 +24,7 @@ describe("resuming under a recorded policy", () => {
         if (after === "allow") expect(both).toEqual(["allow", "allow"]);
         expect(severity[after]).toBeGreaterThanOrEqual(Math.max(...both.map((effect) => severity[effect])));
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
   });
 
@@ -74,7 +74,7 @@ describe("resuming under a recorded policy", () => {
         if (effectOf(made, thrice) === "allow") expect(effectOf(made, first)).toBe("allow");
         expect(narrowTo(thrice, kept(recordPolicy(twice)))).toEqual(thrice);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

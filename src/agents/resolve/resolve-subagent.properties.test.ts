@@ -69,7 +69,7 @@ const situation: fc.Arbitrary<{ definition: Partial<AgentDefinition>; change: Ch
     change: { ...change, ...(notes ? { memory: notes } : {}), ...(before ? { before: recordPolicy(before) } : {}) },
   }));
 
-const runs = { numRuns: 200 };
+const runs = { numRuns: 100 };
 
 describe("whatever the definition, the parent and the place", () => {
   it("the pool lies within the parent's, and in the background within the list", () => {
@@ -202,7 +202,7 @@ describe("whatever the call, down a tree of agents", () => {
         if (denied === -1) return;
         for (const each of line.slice(denied)) expect(effectOf(made, each)).toBe("deny");
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -217,7 +217,7 @@ describe("whatever the call, down a tree of agents", () => {
           expect(severity[effectOf(made, each)]).toBeGreaterThanOrEqual(severity[effectOf(made, above)]);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

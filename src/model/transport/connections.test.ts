@@ -6,11 +6,18 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { atEnd } from "../wire.test-support.ts";
 import { selfSigned } from "./self-signed.test-support.ts";
 
-const program = join(import.meta.dirname, "send-requests.test-support.ts");
+const root = mkdtempSync(join(tmpdir(), "retinue-connections-"));
+const program = join(root, "send-requests.mjs");
+beforeAll(async () => {
+  const entryPoints = [join(import.meta.dirname, "send-requests.test-support.ts")];
+  await build({ entryPoints, outfile: program, bundle: true, platform: "node", format: "esm" });
+});
+afterAll(() => rmSync(root, { recursive: true }));
 const run = promisify(execFile);
 
 interface Sending {
@@ -22,7 +29,7 @@ interface Sending {
 
 /** Sends requests from a separate process. Resolves when that process has ended by itself. */
 async function sendInProcess({ url, count, limits = "true", environment }: Sending): Promise<string[]> {
-  const command = [process.execPath, "--import", "tsx", program, url, String(count)];
+  const command = [process.execPath, program, url, String(count)];
   const options = { env: { ...process.env, ...environment } };
   const { stdout } = await run("sh", ["-c", `${limits}; exec "$0" "$@"`, ...command], options);
   return JSON.parse(stdout);

@@ -109,7 +109,7 @@ describe("decide, whatever the situation", () => {
         expect(decision.rule).not.toBe(undefined);
         expect(decide({ ...given, policy: structuredClone(given.policy) })).toEqual(decision);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -120,7 +120,7 @@ describe("decide, whatever the situation", () => {
         const after = decide({ ...given, policy: { ...given.policy, rules } });
         expect(severity[after.effect]).toBeGreaterThanOrEqual(severity[decide(given).effect]);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -138,7 +138,7 @@ describe("decide, whatever the situation", () => {
           expect(forbids({ ...given.policy, layers })).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -161,7 +161,7 @@ describe("decide, whatever the situation", () => {
           if (before !== "allow") expect(after).toBe(before);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -178,7 +178,7 @@ describe("decide, whatever the situation", () => {
         const rules = [...allowed, ...given.policy.rules, ...denied.rules, ...allowed];
         expect(decide({ ...given, policy: { ...given.policy, rules } }).effect).toBe("deny");
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -187,7 +187,7 @@ describe("decide, whatever the situation", () => {
       fc.property(situation, (given) => {
         expect(decide({ ...given, policy: { ...given.policy, mode: "dontAsk" } }).effect).not.toBe("ask");
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -197,7 +197,7 @@ describe("decide, whatever the situation", () => {
         if (!given.accesses.some(({ kind }) => kind === "write")) return;
         expect(decide({ ...given, policy: { ...given.policy, mode: "plan" } }).effect).toBe("deny");
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -259,7 +259,7 @@ describe("rules", () => {
         const rules = [{ text: suggestRule(toolName, input) ?? "", effect: "allow", scope: "flag" } as const];
         expect(decide({ toolName, accesses: list, resolved, policy: { ...base, rules } }).effect).toBe("allow");
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });

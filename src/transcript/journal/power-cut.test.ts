@@ -86,8 +86,8 @@ describe("a power cut", () => {
         await session?.close().catch(() => {});
       },
     );
-    await fc.assert(property, { numRuns: 60, endOnFailure: true });
-    expect(cuts).toBe(60);
+    await fc.assert(property, { numRuns: 30, endOnFailure: true });
+    expect(cuts).toBe(30);
     expect(promised).toBeGreaterThan(50);
   });
 
