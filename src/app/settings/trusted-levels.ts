@@ -22,8 +22,8 @@ export interface LevelsRequest {
 }
 
 /**
- * Returns which directories of a project are trusted. Trust includes everything under a directory, so the trusted
- * directories are those nearest to the workspace.
+ * Returns which directories, from the workspace up to the project's root, are trusted. To trust a directory is to trust
+ * everything in it, so every directory between the workspace and a trusted one is trusted too.
  */
 export function trustedLevels({ cwd, userHome, store, trust }: LevelsRequest): TrustedLevels {
   const { nearestFirst } = projectLevels({ cwd, home: userHome });

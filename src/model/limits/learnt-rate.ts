@@ -16,9 +16,9 @@ export interface LearntRate {
   /** Called for each further refusal of a request that was sent before the period ended. */
   refusedToo(): void;
   /**
-   * Returns whether a new period begins because the provider refused nothing during a whole period. `undecided`
-   * requests have been neither accepted nor refused yet. While something else limits the requests (`isCapped`), the
-   * period continues, because it can't show that more requests are possible.
+   * Starts a new period if the provider refused nothing during a whole period, and returns whether it did. `undecided`
+   * is the number of requests that have been neither accepted nor refused yet. While something else limits the requests
+   * (`isCapped`), the period continues, because the lack of refusals then does not show that more are possible.
    */
   turn(state: { readonly now: number; readonly undecided: number; readonly isCapped: boolean }): boolean;
   forget(): void;
