@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -31,8 +31,12 @@ function canary(name: string, rest = "cat"): string {
 }
 
 /** Runs a command as one that only reads, or with the rights of one that a rule allows. */
-async function run(command: string, profile: "reads" | "allowed" = "reads"): Promise<string> {
-  const workspace = createLocalWorkspace({ root, environment: process.env });
+async function run(
+  command: string,
+  profile: "reads" | "allowed" = "reads",
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const workspace = createLocalWorkspace({ root, environment: { ...process.env, ...variables } });
   let output = "";
   const running = workspace.spawn({
     command: "bash",
@@ -211,6 +215,25 @@ describe("git in a command that only reads", () => {
     expect(readdirSync(canaries)).toEqual([]);
     await run("git -C 'in ner' diff", "allowed");
     expect(readdirSync(canaries)).toEqual(["clean"]);
+  });
+
+  it("runs no program under a name that is not text in the user's locale", async () => {
+    git(root, "init", "-q");
+    writeFileSync(join(root, "f"), "one\n");
+    git(root, "add", "f");
+    // UTF-8 never uses this byte.
+    const bytes = (text: string): Buffer => Buffer.from(text, "latin1");
+    const program = (key: string): string => `${key} = ${JSON.stringify(canary(key))}\n`;
+    writeFileSync(join(root, ".gitattributes"), bytes("* filter=a\xff diff=b\xff\n"));
+    appendFileSync(join(root, ".git/config"), bytes(`[filter "a\xff"]\n${program("clean")}${program("smudge")}`));
+    appendFileSync(join(root, ".git/config"), bytes(`[diff "b\xff"]\n${program("textconv")}`));
+    writeFileSync(join(root, "f"), "two\n");
+    const script = "git status; git diff; git log -p; git blame f; echo $LC_ALL";
+    for (const LC_ALL of ["C.UTF-8", "C"])
+      expect(await run(script, "reads", { LC_ALL })).toMatch(new RegExp(`\\+two\n[^]*${LC_ALL}\n$`));
+    expect(readdirSync(canaries)).toEqual([]);
+    await run(script, "allowed");
+    expect(readdirSync(canaries)).toEqual(["clean", "smudge", "textconv"]);
   });
 
   it("does not take a directory of the working tree for a repository, nor another one for its working tree", async () => {

@@ -134,6 +134,9 @@ for word do
 done
 [ -n "$subcommand" ] || exec "$git" "$@"
 
+# In other locales, "." and "*" do not match bytes that are no characters, but a name may contain any byte.
+locale=\${LC_ALL-unset}
+export LC_ALL=C
 refuse() {
   echo "git: $1 Without approval, Retinue runs no program that a repository configures." >&2
   exit 128
@@ -165,5 +168,6 @@ while IFS=$tab read -r scope key; do
 done <<END
 $settings
 END
+if [ "$locale" = unset ]; then unset LC_ALL; else LC_ALL=$locale; fi
 exec "$git" "$@"
 `;
