@@ -4,6 +4,7 @@
 export { readGitState, repositoryRoot } from "./git-state.ts";
 export { createLocalWorkspace, type LocalWorkspaceOptions } from "./local-workspace.ts";
 export { createSandbox, type Sandbox, type SandboxOptions, type SandboxState } from "./sandbox/create-sandbox.ts";
+export { checkInterrupted, type ReviewedFiles } from "./sandbox/watch-paths.ts";
 export { looksSecret, scrubEnvironment } from "./scrub-environment.ts";
 export {
   type CreatedWorktree,

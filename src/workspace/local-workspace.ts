@@ -47,8 +47,12 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     stat: async (realPath) => statPath(realPath),
     read: readRegularFile,
     write: (realPath, bytes, expectation) => {
-      sandbox?.noteWrite(realPath);
-      return writeWholeFile(realPath, bytes, expectation);
+      if (sandbox === undefined) return writeWholeFile(realPath, bytes, expectation);
+      return sandbox.review(async ({ wrote }) => {
+        const written = await writeWholeFile(realPath, bytes, expectation);
+        if (written.ok) wrote(realPath, bytes);
+        return written;
+      });
     },
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),

@@ -51,7 +51,7 @@ export function spawnProcess(options: SpawnOptions, place: ProcessContext): Runn
     pid: started.pid,
     exited: started.exit.then(async (exit) => {
       await Promise.race([started.closed, output.quiet()]);
-      confined?.ended();
+      await confined?.ended();
       return exit;
     }),
     end: async () => {

@@ -70,9 +70,9 @@ async function assembleWithServers(
   const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
-  const approvals = await openApprovals(options, context, transcript);
-  const hooks = createSessionHooks(options, context, { definition, transcript });
   const sandbox = createSessionSandbox(context, transcript, options.onTrouble);
+  const approvals = await openApprovals(options, context, { transcript, sandbox });
+  const hooks = createSessionHooks(options, context, { definition, transcript });
   const shared: SharedServices = {
     sessionId: transcript.sessionId,
     version: VERSION,

@@ -8,7 +8,9 @@ import {
   type Transcript,
   type Trouble,
 } from "../../transcript/index.ts";
+import { checkInterrupted } from "../../workspace/index.ts";
 import { loadAgents } from "../agents/load-agents.ts";
+import { stateDirectory } from "../directories.ts";
 import { type ChosenModel, chooseModel } from "../settings/choose-model.ts";
 import { assembleSession, type OpenedTranscript } from "./assemble-session.ts";
 import { checkSessionOptions } from "./check-session-options.ts";
@@ -22,6 +24,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   checkSessionOptions(options);
   checkMode(options.settings ?? {}, options.permissionMode);
   const context = createSessionContext(options);
+  checkInterrupted(stateDirectory(context.environment), (message) => options.onTrouble?.(message));
   const stopWaiting = () => context.stopWaiting.abort();
   options.signal?.addEventListener("abort", stopWaiting, { once: true });
   let opened: OpenedTranscript | undefined;

@@ -8,6 +8,7 @@ import { createMemoryTranscript } from "../../transcript/index.ts";
 import { openApprovals } from "./session-approvals.ts";
 import { createSessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
+import { createSessionSandbox } from "./session-tools.ts";
 
 const rule = "Bash(npm test)";
 const question: ApprovalQuestion = {
@@ -37,10 +38,20 @@ it.each([undefined, () => undefined])(
     };
     const context = createSessionContext(options);
     const transcript = createMemoryTranscript({ cwd, sessionId: question.sessionId, clock: context.clock });
-    const queue = await openApprovals(options, context, transcript);
+    const sandbox = createSessionSandbox(context, transcript);
+    onTestFinished(async () => {
+      await sandbox.close();
+      rmSync(join(tmpdir(), `retinue-${question.sessionId}`), { recursive: true, force: true });
+    });
+    // The rule is kept while a command runs, which must not make it look like a file of that command.
+    const isOn = (await sandbox.ready()).kind === "on";
+    const request = { root: cwd, cwd, command: "true", args: [], environment: {} };
+    const command = isOn ? sandbox.confine(request) : undefined;
+    const queue = await openApprovals(options, context, { transcript, sandbox });
     const { signal } = new AbortController();
     await queue.ask(question, { signal, onOpen: async () => undefined, settledBy: async () => undefined });
     await queue.close();
+    await command?.ended();
     const settings = JSON.parse(readFileSync(join(cwd, ".retinue/settings.local.json"), "utf8"));
     expect(settings).toEqual({ permissions: { allow: [rule] } });
   },

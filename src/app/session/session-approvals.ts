@@ -4,6 +4,7 @@ import { describeError, errorCode, isRecord, UserError, withFileLock, writeAtomi
 import { createApprovalQueue, type SessionApprovals } from "../../runs/index.ts";
 import { createTrustStore } from "../../settings/index.ts";
 import { openInbox, type Transcript, type Trouble } from "../../transcript/index.ts";
+import type { ReviewedFiles, Sandbox } from "../../workspace/index.ts";
 import type { TrustOptions } from "../commands/trust.ts";
 import { loadProjectSettings } from "../settings/project-settings.ts";
 import type { SessionContext } from "./session-context.ts";
@@ -13,10 +14,11 @@ import type { SessionOptions } from "./session-options.ts";
 export async function openApprovals(
   { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
   context: SessionContext,
-  { inboxPath: path }: Transcript,
+  { transcript, sandbox }: { readonly transcript: Transcript; readonly sandbox: Sandbox },
 ): Promise<SessionApprovals> {
+  const { inboxPath: path } = transcript;
   const keepAndReport = async (rule: string): Promise<void> => {
-    const message = await keepRule(rule, context);
+    const message = await sandbox.review((files) => keepRule(rule, { ...context, files }));
     onTrouble?.(message);
   };
   const queue = createApprovalQueue({
@@ -38,12 +40,16 @@ export async function openApprovals(
 
 const LOCAL_SETTINGS = ".retinue/settings.local.json";
 
+interface KeepOptions extends TrustOptions {
+  readonly files: ReviewedFiles;
+}
+
 /** Adds an allow rule to the settings of a directory. Returns a message for the user. Never rejects. */
-async function keepRule(rule: string, { home, cwd, environment }: TrustOptions): Promise<string> {
+async function keepRule(rule: string, { home, cwd, environment, files }: KeepOptions): Promise<string> {
   const file = join(cwd, LOCAL_SETTINGS);
   try {
     mkdirSync(dirname(file), { recursive: true });
-    return await withFileLock(file, () => addRule(rule, file, { home, cwd, environment }));
+    return await withFileLock(file, () => addRule(rule, file, { home, cwd, environment, files }));
   } catch (error) {
     return `${rule} applies in this session, but could not be saved in ${file}: ${describeError(error)}`;
   }
@@ -53,7 +59,7 @@ async function keepRule(rule: string, { home, cwd, environment }: TrustOptions):
  * Adds a rule to a settings file. The user has seen the rule, so if the rest of the file was approved, the changed file
  * is approved, too.
  */
-async function addRule(rule: string, file: string, options: TrustOptions): Promise<string> {
+async function addRule(rule: string, file: string, { files, ...options }: KeepOptions): Promise<string> {
   const { home, cwd } = options;
   const store = createTrustStore({ stateHome: home });
   const approved = store.approvedHash(cwd, { kind: "permissions", name: LOCAL_SETTINGS });
@@ -63,7 +69,11 @@ async function addRule(rule: string, file: string, options: TrustOptions): Promi
   const allow = Array.isArray(permissions["allow"]) ? permissions["allow"] : [];
   if (allow.includes(rule)) return `${rule} is already in ${file}.`;
   const changed = { ...settings, permissions: { ...permissions, allow: [...allow, rule] } };
-  await writeAtomically(file, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o644 });
+  const text = `${JSON.stringify(changed, null, 2)}\n`;
+  // A command that is still running may have created the file. Such a file stays suspect.
+  const isOwn = !existsSync(file) || files.isUnchanged(file);
+  await writeAtomically(file, text, { mode: 0o644 });
+  if (isOwn) files.wrote(file, text);
   const approval = wasApproved ? currentApproval(options) : undefined;
   if (approval === undefined)
     return `${rule} was added to ${file}. Run "retinue trust add ${cwd}" to make it effective.`;

@@ -1,15 +1,16 @@
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { describeError, errorCode, isWithin } from "../../lib/index.ts";
+import { mkdirSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isWithin } from "../../lib/index.ts";
 import type { ReadOnlyView } from "../../ports/index.ts";
 import type { DomainProxy } from "./domain-proxy.ts";
 import { explainReadOnly, explainRefusal, explainTemporary } from "./explain-refusal.ts";
-import { entryIdentity, type Mount, mountArguments, quoted, verifyMounts } from "./mounts.ts";
-import { planMounts, type SandboxPaths, type SandboxPlan } from "./plan-mounts.ts";
+import { type Mount, mountArguments, quoted, verifyMounts } from "./mounts.ts";
+import { planMounts, type SandboxPaths } from "./plan-mounts.ts";
 import { planReadOnly } from "./plan-read-only.ts";
 import { limitProcesses, MAX_PROCESSES, type ProcessGroup } from "./process-limit.ts";
 import type { SandboxFiles } from "./sandbox-files.ts";
 import { type NetworkPrograms, PROXY_PORT, type SharedNetwork } from "./shared-network.ts";
+import type { PathWatch, SetAside } from "./watch-paths.ts";
 
 export interface ConfinedRequest {
   readonly root: string;
@@ -27,8 +28,8 @@ export interface ConfinedCommand {
   readonly environment: Readonly<Record<string, string>>;
   /** Explains how the sandbox affected the command, and what to do; undefined if it did not. */
   explain(output: string, failed: boolean): string | undefined;
-  /** Must be called when the command has finished. */
-  ended(): void;
+  /** Must be called when the command has finished. Never rejects. */
+  ended(): Promise<void>;
 }
 
 export interface Confinement extends Omit<SandboxPaths, "root"> {
@@ -36,8 +37,10 @@ export interface Confinement extends Omit<SandboxPaths, "root"> {
   readonly tell: (message: string) => void;
   /** Maximum number of processes and threads of a command. */
   readonly maxProcesses?: number | undefined;
-  /** Paths that tools have written with the user's approval and that therefore do not count as created by commands. */
-  readonly reviewed?: ReadonlySet<string> | undefined;
+}
+
+export interface WatchedConfinement extends Confinement {
+  readonly watch: PathWatch;
 }
 
 /** Resources that all confined commands of a session share. */
@@ -55,7 +58,7 @@ export interface SandboxResources {
 export function confineCommand(
   request: ConfinedRequest,
   resources: SandboxResources,
-  confinement: Confinement,
+  confinement: WatchedConfinement,
 ): ConfinedCommand {
   return request.readsOnly === undefined
     ? confineToWorkspace(request, resources, confinement)
@@ -66,7 +69,7 @@ export function confineCommand(
 function confineToWorkspace(
   request: ConfinedRequest,
   resources: SandboxResources,
-  { tell, domains, maxProcesses, reviewed, ...places }: Confinement,
+  { domains, maxProcesses, watch, ...places }: WatchedConfinement,
 ): ConfinedCommand {
   const { root } = request;
   const { userHome } = places;
@@ -75,6 +78,7 @@ function confineToWorkspace(
   mkdirSync(places.scratch, { recursive: true, mode: 0o700 });
   const scratch = realpathSync.native(places.scratch);
   const plan = planMounts({ ...places, root, scratch });
+  const check = watch.begin(plan.watched, join(dirname(scratch), "created"));
   return {
     ...startIn(request, resources, {
       enter: network.enter,
@@ -92,8 +96,8 @@ function confineToWorkspace(
       const facts = { root, scratch, userHome, mounts: plan.mounts, domains, command: request.args.at(-1) ?? "" };
       return explainCreated(created) ?? (failed ? explainRefusal(output, facts) : explainTemporary(facts));
     },
-    ended: () => {
-      created = checkAfterwards(plan, { tell, directory: join(dirname(scratch), "created"), reviewed });
+    ended: async () => {
+      created = await check();
     },
   };
 }
@@ -121,7 +125,7 @@ function confineReadOnly(
     ),
     environment: environmentFor(request.environment, { GOCACHE: "/tmp/go-build", TMPDIR: "/tmp" }),
     explain: (output, failed) => explainReadOnly(output, { failed, root, mounts, command: request.args.at(-1) ?? "" }),
-    ended: () => undefined,
+    ended: async () => undefined,
   };
 }
 
@@ -201,83 +205,14 @@ const proxies = {
   ...{ no_proxy: local, NO_PROXY: local },
 };
 
-interface Check {
-  readonly tell: (message: string) => void;
-  /** Directory to which protected paths that a command created are moved. */
-  readonly directory: string;
-  readonly reviewed: ReadonlySet<string> | undefined;
-}
-
-/**
- * Checks for protected paths that a command created, because mounts protect only existing paths. Those that Retinue or
- * git would act on are moved away; the others are reported.
- */
-function checkAfterwards(plan: SandboxPlan, { tell, directory, reviewed }: Check): readonly SetAside[] {
-  for (const path of plan.forbidden.filter((each) => entryIdentity(each) !== undefined)) {
-    rmSync(path, { recursive: true, force: true });
-    tell(`A command created ${path}, which could make git run arbitrary programs. It was removed.`);
-  }
-  const isReviewed = (path: string): boolean => [...(reviewed ?? [])].some((each) => isWithin(each, path));
-  const created = setAside(
-    plan.critical.filter((path) => !isReviewed(path)),
-    directory,
-  );
-  for (const { path, to, failure } of created)
-    tell(
-      to === undefined
-        ? `A command created ${path}, which Retinue or git acts on. Review it: it could not be moved away (${failure}).`
-        : `A command created ${path}, which Retinue or git acts on. It was moved to ${to}. Review it before you move it back.`,
-    );
-  const made = plan.absent.filter((path) => entryIdentity(path) !== undefined);
-  if (made.length > 0)
-    tell(
-      `While a command ran, ${made.join(", ")} was created. Review it, because programs outside the sandbox act on it.`,
-    );
-  return created;
-}
-
 function explainCreated(created: readonly SetAside[]): string | undefined {
+  if (created.length === 0) return undefined;
   const moved = created.flatMap(({ path, to }) => (to === undefined ? [] : [`${path} (now ${to})`]));
-  if (moved.length === 0) return undefined;
-  return `Sandbox: these paths were moved away, because Retinue or git acts on them and commands must not create them: ${moved.join(", ")}. Create them with Write or Edit, which ask for approval.`;
-}
-
-/** What happened to a protected path that a command created. */
-export interface SetAside {
-  readonly path: string;
-  /** New location, if the path was moved. */
-  readonly to?: string | undefined;
-  /** Reason why the path could not be moved. */
-  readonly failure?: string | undefined;
-}
-
-/**
- * Moves those of the paths that now exist to a directory for review. They are moved rather than deleted, because the
- * user may have created them in the meantime.
- */
-function setAside(paths: readonly string[], directory: string): readonly SetAside[] {
-  return paths
-    .filter((path) => entryIdentity(path) !== undefined)
-    .map((path) => {
-      try {
-        // A symlink in the path would lead to a file that the command could not create.
-        if (realpathSync.native(dirname(path)) !== dirname(path)) return { path, failure: "a symlink leads to it" };
-        mkdirSync(directory, { recursive: true, mode: 0o700 });
-        const to = join(mkdtempSync(join(directory, "created-")), basename(path));
-        move(path, to);
-        return { path, to };
-      } catch (error) {
-        return { path, failure: describeError(error) };
-      }
-    });
-}
-
-function move(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch (error) {
-    if (errorCode(error) !== "EXDEV") throw error;
-    cpSync(from, to, { recursive: true, verbatimSymlinks: true });
-    rmSync(from, { recursive: true, force: true });
-  }
+  const left = created.flatMap(({ path, to }) => (to === undefined ? [path] : []));
+  return [
+    "Sandbox: commands must not create paths that Retinue or git acts on.",
+    ...(moved.length === 0 ? [] : [`These were moved away: ${moved.join(", ")}.`]),
+    ...(left.length === 0 ? [] : [`These could not be moved away, so delete them: ${left.join(", ")}.`]),
+    "Create them with Write or Edit, which ask for approval.",
+  ].join(" ");
 }

@@ -1,6 +1,7 @@
 import type { SandboxMode } from "../../protocol/index.ts";
 import type { ConfinedCommand, ConfinedRequest, Confinement } from "./confine-command.ts";
 import type { Absence, OpenSandbox } from "./open-sandbox.ts";
+import { createPathWatch, type PathWatch } from "./watch-paths.ts";
 
 export interface SandboxOptions extends Confinement {
   readonly mode: SandboxMode;
@@ -14,8 +15,8 @@ export interface Sandbox {
   expected(): Promise<SandboxState["kind"]>;
   /** Returns whether commands can be confined. The first call tries the sandbox. */
   ready(): Promise<SandboxState>;
-  /** Records that a tool writes a file, so that the file does not count as created by a command. */
-  noteWrite(path: string): void;
+  /** Runs work that writes files with the user's approval, so that they do not count as created by a command. */
+  readonly review: PathWatch["review"];
   /** May be called only after `ready` has returned `on`. */
   confine(request: ConfinedRequest): ConfinedCommand;
   close(): Promise<void>;
@@ -33,7 +34,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
   let open: OpenSandbox | undefined;
   let isTold = false;
   let wasOn = false;
-  const reviewed = new Set<string>();
+  const watch = createPathWatch(options.state, options.tell);
   const absent = mode === "require" ? "missing" : "off";
   return {
     async expected() {
@@ -64,10 +65,10 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
       isTold = true;
       return { kind, ...result };
     },
-    noteWrite: (path) => void reviewed.add(path),
+    review: watch.review,
     confine(request) {
       if (open === undefined) throw new Error("A command was confined before the sandbox was ready.");
-      return open.confine(request, { ...options, reviewed });
+      return open.confine(request, { ...options, watch });
     },
     async close() {
       const result = await opening;

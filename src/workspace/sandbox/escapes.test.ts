@@ -120,12 +120,12 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     expect({ code, output: output.trim() }).toEqual({ code: 0, output: "1" });
   });
 
-  it("a file that leads git elsewhere is removed, and the user is told; of others that were created too", async () => {
+  it("a file that leads git elsewhere is moved away, and the user is told; of others that were created too", async () => {
     await place.run("echo ../evil > .git/commondir; mkdir .vscode; echo x > .vscode/tasks.json");
     expect(existsSync(join(place.root, ".git/commondir"))).toBe(false);
     expect(place.told).toEqual([
-      expect.stringMatching(/commondir.*was removed/),
-      expect.stringMatching(/\.vscode was created/),
+      expect.stringMatching(/commondir.*was moved/),
+      expect.stringMatching(/may have created .*\.vscode/),
     ]);
   });
 
@@ -145,15 +145,6 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     const [, moved = ""] = /moved to (\S+)\. Review/.exec(place.told[0] ?? "") ?? [];
     expect(lstatSync(moved)).toBeDefined();
     expect(why).toContain(`${join(place.root, name)} (now ${moved})`);
-  });
-
-  it("what a tool has written meanwhile is not moved", async () => {
-    const file = join(place.root, ".mcp.json");
-    const running = place.run("while [ ! -e .mcp.json ]; do sleep 0.02; done");
-    await place.workspace.write(file, Buffer.from("{}"), {});
-    await running;
-    expect(existsSync(file)).toBe(true);
-    expect(place.told).toEqual([]);
   });
 
   it("what a link leads to is not moved", async () => {

@@ -26,7 +26,8 @@ export function gitDirectories(root: string): GitDirectories {
     const place = join(directory, ".git");
     const kind = kindAt(place);
     if (kind === "directory") return { ...ofRepository(place), tree: directory };
-    if (kind === "file") return ofWorktree(place);
+    if (kind === "file") return ofWorktree(place) ?? { ...noRepository, readOnly: [place] };
+    if (kind === "link") return ofLink(place);
     if (kind !== undefined || directory === "/") return noRepository;
   }
 }
@@ -44,14 +45,23 @@ function ofRepository(directory: string): GitDirectories {
 /** Entries of a git directory that determine which programs git runs. */
 const obeyed = ["config", "config.worktree", "hooks", "info"];
 
-function ofWorktree(link: string): GitDirectories {
+/** A symlink may lead to any repository, so it makes none writable. */
+function ofLink(link: string): GitDirectories {
+  const target = real(link);
+  return target === undefined || kindAt(target) !== "directory"
+    ? noRepository
+    : { ...ofRepository(target), writable: [] };
+}
+
+/** Returns undefined if the repository does not refer back to the file. */
+function ofWorktree(link: string): GitDirectories | undefined {
   const named = firstLine(link)?.match(/^gitdir: (.+)$/)?.[1];
   const own = named === undefined ? undefined : real(resolve(dirname(link), named));
-  if (own === undefined || basename(dirname(own)) !== "worktrees") return noRepository;
+  if (own === undefined || basename(dirname(own)) !== "worktrees") return undefined;
   const common = dirname(dirname(own));
   const pointsBack = firstLine(join(own, "gitdir"));
   if (pointsBack === undefined || real(pointsBack) !== link || kindAt(join(common, "objects")) !== "directory")
-    return noRepository;
+    return undefined;
   const repository = ofRepository(common);
   return {
     ...repository,
@@ -66,14 +76,20 @@ function within(directory: string, names: readonly string[]): readonly string[] 
   return names.map((name) => join(directory, name));
 }
 
-function kindAt(path: string): "directory" | "file" | "other" | undefined {
+function kindAt(path: string): "directory" | "file" | "link" | "other" | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return undefined;
+  if (stat.isSymbolicLink()) return "link";
   return stat.isDirectory() ? "directory" : stat.isFile() ? "file" : "other";
 }
 
+/** Longer than any path. A pipe or a huge file would block Retinue. */
+const LONGEST_LINK = 16 * 1024;
+
 function firstLine(path: string): string | undefined {
   try {
+    const stat = lstatSync(path);
+    if (!stat.isFile() || stat.size > LONGEST_LINK) return undefined;
     return readFileSync(path, "utf8").split("\n", 1)[0];
   } catch {
     return undefined;

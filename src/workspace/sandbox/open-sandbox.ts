@@ -10,6 +10,7 @@ import {
   confineCommand,
   FILTER_DESCRIPTOR,
   launcher,
+  type WatchedConfinement,
 } from "./confine-command.ts";
 import { type DomainProxy, openDomainProxy } from "./domain-proxy.ts";
 import { mountArguments } from "./mounts.ts";
@@ -20,7 +21,7 @@ import { type NetworkPrograms, openSharedNetwork, type SharedNetwork } from "./s
 export interface OpenSandbox {
   /** Returns false if the shared network is gone, or if files of the sandbox were removed. */
   isOpen(): boolean;
-  confine(request: ConfinedRequest, confinement: Confinement): ConfinedCommand;
+  confine(request: ConfinedRequest, confinement: WatchedConfinement): ConfinedCommand;
   shut(): void;
 }
 

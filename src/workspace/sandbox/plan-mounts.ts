@@ -1,8 +1,9 @@
-import { accessSync, constants, lstatSync, readFileSync, realpathSync, type Stats } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 import { type GitDirectories, gitDirectories, noRepository } from "./git-directories.ts";
-import { entryIdentity, type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { entryAt, existing, isLink, type WatchedPath, watchPaths } from "./watch-paths.ts";
 
 export interface SandboxPaths {
   /** Absolute real path of the workspace. */
@@ -23,12 +24,8 @@ export interface SandboxPaths {
 export interface SandboxPlan {
   /** Mounts of the sandbox, parents before children. */
   readonly mounts: readonly Mount[];
-  /** Protected paths in the workspace that do not exist, so that no mount can prevent a command from creating them. */
-  readonly absent: readonly string[];
-  /** More such paths, which Retinue or git would act on without approval. */
-  readonly critical: readonly string[];
-  /** Paths that do not exist yet, and that only a command in the sandbox would create. */
-  readonly forbidden: readonly string[];
+  /** Protected paths that no mount protects. */
+  readonly watched: readonly WatchedPath[];
 }
 
 /** Plans what confined commands see of the current file system. Skips paths that do not exist. */
@@ -52,14 +49,19 @@ export function planMounts(places: SandboxPaths): SandboxPlan {
     ...existing([root, scratch, ...places.writable, ...git.writable]).map(
       (path) => ({ path, kind: "writable" }) as const,
     ),
-    ...unlinked([...guarded, ...git.readOnly]).map((path) => ({ path, kind: "readOnly" }) as const),
   ];
+  // A symlink can't be mounted, but its target can. A target outside is read-only already, or even hidden.
+  const fixed = existing([...guarded, ...git.readOnly]).filter((path) => isWritable(path, orderMounts(mounts)));
+  const obeyed = [...criticalNames.map(inRoot), ...git.obeyed, ...git.forbidden];
+  const links = [...git.readOnly, inRoot(".git")].filter((path) => isLink(path) && !obeyed.includes(path));
   return {
-    mounts: hideSockets(mounts),
-    absent: protectedNames.map(inRoot).filter(isAbsent),
-    critical: [...criticalNames.map(inRoot), ...git.obeyed].filter(isAbsent),
-    forbidden: git.forbidden.filter(isAbsent),
+    mounts: hideSockets([...mounts, ...fixed.map((path) => ({ path, kind: "readOnly" }) as const)]),
+    watched: [...watchPaths([...obeyed, ...links], true), ...watchPaths(protectedNames.map(inRoot), false)],
   };
+}
+
+function isWritable(path: string, ordered: readonly Mount[]): boolean {
+  return mountAt(path, ordered)?.kind === "writable";
 }
 
 /** Settings, definitions and code that Retinue acts on. */
@@ -111,10 +113,6 @@ export function hide(path: string): Mount {
   return { path, kind: entryAt(path)?.isDirectory() ? "hidden" : "hiddenFile" };
 }
 
-function isAbsent(path: string): boolean {
-  return entryIdentity(path) === undefined;
-}
-
 function isReadable(path: string): boolean {
   if (entryAt(path) === undefined) return false;
   try {
@@ -122,35 +120,6 @@ function isReadable(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** Returns the real paths of those of the paths that exist. */
-export function existing(paths: readonly string[]): readonly string[] {
-  return paths.flatMap((path) => {
-    // Most of them do not exist, and an exception costs much more than this call.
-    if (entryAt(path) === undefined) return [];
-    try {
-      return [realpathSync.native(path)];
-    } catch {
-      return [];
-    }
-  });
-}
-
-/** Keeps only existing paths that are not symlinks, because a mount on a symlink would apply to its target. */
-function unlinked(paths: readonly string[]): readonly string[] {
-  return paths.filter((path) => {
-    const entry = entryAt(path);
-    return entry !== undefined && !entry.isSymbolicLink();
-  });
-}
-
-function entryAt(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
   }
 }
 
