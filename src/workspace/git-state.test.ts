@@ -1,5 +1,9 @@
-import { expect, it } from "vitest";
-import { parseStatus } from "./git-state.ts";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { parseStatus, readGitState } from "./git-state.ts";
 
 it.each([
   ["## main", "main"],
@@ -17,4 +21,13 @@ it("lists the first twenty changes and counts all", () => {
   const { changes, changed } = parseStatus(`## main\n${files.join("\n")}\n`);
   expect(changes).toEqual(files.slice(0, 20));
   expect(changed).toBe(30);
+});
+
+it("returns an empty state where the configuration is a pipe, which git would wait for", async () => {
+  const root = mkdtempSync(join(tmpdir(), "git-state-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  execFileSync("git", ["init", "-q", root]);
+  rmSync(join(root, ".git/config"));
+  execFileSync("mkfifo", [join(root, ".git/config")]);
+  expect(await readGitState(root, process.env)).toEqual({});
 });

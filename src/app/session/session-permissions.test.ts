@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -19,6 +20,11 @@ function createRepository(files: Readonly<Record<string, string>>): string {
 
 const asks = (cwd: string | undefined, mode: Policy["mode"] = "default"): boolean =>
   askAboutGit({ ...policy, mode }, cwd).policy.layers?.[0]?.rules[0]?.effect === "ask";
+
+function createHuge(path: string): void {
+  writeFileSync(path, "");
+  truncateSync(path, 2 ** 33);
+}
 
 const evil = '[filter "x"]\n\tclean = ./evil\n';
 
@@ -61,6 +67,27 @@ describe("git in an untrusted directory", () => {
     expect(asks(createRepository({ HEAD: "ref: refs/heads/main", config: evil, "objects/info/packs": "" }))).toBe(true);
     expect(asks(createRepository({ ".git/config": "", ".git/config.worktree": evil }))).toBe(true);
   });
+
+  it.each([
+    [".git/config", (path: string) => execFileSync("mkfifo", [path])],
+    [".git/config", (path: string) => symlinkSync("/dev/zero", path)],
+    [".git/config", createHuge],
+    [".git/commondir", (path: string) => execFileSync("mkfifo", [path])],
+  ])("is asked about where a file could block the program that reads it: %s %s", (name, create) => {
+    const cwd = createRepository({ ".git/HEAD": "ref: refs/heads/main" });
+    create(join(cwd, name));
+    expect(asks(cwd)).toBe(true);
+    expect(askAboutGit(policy, cwd).notices[0]).toContain(`${join(cwd, name)} can't be checked`);
+  });
+
+  it.each([createHuge, (path: string) => symlinkSync(".git", path)])(
+    "is used where git refuses `.git` itself: %s",
+    (create) => {
+      const cwd = createRepository({});
+      create(join(cwd, ".git"));
+      expect(asks(cwd)).toBe(false);
+    },
+  );
 
   it("is used where the directory is trusted, or nothing is to be asked", () => {
     expect(asks(undefined)).toBe(false);

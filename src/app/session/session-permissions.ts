@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isWithin, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
@@ -147,7 +147,10 @@ export function askAboutGit(policy: Policy, untrusted: string | undefined): Caut
   const file = isAsked ? gitConfigurations(untrusted).find(namesPrograms) : undefined;
   if (file === undefined) return { policy, notices: [] };
   const layer: PolicyLayer = { rules: [{ text: "Bash(git:*)", effect: "ask", scope: "builtin", file }] };
-  const notice = `${file} names programs that git would run, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with --trust.`;
+  const why = isBlocking(file)
+    ? "can't be checked, because it is not an ordinary file or is too large"
+    : "names programs that git would run";
+  const notice = `${file} ${why}, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with --trust.`;
   return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
 }
 
@@ -157,12 +160,13 @@ function gitConfigurations(cwd: string): readonly string[] {
   if (found === undefined) return [];
   const common = readText(join(found, "commondir"))?.trim();
   const shared = common ? resolve(found, common) : found;
-  return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree")];
+  const commonLink = join(found, "commondir");
+  return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree"), commonLink];
 }
 
 function gitDirectory(directory: string): string | undefined {
   const path = join(directory, ".git");
-  const stat = statSync(path, { throwIfNoEntry: false });
+  const stat = statAt(path);
   if (stat?.isDirectory()) return path;
   const [, elsewhere = ""] = (stat?.isFile() && /^gitdir:(.+)$/.exec(readText(path)?.trimEnd() ?? "")) || [];
   if (elsewhere.trim() !== "") return resolve(directory, elsewhere.trim());
@@ -176,6 +180,7 @@ function gitDirectory(directory: string): string | undefined {
  * because a false alarm is better than a miss.
  */
 function namesPrograms(file: string): boolean {
+  if (isBlocking(file)) return true;
   const text = readText(file)?.replace(lfsFilter, "") ?? "";
   return dangerousKeywords.some((keywords) => keywords.every((keyword) => keyword.test(text)));
 }
@@ -192,7 +197,23 @@ const dangerousKeywords: readonly (readonly RegExp[])[] = [
 
 function readText(file: string): string | undefined {
   try {
-    return readFileSync(file, "utf8");
+    return isBlocking(file) ? undefined : readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns true if reading a file could take forever: a pipe, a device, or a huge file. */
+function isBlocking(file: string): boolean {
+  const stat = statAt(file);
+  return stat !== undefined && (!stat.isFile() || stat.size > MAX_BYTES);
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+function statAt(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }

@@ -96,6 +96,8 @@ export function pathBelow(directory: string, path: string): Buffer {
 }
 
 const LIMIT_MS = 120_000;
+/** Time limit for reading the configuration. If it is a pipe, git would wait for a writer. */
+const CONFIG_MS = 10_000;
 const ATTEMPTS = 60;
 const LONGEST_OUTPUT = 256 * 1024 * 1024;
 
@@ -182,8 +184,9 @@ export interface Git {
  * Opens git for one working tree and disables its filter programs (`filter.NAME.smudge`, as for git-lfs). Looks them up
  * in that working tree, because configuration may apply to only one branch or directory.
  */
-export async function openGit(place: GitPlace): Promise<Git> {
-  const { code, output, told } = await askGit(["config", "-z", "--name-only", "--get-regexp", "^filter\\."], place);
+export async function openGit(place: GitPlace, { limitMs = CONFIG_MS }: GitCall = {}): Promise<Git> {
+  const args = ["config", "-z", "--name-only", "--get-regexp", "^filter\\."];
+  const { code, output, told } = await askGit(args, place, { limitMs });
   // Code 1 means that there are no filters. After any other failure, there may be some.
   if (code !== 0 && code !== 1) throw new UserError(`The git configuration can't be read: ${told}`, { code: "git" });
   const keys = output.toString("utf8");
