@@ -1,5 +1,8 @@
-import { describe, expect, it } from "vitest";
-import { commandEnvironment, readOnlyEnvironment } from "./command-environment.ts";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { commandEnvironment, pathOutside, readOnlyEnvironment } from "./command-environment.ts";
 
 describe("commandEnvironment", () => {
   it.each([
@@ -7,6 +10,7 @@ describe("commandEnvironment", () => {
     ...["ANTHROPIC_API_KEY", "GITHUB_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "KUBECONFIG", "DOCKER_HOST", "NETRC"],
     ...["NODE_OPTIONS", "LD_PRELOAD", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "GIT_SSH_COMMAND"],
     ...["GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "MANPAGER"],
+    ...["LC_X_TOKEN", "LC_SECRET", "XDG_API_KEY", "XDG_ANYTHING", "lc_password", "LC_ALL_KEY"],
     ...["CC", "RUSTC_WRAPPER", "MAKEFLAGS", "NPM_CONFIG__AUTHTOKEN", "npm_config_//host/:_authToken", "ANYTHING_ELSE"],
   ])("leaves out %s", (name) => {
     expect(commandEnvironment({ [name]: "value" })).not.toHaveProperty([name]);
@@ -15,6 +19,7 @@ describe("commandEnvironment", () => {
   it.each([
     ...["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TERM", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "CI", "NVM_DIR"],
     ...["CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"],
+    ...["LC_CTYPE", "LC_MESSAGES", "LC_TIME", "XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "XDG_CURRENT_DESKTOP"],
     ...["ANDROID_HOME", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "GIT_AUTHOR_NAME", "http_proxy", "NO_PROXY", "GOPROXY"],
   ])("keeps %s", (name) => {
     expect(commandEnvironment({ [name]: "/value" })[name]).toBe("/value");
@@ -44,6 +49,19 @@ describe("commandEnvironment", () => {
       PAGER: "cat",
       GIT_TERMINAL_PROMPT: "0",
     });
+  });
+});
+
+describe("pathOutside", () => {
+  it("keeps no directory in the workspace, by any name", () => {
+    const top = realpathSync(mkdtempSync(join(tmpdir(), "path-")));
+    onTestFinished(() => rmSync(top, { recursive: true, force: true }));
+    for (const name of ["ws/.venv/bin", "ws-other/bin"]) mkdirSync(join(top, name), { recursive: true });
+    symlinkSync(join(top, "ws/.venv"), join(top, "link"));
+    const path = ["ws/.venv/bin", "ws/missing", "ws-other/../ws/.venv/bin", "link/bin", "ws-other/bin", "missing"];
+    const given = [...path.map((name) => `${top}/${name}`), "/usr/bin"].join(":");
+    expect(pathOutside(given, [join(top, "ws")])).toBe(`${top}/ws-other/bin:${top}/missing:/usr/bin`);
+    expect(pathOutside(`${top}/ws/bin`, [join(top, "ws")])).toBe("/usr/local/bin:/usr/bin:/bin");
   });
 });
 

@@ -1,4 +1,7 @@
-import { adaptEnvironment, isShellHook } from "./scrub-environment.ts";
+import { realpathSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+import { isWithin } from "../lib/index.ts";
+import { adaptEnvironment, isShellHook, STANDARD_PATH } from "./scrub-environment.ts";
 
 /**
  * Selects the variables that commands from a model get: those that are known to be harmless, and those that the
@@ -28,9 +31,29 @@ export function readOnlyEnvironment(
   return { ...commandEnvironment(environment), npm_config_logs_max: "0", npm_config_update_notifier: "false" };
 }
 
+/** Removes directories in the given places from PATH, because a repository could provide `ls` or `git` there. */
+export function pathOutside(path: string, places: readonly string[]): string {
+  const isInside = (entry: string): boolean =>
+    [resolve(entry), realPath(entry)].some((each) => places.some((place) => isWithin(each, place)));
+  return (
+    path
+      .split(delimiter)
+      .filter((entry) => !isInside(entry))
+      .join(delimiter) || STANDARD_PATH
+  );
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
+
 function isHarmless(name: string, value: string): boolean {
   const upper = name.toUpperCase();
-  if (harmless.has(upper) || /^(?:LC|XDG)_/.test(upper)) return true;
+  if (harmless.has(upper)) return true;
   return addresses.has(upper) && !hasPassword(value);
 }
 
@@ -48,6 +71,11 @@ const addresses: ReadonlySet<string> = new Set([
 /** Names of harmless variables, in upper case. None of them makes a program run another program. */
 const harmless: ReadonlySet<string> = new Set([
   // The user, the terminal and the system.
+  ...["LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME", "LC_ADDRESS"],
+  ...["LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_NAME", "LC_PAPER", "LC_TELEPHONE", "LC_TERMINAL"],
+  ...["LC_TERMINAL_VERSION", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_BIN_HOME"],
+  ...["XDG_CONFIG_DIRS", "XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE"],
+  ...["XDG_SESSION_DESKTOP", "XDG_SESSION_CLASS", "XDG_SESSION_ID", "XDG_SEAT", "XDG_VTNR", "XDG_MENU_PREFIX"],
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "TZ", "HOSTNAME", "PWD"],
   ...[
     "TMPDIR",

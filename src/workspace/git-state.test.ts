@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -30,4 +30,14 @@ it("returns an empty state where the configuration is a pipe, which git would wa
   rmSync(join(root, ".git/config"));
   execFileSync("mkfifo", [join(root, ".git/config")]);
   expect(await readGitState(root, process.env)).toEqual({});
+});
+
+it("does not run a git of the directory, even if PATH contains it", async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "git-state-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  execFileSync("git", ["init", "-q", "-b", "trunk", root]);
+  mkdirSync(join(root, "bin"));
+  writeFileSync(join(root, "bin/git"), "#!/bin/sh\necho '## evil'\n", { mode: 0o755 });
+  const PATH = `${root}/bin:${process.env["PATH"]}`;
+  expect(await readGitState(root, { ...process.env, PATH })).toMatchObject({ branch: "trunk" });
 });

@@ -221,6 +221,7 @@ describe("git in a command that only reads", () => {
     git(root, "init", "-q");
     writeFileSync(join(root, "f"), "one\n");
     git(root, "add", "f");
+    git(root, "commit", "-qm", "one");
     // UTF-8 never uses this byte.
     const bytes = (text: string): Buffer => Buffer.from(text, "latin1");
     const program = (key: string): string => `${key} = ${JSON.stringify(canary(key))}\n`;
@@ -228,7 +229,7 @@ describe("git in a command that only reads", () => {
     appendFileSync(join(root, ".git/config"), bytes(`[filter "a\xff"]\n${program("clean")}${program("smudge")}`));
     appendFileSync(join(root, ".git/config"), bytes(`[diff "b\xff"]\n${program("textconv")}`));
     writeFileSync(join(root, "f"), "two\n");
-    const script = "git status; git diff; git log -p; git blame f; echo $LC_ALL";
+    const script = "exec 2>&1; git status; git diff; git log -p; git blame f; echo $LC_ALL";
     for (const LC_ALL of ["C.UTF-8", "C"])
       expect(await run(script, "reads", { LC_ALL })).toMatch(new RegExp(`\\+two\n[^]*${LC_ALL}\n$`));
     expect(readdirSync(canaries)).toEqual([]);

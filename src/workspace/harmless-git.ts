@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createId } from "../lib/index.ts";
-import { addGitConfiguration } from "./scrub-environment.ts";
+import { addGitConfiguration, STANDARD_PATH } from "./scrub-environment.ts";
 
 export interface HarmlessGit {
   readonly environment: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export interface HarmlessGit {
  */
 export function harmlessGit(environment: Readonly<Record<string, string>>): HarmlessGit {
   const directory = directoryOfGit();
-  const path = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
+  const path = environment["PATH"] ?? STANDARD_PATH;
   return {
     directory,
     environment: {

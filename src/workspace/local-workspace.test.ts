@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,6 +50,32 @@ function isRunning(pid: number): boolean {
 function standStill(milliseconds: number): void {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
 }
+
+describe("a process that only reads, without a sandbox", () => {
+  it.each([
+    ["the workspace", "bin", ""],
+    ["the repository around it", "bin", "packages/a"],
+  ])("runs no program of %s, not even as its shell", async (_, directory, own) => {
+    execFileSync("git", ["init", "-q", root]);
+    mkdirSync(join(root, directory));
+    mkdirSync(join(root, own), { recursive: true });
+    for (const name of ["ls", "sh"])
+      writeFileSync(join(root, directory, name), "#!/bin/sh\necho EVIL\n", { mode: 0o755 });
+    const given = { ...environment, PATH: `${join(root, directory)}:${environment.PATH}`, HOME: tmpdir() };
+    const local = createLocalWorkspace({ root: join(root, own), environment: given });
+    let output = "";
+    const spawned = local.spawn({
+      ...{ command: "sh", args: ["-c", "ls -d /; git --version"], tag: `test-${process.pid}` },
+      readsOnly: { visible: [], hidden: [] },
+      onOutput: (chunk) => {
+        output += Buffer.from(chunk).toString();
+      },
+    });
+    running.push(spawned);
+    await spawned.exited;
+    expect(output).toMatch(/^\/\ngit version/);
+  });
+});
 
 describe("createLocalWorkspace", () => {
   it("stands on the real path of its root, and throws without one", () => {

@@ -61,8 +61,10 @@ export function adaptEnvironment(selected: Record<string, string>): Readonly<Rec
 function absolutePath({ PATH }: Record<string, string>): Record<string, string> {
   if (PATH === undefined) return {};
   // An empty PATH would mean the current directory.
-  return { PATH: PATH.split(delimiter).filter(isAbsolute).join(delimiter) || "/usr/local/bin:/usr/bin:/bin" };
+  return { PATH: PATH.split(delimiter).filter(isAbsolute).join(delimiter) || STANDARD_PATH };
 }
+
+export const STANDARD_PATH = "/usr/local/bin:/usr/bin:/bin";
 
 /** Adds git configuration after that already in the environment, because the last value wins. */
 export function addGitConfiguration(

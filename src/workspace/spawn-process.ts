@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import { setImmediate as nextImmediate, setTimeout as wait } from "node:timers/promises";
-import { endProcessTree, type StartedProcess, startProcess } from "../lib/index.ts";
+import { endProcessTree, isWithin, type StartedProcess, startProcess } from "../lib/index.ts";
 import type { ProcessInput, RunningProcess, SpawnOptions } from "../ports/index.ts";
+import { pathOutside } from "./command-environment.ts";
 import { harmlessGit } from "./harmless-git.ts";
 import type { Sandbox } from "./sandbox/create-sandbox.ts";
+import { gitDirectories } from "./sandbox/git-directories.ts";
 
 interface ProcessContext {
   readonly root: string;
@@ -28,7 +31,7 @@ const DRAIN_CHECKS = 40;
 export function spawnProcess(options: SpawnOptions, place: ProcessContext): RunningProcess {
   const { root } = place;
   const { command, args, cwd = root } = options;
-  const git = options.readsOnly && harmlessGit(place.plainEnvironment);
+  const git = options.readsOnly && harmlessGit(options.confined ? place.plainEnvironment : withoutOwnPrograms(place));
   const environment = { ...(git?.environment ?? place.environment), ...options.env };
   const readsOnly = options.readsOnly && {
     ...options.readsOnly,
@@ -64,6 +67,15 @@ export function spawnProcess(options: SpawnOptions, place: ProcessContext): Runn
     explain: (text, failed) => confined?.explain(text, failed),
     input: started.stdin && writeTo(started.stdin),
   };
+}
+
+/** Returns the environment for a read-only process without a sandbox, which must run no program of the repository. */
+function withoutOwnPrograms({ root, plainEnvironment }: ProcessContext): Readonly<Record<string, string>> {
+  const { PATH = "", HOME = "" } = plainEnvironment as { PATH?: string; HOME?: string };
+  const { tree = root, writable } = gitDirectories(root);
+  // A repository of the whole home directory contains all programs that the user has installed there.
+  const around = [tree, ...writable.map((path) => dirname(path))].filter((place) => !isWithin(HOME, place));
+  return { ...plainEnvironment, PATH: pathOutside(PATH, [root, ...around]) };
 }
 
 function writeTo(stdin: Writable): ProcessInput {

@@ -9,6 +9,7 @@ import {
   stripControls,
   UserError,
 } from "../../lib/index.ts";
+import { pathOutside } from "../command-environment.ts";
 import { scrubEnvironment } from "../scrub-environment.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -123,6 +124,10 @@ function environmentOf(place: GitPlace, { index, settings = [] }: GitCall): Reco
     if (!name.startsWith("GIT_") && !name.startsWith("LC_") && name !== "LANGUAGE") environment[name] = value;
   }
   Object.assign(environment, {
+    PATH: pathOutside(environment["PATH"] ?? "", [
+      place.cwd,
+      ...(place.workTree === undefined ? [] : [place.workTree]),
+    ]),
     LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",
     GIT_OPTIONAL_LOCKS: "0",
