@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSession, type SessionOptions } from "../../src/app/index.ts";
@@ -62,6 +72,24 @@ describe("commands of a session", () => {
     const outside = join(top, "outside");
     expect(await runCommands([`echo x > ${outside}`], "off")).toMatchObject({ told: [] });
     expect(existsSync(outside)).toBe(true);
+  });
+
+  it("that ran until their session was killed left nothing that the next session acts on", async () => {
+    const running = join(top, ".retinue/running-commands");
+    mkdirSync(running, { recursive: true });
+    mkdirSync(join(cwd, ".agents"));
+    const watched = [{ path: join(cwd, ".agents"), critical: true }];
+    const killed = {
+      process: { host: hostname(), pid: 2 ** 30 },
+      directory: join(top, "created"),
+      watched,
+      reviewed: [],
+    };
+    writeFileSync(join(running, "one.json"), JSON.stringify(killed));
+    const { told } = await runCommands([], "off");
+    expect(told).toEqual([expect.stringContaining(`which was killed, created ${join(cwd, ".agents")}, which`)]);
+    expect(existsSync(join(cwd, ".agents"))).toBe(false);
+    expect(readdirSync(join(top, "created"))).toHaveLength(1);
   });
 
   it("may write where the settings say, and find the state of sessions nowhere", async () => {

@@ -1,4 +1,4 @@
-import { lstatSync } from "node:fs";
+import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { isWithin } from "../../lib/index.ts";
 
 /**
@@ -95,6 +95,27 @@ export function entryIdentity(path: string): string | undefined {
   try {
     const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     return stat && `${stat.dev}:${stat.ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the real paths of those of the paths that exist. */
+export function existing(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) => {
+    // Most of them do not exist, and an exception costs much more than this call.
+    if (entryAt(path) === undefined) return [];
+    try {
+      return [realpathSync.native(path)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+export function entryAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }

@@ -2,8 +2,8 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 import { type GitDirectories, gitDirectories, noRepository } from "./git-directories.ts";
-import { type Mount, mountAt, orderMounts } from "./mounts.ts";
-import { entryAt, existing, isLink, type WatchedPath, watchPaths } from "./watch-paths.ts";
+import { entryAt, existing, type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { isLink, type WatchedPath, watchPaths } from "./watch-paths.ts";
 
 export interface SandboxPaths {
   /** Absolute real path of the workspace. */

@@ -2,9 +2,8 @@ import { readdirSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 import type { ReadOnlyView } from "../../ports/index.ts";
-import { type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { existing, type Mount, mountAt, orderMounts } from "./mounts.ts";
 import { findRepository, hide, hideSockets, type SandboxPaths, secretsOf } from "./plan-mounts.ts";
-import { existing } from "./watch-paths.ts";
 
 /**
  * Plans what is visible to a command that is allowed only because it is read-only: the system, the workspace, its

@@ -11,10 +11,8 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   renameSync,
   rmSync,
-  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -29,7 +27,7 @@ import {
   thisProcess,
 } from "../../lib/index.ts";
 import { openCheckedDirectory } from "../files/checked-directory.ts";
-import { entryIdentity } from "./mounts.ts";
+import { entryAt, entryIdentity, existing } from "./mounts.ts";
 
 /**
  * Protected path that no mount protects from a command: it does not exist yet, or it is a symlink, which can be
@@ -329,27 +327,6 @@ function stateOf(path: string): PathState | undefined {
 
 export function isLink(path: string): boolean {
   return entryAt(path)?.isSymbolicLink() === true;
-}
-
-/** Returns the real paths of those of the paths that exist. */
-export function existing(paths: readonly string[]): readonly string[] {
-  return paths.flatMap((path) => {
-    // Most of them do not exist, and an exception costs much more than this call.
-    if (entryAt(path) === undefined) return [];
-    try {
-      return [realpathSync.native(path)];
-    } catch {
-      return [];
-    }
-  });
-}
-
-export function entryAt(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
 }
 
 function namesIn(directory: string): readonly string[] {

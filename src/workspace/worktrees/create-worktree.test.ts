@@ -363,7 +363,7 @@ describe("what can't be", () => {
   it("a git that does not end is ended", async () => {
     const place = createTestPlace();
     const environment = gitThat(place, "sleep 60", "rev-parse");
-    const answer = await askGit(["rev-parse"], { environment, cwd: place.root }, { limitMs: 200 });
+    const answer = await askGit(["rev-parse"], { environment, cwd: place.repository }, { limitMs: 200 });
     expect(answer.told).toBe("git rev-parse was stopped because it took longer than 0.2 seconds.");
     expect(answer.code).not.toBe(0);
   });
