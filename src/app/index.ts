@@ -14,6 +14,7 @@ export { UserError } from "../lib/index.ts";
 export { invalidRule } from "../permissions/index.ts";
 export type {
   Approvals,
+  FeedPosition,
   Model,
   ModelDescription,
   ModelProgress,
@@ -34,6 +35,7 @@ export type {
   RunFacts,
   RunResult,
   RunUpdate,
+  SessionUpdate,
   Settings,
   Usage,
   UserBlock,

@@ -6,7 +6,15 @@ export type { Clock } from "./clock.ts";
 export type { EnvironmentFacts, GitState } from "./environment.ts";
 export type { ExecuteRequest, Judgement, ResultStore, ToolExecutor } from "./executor.ts";
 export type { HookOutcome, HookScene, Hooks } from "./hooks.ts";
-export type { Checkpoint, Checkpoints, Journal, NewCheckpoint, OutputFile } from "./journal.ts";
+export type {
+  Checkpoint,
+  Checkpoints,
+  Feed,
+  FeedPosition,
+  Journal,
+  NewCheckpoint,
+  OutputFile,
+} from "./journal.ts";
 export type {
   ConnectedMcpServer,
   McpConnection,

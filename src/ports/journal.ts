@@ -1,4 +1,4 @@
-import type { AgentId, DurableEvent, Head, Line, SessionId } from "../protocol/index.ts";
+import type { AgentId, AgentLiveEvent, DurableEvent, Head, Line, SessionId, SessionUpdate } from "../protocol/index.ts";
 
 export interface OutputFile {
   readonly path: string;
@@ -59,4 +59,21 @@ export interface Journal {
   loadHead(hash: string): Promise<Head | undefined>;
   /** Syncs, empties the write-ahead log and releases the lock. */
   close(): Promise<void>;
+}
+
+export interface FeedPosition {
+  /** Number of the last update that the reader knows. 0 for all updates. */
+  readonly after?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Everything that happens in a session, for any number of readers. */
+export interface Feed {
+  /** Passes a live event on to the current readers. Readers that are too slow miss it. */
+  live(agentId: AgentId, event: AgentLiveEvent): void;
+  /**
+   * Returns the recorded lines after a position, oldest first, then new updates as they happen. Ends when the session
+   * is closed or the signal fires.
+   */
+  read(position?: FeedPosition): AsyncIterable<SessionUpdate>;
 }

@@ -26,6 +26,7 @@ export type {
   SpawnSpec,
 } from "./events/durable-event.ts";
 export type {
+  AgentLiveEvent,
   Delivery,
   EventOf,
   Line,
@@ -33,6 +34,7 @@ export type {
   LiveEvent,
   RunEvent,
   RunUpdate,
+  SessionUpdate,
   SubagentEvent,
 } from "./events/event.ts";
 export { delivery } from "./events/event.ts";

@@ -77,6 +77,7 @@ async function assembleWithServers(
     sessionId: transcript.sessionId,
     version: VERSION,
     approvals,
+    feed: transcript.feed,
     clock,
     environment: createEnvironmentFacts({ context, trusted: options.trusted === true, sandbox }),
     compactAtPercent: settings.compaction?.percent,

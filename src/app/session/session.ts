@@ -1,11 +1,12 @@
 import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
 import { matchId, newRunId } from "../../lib/index.ts";
-import type { ConnectedMcpServer, ModelDescription, ToolExecutor } from "../../ports/index.ts";
+import type { ConnectedMcpServer, FeedPosition, ModelDescription, ToolExecutor } from "../../ports/index.ts";
 import {
   type AgentId,
   MAIN_AGENT,
   type PermissionMode,
   type SessionId,
+  type SessionUpdate,
   type ToolDeclaration,
   type ToolReport,
   type UserBlock,
@@ -54,6 +55,11 @@ export interface Session {
   readonly transcriptPath: string | undefined;
   /** Starts a run. Only one run can be in progress at a time. An empty prompt continues the conversation. */
   prompt(prompt: string | readonly UserBlock[]): Run;
+  /**
+   * Returns everything that happens in the session, for all agents and also between runs: the recorded lines after a
+   * position, oldest first, then updates as they happen. Ends when the session is closed or the signal fires.
+   */
+  events(position?: FeedPosition): AsyncIterable<SessionUpdate>;
   /** Moves the foreground subagents of the main agent to the background. Returns their ids. */
   moveToBackground(): Promise<readonly AgentId[]>;
   /** Stops the current run and its foreground subagents. Background agents continue. */
@@ -154,6 +160,7 @@ export function createSession(parts: SessionParts): Session {
       const record = thread.record.bind(thread);
       return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
     },
+    events: (position) => transcript.feed.read(position),
     moveToBackground: async () => (parts.mayBackground ? registry.detachChildren(MAIN_AGENT, "person") : []),
     interrupt: () => stop("interrupted", async () => undefined),
     stopAll: () => stop("stopped", () => registry.stopAll()),

@@ -27,11 +27,22 @@ export interface SubagentEvent {
   readonly agentType: string;
   /** Ids of the agents from the main agent's child down to this one. */
   readonly path: readonly AgentId[];
-  readonly event: Line | Exclude<LiveEvent, SubagentEvent>;
+  readonly event: Line | AgentLiveEvent;
 }
 
 /** An update from a run as clients see it: recorded lines in order, with live events between them. */
 export type RunUpdate = Line | LiveEvent;
+
+/** An update from a session as clients see it: lines of all agents in order, with live events between them. */
+export interface SessionUpdate {
+  readonly agentId: AgentId;
+  /** Position in the session, from which reading can continue. Absent for a live event. */
+  readonly seq?: number | undefined;
+  readonly event: Line | AgentLiveEvent;
+}
+
+/** A live event of the agent itself. */
+export type AgentLiveEvent = Exclude<LiveEvent, SubagentEvent>;
 
 /** A line in a transcript. `id` is its sequence number, and `parentId` is that of the line before it. */
 export type Line = LineEnvelope & DurableEvent;
@@ -40,6 +51,11 @@ export interface LineEnvelope {
   readonly v: 1;
   readonly id: LineId;
   readonly parentId: LineId | null;
+  /**
+   * Number of the line in its session, in the order in which the lines of all agents were written. Numbers may be
+   * missing. Absent in lines that were written by earlier versions.
+   */
+  readonly seq?: number | undefined;
   /** Time in milliseconds since 1970, for display. Lines are ordered by id. */
   readonly at: number;
 }

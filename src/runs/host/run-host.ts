@@ -1,6 +1,15 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import type { LoopState } from "../../loop/index.ts";
-import type { Clock, EnvironmentFacts, HookOutcome, Hooks, Model, Prompt, ToolExecutor } from "../../ports/index.ts";
+import type {
+  Clock,
+  EnvironmentFacts,
+  Feed,
+  HookOutcome,
+  Hooks,
+  Model,
+  Prompt,
+  ToolExecutor,
+} from "../../ports/index.ts";
 import type {
   AcceptanceResult,
   AgentId,
@@ -32,6 +41,8 @@ export interface RunServices {
   readonly model: Model;
   readonly executor: ToolExecutor;
   readonly approvals: ApprovalQueue;
+  /** Receives live events. Absent if nobody can read them. */
+  readonly feed?: Pick<Feed, "live"> | undefined;
   readonly clock: Clock;
   /** If absent, agents are not given a description of their environment. */
   readonly environment?: EnvironmentFacts | undefined;

@@ -2,7 +2,7 @@ import type { ResolvedAgent } from "../../agents/index.ts";
 import { createDeferred } from "../../lib/index.ts";
 import { type LoopState, next, type Operation } from "../../loop/index.ts";
 import type { Prompt } from "../../ports/index.ts";
-import type { AcceptanceResult, DurableEvent, RunResult, ToolCall } from "../../protocol/index.ts";
+import type { AcceptanceResult, DurableEvent, RunResult, RunUpdate, ToolCall } from "../../protocol/index.ts";
 import { acceptWork } from "../acceptance/acceptance.ts";
 import { suggestVerification, verifyWork } from "../acceptance/verify-work.ts";
 import type { BudgetRefusal } from "../budget/budget.ts";
@@ -22,7 +22,14 @@ import type { LiveAgent, RefreshedAgent, RunHost, RunRequest, RunServices } from
 
 /** Starts a new agent, or resumes one that has lines in its journal. The thread must have no active run. */
 export function startRun(services: RunServices, thread: Thread, request: RunRequest): Run {
-  const produce = (outlet: RunOutlet): Promise<RunResult> => new Host(services, thread, { request, outlet }).drive();
+  const { feed } = services;
+  const produce = (outlet: RunOutlet): Promise<RunResult> => {
+    const emit = (update: RunUpdate): void => {
+      if (!("id" in update) && update.type !== "subagent.event") feed?.live(thread.agentId, update);
+      outlet.emit(update);
+    };
+    return new Host(services, thread, { request, outlet: { ...outlet, emit } }).drive();
+  };
   return createRun(request.runId, produce, request.subagent?.onUpdate);
 }
 

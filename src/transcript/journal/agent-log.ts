@@ -106,6 +106,15 @@ interface AppendOptions {
   readonly files: OpenFiles;
   readonly retry: DiskRetry;
   readonly clock: Clock;
+  readonly sequence: Sequence;
+}
+
+/** Numbers of the lines of a session. */
+export interface Sequence {
+  /** Number of the last line that was written. */
+  last: number;
+  /** Called for all lines, in the order in which they were written. */
+  written(agentId: AgentId, lines: readonly Line[]): void;
 }
 
 /**
@@ -114,24 +123,28 @@ interface AppendOptions {
 export function appendLines(
   log: AgentLog,
   events: readonly DurableEvent[],
-  { files, retry, clock }: AppendOptions,
+  { files, retry, clock, sequence }: AppendOptions,
 ): readonly Line[] | Promise<readonly Line[]> {
   if (events.length === 0) return [];
   let batch: Batch | undefined;
+  const write = (): readonly Line[] => {
+    // If a failed attempt may have left complete lines behind, the same lines are written again, and dropped as
+    // duplicates when the file is read. Otherwise other agents may have used their numbers meanwhile.
+    if (batch === undefined || !log.uncounted)
+      batch = prepareBatch(log, events, { at: clock.now(), after: sequence.last });
+    writeBatch(log, batch, files);
+    sequence.last = Math.max(sequence.last, batch.lines.at(-1)?.seq ?? 0);
+    sequence.written(log.agentId, batch.lines);
+    return batch.lines;
+  };
   if (log.tail === undefined) {
     try {
-      batch = prepareBatch(log, events, clock.now());
-      writeBatch(log, batch, files);
-      return batch.lines;
+      return write();
     } catch (error) {
       if (!retry.isTransient(error)) return Promise.reject(asUserError(error));
     }
   }
-  return inTurn(log, async () => {
-    const own = batch ?? prepareBatch(log, events, clock.now());
-    await retry.run(() => writeBatch(log, own, files));
-    return own.lines;
-  });
+  return inTurn(log, () => retry.run(write));
 }
 
 function inTurn<T>(log: AgentLog, action: () => Promise<T>): Promise<T> {
@@ -171,7 +184,11 @@ interface Batch {
 }
 
 /** Assigns numbers to the events without reserving the numbers. */
-function prepareBatch(log: AgentLog, events: readonly DurableEvent[], at: number): Batch {
+function prepareBatch(
+  log: AgentLog,
+  events: readonly DurableEvent[],
+  { at, after }: { readonly at: number; readonly after: number },
+): Batch {
   if (log.uncounted) {
     log.count = Math.max(log.count, lastId(readLines(log.path)));
     log.uncounted = false;
@@ -181,7 +198,7 @@ function prepareBatch(log: AgentLog, events: readonly DurableEvent[], at: number
   for (const event of events) {
     const last = log.count + lines.length;
     const parentId = last === 0 ? null : String(last);
-    const line: Line = { v: 1, id: String(last + 1), parentId, at, ...event };
+    const line: Line = { v: 1, id: String(last + 1), parentId, seq: after + lines.length + 1, at, ...event };
     lines.push(line);
     texts.push(JSON.stringify(line));
   }

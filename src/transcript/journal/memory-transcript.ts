@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AgentId, type Line, MAIN_AGENT } from "../../protocol/index.ts";
+import { createFeed } from "../feed/feed.ts";
 import { hashHead } from "./heads.ts";
 import { addressOf, nameIn, resultName } from "./result-store.ts";
 import type { Transcript, TranscriptOptions } from "./transcript.ts";
@@ -16,8 +17,16 @@ export function createMemoryTranscript({
   const results = new Map<string, string>();
   let scratch: string | undefined;
   let closed = false;
+  let seq = 0;
+  const source = {
+    agents: async () => [...agents.keys()].filter((agentId) => agentId !== MAIN_AGENT),
+    read: async (agentId: AgentId) => [...(agents.get(agentId) ?? [])],
+  };
+  const feed = createFeed(source);
 
   return {
+    ...source,
+    feed,
     sessionId,
     path: undefined,
     inboxPath: undefined,
@@ -42,21 +51,18 @@ export function createMemoryTranscript({
       // Events are copied through JSON, so that later changes to an event do not change the record.
       const added = events.map((event, index): Line => {
         const last = before + index;
-        const line = { v: 1, id: String(last + 1), parentId: last === 0 ? null : String(last), at, ...event };
+        const parentId = last === 0 ? null : String(last);
+        const line = { v: 1, id: String(last + 1), parentId, seq: seq + index + 1, at, ...event };
         return JSON.parse(JSON.stringify(line));
       });
       lines.push(...added);
       agents.set(agentId, lines);
+      seq += added.length;
+      feed.publish(agentId, added);
       return added;
     },
     async sync() {},
     syncSoon() {},
-    async read(agentId) {
-      return [...(agents.get(agentId) ?? [])];
-    },
-    async agents() {
-      return [...agents.keys()].filter((agentId) => agentId !== MAIN_AGENT);
-    },
     output: () => undefined,
     async saveHead(head) {
       const { hash, json } = hashHead(head);
@@ -73,6 +79,7 @@ export function createMemoryTranscript({
     },
     async close() {
       closed = true;
+      feed.close();
       if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
       scratch = undefined;
     },

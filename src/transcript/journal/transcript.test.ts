@@ -19,6 +19,7 @@ describe("a session on files", () => {
       v: 1,
       id: "3",
       parentId: "2",
+      seq: 3,
       at: 1_700_000_000_000,
       type: "notice.raised",
       code: "test",

@@ -1,12 +1,22 @@
 import { appendFileSync, existsSync, mkdirSync, rmdirSync } from "node:fs";
 import { type FileLock, openAppendFile, UserError } from "../../lib/index.ts";
-import type { Clock, Journal, OutputFile, ResultStore } from "../../ports/index.ts";
-import { type AgentId, MAIN_AGENT, type SessionId } from "../../protocol/index.ts";
+import type { Clock, Feed, Journal, OutputFile, ResultStore } from "../../ports/index.ts";
+import { type AgentId, type Line, MAIN_AGENT, type SessionId } from "../../protocol/index.ts";
+import { createFeed } from "../feed/feed.ts";
+import { lastNumber } from "../feed/session-lines.ts";
 import { makeDirectories } from "../home-directory.ts";
 import type { Problem } from "../reading/parse-transcript.ts";
 import { lockSession } from "../session-lock.ts";
 import { agentPath, hasSession, listAgents, projectName, type SessionPaths, sessionPaths } from "../session-paths.ts";
-import { type AgentLog, appendLines, keepCheckpoint, loadAgentLog, newAgentLog, readLines } from "./agent-log.ts";
+import {
+  type AgentLog,
+  appendLines,
+  keepCheckpoint,
+  loadAgentLog,
+  newAgentLog,
+  readLines,
+  type Sequence,
+} from "./agent-log.ts";
 import { asUserError, createDiskRetry, type Trouble } from "./disk-retry.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createHeads } from "./heads.ts";
@@ -16,6 +26,8 @@ import { openWriteAheadLog, recover } from "./write-ahead-log.ts";
 
 export interface Transcript extends Journal {
   readonly results: ResultStore;
+  /** Everything that is appended by this process. */
+  readonly feed: Feed;
   /** Path of the main agent's transcript. Undefined for a session in memory. */
   readonly path: string | undefined;
   /** Path of the approval inbox. Undefined for a session in memory. */
@@ -83,6 +95,9 @@ export async function openTranscript(options: TranscriptOptions): Promise<Transc
   }
 }
 
+/** More numbers than lines can be unsynced at any time. */
+const SKIPPED_AFTER_CRASH = 1_000_000;
+
 interface LockedSession {
   readonly paths: SessionPaths;
   readonly lock: FileLock;
@@ -100,7 +115,20 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
   for (const directory of changedDirectories) commit.alsoSync(directory);
   const heads = createHeads({ directory: paths.heads, retry, alsoSync: commit.alsoSync });
   const results = createResultStore({ directory: paths.results, retry, alsoSync: commit.alsoSync });
+  const feed = createFeed({ agents, read });
+  const sequence: Sequence = { last: 0, written: feed.publish };
   let closing: Promise<void> | undefined;
+
+  async function agents(): Promise<readonly AgentId[]> {
+    return listAgents(paths);
+  }
+
+  async function read(agentId: AgentId): Promise<readonly Line[]> {
+    const log = logOf(agentId);
+    const lines = log.loaded ?? readLines(log.path);
+    log.loaded = undefined;
+    return lines;
+  }
 
   function logOf(agentId: AgentId): AgentLog {
     const known = logs.get(agentId);
@@ -116,6 +144,8 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
     problems.push(...recovered.problems);
     for (const log of recovered.logs) logs.set(log.agentId, log);
     logOf(MAIN_AGENT);
+    // After a crash, clients may know lines that a power cut removed. Their numbers must not be used again.
+    sequence.last = lastNumber(paths) + (lock.tookOver ? SKIPPED_AFTER_CRASH : 0);
   }
 
   async function finish(): Promise<void> {
@@ -130,6 +160,7 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
       await wal.close().catch(() => {});
       lock.release();
       removeIfUnused(paths);
+      feed.close();
     }
   }
 
@@ -140,11 +171,12 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
     leftOpen: lock.tookOver,
     problems,
     results,
+    feed,
     append(agentId, events) {
       if (closing !== undefined)
         return Promise.reject(new Error(`The session ${sessionId} is closed; nothing can be appended.`));
       try {
-        return appendLines(logOf(agentId), events, { files, retry, clock });
+        return appendLines(logOf(agentId), events, { files, retry, clock, sequence });
       } catch (error) {
         return Promise.reject(error);
       }
@@ -158,12 +190,7 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
     syncSoon(agentId) {
       if (closing === undefined) commit.coverSoon(logOf(agentId));
     },
-    async read(agentId) {
-      const log = logOf(agentId);
-      const lines = log.loaded ?? readLines(log.path);
-      log.loaded = undefined;
-      return lines;
-    },
+    read,
     checkpoints: {
       keep(agentId, make) {
         const log = logOf(agentId);
@@ -178,7 +205,7 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
         return kept;
       },
     },
-    agents: async () => listAgents(paths),
+    agents,
     output: (agentId) => outputFile(paths, agentId),
     saveHead: heads.save,
     loadHead: heads.load,

@@ -1,0 +1,101 @@
+import { createDeferred, type Deferred } from "../../lib/index.ts";
+import type { Feed, FeedPosition } from "../../ports/index.ts";
+import type { AgentId, Line, SessionUpdate } from "../../protocol/index.ts";
+import { type LineSource, readSessionLines, type SessionLine } from "./session-lines.ts";
+
+/** The feed of a session, as the transcript sees it. */
+export interface OpenFeed extends Feed {
+  /** Must be called for all lines, in the order in which they were written. */
+  publish(agentId: AgentId, lines: readonly Line[]): void;
+  /** Ends the feed for all readers, once they have read everything. */
+  close(): void;
+}
+
+/** Number of unread updates after which a slow reader misses live events and reads recorded lines from the transcript. */
+const MAX_UNREAD = 2_000;
+
+interface Reader {
+  unread: SessionUpdate[];
+  /** Whether lines that are not in `unread` must be read from the transcript first. */
+  isBehind: boolean;
+  /** Number of the first line that was published since the reader began to read the transcript. */
+  publishedFrom: number;
+  /** Resolved when there is something to do. */
+  awake: Deferred<void>;
+}
+
+/** Creates a feed. While there is no reader, it keeps nothing: a new reader reads the transcript first. */
+export function createFeed(source: LineSource): OpenFeed {
+  const readers = new Set<Reader>();
+  /** Number of the last line of each agent that wrote while there were readers. */
+  const newest = new Map<AgentId, number>();
+  let isClosed = false;
+
+  /** Reads the lines that were written before the reader began to receive new ones. */
+  async function catchUp(reader: Reader, after: number): Promise<readonly SessionLine[]> {
+    reader.isBehind = false;
+    reader.unread = [];
+    reader.publishedFrom = Number.POSITIVE_INFINITY;
+    const hasNothingNew = (agentId: AgentId): boolean => (newest.get(agentId) ?? after + 1) <= after;
+    const lines = await readSessionLines(source, after, hasNothingNew);
+    // Lines that were written meanwhile may be incomplete here. They follow as new updates.
+    return lines.filter(({ seq }) => seq < reader.publishedFrom);
+  }
+
+  async function* updates(reader: Reader, { after = 0, signal }: FeedPosition): AsyncGenerator<SessionUpdate> {
+    const isStopped = (): boolean => signal?.aborted === true;
+    let last = after;
+    while (!isStopped()) {
+      if (!reader.isBehind && reader.unread.length === 0) {
+        if (isClosed) return;
+        reader.awake = createDeferred();
+        await reader.awake.promise;
+        continue;
+      }
+      const batch = reader.isBehind ? await catchUp(reader, last) : reader.unread.splice(0);
+      for (const update of batch) {
+        if (isStopped()) return;
+        if (update.seq !== undefined && update.seq <= last) continue;
+        last = update.seq ?? last;
+        yield update;
+      }
+    }
+  }
+
+  return {
+    publish(agentId, lines) {
+      if (readers.size === 0) return newest.clear();
+      for (const event of lines) for (const reader of readers) deliver(reader, { agentId, seq: event.seq, event });
+      newest.set(agentId, lines.at(-1)?.seq ?? 0);
+    },
+    live(agentId, event) {
+      for (const reader of readers) if (reader.unread.length < MAX_UNREAD) deliver(reader, { agentId, event });
+    },
+    async *read(position = {}) {
+      const reader: Reader = { unread: [], isBehind: true, publishedFrom: 0, awake: createDeferred() };
+      const wake = (): void => reader.awake.resolve();
+      readers.add(reader);
+      position.signal?.addEventListener("abort", wake);
+      try {
+        yield* updates(reader, position);
+      } finally {
+        readers.delete(reader);
+        position.signal?.removeEventListener("abort", wake);
+      }
+    },
+    close() {
+      isClosed = true;
+      for (const { awake } of readers) awake.resolve();
+    },
+  };
+}
+
+function deliver(reader: Reader, update: SessionUpdate): void {
+  if (update.seq !== undefined) reader.publishedFrom = Math.min(reader.publishedFrom, update.seq);
+  if (reader.unread.length < MAX_UNREAD) reader.unread.push(update);
+  else {
+    reader.unread = [];
+    reader.isBehind = true;
+  }
+  reader.awake.resolve();
+}

@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import type { Session } from "../../src/app/index.ts";
+import type { SessionUpdate } from "../../src/protocol/index.ts";
+import { open, promised, task } from "./delegation-place.ts";
+
+it("shows what all agents do, also between runs, and continues from a position in another process", async () => {
+  const release = promised();
+  const parts = {
+    MAIN: [{ calls: [task("PART: work.", { run_in_background: true })] }, { text: "Started." }],
+    PART: [{ text: "Part done.", after: release.promise }],
+  };
+  const { session, home, cwd } = await open(parts, { interactive: true });
+  const watched = watch(session);
+  await session.prompt("MAIN: begin.").result;
+  // No run is in progress while the background agent ends.
+  release.keep();
+  await watched.until(({ agentId, event }) => agentId !== "main" && event.type === "run.cleaned");
+  await session.close();
+  const updates = await watched.all;
+
+  const numbers = updates.flatMap(({ seq }) => seq ?? []);
+  expect(numbers).toEqual([...numbers].sort((left, right) => left - right));
+  expect(new Set(numbers).size).toBe(numbers.length);
+  expect(new Set(updates.map(({ agentId }) => agentId)).size).toBe(2);
+  const mainEnd = updates.findIndex(({ agentId, event }) => agentId === "main" && event.type === "run.ended");
+  const partEnd = updates.findIndex(({ agentId, event }) => agentId !== "main" && event.type === "run.ended");
+  expect(partEnd).toBeGreaterThan(mainEnd);
+  expect(updates.some(({ seq, event }) => seq === undefined && event.type === "text.delta")).toBe(true);
+
+  const again = { at: { home, cwd }, resume: session.id, interactive: true };
+  const later = await open({ MAIN: [{ text: "Again." }] }, again);
+  const position = numbers.at(-1) ?? 0;
+  const continued = watch(later.session, position);
+  await later.session.prompt("MAIN: go on.").result;
+  await later.session.close();
+  const more = await continued.all;
+  expect(more.flatMap(({ seq }) => seq ?? []).every((seq) => seq > position)).toBe(true);
+  expect(more.some(({ event }) => event.type === "prompt.received")).toBe(true);
+});
+
+/** Reads the events of a session until it is closed. */
+function watch(session: Session, after = 0) {
+  const updates: SessionUpdate[] = [];
+  const waiting: (() => void)[] = [];
+  const all = (async () => {
+    for await (const update of session.events({ after })) {
+      updates.push(update);
+      for (const wake of waiting.splice(0)) wake();
+    }
+    return updates;
+  })();
+  return {
+    all,
+    async until(isWanted: (update: SessionUpdate) => boolean): Promise<void> {
+      while (!updates.some(isWanted)) await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+  };
+}
