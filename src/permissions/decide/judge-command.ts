@@ -167,7 +167,7 @@ function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefine
 function stripsEnvironment(wrapper: SimpleCommand): boolean {
   const options = wrapper.words.slice(1, wrapper.runs?.at).map(({ text }) => text);
   if (programOf(wrapper) === "exec") return options.some((option) => /^-[a-z]*c/.test(option));
-  return programOf(wrapper) === "env" && options.some((option) => option.startsWith("-"));
+  return programOf(wrapper) === "env" && options.some((option) => option.startsWith("-") && option !== "--");
 }
 
 /** Requires approval for commands that may conceal the use of something that a rule restricts. */

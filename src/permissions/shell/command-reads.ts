@@ -119,7 +119,8 @@ function walkOf(command: SimpleCommand): DirectoryWalk | undefined {
         skipsHidden: !has(/^-[^-]*[.u]|^--(hid|unr)/),
       };
     case "diff":
-      return has(/^-[^-]*r|^--rec/) ? { follows: true, contents: true } : undefined;
+      // Of two directories, diff compares the files in them even without -r.
+      return { follows: true, contents: true };
     case "find":
       return has(/^-L$|^-follow$/) ? { follows: true, contents: false } : undefined;
     case "ls":

@@ -146,7 +146,8 @@ export async function walkDirectory(
   const visited = new Set<string>();
   try {
     const stats = lstatSync(start, { throwIfNoEntry: false });
-    if (stats !== undefined && !stats.isDirectory()) return [{ path: start, kind: kindOf(stats) }];
+    if (stats === undefined) return [];
+    if (!stats.isDirectory()) return [{ path: start, kind: kindOf(stats) }];
     for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
       const real = follows ? realpathSync.native(directory) : directory;
       if (visited.has(real)) continue;

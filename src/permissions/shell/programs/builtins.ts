@@ -105,8 +105,9 @@ function checkCd({ operands }: ArgumentReading): Effects {
 
 function checkPrintf({ operands }: ArgumentReading): Effects {
   const format = operands[0];
-  // `%n` sets the variable that an argument names.
-  const isPlain = format?.word.open === undefined && !/%[^A-Za-z%]*n/.test(format?.word.text ?? "%n");
+  const text = (format?.word.text ?? "%n").replaceAll("%%", "");
+  // `%n`, which may have modifiers such as `%ln`, sets the variable that an argument names.
+  const isPlain = format?.word.open === undefined && !/%[^A-Za-z%]*[hjlLqtwz]*n/.test(text);
   return isPlain ? [] : [{ kind: "change", reason: "a printf format can set a variable", at: format?.at ?? 0 }];
 }
 
@@ -121,11 +122,23 @@ function readSet(words: readonly ShellWord[]): Effects {
 
 /** Reads `test`. `-v` and `-R` evaluate a name, so no operator may come from a variable and no word may split. */
 function readTest(given: readonly ShellWord[]): Effects {
+  // Longer expressions are accepted if all their words are known, and every operator in them.
+  if (
+    given.length > 4 &&
+    given.every(({ text, open }) => open === undefined && (!/^-\D/.test(text) || isOperator(text)))
+  )
+    return [];
   const rest = given[0]?.text === "!" && given[0].open === undefined ? given.slice(1) : given;
   const operator = rest.length === 3 ? rest[1] : rest[0];
-  const known =
-    rest.length === 2 ? /^-[abcdefghkprstuwxzGLNOSn]$/ : /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/;
+  const known = rest.length === 2 ? unaryTests : binaryTests;
   const isKnown = operator?.open === undefined && known.test(operator?.text ?? "");
   if (!given.some(({ splits }) => splits) && (rest.length < 2 || (rest.length <= 3 && isKnown))) return [];
   return [{ kind: "change", reason: "test can evaluate the name of a variable", at: 0 }];
+}
+
+const unaryTests = /^-[abcdefghkprstuwxzGLNOSn]$/;
+const binaryTests = /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/;
+
+function isOperator(text: string): boolean {
+  return text === "-o" || unaryTests.test(text) || binaryTests.test(text);
 }

@@ -30,6 +30,16 @@ const tar: ProgramSpec = {
   check: checkTar,
 };
 
+const tree: ProgramSpec = {
+  operands: "list*",
+  options: [
+    "-a -d -l -f -x -L=data -R!change -P=data -I=data --ignore-case --matchdirs --metafirst --prune --info --infofile=read --noreport",
+    "--charset=data --filelimit=data -q -N -Q -p -u -g -s -h --si --du -D --timefmt=data -F --inodes --device -v -t -c -U -r",
+    "--dirsfirst --filesfirst --sort=data -i -A -S -n -C -X -J -H=data -T=data --nolinks --hintro=read --houtro=read -o=write",
+    "--gitignore --gitfile=read --version --help --fflinks",
+  ].join(" "),
+};
+
 export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
   // Some options take a value on one system and none on another, where the next word is a file to list.
   ...each("ls dir vdir", {
@@ -98,18 +108,7 @@ export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
     { inert: true, operands: "data*", options: "-a|--multiple -s|--suffix=data -z|--zero --help --version" },
   ],
   ["dirname", { inert: true, operands: "data*", options: "-z|--zero --help --version" }],
-  [
-    "tree",
-    {
-      operands: "list*",
-      options: [
-        "-a -d -l -f -x -L=data -R!change -P=data -I=data --ignore-case --matchdirs --metafirst --prune --info --infofile=read --noreport",
-        "--charset=data --filelimit=data -q -N -Q -p -u -g -s -h --si --du -D --timefmt=data -F --inodes --device -v -t -c -U -r",
-        "--dirsfirst --filesfirst --sort=data -i -A -S -n -C -X -J -H=data -T=data --nolinks --hintro=read --houtro=read -o=write",
-        "--gitignore --gitfile=read --version --help --fflinks",
-      ].join(" "),
-    },
-  ],
+  ["tree", { ...tree, read: readTree }],
   [
     "file",
     {
@@ -213,25 +212,48 @@ const ddKeys = new Set("bs cbs conv count ibs iflag iseek obs oflag oseek seek s
 
 /** Reads the old form of tar as well: in `tar xfI archive program`, the values of all letters follow the first word. */
 function readTar(words: readonly ShellWord[]): Effects {
-  const [program, letters] = words;
-  if (letters === undefined || letters.open !== undefined || !/^[A-Za-z]+$/.test(letters.text))
-    return readArguments(tar, words, { from: 1, name: "tar" });
-  const given = [program!];
-  const places = [0];
-  let next = 2;
-  for (const letter of letters.text) {
-    given.push(fixedWord(`-${letter}`));
-    places.push(1);
-    if (optionsOf(tar).exact(`-${letter}`)?.value !== "required" || next >= words.length) continue;
-    given.push(words[next]!);
-    places.push(next);
-    next += 1;
+  const isOld = words[1]?.open === undefined && /^[A-Za-z]+$/.test(words[1]?.text ?? "");
+  return readSpread(tar, words, { name: "tar", isSpread: (_, index) => index === 1 && isOld });
+}
+
+/** Reads tree, whose letters take their values from the following words, wherever in the word they occur. */
+function readTree(words: readonly ShellWord[]): Effects {
+  const end = words.findIndex(({ text }) => text === "--");
+  const isSpread = ({ text, open }: ShellWord, index: number) =>
+    open === undefined && /^-[^-]/.test(text) && (end === -1 || index < end);
+  const open = words.findIndex((word) => word.open !== undefined && /^-[^-]/.test(word.lead));
+  const unclear = open === -1 ? [] : [unknownCode("only the shell knows some options of tree", open)];
+  return [...readSpread(tree, words, { name: "tree", isSpread }), ...unclear];
+}
+
+/** Reads arguments after replacing each word of letters with an option for each letter, followed by its value. */
+function readSpread(
+  spec: ProgramSpec,
+  words: readonly ShellWord[],
+  { name, isSpread }: { readonly name: string; readonly isSpread: (word: ShellWord, index: number) => boolean },
+): Effects {
+  const given: ShellWord[] = [];
+  const places: number[] = [];
+  const add = (word: ShellWord, at: number): void => {
+    given.push(word);
+    places.push(at);
+  };
+  for (let index = 0; index < words.length; ) {
+    const word = words[index]!;
+    const at = index;
+    index += 1;
+    if (!isSpread(word, at)) add(word, at);
+    else {
+      // Newer versions of tree accept the number of `-L2` in the same word.
+      for (const letter of word.text.match(/L\d+|[^-]/gu) ?? []) {
+        add(fixedWord(`-${letter}`), at);
+        if (optionsOf(spec).exact(`-${letter}`)?.value !== "required" || index >= words.length) continue;
+        add(words[index]!, index);
+        index += 1;
+      }
+    }
   }
-  for (; next < words.length; next += 1) {
-    given.push(words[next]!);
-    places.push(next);
-  }
-  const effects = readArguments(tar, given, { from: 1, name: "tar" });
+  const effects = readArguments(spec, given, { from: 1, name });
   return effects.map((effect) => ({ ...effect, at: places[effect.at]! }));
 }
 

@@ -298,13 +298,26 @@ function checkConfig({ options, operands }: ArgumentReading): Effects {
   const names = new Set(options.map(({ option }) => option));
   const [first] = operands;
   const isListing = names.has("--list") || first?.word.text === "list";
-  const isReading = isListing || [...names].some((name) => name?.startsWith("--get")) || first?.word.text === "get";
+  const isGet = first?.word.text === "get";
+  const asked = operands[isGet ? 1 : 0]?.word.text ?? "";
+  const isReading = isListing || [...names].some((name) => name?.startsWith("--get")) || isGet;
   const isOneName = operands.length === 1 && first!.word.text.includes(".");
   if (operands.some(({ word }) => word.open !== undefined) || (!isReading && !isOneName)) {
     effects.push({ kind: "run", reason: "a git setting can name a program to run", at: 0 });
   }
+  const isRegexp = names.has("--get-regexp") || names.has("--regexp");
+  const isPlain = !isListing && (isRegexp ? plainSettings.test(asked) : plainSetting.test(asked));
   // The user's settings may contain credentials.
-  if (isListing && !["--local", "--worktree", "--file", "--blob"].some((name) => names.has(name)))
-    effects.push(unknownArgument("`git config --list` without --local reads settings outside the workspace", 0));
+  if (isReading || isOneName) {
+    if (!isPlain && !["--local", "--worktree", "--file", "--blob"].some((name) => names.has(name)))
+      effects.push(unknownArgument("`git config` without --local reads settings outside the workspace", 0));
+  }
   return effects;
 }
+
+/** Sections whose settings are no secrets, wherever they are stored. */
+const plainSections =
+  "user|core|alias|branch|remote|color|init|pull|push|fetch|merge|rebase|diff|commit|tag|log|status|submodule|safe|gpg|extensions|advice|format|feature|rerere|stash|worktree";
+const plainSetting = new RegExp(`^(${plainSections})\\.`, "i");
+/** A pattern that matches settings in one of these sections only. */
+const plainSettings = new RegExp(`^\\^(${plainSections})(\\\\?\\.[\\w.*\\\\-]*)?\\$?$`, "i");

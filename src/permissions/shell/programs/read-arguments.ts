@@ -133,6 +133,9 @@ class ArgumentReader {
     // Where options end at the first operand, as on BSD systems, the value is an operand too.
     if (this.operands.length > 0 && option.role === "data" && /\/|^\.\.$|^~/.test(word.text))
       this.effects.push({ kind: "read", word, at: index + 1 });
+    // Some options accept a value only after `=`. The next word would then be another option.
+    if (this.spec.inert !== true && option.role === "data" && /^-[^\d]/.test(word.text))
+      this.unknown(`${shown(word.text)} may be an option of ${this.name}`, index + 1);
     return this.value(option, { option: name, word, at: index + 1 }, index + 2);
   }
 

@@ -134,17 +134,19 @@ function checkDate({ operands }: ArgumentReading): Effects {
   });
 }
 
-/** Reads `ps`. Without a dash, `e` shows the environment of every process. */
+/**
+ * Reads `ps`. Without a dash, `e` shows the environment of every process. If ps can't parse its options, it reads them
+ * again as if they had no dashes, so `-e` is accepted only beside options that are valid together with it.
+ */
 function readPs(words: readonly ShellWord[]): Effects {
-  const given = words.slice(1);
-  const plain =
-    /^(a?u?x?w{0,2}|axu|-[AaefFlxjwHTu]+|-p|-o|-eo|-ao|\d+|[a-z%]+(,[a-z%]+)*|--sort=[-+a-z%,]+|--no-headers|--forest)$/;
-  const fields = given.some(({ text }) => /^-[ea]?o$/.test(text));
-  const isKnown = given.every(
-    ({ text, open }) =>
-      open === undefined && plain.test(text) && (fields || /^[-\d]/.test(text) || /^(a?u?x?w{0,2}|axu)$/.test(text)),
-  );
-  return isKnown && !given.some(({ text }) => /environ/.test(text))
-    ? []
-    : [unknownCode("ps may show the environment of processes", 0)];
+  const given = words.slice(1).map(({ text, open }) => (open === undefined ? text : "?"));
+  const isValue = (index: number): boolean => {
+    const [before = "", text = ""] = [given[index - 1], given[index]];
+    if (/^-[AaefFljwH]*o$/.test(before)) return /^[a-z%]+(,[a-z%]+)*=?$/.test(text) && !/environ/.test(text);
+    return before === "-p" ? /^\d+(,\d+)*$/.test(text) : before === "-u" && /^(\d+|root)$/.test(text);
+  };
+  const letters = given.some((text) => /^-[A-Za-z]*e/.test(text)) ? /^-[AaefFljwH]+o?$/ : /^-[AaefFljwHTux]+o?$|^-o$/;
+  const plain = /^(-p|-o|a?u?x?w{0,2}|axu|\d+|--sort=[-+a-z%,]+|--no-headers|--forest)$/;
+  const isKnown = given.every((text, index) => isValue(index) || letters.test(text) || plain.test(text));
+  return isKnown ? [] : [unknownCode("ps may show the environment of processes", 0)];
 }

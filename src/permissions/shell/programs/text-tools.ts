@@ -102,9 +102,9 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
   [
     "strings",
     {
-      inert: true,
       options:
         "-a|--all -d|--data -f|--print-file-name -n|--bytes=data -t|--radix=data -o -s|--output-separator=data -w|--include-all-whitespace -e|--encoding=data -T|--target=data -U|--unicode=data -# -h|--help -v|-V|--version",
+      check: checkOptionFiles,
     },
   ],
   [
@@ -283,6 +283,13 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
     },
   ],
 ];
+
+/** `@file` is replaced with the words in the file, wherever it occurs. */
+function checkOptionFiles({ name, options, operands }: ArgumentReading): readonly CommandEffect[] {
+  return [...options, ...operands]
+    .filter(({ word }) => word.text.startsWith("@") || (word.open !== undefined && word.lead === ""))
+    .map(({ at }) => unknownArgument(`${name} may read options and names of files from a file`, at));
+}
 
 /** With `-c`, the operands name the files to read. */
 function checkSums({ name, options }: ArgumentReading): readonly CommandEffect[] {

@@ -108,30 +108,36 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
   return [...effects, { kind: "run", words, isRest: true, reason: "env runs a command", at: first.at }];
 }
 
-/** Reads xargs. Its input replaces every placeholder in the command, or follows the command. */
+/**
+ * Reads xargs. Its input replaces every placeholder in the command, or follows the command. With options for both,
+ * versions of xargs differ in what they do, so both are assumed.
+ */
 function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
   const { effects, options } = sortArguments(xargs, words, { from: 1, name: "xargs" });
-  const replacing = options.findLast(({ option }) => option === "-I" || option === "--replace");
-  const placeholder = replacing && (replacing.word.text === "" ? "{}" : replacing.word.text);
+  const replacing = options.filter(({ option }) => option === "-I" || option === "--replace");
+  const placeholders = replacing.map(({ option, word }) => (option === "-I" ? word.text : word.text || "{}"));
+  const appends = replacing.length === 0 || options.some(({ option }) => /^(-L|--max-lines|--max-args)$/.test(option!));
+  const vague = replacing
+    .filter(({ option, word }) => word.open !== undefined || (option === "-I" && word.text === ""))
+    .map(({ at }) => unknownProgram("only the shell knows what xargs replaces with its input", at));
   const crowded = options
     .filter(({ option, word }) => option === "--max-procs" && !isFewProcesses(word))
     .map(({ at }): CommandEffect => ({ kind: "change", reason: "xargs starts any number of processes at once", at }));
   const complete = effects.map((effect) => {
     if (effect.kind !== "run" || effect.words === undefined) return effect;
-    const inner =
-      placeholder === undefined
-        ? [...effect.words, input]
-        : effect.words.map((word) => (word.text === placeholder ? input : opened(word, placeholder)));
-    return { ...effect, words: inner };
+    const filled = effect.words.map((word) => placeholders.reduce((each, name) => fill(each, name, input), word));
+    return { ...effect, words: appends ? [...filled, input] : filled };
   });
-  return [...complete, ...crowded];
+  return [...complete, ...crowded, ...vague];
 }
 
 function isFewProcesses({ text, open }: ShellWord): boolean {
   return open === undefined && /^[1-9]\d?$/.test(text);
 }
 
-function opened(word: ShellWord, placeholder: string): ShellWord {
+/** Returns the word with the input of xargs in place of the placeholder. */
+function fill(word: ShellWord, placeholder: string, input: ShellWord): ShellWord {
+  if (word.text === placeholder) return input;
   if (!word.text.includes(placeholder)) return word;
   return openWord(word.text, word.lead.slice(0, Math.max(0, word.lead.indexOf(placeholder))));
 }

@@ -69,22 +69,24 @@ const ADDRESS = /^\s*(?:\d+~\d+|\d+|\$|\/(?:[^\\\n/[]|\\[^\n]|\[\^?\]?[^\]\n/\\]
 
 /**
  * Returns true for an awk program that only reads and prints. Anything that could run a program, open a file, load code
- * or reveal the environment must not occur anywhere, not even in a string, because distinguishing strings from code
+ * or reveal the environment, and the list of files to read, must not occur anywhere, not even in a string, because distinguishing strings from code
  * would require a parser.
  */
 export function isReadingAwk(program: string): boolean {
-  if (/system|getline|close|fflush|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|@|\\\n/.test(program)) return false;
+  if (/system|getline|close|fflush|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|@|\\\n/.test(program)) return false;
   if (/(^|[^|])\|([^|]|$)/.test(program)) return false;
   if (!program.includes(">")) return true;
   return onlyCompares(program);
 }
 
 /**
- * Returns true if every `>` compares, as in `NR>1`, and none writes, as in `{print > "file"}`. Programs with strings or
- * patterns are rejected, so braces and parentheses can simply be counted.
+ * Returns true if every `>` compares, as in `NR>1`, and none writes, as in `{print > "file"}`. Programs with patterns
+ * or comments are rejected, so strings are easy to find, and outside of them braces and parentheses can be counted.
  */
-function onlyCompares(program: string): boolean {
-  if (/["/#\\]|>>/.test(program)) return false;
+function onlyCompares(text: string): boolean {
+  if (/[/#]/.test(text)) return false;
+  const program = text.replaceAll(/"(?:[^"\\\n]|\\[^\n])*"/g, " ");
+  if (/["\\]|>>/.test(program)) return false;
   let braces = 0;
   let parentheses = 0;
   for (const character of program) {
