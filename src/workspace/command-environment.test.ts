@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -66,10 +67,22 @@ describe("pathOutside", () => {
 });
 
 describe("readOnlyEnvironment", () => {
-  it("keeps npm from writing logs and from looking for a newer version", () => {
-    const given = { PATH: "/bin", npm_config_update_notifier: "true", DATABASE_URL: "d" };
+  it("keeps npm from writing a cache or logs and from looking for a newer version", () => {
+    const given = { PATH: "/bin", npm_config_update_notifier: "true", NPM_CONFIG_CACHE: "/c", DATABASE_URL: "d" };
     const environment = readOnlyEnvironment(given);
     expect(environment).toMatchObject({ PATH: "/bin", npm_config_logs_max: "0", npm_config_update_notifier: "false" });
+    expect(environment).not.toHaveProperty("NPM_CONFIG_CACHE");
     expect(environment).not.toHaveProperty("DATABASE_URL");
+  });
+
+  it("keeps npm from creating what the .npmrc of a project names", () => {
+    const directory = mkdtempSync(join(tmpdir(), "npm-"));
+    writeFileSync(join(directory, "package.json"), '{"name": "x", "version": "1.0.0"}');
+    writeFileSync(join(directory, ".npmrc"), "cache=made\nlogs-dir=logs\nlogs-max=9\ntiming=true\noffline=false\n");
+    const env = { ...readOnlyEnvironment({ PATH: process.env["PATH"], HOME: join(directory, "home") }) };
+    const output = execFileSync("npm", ["ls", "--json"], { cwd: directory, env, encoding: "utf8" });
+    expect(JSON.parse(output)).toMatchObject({ name: "x" });
+    expect(readdirSync(directory).sort()).toEqual([".npmrc", "package.json"]);
+    rmSync(directory, { recursive: true });
   });
 });

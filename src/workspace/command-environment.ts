@@ -27,8 +27,10 @@ export function commandEnvironment(
 export function readOnlyEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
-  // Without these settings, even `npm ls` writes a log to the home directory and asks the registry for a newer npm.
-  return { ...commandEnvironment(environment), npm_config_logs_max: "0", npm_config_update_notifier: "false" };
+  const plain = Object.entries(commandEnvironment(environment)).filter(
+    ([name]) => !(name.toLowerCase() in npmSettings),
+  );
+  return { ...Object.fromEntries(plain), ...npmSettings };
 }
 
 /** Removes directories in the given places from PATH, because a repository could provide `ls` or `git` there. */
@@ -50,6 +52,19 @@ function realPath(path: string): string {
     return path;
   }
 }
+
+/**
+ * Without these settings, even `npm ls` creates the cache and logs that the project's .npmrc names, and asks the registry
+ * that it names for a newer npm.
+ */
+const npmSettings: Readonly<Record<string, string>> = {
+  npm_config_cache: "/dev/null",
+  npm_config_logs_dir: "/dev/null",
+  npm_config_logs_max: "0",
+  npm_config_timing: "false",
+  npm_config_offline: "true",
+  npm_config_update_notifier: "false",
+};
 
 function isHarmless(name: string, value: string): boolean {
   const upper = name.toUpperCase();
