@@ -171,7 +171,7 @@ function restrictsWords(wanted: readonly string[], words: readonly string[]): bo
 
 function mentionsProgram(loose: readonly string[], readings: readonly LooseReading[]): boolean {
   const program = baseName(loose[0]!);
-  const isProgram = (word: string) => namesOf(word).some((name) => matchStars(program, name));
+  const isProgram = (word: string) => [...namesOf(word), ...gluedTo(word)].some((name) => matchStars(program, name));
   const trace = traceOf(loose, loose);
   return readings.some((reading) => {
     if (!reading.text.includes(trace)) return false;
@@ -189,12 +189,15 @@ function baseName(word: string): string {
   return word.slice(word.lastIndexOf("/") + 1);
 }
 
-/**
- * Returns the names that a word can refer to: `/usr/bin/touch`, `X=touch`, `=touch` and `-ctouch` can all mean touch.
- */
+/** Returns the names that a word can refer to: `/usr/bin/touch`, `X=touch`, `=touch` and `X=!touch` can all mean touch. */
 function namesOf(word: string): readonly string[] {
   const value = word.slice(word.lastIndexOf("=") + 1);
-  return [word, baseName(word), value, baseName(value), word.replace(/^[!@\-+]+/, "")];
+  return [word, baseName(word), value, baseName(value), ...[word, value].map((each) => each.replace(/^[!@\-+]+/, ""))];
+}
+
+/** Returns the values that option letters can have in the same word: `-qctouch` can mean touch. */
+function gluedTo(word: string): readonly string[] {
+  return /^-[a-z]/.test(word) ? [2, 3, 4].map((length) => word.slice(length)) : [];
 }
 
 /**

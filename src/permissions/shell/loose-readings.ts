@@ -8,9 +8,11 @@ export interface LooseReading {
 export function looseReadings(command: string): readonly LooseReading[] {
   const joined = command.replace(/\\\r?\n/g, "");
   const decoded = decodeEscapes(joined);
-  const texts = decoded === joined ? [joined] : [joined, decoded];
+  // A shell that evaluates the text may replace expansions with nothing, and `env -S` some escapes with blanks.
+  const emptied = joined.replace(/\$(\{[^{}]*\}|\(\)|\w+|[@*#?!$-])|``/g, "");
+  const split = joined.replace(/\\[_tnrvf]/g, " ");
   const readings = new Set<string>();
-  for (const text of texts) {
+  for (const text of new Set([joined, decoded, emptied, split])) {
     const lower = text.toLowerCase();
     readings.add(lower.replace(/["'\\]/g, ""));
     readings.add(lower.replace(/["']/g, " ").replace(/\\/g, ""));

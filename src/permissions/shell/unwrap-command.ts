@@ -44,6 +44,10 @@ export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = un
 }
 
 /** The programs whose words can name another command to run. */
-const runners: ReadonlySet<string> = new Set(["find", ...wrappers.map(([name]) => name)]);
+const runners: ReadonlySet<string> = new Set([
+  ...wrappers.map(([name]) => name),
+  ..."find make test [ read printf wait export declare typeset local readonly unset let getopts".split(" "),
+  ..."mapfile readarray compgen complete bind".split(" "),
+]);
 
 const unknownInput = openWord("(what xargs reads)", "");

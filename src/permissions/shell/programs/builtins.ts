@@ -1,10 +1,14 @@
 import { isSafeExport } from "../safe-variables.ts";
 import { fixedWord, type ShellWord } from "../shell-word.ts";
-import { type CommandEffect, type Effects, unknownArgument, unknownProgram } from "./effects.ts";
-import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+import { type CommandEffect, type Effects, hiddenRun, unknownArgument, unknownProgram } from "./effects.ts";
+import { type Argument, type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+import { mayEvaluate } from "./read-arguments.ts";
 
-/** Builtins that set shell variables, options or handlers. Bash evaluates subscripts in variable names. */
+/** Builtins that change shell variables, options, jobs or handlers. */
 const setting: ProgramSpec = { does: "change", operands: "data*" };
+
+/** Builtins that set variables. Bash evaluates subscripts in the names of variables. */
+const assigning: ProgramSpec = { read: readAssigning };
 
 /** Programs without options whose arguments are only text. */
 const plain: ProgramSpec = { inert: true, operands: "data*", options: "--help --version" };
@@ -14,7 +18,7 @@ export const builtins: readonly (readonly [string, ProgramSpec])[] = [
   ...each("true false : exit return break continue shift times", { read: () => [] }),
   ["pwd", { inert: true, operands: "", options: "-L|--logical -P|--physical --help --version" }],
   ["jobs", { operands: "data*", options: "-l -n -p -r -s -x!program" }],
-  ["wait", { operands: "data*", options: "-n -f -p=change" }],
+  ["wait", { operands: "data*", options: "-n -f -p=change", check: ({ options }) => evaluated(options) }],
   ["dirs", { operands: "data*", options: "-l -p -v -c!change" }],
   ["type", { operands: "data*", options: "-a -f -P -p -t" }],
   ["help", { operands: "data*", options: "-d -m -s" }],
@@ -37,21 +41,24 @@ export const builtins: readonly (readonly [string, ProgramSpec])[] = [
     {
       operands: "data",
       options:
-        "-a -b -c -d -e -f -g -j -k -s -u -v -o=data -A=data -G=data -W=program -F=program -C=program -X=data -P=data -S=data",
+        "-a -b -c -d -e -f -g -j -k -s -u -v -o=data -A=data -G=data -W=script -F=program -C=script -X=data -P=data -S=data",
     },
   ],
-  ["complete", { operands: "change*", options: "-p -r!change -C=program -F=program -W=program" }],
+  ["complete", { operands: "change*", options: "-p -r!change -C=script -F=program -W=script" }],
   [
     "bind",
     {
       operands: "change*",
-      options: "-l -p -P -s -S -v -V -X -x=program -f=program -m=data -q=data -u=change -r=change",
+      options: "-l -p -P -s -S -v -V -X -x=script -f=program -m=data -q=data -u=change -r=change",
     },
   ],
-  ...each(
-    "declare typeset local readonly unset let mapfile readarray getopts alias unalias disown suspend fg bg kill pushd popd compopt logout",
-    setting,
-  ),
+  ...each("alias unalias disown suspend fg bg kill pushd popd compopt logout", setting),
+  ...each("declare typeset local readonly unset let getopts", assigning),
+  ...each("mapfile readarray", {
+    does: "change",
+    operands: "variable*",
+    options: "-t -d=data -n=data -O=data -s=data -u=data -C=script -c=data",
+  }),
   ...each("source .", { does: "program", operands: "read data*" }),
   ["export", { operands: "data*", check: checkExport }],
   ["read", { operands: "variable*", options: "-r -s -d=data -n=data -N=data -p=data -t=data -u=data" }],
@@ -98,17 +105,44 @@ function checkExport({ operands }: ArgumentReading): Effects {
   });
 }
 
+/**
+ * Reads a builtin that sets variables. `let` and the options -i and -n make bash evaluate values too, and getopts takes
+ * only its second operand as a name.
+ */
+function readAssigning(words: readonly ShellWord[]): Effects {
+  const name = words[0]!.text;
+  const given = words.slice(1).map((word, index) => ({ option: undefined, word, at: index + 1 }));
+  const names = name === "getopts" ? given.slice(1, 2) : given.filter(({ word }) => !/^[-+]/.test(word.text));
+  const isEvaluated =
+    name === "let" || (name !== "unset" && given.some(({ word }) => /^[-+][A-Za-z]*[in]/.test(word.text)));
+  return [
+    { kind: "change", reason: `this use of ${name} may change something`, at: 0 },
+    ...evaluated(names),
+    ...(isEvaluated ? [hiddenRun(`${name} evaluates the contents of variables`, 0)] : []),
+  ];
+}
+
+/** Returns an effect for each name of a variable that bash may evaluate. */
+function evaluated(names: readonly Argument[]): Effects {
+  return names
+    .filter(({ word }) => word.text !== "" && mayEvaluate(word))
+    .map(({ at }) => hiddenRun("bash evaluates the subscript of a variable", at));
+}
+
 function checkCd({ operands }: ArgumentReading): Effects {
   const isPlain = operands.length === 1 && operands[0]!.word.open === undefined && operands[0]!.word.text !== "-";
   return isPlain ? [] : [odd("only the shell knows the directory")];
 }
 
-function checkPrintf({ operands }: ArgumentReading): Effects {
+function checkPrintf({ operands, options }: ArgumentReading): Effects {
   const format = operands[0];
   const text = (format?.word.text ?? "%n").replaceAll("%%", "");
   // `%n`, which may have modifiers such as `%ln`, sets the variable that an argument names.
   const isPlain = format?.word.open === undefined && !/%[^A-Za-z%]*[hjlLqtwz]*n/.test(text);
-  return isPlain ? [] : [{ kind: "change", reason: "a printf format can set a variable", at: format?.at ?? 0 }];
+  const names = options.filter(({ option }) => option === "-v");
+  if (isPlain) return evaluated(names);
+  const change: CommandEffect = { kind: "change", reason: "a printf format can set a variable", at: format?.at ?? 0 };
+  return [change, ...evaluated([...names, ...operands.slice(1)])];
 }
 
 /** Allows options that only make a script stricter or trace it. */
@@ -133,7 +167,9 @@ function readTest(given: readonly ShellWord[]): Effects {
   const known = rest.length === 2 ? unaryTests : binaryTests;
   const isKnown = operator?.open === undefined && known.test(operator?.text ?? "");
   if (!given.some(({ splits }) => splits) && (rest.length < 2 || (rest.length <= 3 && isKnown))) return [];
-  return [{ kind: "change", reason: "test can evaluate the name of a variable", at: 0 }];
+  const change: CommandEffect = { kind: "change", reason: "test can evaluate the name of a variable", at: 0 };
+  const isNamed = given.some(({ text }) => /^-[vR]$/.test(text));
+  return isNamed ? [change, ...evaluated(given.map((word) => ({ option: undefined, word, at: 0 })))] : [change];
 }
 
 const unaryTests = /^-[abcdefghkprstuwxzGLNOSn]$/;

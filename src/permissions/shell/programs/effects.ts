@@ -58,6 +58,11 @@ export function unknownProgram(reason: string, at = 0): CommandEffect {
   return { kind: "unknown", of: "program", reason, at };
 }
 
+/** Describes a command that runs what only the shell, or its input, can tell. */
+export function hiddenRun(reason: string, at: number): RunEffect {
+  return { kind: "run", isHidden: true, reason, at };
+}
+
 /** Returns true if the words of the outer command show what it runs. */
 export function isInnerRun(effect: CommandEffect): effect is RunEffect {
   return (

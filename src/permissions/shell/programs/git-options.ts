@@ -1,4 +1,4 @@
-import { type CommandEffect, type Effects, unknownArgument } from "./effects.ts";
+import { type CommandEffect, type Effects, unknownArgument, unknownCode } from "./effects.ts";
 import type { ArgumentReading } from "./model.ts";
 
 export const diffOptions = [
@@ -60,7 +60,7 @@ export function checkFormats({ options, operands }: ArgumentReading): Effects {
     const isNamed = /^(oneline|short|medium|full|fuller|reference|raw|email|mboxrd)?$/.test(text);
     const isPlain = isNamed || option === "--sort" || /^t?format:|%/.test(text);
     if (open !== undefined || !isPlain || /%[-+ ]*G|signature/.test(text))
-      effects.push(unknownArgument("a git format can verify signatures with another program", at));
+      effects.push(unknownCode("a git format can verify signatures with another program", at));
   }
   return [...effects, ...checkPaths({ operands })];
 }

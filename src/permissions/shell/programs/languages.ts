@@ -1,4 +1,4 @@
-import { type CommandEffect, type Effects, unknownArgument } from "./effects.ts";
+import { type CommandEffect, type Effects, hiddenRun, unknownArgument } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
 /** Options of npm and similar programs that run a program or read other settings. */
@@ -170,8 +170,12 @@ function checkPackages({ operands }: ArgumentReading): Effects {
 }
 
 /** `make NAME=value` can replace the programs that the makefile runs. */
-function checkMake({ operands }: ArgumentReading): Effects {
-  return operands
+function checkMake({ operands, options }: ArgumentReading): Effects {
+  const variables = operands
     .filter(({ word }) => word.text.includes("="))
     .map(({ at }): CommandEffect => ({ kind: "run", reason: "a make variable can name a program to run", at }));
+  const read = options
+    .filter(({ option, word }) => option === "--makefile" && /^(-|\/dev\/(stdin|fd\/\d+))$/.test(word.text))
+    .map(({ at }) => hiddenRun("make runs commands that it reads", at));
+  return [...variables, ...read];
 }

@@ -9,6 +9,7 @@ import type { CommandEffect, Effects } from "./effects.ts";
  * - `names`: a file that names other files to read.
  * - `settings`: a file or a setting that can make the program run something.
  * - `program`: a program, or a script, that is run.
+ * - `script`: text that the shell evaluates.
  * - `command`: the first word of a command; all words that follow belong to it.
  * - `directory`: the directory to work in.
  * - `network`: a host or a URL.
@@ -23,6 +24,7 @@ export type Role =
   | "names"
   | "settings"
   | "program"
+  | "script"
   | "command"
   | "directory"
   | "network"
@@ -169,6 +171,7 @@ const harmful: ReadonlySet<Role> = new Set<Role>([
   "write",
   "settings",
   "program",
+  "script",
   "command",
   "network",
   "change",

@@ -503,6 +503,9 @@ describe("a wildcard of an allow rule", () => {
     ["git log:*", "git log --output=/etc/x"],
     ["git grep:*", "git grep -nO x"],
     ["git commit:*", "git commit --gpg-sign -m x"],
+    ["git log:*", "git log --format=%GK"],
+    ["git log:*", "git log --pretty=foo"],
+    ["git show:*", "git show --format='%h %G?'"],
     ["dd:*", "dd if=a of=.git/hooks/pre-commit"],
     ["dd:*", "dd if=/etc/shadow of=x"],
     ["dd:*", "dd if=a of=/etc/x"],
@@ -538,6 +541,7 @@ describe("a wildcard of an allow rule", () => {
 
   it.each([
     ["git push:*", "git push -u origin main"],
+    ["git log:*", "git log --format=%h"],
     ["git add:*", "git add -u"],
     ["git clone:*", "git clone --depth 1 https://x/y z"],
     ["git rebase:*", "git rebase --onto main a b"],
@@ -553,6 +557,102 @@ describe("a wildcard of an allow rule", () => {
     ["git branch:*", "git branch -D x"],
     ["npm install:*", "npm install --save-dev x"],
   ])("%s covers %s", (spec, command) => expect(by(spec, command)).toBe("allow"));
+});
+
+describe("a deny rule for rm", () => {
+  const under = (command: string) =>
+    bash(command, [
+      ["allow", "Bash"],
+      ["deny", "Bash(rm:*)"],
+    ]);
+
+  it.each([
+    "env -S 'rm\\_-rf\\_src'",
+    "env -S'r$" + "{x}m src'",
+    'env -S "rm\\tsrc"',
+    "git -c alias.x='!rm src' x",
+    "git -c alias.x='!r$@m src' x",
+    'script -qc"rm src"',
+    'script -qc "rm src"',
+    "su -crm",
+    "man -P'rm src' ls",
+    "at now <<< 'rm src'",
+    "crontab <<< '* * * * * rm src'",
+    "crontab <<E\n* * * * * rm src\nE",
+    "make -f - <<< $'a:\\n\\trm src'",
+    "echo rm src | parallel",
+    "echo rm src | at now",
+    "echo 'rm src' | cat | at now",
+    "cat <<E | at now\nrm src\nE",
+    "test -v 'a[$(r$@m src)]'",
+    "unset 'a[$(r$@m src)]'",
+    "read 'a[$(r$@m src)]'",
+    "declare 'a[$(r$@m src)]'",
+    "declare 'a[$(r$@m src)]=1'",
+    "declare -i x='a[$(r$@m src)]'",
+    "declare -n x='a[$(r$@m src)]'",
+    "let 'a[$(r$@m src)]'",
+    "export 'a[$(r$@m src)]=1'",
+    "printf -v 'a[$(r$@m src)]' x",
+    "printf %n 'a[$(r$@m src)]'",
+    "wait -p 'a[$(r$@m src)]'",
+    "getopts x 'a[$(r$@m src)]'",
+    "mapfile -C 'r$@m src' x",
+    "mapfile -C 'rm src' x",
+    "compgen -C 'r$@m src'",
+    "compgen -W '$(r$@m src)'",
+    "complete -C 'r$@m src' x",
+    "watch 'r$@m src'",
+    "ssh h 'r\"\"m src'",
+    "x='a[$(r$@m src)]'; test -v \"$x\"",
+    "sudo sh <<< 'rm src'",
+    "sudo -s <<< 'rm src'",
+    "su <<< 'rm src'",
+    "timeout 5 at now <<< 'rm src'",
+    "{ at now; } <<< 'rm src'",
+    "echo rm src | (cat | at now)",
+    "batch <<E\nrm src\nE",
+    "make --makefile=/dev/stdin <<< 'a:;rm src'",
+    "jobs -x r$@m src",
+    "script --command='rm src'",
+    "git -c core.pager='rm src' log",
+    "git -calias.x='!rm src' x",
+    "read -a 'a[$(r$()m src)]'",
+    "readonly 'a=([$(r$@m src)]=1)'",
+    'unset "$x"; rm src',
+    "readarray -C 'r$()m src' x",
+  ])("denies %s", (command) => expect(under(command)).toBe("deny"));
+
+  it.each([
+    "unset x",
+    "cat > f <<E\nrm src\nE",
+    "git commit -F - <<E\nremove rm\nE",
+    "tee f <<< 'rm x'",
+    "echo rm | grep rm",
+    'echo "a rm b" | tee log.txt',
+    'declare x="$y"',
+    "crontab -l",
+    "sudo awk '{print $1}' f",
+    "npm test",
+    "node -e 'console.log(1)'",
+    "declare -A m",
+    "unset 'a[0]'",
+    'readonly D="$PWD"',
+    "while getopts 'ab:' o; do echo $o; done",
+    "mapfile -t lines < f",
+    "test -v x",
+    "strace -s 100 ls",
+    "sudo apt-get install x",
+    "echo $'at\\trm'",
+    "make -f build.mk",
+    "env -S 'make test'",
+    "printf -v x %s a",
+  ])("does not deny %s", (command) => expect(under(command)).toBe("allow"));
+
+  it.each(["at now < jobs.txt", "crontab jobs.txt", "parallel < jobs.txt", "sudo bash x.sh", 'unset "$x"', "let i++"])(
+    "asks about %s, which may run anything",
+    (command) => expect(under(command)).toBe("ask"),
+  );
 });
 
 describe("in a sandbox", () => {

@@ -1,6 +1,13 @@
 import { isLocalName } from "../safe-variables.ts";
 import { fixedWord, type ShellWord } from "../shell-word.ts";
-import { type CommandEffect, type Effects, unknownArgument, unknownCode, unknownProgram } from "./effects.ts";
+import {
+  type CommandEffect,
+  type Effects,
+  hiddenRun,
+  unknownArgument,
+  unknownCode,
+  unknownProgram,
+} from "./effects.ts";
 import {
   type Argument,
   type ArgumentReading,
@@ -232,9 +239,16 @@ class ArgumentReader {
         this.effects.push({ kind: "network", word, at });
         return;
       case "variable":
+        if (mayEvaluate(word)) this.effects.push(hiddenRun("bash evaluates the subscript of a variable", at));
         if (word.open !== undefined || !isLocalName(word.text))
           this.effects.push({ kind: "change", reason: `${what} sets a variable`, at });
         return;
+      case "script": {
+        const isHidden = word.open !== undefined;
+        this.effects.push({ kind: "run", script: word.text, isHidden, reason: `${what} runs a script`, at });
+        this.does("program", at, option ?? "");
+        return;
+      }
       default:
         this.does(role, at, option ?? "");
     }
@@ -242,7 +256,7 @@ class ArgumentReader {
 
   private does(role: Role, at: number, name: string): void {
     const what = name === this.name || name === "" ? this.name : `\`${this.name} ${name}\``;
-    if (role === "program" || role === "settings" || role === "command")
+    if (role === "program" || role === "settings" || role === "command" || role === "script")
       this.effects.push({ kind: "run", reason: `${what} can run a program`, at });
     else if (role === "network") this.effects.push({ kind: "network", word: undefined, at });
     else if (role === "change" || role === "write" || role === "variable") {
@@ -276,6 +290,17 @@ function roleOf(roles: readonly string[], index: number, count: number): Role | 
   const fromEnd = count - index;
   const role = fromEnd < roles.length - star ? roles[roles.length - fromEnd]! : roles[star]!.slice(0, -1);
   return role as Role;
+}
+
+/**
+ * Returns true if bash may evaluate the name of a variable, as it does with a subscript, or `name=value` as a list of
+ * values.
+ */
+export function mayEvaluate({ text, open, lead }: ShellWord): boolean {
+  const equals = lead.indexOf("=");
+  if (open === "value" && equals === -1) return true;
+  const name = equals === -1 ? text : text.slice(0, equals);
+  return /\[(?!(\d+|[@*])\]\+?$)/.test(name) || /^\w+\+?=\(.*[$`[]/s.test(text);
 }
 
 /** Standard streams and the null device: writing there changes nothing. For many programs, `-` is the name of a file. */

@@ -1,8 +1,8 @@
 import { isSafeExport } from "../safe-variables.ts";
 import { fixedWord, openWord, type ShellWord } from "../shell-word.ts";
-import { type CommandEffect, type Effects, unknownProgram } from "./effects.ts";
+import { type CommandEffect, type Effects, hiddenRun, unknownProgram } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
-import { sortArguments } from "./read-arguments.ts";
+import { readArguments, sortArguments } from "./read-arguments.ts";
 
 export const shells: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
 
@@ -54,9 +54,31 @@ export const wrappers: readonly (readonly [string, ProgramSpec])[] = [
       "noglob taskset entr expect screen tmux at batch crontab pkexec firejail proxychains torsocks fakeroot setpriv cgexec numactl",
       "prlimit catchsegv ld.so valgrind perf rlwrap vi vim nvim view ex ed nano emacs",
     ].join(" "),
-    { does: "program", operands: "data*" },
+    { read: readLauncher },
   ),
 ];
+
+const launcher: ProgramSpec = { does: "program", operands: "data*" };
+
+/**
+ * Reads a program that runs others in a way that is not analysed. Rules are searched for in its words, unless it, or a
+ * shell that it starts, gets the commands from its input.
+ */
+function readLauncher(words: readonly ShellWord[]): Effects {
+  const name = words[0]!.text.slice(words[0]!.text.lastIndexOf("/") + 1);
+  const given = words.slice(1).map(({ text }) => text.slice(text.lastIndexOf("/") + 1));
+  const isQuestion = given.length === 1 && /^(-l|-V|-h|--version|--help)$/.test(given[0]!);
+  const hasText = given.some((text) => /^-[A-Za-z]*c|^--command/.test(text));
+  const hasCommand = given.some((text) => /^[^-:]/.test(text));
+  const startsShell = given.some(
+    (text) => shells.has(text) || text === "su" || (/^(sudo|doas)$/.test(name) && /^-[a-zA-Z]*[si]$/.test(text)),
+  );
+  const isTold =
+    /^(at|batch|crontab)$/.test(name) ||
+    (!hasText && (!hasCommand || startsShell || /^(su|runuser|script)$/.test(name)));
+  const effects = readArguments(launcher, words, { from: 1, name });
+  return isTold && !isQuestion ? [...effects, hiddenRun(`${name} runs commands that it reads`, 0)] : effects;
+}
 
 function needCommand({ name, effects }: ArgumentReading): Effects {
   return effects.some(({ kind }) => kind === "run") ? [] : [unknownProgram(`${name} has no command`)];
@@ -90,7 +112,8 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
     // env splits the string by its own rules. Restrictions are searched for in it, and allow rules never match it.
     if (option === "--split-string") {
       const script = [word.text, ...operands.map((each) => each.word.text)].join(" ");
-      return [{ kind: "run", script, isHidden: false, reason: "env splits a string into a command", at }];
+      const isHidden = /[\\$]/.test(script);
+      return [{ kind: "run", script, isHidden, reason: "env splits a string into a command", at }];
     }
   }
   let index = 0;
