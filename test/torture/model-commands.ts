@@ -61,6 +61,8 @@ function optionWords(random: Random, spec: ProgramSpec): readonly string[] {
     const length = random() < 0.4 ? 3 + Math.floor(random() * (name.length - 2)) : name.length;
     const short = name.slice(0, length);
     if (option.value === "none") return [random() < 0.03 ? `${short}=${value}` : short];
+    // Some options accept a value only after `=`, so that the next word is another option.
+    if (option.value === "required" && random() < 0.05) return [short, "--output=out.txt", ...further];
     const isGlued = option.value === "optional" ? random() < 0.8 : random() < 0.6;
     return isGlued ? [`${short}=${value}`, ...further] : [short, value, ...further];
   }
@@ -193,6 +195,9 @@ const specials: Readonly<Record<string, ((random: Random, depth: number) => read
         "-r",
         "-t",
         "-L1",
+        "-n2",
+        "-I%",
+        "-l",
         "--arg-file=zero.txt",
       ]),
     ),
@@ -209,6 +214,10 @@ const specials: Readonly<Record<string, ((random: Random, depth: number) => read
       .join(" ")
       .replaceAll("'", "")}'`,
     pick(random, ["EXIT", "0", "DEBUG", "ERR"]),
+  ],
+  diff: (random) => [
+    ...times(random, 1).map(() => pick(random, ["-N", "-q", "-r", "-u", "-y"])),
+    ...[0, 1].map(() => disguised(random, pick(random, [".", "sub", "opts", "f.txt", "sub/h.txt", "dirlink", "d1"]))),
   ],
   test: (random) => testWords(random),
   "[": (random) => [...testWords(random), "]"],

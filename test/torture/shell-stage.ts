@@ -93,7 +93,11 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   // Names of files, a program and an awk script that the lines can pass on.
   put(join(root, "list.txt"), `${canary}\nlink\n.env\n`);
   put(join(root, "zero.txt"), "link\0.env\0");
+  put(join(root, "at.txt"), "link\n");
+  put(join(root, "d1/h.txt"), "b\n");
+  symlinkSync("../../outside/secret.txt", join(root, "d1/f.txt"));
   put(join(root, "sums.txt"), "d41d8cd98f00b204e9800998ecf8427e  link\n");
+  put(join(root, "0/ls"), `#!/bin/sh\necho x >> ${canary}\n`, 0o755);
   put(evil, `#!/bin/sh\necho x >> ${canary}\nexit 0\n`, 0o755);
   put(join(root, "evil.awk"), `BEGIN { print "x" > "${canary}" }\n`);
   put(join(root, "evil.sed"), `w ${canary}\n`);
@@ -108,6 +112,7 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   put(join(root, "../outside/deep/more.txt"), hidden);
   put(join(home, ".ssh/id"), hidden, 0o600);
   put(join(home, ".npm/x"), "");
+  put(join(home, ".gitconfig"), `[user]\n\tname = a\n[credential]\n\tusername = ${secret}\n`);
   symlinkSync("../outside/secret.txt", join(root, "link"));
   symlinkSync("../outside", join(root, "dirlink"));
   symlinkSync("../../outside/secret.txt", join(root, "sub/up"));

@@ -52,6 +52,8 @@ function compound(random: Random, depth: number): string {
     () => `select f in a; do ${inner()}; done`,
     () => `coproc ${inner()}`,
     () => `f() { cat "$1"; }; f ${disguised(random, operandWord(random))}`,
+    () =>
+      `printf '%s %s\\n' ${operandWord(random)} ${pick(random, inputs)} | xargs ${pick(random, joint)} ${pick(random, programs)}`,
     () => `set -- ${disguised(random, operandWord(random))}; cat "$@"`,
   ])();
 }
@@ -135,6 +137,10 @@ const assignments = [
   "x[1]=2",
   "f+=a",
 ];
+/** Options of xargs that cancel or complement each other. */
+const joint = ["-I% -n2", "-I% -L1", "-n2 -I%", "-i -l", "-n2", "-I% -n1", "-I f.txt"];
+/** What programs take for more than the name of a file if xargs passes it on. */
+const inputs = ["-delete", "-oout.txt", "out.txt", "--output=out.txt", "-C", "-i", "{CANARY}", "link", "-D"];
 /** What makes bash evaluate text. */
 const evaluations = [
   "a[$(touch {CANARY})]=1",
@@ -182,6 +188,8 @@ const evaluations = [
   "export LC_ALL=C",
   "readonly q=1",
   "printf '%(%s)T' -1",
+  "printf '%ln' PATH; ls",
+  "printf '%hn' GIT_CONFIG_COUNT; git status -s",
   "printf -- '%s' *",
   "echo ~ ~+ ~- ~root",
   "time ls",

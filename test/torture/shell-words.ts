@@ -64,6 +64,7 @@ const data: readonly string[] = [
   ...split(
     "%h %H '%h %s' '%G?' format:%GS evil oneline raw short full , ';' = utf-8 C posix 10k 1K json word lines 2020-01-01 now '*.txt' f",
   ),
+  ...split("@at.txt . ^user"),
   ...split("user.name core.pager alias.x diff.external remote.origin.url refs/heads log status"),
 ];
 
