@@ -37,7 +37,7 @@ function readTerm(
     const reason = `\`find ${text}\` runs a command`;
     if (inner.length > 0)
       effects.push({ kind: "run", words: inner, elsewhere: text.endsWith("dir"), reason, at: index });
-    if (end >= words.length || inner.length === 0 || text.startsWith("-ok"))
+    if (end >= words.length || inner.length === 0 || text.startsWith("-ok") || words.slice(index + 1, end).some(mayEnd))
       effects.push(unknownArgument(`it is unknown when \`find ${text}\` runs the command`, index));
     return end + 1;
   }
@@ -63,6 +63,11 @@ function endOfExecution(words: readonly ShellWord[], from: number): number {
     if (text === ";" || (text === "+" && words[index - 1]?.text === "{}")) return index;
   }
   return words.length;
+}
+
+/** Returns true if the shell may expand the word to the `;` or `+` that ends the command, or to `{}`. */
+function mayEnd({ open, lead }: ShellWord): boolean {
+  return open === "value" || (open === "glob" && !/^[\w./]/.test(lead));
 }
 
 /** Replaces `{}` with a file below the starting point. */

@@ -48,6 +48,13 @@ describe("options and operands that change, run or read something else", () => {
   it.each([
     "jobs -x rm -r src",
     "jobs -lx rm -r src",
+    "find . -exec echo ? -delete -o -exec echo ';'",
+    "find . -exec echo [;] -fprint x ';'",
+    "find . -exec echo * -delete ';'",
+    "find . -exec echo {} ? -delete -o -exec echo {} +",
+    'find . -exec echo "$x" -delete -o -exec echo ";"',
+    "find . -exec echo a$x -delete -o -exec echo ';'",
+    "for x in 'a ;'; do find . -execdir echo $x -delete -o -exec echo ';'; done",
     "sort -o x f",
     "sort -uox f",
     "sort --outp=x f",
