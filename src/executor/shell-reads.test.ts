@@ -98,6 +98,41 @@ describe("reads that leave the workspace need approval", () => {
   ])("%s", async (command) => expect(await judge(command)).toBe("ask"));
 });
 
+describe("names that do not come from the workspace need approval", () => {
+  it.each([
+    "git ls-files --format=/etc/passwd | xargs cat",
+    "git ls-files --form=/etc/passwd | xargs cat",
+    "git diff --name-only --line-prefix=/etc/ | xargs cat",
+    "git diff --name-only --relative=x | xargs cat",
+    "grep -hel sub/c.ts | xargs cat",
+    "grep -e -l sub/c.ts | xargs cat",
+    "grep -l --label=/etc/passwd x | xargs cat",
+    "rg -NIel sub/c.ts | xargs cat",
+    "rg -e -l sub/c.ts | xargs cat",
+    "find sub -path '*x/etc/passwd' | tail -c12 | xargs cat",
+    "find sub | head -c 3 | xargs cat",
+    "find sub | uniq -c | xargs cat",
+    "find sub | grep -o /etc/passwd | xargs cat",
+    "find sub | grep 5 list | xargs cat",
+    "find sub | tail 5 | xargs cat",
+    "find sub | sort 1 | xargs cat",
+    "find sub | grep c < list | xargs cat",
+    "find sub | sort <<< /etc/passwd | xargs cat",
+    "find sub | xargs cat < list",
+    "find sub | xargs cat <<< /etc/passwd",
+    "find sub | xargs cat <<E\n/etc/passwd\nE",
+    "find sub |& xargs cat",
+    "find sub 2>&1 | xargs cat",
+    "find sub -name passwdx | xargs -dx cat",
+    "find sub -name passwdx | xargs -rd x cat",
+    "find sub -name passwdx | timeout 5 xargs -n 1 --delim=x cat",
+    "cd sub && find . .. | xargs cat",
+    "cd sub && find -P .. | xargs cat",
+    "cd sub && rg --files .. | xargs cat",
+    "cd sub && for d in ..; do find $d | xargs cat; done",
+  ])("%s", async (command) => expect(await judge(command)).toBe("ask"));
+});
+
 describe("reads inside the workspace need none", () => {
   it.each([
     "cat {a,b}.ts",
@@ -123,6 +158,12 @@ describe("reads inside the workspace need none", () => {
     "find . -name '*.ts'",
     "find sub -name '*.ts' | xargs grep x",
     "find sub -name '*.ts' -exec wc -l {} +",
+    "find sub -exec grep x {} sub/*.ts ';'",
+    "find sub 2>/dev/null | grep -v c | sort -u | head -n 3 | xargs -n 1 wc -l",
+    "find sub -print0 | xargs -0 ls -ld",
+    "grep -rl x sub | tail -2 | xargs cat",
+    "grep -l x sub/c.ts | xargs -I{} cat {}",
+    "rg -l x sub -g '*.ts' | xargs wc -l",
     "cat a.ts /dev/null",
     "wc -l < sub/c.ts",
     "sh -c 'cat a.ts'",

@@ -118,6 +118,20 @@ describe("what can't be known", () => {
     "a\u001b",
     "cat < /dev/tcp/a/80",
     "echo \ud800",
+    // Between double quotes and in here-documents, single quotes quote nothing.
+    ...["$'$(b)'", "'$(b)'", "a$'`b`'", "$'}'$(b)", "<(a '$(b)')", "$" + "{y:-$'$(b)'}", "\"$'$(b)'\""].flatMap(
+      (text) => [
+        ...[":-", ":+", "-", "#", "%%", "/a/", "/"].map((operator) => `a "\${x${operator}${text}}"`),
+        ...["a", "[[ a == ", "a <<< ", "x="].map(
+          (before) => `${before}"\${x:-${text}}"${before.startsWith("[") ? " ]]" : ""}`,
+        ),
+        `a $"\${x:-${text}}"`,
+        `a \${x:-"\${@:-${text}}"}`,
+        `case "\${x:-${text}}" in a) ;; esac`,
+        `a <<E\n\${x:-${text}}\nE`,
+        `a <<-E\n\tb \${x:-${text}}\nE`,
+      ],
+    ),
   ])("%j", (text) => expect(obscure(text)).toBeTypeOf("string"));
 
   it("is what goes beyond a limit", () => {
@@ -128,6 +142,14 @@ describe("what can't be known", () => {
     expect(obscure(`echo ${"$x".repeat(100_000)}`)).toContain("longer than");
     expect(obscure(`${"echo $(".repeat(70)}${"a".repeat(60_000)}${")".repeat(70)}`)).toContain("nested");
   });
+
+  it.each([
+    'a "$' + "{x:-$(b 'c')}\"",
+    "a \"it's $" + '{x:-b}"',
+    "a <<E\nit's $" + "{x:-b} $(c 'd')\nE",
+    "a $" + "{x:-'b'} $" + "{x:-$'b'}",
+    "a <<'E'\n$" + "{x:-'b'}\nE",
+  ])("is not %j", (text) => expect(obscure(text)).toBeUndefined());
 
   it("is not what only nests or is long", () => {
     const nested = `${"echo $(".repeat(30)}a${")".repeat(30)}`;

@@ -20,8 +20,15 @@ import {
 } from "./directory-changes.ts";
 import { shells } from "./programs/wrappers.ts";
 import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
-import { listedFiles, programOf, type Redirection, type ShellAnalysis, type SimpleCommand } from "./shell-analysis.ts";
-import { fixedWord, readWord, readWords, type ShellWord, type WordFindings } from "./shell-word.ts";
+import {
+  listedFiles,
+  passedOn,
+  programOf,
+  type Redirection,
+  type ShellAnalysis,
+  type SimpleCommand,
+} from "./shell-analysis.ts";
+import { fixedWord, readQuoted, readWord, readWords, type ShellWord, type WordFindings } from "./shell-word.ts";
 import { testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
 import { hasGlob, patternsOf, unescapePattern } from "./word-patterns.ts";
@@ -170,17 +177,19 @@ export class ScriptCollector {
       return;
     }
     let listed: ShellWord | undefined;
-    for (const command of node.commands) {
+    for (const [index, command] of node.commands.entries()) {
+      // `|&` adds error messages to what is listed.
+      if (node.operators[index - 1] === "|&") listed = undefined;
       this.directories.inSubshell(() => {
         if (command.type !== "Command") {
           listed = undefined;
           this.node(command);
           return;
         }
-        this.input = listed;
+        this.input = command.redirects.some(isInput) ? undefined : listed;
+        const { input } = this;
         const found = this.command(command);
-        this.input = undefined;
-        listed = found && listedFiles(found, listed);
+        listed = found && !command.redirects.some(mixesOutput) ? listedFiles(found, input) : undefined;
       });
     }
   }
@@ -202,8 +211,7 @@ export class ScriptCollector {
     if (node.type === "HereDocBody") {
       const { parts } = node;
       if (parts === undefined) return;
-      const { pos, end, text } = node;
-      readWord({ type: "Word", pos, end, text: '"', value: text, parts }, this.findings);
+      readQuoted(parts, this.findings);
     } else this.node(node);
   }
 
@@ -330,7 +338,7 @@ export class ScriptCollector {
     const program = programOf(plain);
     if (directoryChangers.has(program)) this.changesDirectory(plain, level);
     if (program === "read") for (const { text } of words) this.assignedNames.add(text);
-    const unwrapped = unwrapCommand(words, this.input);
+    const unwrapped = unwrapCommand(words, passedOn(words, this.input));
     if (unwrapped === undefined) return plain;
     if (level >= 20) {
       this.obscure("programs that run programs are nested too deeply");
@@ -388,6 +396,16 @@ function redirectionIn(directory: string | undefined, kind: Redirection["kind"],
   const path = whole.startsWith("\\~") ? `./${unescapePattern(whole)}` : unescapePattern(whole);
   // Whether `link/..` leaves the workspace depends on the link.
   return { kind, path, pattern: /(^|\/)\.\.(\/|$)/.test(path) ? whole : undefined };
+}
+
+/** Returns true if the redirection replaces the input that comes from the pipeline. */
+function isInput({ operator }: RedirectionNode): boolean {
+  return operator.startsWith("<");
+}
+
+/** Returns true if the redirection may add something to the output. */
+function mixesOutput({ operator }: RedirectionNode): boolean {
+  return operator.includes("&");
 }
 
 const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/;

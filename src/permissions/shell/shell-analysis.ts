@@ -1,4 +1,4 @@
-import { listedWord, type ShellWord } from "./shell-word.ts";
+import { fixedWord, listedWord, type ShellWord } from "./shell-word.ts";
 
 /**
  * Commands and redirections in a command line, as far as its text shows. The same text always produces the same
@@ -103,33 +103,131 @@ export function programOf(command: SimpleCommand): string {
  * of files below a directory; undefined otherwise. `input` is such a word that the command itself reads.
  */
 export function listedFiles(command: SimpleCommand, input: ShellWord | undefined): ShellWord | undefined {
-  if (input !== undefined && filtersLines(command)) return input;
-  if (!listsFiles(command)) return undefined;
-  const [program, start, next] = command.words;
-  const isOnlyStart =
-    start?.open === undefined && /^[^-(!]/.test(start?.text ?? "") && !/^[^-(!]/.test(next?.text ?? "");
-  const directory = program!.text === "find" && isOnlyStart ? start!.text : ".";
+  const [program, ...given] = command.words;
+  const filter = filters.get(program!.text);
+  if (input !== undefined && filter !== undefined) return isFilter(given, filter) ? input : undefined;
+  const starts = program!.text === "find" ? startsOf(given) : listingOperands(program!.text, given);
+  // Operands of git may be revisions.
+  const directory = starts && commonDirectory(program!.text === "git" ? [...starts, fixedWord(".")] : starts);
   // xargs splits names at blanks, so a piece of a name may look like an option.
-  return { ...listedWord(directory), lead: "", below: "lines" };
+  return directory === undefined ? undefined : { ...listedWord(directory), lead: "", below: "lines" };
 }
 
-/**
- * Returns true for programs that print names of files below their operands. The operands themselves are judged
- * separately.
- */
-function listsFiles({ words }: SimpleCommand): boolean {
-  const texts = words.map(({ text }) => text);
-  const [program, second] = texts;
-  if (program === "find") return !texts.some((text) => /^-(printf|exec|ok|ls)/.test(text));
-  if (program === "git") return second === "ls-files" || (second === "diff" && texts.includes("--name-only"));
-  if (program === "rg") return texts.some((text) => /^(-[A-Za-z]*l|--files|--files-with-matches)$/.test(text));
-  return program === "grep" && texts.some((text) => /^(-(?=[A-Za-z]*l)[A-Za-z]+|--files-with-matches)$/.test(text));
+/** Returns what xargs passes on. With `-d`, it splits names anywhere. */
+export function passedOn(words: readonly ShellWord[], input: ShellWord | undefined): ShellWord | undefined {
+  if (input === undefined || !/(^|\/)xargs$/.test(words[0]!.text)) return input;
+  for (let index = 1; words[index]?.text.startsWith("-"); index += 1) {
+    const { text } = words[index]!;
+    if (/^(-[^-]*d|--d)/.test(text)) return undefined;
+    if (/^-[aEILnPs]$/.test(text)) index += 1;
+  }
+  return input;
 }
 
-/** Returns true for programs that only pass some of the input lines through. */
-function filtersLines({ words }: SimpleCommand): boolean {
-  const [program, ...given] = words.map(({ text }) => text);
-  const operands = given.filter((text) => !/^(-[A-Za-z\d]+|\d+)$/.test(text));
-  if (/^(head|tail|sort|uniq)$/.test(program ?? "")) return operands.length === 0;
-  return program === "grep" && operands.length === 1 && given.every((text) => /^(-[vivnEFwx]+|[^-].*)$/.test(text));
+/** Returns the directory that contains everything that is listed; undefined if it is not known. */
+function commonDirectory(starts: readonly ShellWord[]): string | undefined {
+  const [first] = starts;
+  if (starts.length === 1 && first!.open === undefined) return first!.text;
+  const isBelow = ({ open, text }: ShellWord) => open !== "value" && !/^[/~]|(^|\/)\.\.(\/|$)/.test(text);
+  return starts.every(isBelow) ? "." : undefined;
+}
+
+/** Returns the starting points of a find that prints only names; undefined if it prints anything else. */
+function startsOf(given: readonly ShellWord[]): readonly ShellWord[] | undefined {
+  if (given.some(({ text }) => /^(--|-(f?printf|f?ls|exec|ok|D|help|version))/.test(text))) return undefined;
+  const from = given.findIndex(({ text }) => !/^-([HLP]|O\d)$/.test(text));
+  const rest = from === -1 ? [] : given.slice(from);
+  const end = rest.findIndex(({ text }) => /^[-(!,]/.test(text));
+  return end === -1 ? rest : rest.slice(0, end);
+}
+
+interface Listing {
+  /** Options after which the program prints names of files and nothing else. Matches "" if it always does. */
+  readonly lists: RegExp;
+  /** Other options that change neither the names nor what is printed. */
+  readonly options: RegExp;
+  /** Options whose value is the next word. */
+  readonly valued?: RegExp | undefined;
+  /** True if the first operand is a pattern, unless an option contains the pattern. */
+  readonly hasPattern?: true | undefined;
+}
+
+/** Programs that print names of files below their operands. The operands themselves are judged separately. */
+const listings: ReadonlyMap<string, Listing> = new Map<string, Listing>([
+  [
+    "git ls-files",
+    {
+      lists: /^$/,
+      options: /^(-[cdmosuktvfiz]+|--(cached|deleted|modified|others|ignored|stage|exclude-standard|deduplicate))$/,
+    },
+  ],
+  [
+    "git diff",
+    {
+      lists: /^--name-only$/,
+      options: /^(--(cached|staged|merge-base|no-renames|no-ext-diff|diff-filter=\w+)|-[Rwbz])$/,
+    },
+  ],
+  [
+    "grep",
+    {
+      lists: /^(-[rRiEFPGwxnvsahHI]*[lL][rRiEFPGwxnvsahHIlL]*|--files-with(-matches|out-match))$/,
+      options: /^(-[rRiEFPGwxnvsahHI]+|--(include|exclude|exclude-dir)=.*|--(ignore-case|recursive|fixed-strings))$/,
+      valued: /^-e$/,
+      hasPattern: true,
+    },
+  ],
+  [
+    "rg",
+    {
+      lists: /^(-[inswxvuFSUP.]*l[inswxvuFSUP.l]*|--files|--files-with(-matches|out-match))$/,
+      options: /^(-[inswxvuFSUP.]+|--(i?glob|type|type-not)=.*|--(hidden|no-ignore|ignore-case|fixed-strings))$/,
+      valued: /^-[egtT]$/,
+      hasPattern: true,
+    },
+  ],
+]);
+
+/** Returns the files and directories that a command lists; undefined if it may print anything but names of files. */
+function listingOperands(program: string, given: readonly ShellWord[]): readonly ShellWord[] | undefined {
+  const isGit = program === "git";
+  const listing = listings.get(isGit ? `git ${given[0]?.text}` : program);
+  if (listing === undefined) return undefined;
+  const { lists, options, valued, hasPattern } = listing;
+  const operands: ShellWord[] = [];
+  let isListing = lists.test("");
+  let needsPattern = hasPattern === true;
+  let isOver = false;
+  for (let index = isGit ? 1 : 0; index < given.length; index += 1) {
+    const { text, open } = given[index]!;
+    if (isOver || !/^-./.test(text)) operands.push(given[index]!);
+    else if (open !== undefined) return undefined;
+    else if (text === "--") isOver = true;
+    else if (lists.test(text)) isListing = true;
+    else if (valued?.test(text) === true) index += 1;
+    else if (!options.test(text)) return undefined;
+    if (!isOver && (text === "-e" || text === "--files")) needsPattern = false;
+  }
+  return isListing ? operands.slice(needsPattern ? 1 : 0) : undefined;
+}
+
+/** Programs that pass some of the input lines through, with their options and the number of operands without a file. */
+const filters: ReadonlyMap<string, { readonly options: RegExp; readonly operands: number }> = new Map([
+  ["head", { options: /^-(n?\d+|n -?\d+)$/, operands: 0 }],
+  ["tail", { options: /^-(n?\d+|n [-+]?\d+)$/, operands: 0 }],
+  ["sort", { options: /^-[bdfghinrRuV]+$/, operands: 0 }],
+  ["uniq", { options: /^-[diu]+$/, operands: 0 }],
+  ["grep", { options: /^-[viEFwx]+$/, operands: 1 }],
+]);
+
+function isFilter(given: readonly ShellWord[], { options, operands }: { options: RegExp; operands: number }): boolean {
+  if (given.some(({ open }) => open !== undefined)) return false;
+  const texts = given.map(({ text }) => text);
+  // `-n 5` is one option.
+  const joined = texts.flatMap((text, index) => {
+    if (texts[index - 1] === "-n") return [];
+    return text === "-n" ? [`-n ${texts[index + 1]}`] : [text];
+  });
+  const others = joined.filter((text) => !text.startsWith("-"));
+  return others.length === operands && joined.every((text) => !text.startsWith("-") || options.test(text));
 }

@@ -61,6 +61,13 @@ export function readWord(word: Word, findings: WordFindings): ShellWord {
   return reading.finish(reading.code);
 }
 
+/** Reads the body of a here-document, in which quotes have no meaning. */
+export function readQuoted(parts: readonly WordPart[], findings: WordFindings): void {
+  const reading = new Reading(findings);
+  reading.all(parts, true);
+  reading.finish(reading.code);
+}
+
 /** Reads a word of a command or a loop, which braces may expand to several words or none. */
 export function readWords(word: Word, findings: WordFindings): readonly ShellWord[] {
   if (isPlain(word)) return [fixedWord(word.text)];
@@ -205,6 +212,8 @@ class Reading {
         if (part.operation === undefined && part.index === undefined && part.prefix === undefined)
           this.variable(part, part.parameter, quoted);
         else this.atom({ text: part.text, quoted, splits: !quoted });
+        if (quoted && hasSingleQuote(part))
+          this.findings.obscure("shells parse quotes in a quoted expansion differently");
         this.parameter(part);
         return;
       case "ArithmeticExpansion":
@@ -235,7 +244,7 @@ class Reading {
     }
   }
 
-  private all(parts: readonly WordPart[], quoted: boolean): void {
+  all(parts: readonly WordPart[], quoted: boolean): void {
     for (const part of parts) this.part(part, quoted);
   }
 
@@ -295,6 +304,22 @@ class Reading {
       else this.inside(child);
     });
   }
+}
+
+/**
+ * Returns true if there is a single quote in an expansion, outside of the commands in it. Between double quotes and in
+ * here-documents, `'…'` and `$'…'` are not quotes but ordinary characters, so that the shell runs what is between them.
+ */
+function hasSingleQuote(node: SyntaxNode): boolean {
+  if (node.type === "CommandExpansion") return false;
+  if (node.type === "ProcessSubstitution") return true;
+  let isLeaf = true;
+  let isFound = false;
+  forEachChild(node, (child) => {
+    isLeaf = false;
+    isFound ||= hasSingleQuote(child);
+  });
+  return isLeaf ? "text" in node && String(node.text).includes("'") : isFound;
 }
 
 /** Returns true for variables that only the shell sets, and only to numbers. */
