@@ -64,9 +64,12 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   return { decision: decide({ ...request, changedHooks }), accesses, resolved };
 }
 
-/** Checks the directories that a read-only command traverses, unless a sandbox hides what the command must not read. */
+/**
+ * Checks the directories that an allowed command traverses, unless a sandbox hides what the command must not read. A
+ * person who allowed the command for this session has seen it.
+ */
 async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place): Promise<JudgedCall> {
-  if (judged.decision.readsOnly !== true) return judged;
+  if (judged.decision.effect !== "allow" || judged.decision.scope === "session") return judged;
   const isWalking = judged.accesses.some((access) => access.kind === "read" && access.shell?.walk !== undefined);
   if (!isWalking || (await confinementOf(place)).kind === "on") return judged;
   const accesses = await accessesOfWalks(judged, call.policy, place);

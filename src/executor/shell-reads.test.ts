@@ -13,9 +13,19 @@ beforeAll(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "shell-reads-")));
   const home = join(base, "home");
   const root = join(base, "w");
-  for (const path of ["home/.ssh", "out", "w/sub/deep", "w/two words", "w/loop", "w/pkg/x ", "w/links"])
+  for (const path of ["home/.ssh", "out", "w/sub/deep", "w/two words", "w/loop", "w/pkg/x ", "w/links", "w/.git/hooks"])
     mkdirSync(join(base, path), { recursive: true });
-  for (const path of ["home/notes", "home/.ssh/id", "out/secret", "w/a.ts", "w/b.ts", "w/.env", "w/list", "w/sub/c.ts"])
+  for (const path of [
+    "home/notes",
+    "home/.ssh/id",
+    "out/secret",
+    "w/a.ts",
+    "w/b.ts",
+    "w/.env",
+    "w/list",
+    "w/sub/c.ts",
+    "w/package.json",
+  ])
     writeFileSync(join(base, path), "x");
   writeFileSync(join(root, "sub/.env"), "x");
   symlinkSync(join(base, "out/secret"), join(root, "link"));
@@ -254,5 +264,79 @@ describe("rules for commands", () => {
     expect(await judge("cat link", [allow("Bash(cat:*)")])).toBe("ask");
     expect(await judge("cat /etc/hostname; ls /etc", [allow("Bash(cat /etc/hostname)")])).toBe("ask");
     expect(await judge("cat link", [allow("Bash")])).toBe("allow");
+  });
+});
+
+describe("wildcards in rules for commands that may change something", () => {
+  const rules = ["cp", "mv", "touch", "tee", "dd", "sed", "tar", "npm", "git commit"].map((name) =>
+    allow(`Bash(${name}:*)`),
+  );
+
+  it.each([
+    "cp a.ts .gi?/hooks",
+    "cp a.ts .gi[t]/hooks/",
+    "cp a.ts package.jso[n]",
+    "cp a.ts ./pack*.json",
+    "cp a.ts .github/workflows/a+b.yml",
+    "cp a.ts '.github/workflows/a,b:c.yml'",
+    "mv a.ts .gi?/hooks",
+    "sed -i s/a/b/ .gi?/hooks",
+    "touch -m .git/hooks/x",
+    "touch -m /etc/x",
+    "dd if=a.ts of=.git/a+b",
+    "cd .git/hooks && cp a.ts pre-commit",
+    "cd .gi? && cp a.ts config",
+    "cd -P .git/hooks && cp a.ts pre-commit",
+    "for d in .git; do cp a.ts ./$d/hooks; done",
+    "cp a.ts outside/x",
+    "cp a.ts outside",
+    "cp a.ts outsid?/secret",
+    "cp link x",
+    "cp ./lin? x",
+    "mv a.ts $'outside/\\n'",
+    "cd sub && cp c.ts /etc/x",
+    "cd outside && cp secret x",
+    "tee outside/x",
+    "dd if=a.ts of=outside/x",
+    "dd if=link of=x",
+    "npm run build -- --out=outside/x",
+    "npm run build -- -ooutside/x",
+    "tar -cf outside/x.tar a.ts",
+    "cp -rL links x",
+    "for f in 'a.ts /etc/x'; do cp ./$f b; done",
+  ])("do not cover %s", async (command) => expect(await judge(command, rules)).toBe("ask"));
+
+  it.each([
+    "cp a.ts x.ts",
+    "cp ./*.ts sub",
+    "cp a.ts inside",
+    "cp -r sub x",
+    "cp -r links x",
+    "cd sub && cp c.ts d.ts",
+    "mv a.ts sub/deep/",
+    "npm run build -- --out=dist/x https://example.com/a",
+    "npm test -- -u sub/c.ts",
+    "git commit -m 'link .git/hooks: x'",
+    "tar -czf x.tgz sub",
+  ])("cover %s", async (command) => expect(await judge(command, rules)).toBe("allow"));
+
+  it.each([
+    ["cp -r . x", "ask"],
+    ["cp -a ./su? x", "ask"],
+    ["cd sub && cp -r . ../x", "ask"],
+    ["tar -cf x.tar .", "ask"],
+    ["tar cf x.tar sub", "ask"],
+    ["cp hard x", "ask"],
+    ["cp .e?v x", "ask"],
+    ["cp -r links x", "allow"],
+    ["cp a.ts x", "allow"],
+  ] as const)("do not set aside rules for Read: %s", async (command, effect) => {
+    expect(await judge(command, [...rules, deny("Read(.env)")])).toBe(effect);
+    expect(await judge(command, [allow("Bash"), deny("Read(.env)")])).toBe(effect);
+  });
+
+  it("leave alone what a person allowed for the session", async () => {
+    const rule: Rule = { text: "Bash(cp -r . x)", effect: "allow", scope: "session" };
+    expect(await judge("cp -r . x", [rule, deny("Read(.env)")])).toBe("allow");
   });
 });

@@ -1,6 +1,6 @@
 import { type Access, canonicalToolName, type JsonObject, type ShellPath } from "../../protocol/index.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
-import { readKey, readsOf } from "../shell/command-reads.ts";
+import { operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
 import { isReadOnlyLine } from "../shell/read-only/read-only.ts";
 import { unitsOf } from "../shell/shell-analysis.ts";
 
@@ -61,8 +61,8 @@ const table = new Map<string, Describe>([
 ]);
 
 /**
- * Returns the command itself, followed by the files that it opens by redirection and those that its read-only commands
- * read. What other commands do with files is judged from their words.
+ * Returns the command itself, followed by the files that it opens by redirection, those that its read-only commands
+ * read, and those that the words of its other commands may name.
  */
 function commandAccesses(command: string): readonly Access[] {
   const analysis = analyseCommand(command);
@@ -75,7 +75,8 @@ function commandAccesses(command: string): readonly Access[] {
   for (const { command: each } of unitsOf(analysis)) {
     // In a sandbox, more commands are read-only, but fewer of their arguments are files whose contents they read.
     const reads = [false, true].flatMap((sandboxed) => readsOf(each, analysis.loopWords, { sandboxed }).reads);
-    for (const { path, shell } of reads) {
+    const operands = [...operandsOf(each, analysis.loopWords).values()].flatMap((files) => files ?? []);
+    for (const { path, shell } of [...reads, ...operands]) {
       accesses.set(readKey(shell), { kind: "read", path, shell });
     }
   }

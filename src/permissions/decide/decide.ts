@@ -92,12 +92,24 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
   const denied = request.denied === "unknown" ? undefined : (request.denied ?? []);
   const toolName = canonicalToolName(request.toolName);
   const reads: CommandReadFindings = new Map();
+  const add = (shell: ShellPath, found: Finding) => {
+    const key = readKey(shell);
+    reads.set(key, [...(reads.get(key) ?? []), found]);
+  };
   const findings: AccessFinding[] = [];
   let path = 0;
   for (const access of accesses) {
     const resolvedPath = "path" in access ? resolved[path++] : undefined;
     if (access.kind === "command") continue;
     const shell = "shell" in access ? access.shell : undefined;
+    if (shell?.role === "operand" && "path" in access) {
+      const place = shell.state === "pending" ? undefined : resolvedPath;
+      // It is not known whether the command reads or writes a file that it names, so restrictions on both apply.
+      const used = { kind: shell.state === "walked" ? "read" : "write", path: access.path } as const;
+      const found = judgePath({ toolName, access: used, resolved: place, denied }, used, compiled);
+      add(shell, shell.state === "walked" ? leaveToPerson(found) : found);
+      continue;
+    }
     if (shell?.role === "argument" && shell.state === "pending") {
       // The text may still name a file that a rule denies.
       const found = judgeAccess({ toolName, access, resolved: resolvedPath, denied }, compiled);
@@ -108,10 +120,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     const place = shell?.state === "pending" ? undefined : resolvedPath;
     const judged = judgeAccess({ toolName, access, resolved: place, denied }, compiled);
     const found = shell?.state === "walked" ? leaveToPerson(judged) : judged;
-    if (shell?.role === "argument") {
-      const key = readKey(shell);
-      reads.set(key, [...(reads.get(key) ?? []), found]);
-    }
+    if (shell?.role === "argument") add(shell, found);
     if (shell?.role !== "argument" || !isForCommand(found, shell)) findings.push({ access, found });
   }
   const commands = accesses.filter((access) => access.kind === "command");

@@ -11,7 +11,7 @@ import type { CompiledPolicy, CompiledRule } from "../rules/compile-policy.ts";
 import { foldCase } from "../rules/path-pattern.ts";
 import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
-import { readKey, readsOf } from "../shell/command-reads.ts";
+import { operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
 import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
 import { shells } from "../shell/programs/wrappers.ts";
 import { isReadOnly, unknownFile, whyItMayChange } from "../shell/read-only/read-only.ts";
@@ -24,7 +24,7 @@ import {
   unitsOf,
 } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
-import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND } from "./finding.ts";
+import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND, WRITE_IN_WORKSPACE } from "./finding.ts";
 
 /** Findings about the files that commands read, by `readKey`. */
 export type CommandReadFindings = Map<string, readonly Finding[]>;
@@ -81,7 +81,11 @@ interface Judgement {
 
 function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
   const { toolName, analysis, units } = line;
-  const context: ArgumentContext = { roots: compiled.policy.workspaceRoots, loopWords: analysis.loopWords };
+  const context: ArgumentContext = {
+    roots: compiled.policy.workspaceRoots,
+    loopWords: analysis.loopWords,
+    fileHazard: (command, word) => fileHazard(command, word, line),
+  };
   const whole = wholeLine(toolName, analysis);
   const doubts = [analysis.obscure, analysis.caution, unknownFile(analysis)].filter((doubt) => doubt !== undefined);
   const verdicts: Verdict[] = [];
@@ -163,6 +167,32 @@ function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefine
   return open?.reason.replace(/\.$/, "");
 }
 
+/** Explains why a wildcard must not cover the files that a word names; undefined if it may. */
+function fileHazard(command: SimpleCommand, word: ShellWord, { analysis, reads }: CommandLine): string | undefined {
+  const operands = operandsOf(command, analysis.loopWords);
+  const files = operands.size === 0 ? [] : operands.get(word);
+  const found = files?.map(({ shell }) => reads.get(readKey(shell)));
+  if (found === undefined || found.includes(undefined)) return "only the shell knows which files an argument names";
+  const hazard = found
+    .flatMap((findings) => findings ?? [])
+    .find(({ effect, rule, scope }) => scope === "builtin" && hazards.has(effect) && rule !== WRITE_IN_WORKSPACE);
+  return hazard?.reason.replace(/\.$/, "");
+}
+
+const hazards: ReadonlySet<Finding["effect"]> = new Set<Finding["effect"]>(["open", "insist"]);
+
+/** Requires approval for a command that may change something and uses a file that a rule restricts. */
+function restrictedFile({ analysis, units, reads }: CommandLine): Finding | undefined {
+  const files = units.flatMap(({ command }) =>
+    [...operandsOf(command, analysis.loopWords).values()].flatMap((each) => each ?? []),
+  );
+  const found = files.flatMap(({ shell }) => reads.get(readKey(shell)) ?? []);
+  const restricted = found.find(
+    ({ effect, scope }) => scope !== "builtin" && (effect === "deny" || effect === "insist"),
+  );
+  return restricted && { ...restricted, effect: "insist" };
+}
+
 /** Returns true for `env -i`, `env -u NAME` and `exec -c`, which remove variables that Retinue sets for git. */
 function stripsEnvironment(wrapper: SimpleCommand): boolean {
   const options = wrapper.words.slice(1, wrapper.runs?.at).map(({ text }) => text);
@@ -173,7 +203,8 @@ function stripsEnvironment(wrapper: SimpleCommand): boolean {
 /** Requires approval for commands that may conceal the use of something that a rule restricts. */
 function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
   const { analysis, units } = line;
-  const guarded = compiled.guardedNames.length > 0 ? guardedMention(line, compiled) : undefined;
+  const guarded =
+    compiled.guardedNames.length > 0 ? (guardedMention(line, compiled) ?? restrictedFile(line)) : undefined;
   if (guarded !== undefined) return guarded;
   if (!compiled.limitsCommands) return undefined;
   const hides = analysis.obscure !== undefined || units.some(({ command }) => hidesCommand(command));

@@ -1,15 +1,22 @@
+import { joinPattern } from "../shell/directory-changes.ts";
 import { builtins } from "../shell/programs/builtins.ts";
 import { type CommandEffect, type Effects, isReading } from "../shell/programs/effects.ts";
 import { effectsOf } from "../shell/programs/effects-of.ts";
 import { wrappers } from "../shell/programs/wrappers.ts";
-import { programOf, type ShellAnalysis, type SimpleCommand } from "../shell/shell-analysis.ts";
+import { type Directories, programOf, type ShellAnalysis, type SimpleCommand } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
+import { unescapePattern } from "../shell/word-patterns.ts";
 import { protectedPart } from "./protected-path.ts";
 
 /** Workspace roots and loop variables, which determine what the arguments of a command refer to. */
 export interface ArgumentContext {
   readonly roots: readonly string[];
   readonly loopWords: ShellAnalysis["loopWords"];
+  /**
+   * Explains why the files that a word names in the real directory must not be used: they are protected, or symlinks
+   * lead outside the workspace. If absent, only the text of the word is judged.
+   */
+  readonly fileHazard?: ((command: SimpleCommand, word: ShellWord) => string | undefined) | undefined;
 }
 
 /** The words of a command that a rule's wildcards cover. */
@@ -41,11 +48,13 @@ export function wildcardHazard(
   }
   const isReader = effects.every(isReading);
   for (const [index, word] of wild.entries()) {
-    if (isMessage(wild[index - 1], word)) continue;
+    if (messengers.has(name) && isMessage(wild[index - 1], word)) continue;
     const outside = whyOutsideWorkspace(word, context);
     if (outside !== undefined) return outside;
-    const part = isReader ? undefined : protectedIn(word, context);
+    const part = isReader ? undefined : protectedIn(word, context, command.directories);
     if (part !== undefined) return `an argument names ${part}`;
+    const hazard = isReader ? undefined : context.fileHazard?.(command, word);
+    if (hazard !== undefined) return hazard;
     if (removers.has(name) && (/^[./]*$/.test(word.text) || (word.open !== undefined && !/^[^-]/.test(word.lead))))
       return `${name} would apply to a whole directory`;
   }
@@ -98,13 +107,17 @@ const printers = new Set("echo true false :".split(" "));
 /** Programs that a wildcard must not apply to the workspace as a whole. */
 const removers = new Set("rm rmdir mv chmod chown chgrp".split(" "));
 
+/** Programs for which `-m` is followed by a message. */
+const messengers = new Set("git hg svn jj gh".split(" "));
+
 /** Returns true for the value of `-m`: a message is only text, even if the shell expands it. */
 function isMessage(before: ShellWord | undefined, word: ShellWord): boolean {
   return before?.open === undefined && /^(-[A-Za-z]*m|--message)$/.test(before?.text ?? "") && !word.splits;
 }
 
 /**
- * Explains why a word could refer to something outside the workspace; undefined if it can't. Does not follow symlinks.
+ * Explains why a word could refer to something outside the workspace; undefined if it can't. Symlinks are followed by
+ * `fileHazard`.
  */
 function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): string | undefined {
   if (word.open === "value") return whyValueOutside(word, context);
@@ -119,10 +132,14 @@ function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): string 
 }
 
 /** Returns the protected file that a word literally names; undefined if it names none. */
-function protectedIn(word: ShellWord, context: ArgumentContext): string | undefined {
+function protectedIn(word: ShellWord, context: ArgumentContext, directories: Directories = [""]): string | undefined {
   const value = word.text.replace(/^[\w-]*=/, "");
-  if (!/^[\p{L}\p{N}\p{M}_./@ *-]+$/u.test(value)) return undefined;
-  return protectedPart(value.slice(rootOf(value, context)?.length ?? 0));
+  for (const directory of directories) {
+    const path = joinPattern(unescapePattern(directory), value);
+    const part = protectedPart(path.slice(rootOf(path, context)?.length ?? 0));
+    if (part !== undefined) return part;
+  }
+  return undefined;
 }
 
 function whyValueOutside({ variables }: ShellWord, context: ArgumentContext): string | undefined {

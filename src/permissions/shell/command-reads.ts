@@ -1,6 +1,6 @@
 import type { DirectoryWalk, ShellPath } from "../../protocol/index.ts";
 import { joinPattern } from "./directory-changes.ts";
-import { type ReadOnlyOptions, readOnlyUse } from "./read-only/read-only.ts";
+import { isReadOnly, type ReadOnlyOptions, readOnlyUse } from "./read-only/read-only.ts";
 import { programOf, type SimpleCommand } from "./shell-analysis.ts";
 import { fixedWord, type ShellWord } from "./shell-word.ts";
 import {
@@ -19,8 +19,8 @@ export interface CommandRead {
 }
 
 /** Returns a key that identifies a read among all those of the commands on a line. */
-export function readKey({ pattern, splits, startsWild, walk }: ShellPath): string {
-  return JSON.stringify([pattern, splits, startsWild, walk]);
+export function readKey({ role, pattern, splits, startsWild, walk }: ShellPath): string {
+  return JSON.stringify([role, pattern, splits, startsWild, walk]);
 }
 
 export interface CommandReads {
@@ -45,7 +45,7 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
     if (found === undefined || (isRelative && command.directories === undefined)) unknown.push(word);
     for (const each of found ?? []) {
       for (const directory of directories) {
-        const read = readIn(directory, each, below ?? walk);
+        const read = readIn(directory, each, { role: "argument", walk: below ?? walk });
         if (read === undefined) unknown.push(word);
         else reads.push(read);
       }
@@ -78,8 +78,77 @@ function isNoFile(text: string): boolean {
   return text === "-" || text === "" || /^\/dev\/(null|stdin|fd\/0)$/.test(text);
 }
 
+/** The files that each word of a command may name; undefined for a word whose files are unknown. */
+export type CommandOperands = ReadonlyMap<ShellWord, readonly CommandRead[] | undefined>;
+
+/**
+ * Returns what the words of a command may name, if the command may change something. Each word may be a path, and so
+ * may the value of an option in it. There are no entries for commands that only read.
+ */
+export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOperands {
+  let operands = knownOperands.get(command);
+  if (operands === undefined) {
+    const walk = copyWalk(command);
+    const words = isReadOnly(command) ? [] : command.words.slice(1);
+    operands = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk })]));
+    knownOperands.set(command, operands);
+  }
+  return operands;
+}
+
+const knownOperands = new WeakMap<SimpleCommand, CommandOperands>();
+
+function filesOf(
+  word: ShellWord,
+  { directories }: SimpleCommand,
+  { loops, walk }: { readonly loops: LoopWords; readonly walk: DirectoryWalk | undefined },
+): readonly CommandRead[] | undefined {
+  const patterns = word.below === undefined && !word.isPipe ? patternsOf(word, loops) : undefined;
+  const files: CommandRead[] = [];
+  for (const { pattern, splits } of patterns ?? []) {
+    for (const path of valuesIn(pattern).map(withoutControls).filter(isPathLike)) {
+      if (directories === undefined && !/^[/~]/.test(path)) return undefined;
+      for (const directory of directories ?? [""]) {
+        const file = readIn(directory, { pattern: path, splits }, { role: "operand", walk });
+        if (file !== undefined) files.push(file);
+      }
+    }
+  }
+  return patterns && files;
+}
+
+/** Returns the texts in a word that may be paths: the word itself, what follows `=`, and what follows `-x`. */
+function valuesIn(pattern: string): readonly string[] {
+  const value = /^-{0,2}\w[\w-]*=(.*)$/s.exec(pattern)?.[1];
+  const glued = /^-\w(.*)$/s.exec(pattern)?.[1];
+  return [pattern.startsWith("-") ? undefined : pattern, value, glued].filter((each) => each !== undefined);
+}
+
+/** Returns the directory of a path whose name contains a control character, which no path in a decision may contain. */
+function withoutControls(pattern: string): string {
+  return pattern.replace(/[^/]*\p{Cc}.*$/su, "");
+}
+
+function isPathLike(pattern: string): boolean {
+  return pattern !== "" && !/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(pattern);
+}
+
+/** Returns how a command that copies files traverses directories. */
+function copyWalk(command: SimpleCommand): DirectoryWalk | undefined {
+  const name = programOf(command);
+  if (!copiers.has(name)) return undefined;
+  const follows = command.words.some(({ text }) => /^-[^-]*[LhH]|^--(copy-links|deref)/.test(text));
+  return { follows: follows || name === "zip" || name === "scp", contents: true };
+}
+
+const copiers = new Set("cp mv tar bsdtar zip rsync scp 7z 7za".split(" "));
+
 /** Describes the read of a pattern in a directory; undefined if the pattern can't be the path of a file. */
-function readIn(directory: string, word: WordPattern, walk: DirectoryWalk | undefined): CommandRead | undefined {
+function readIn(
+  directory: string,
+  word: WordPattern,
+  { role, walk }: { readonly role: ShellPath["role"]; readonly walk: DirectoryWalk | undefined },
+): CommandRead | undefined {
   const pattern = joinPattern(directory, word.pattern);
   const text = unescapePattern(pattern);
   const path = pattern.startsWith("\\~") ? `./${text}` : text;
@@ -88,7 +157,7 @@ function readIn(directory: string, word: WordPattern, walk: DirectoryWalk | unde
   const isPending = hasGlob(pattern) || /(^|\/)\.\.(\/|$)/.test(path.replace(/^(\.\.\/)+(?=[^.])/, ""));
   const state = isPending ? "pending" : undefined;
   const startsWild = /^[*?[-]/.test(word.pattern);
-  return { path, shell: { role: "argument", pattern, state, splits: word.splits, startsWild, walk } };
+  return { path, shell: { role, pattern, state, splits: word.splits, startsWild, walk } };
 }
 
 function isUsable(path: string): boolean {

@@ -34,8 +34,11 @@ export type Access =
 
 /** How a shell command names a path. */
 export interface ShellPath {
-  /** `argument`: read by a command, which is judged as well. `redirection`: opened by the shell. */
-  readonly role: "argument" | "redirection";
+  /**
+   * `argument`: read by a command, which is judged as well. `operand`: possibly used by a command that may change
+   * something; relevant to rules that allow the command. `redirection`: opened by the shell.
+   */
+  readonly role: "argument" | "operand" | "redirection";
   /**
    * Shell pattern that names the path, as seen from the workspace. `\` precedes each quoted character, and a leading
    * `~` is the home directory.
