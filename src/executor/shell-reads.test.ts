@@ -143,6 +143,96 @@ describe("names that do not come from the workspace need approval", () => {
   ])("%s", async (command) => expect(await judge(command)).toBe("ask"));
 });
 
+describe("names outside the workspace need approval", () => {
+  it.each([
+    "echo /root/.*",
+    "echo ~/*",
+    "echo ../*",
+    "echo outside/*",
+    "echo outsid?/*",
+    "cd sub && echo ../../*",
+    "printf '%s\\n' /root/.*",
+    "expr /root/.* : x",
+    'for f in /root/.*; do echo "$f"; done',
+    'for f in outside/*; do printf "%s\\n" "$f"; done',
+    "a=(/root/.*); echo a",
+    "x='/root/*'; echo $x",
+    "compgen -f /root/",
+    "compgen -d ~/",
+    "compgen -G '/root/*'",
+    "compgen -G 'outside/*'",
+  ])("%s", async (command) => expect(await judge(command)).toBe("ask"));
+
+  it.each([
+    "echo * sub/*",
+    "echo '/root/*' \"/root/*\"",
+    'for f in sub/*; do echo "$f"; done',
+    "cd sub && echo ../*.ts",
+    "compgen -f sub/",
+    "x=a/b; echo $x",
+  ])("%s needs none", async (command) => expect(await judge(command)).toBe("allow"));
+});
+
+describe("git commands that could print a denied file need approval", () => {
+  const rules = [deny("Read(.env)")];
+  it.each([
+    "git grep x",
+    "git grep -h . -- '.e*'",
+    "git grep -e x sub",
+    "git grep x HEAD:sub",
+    "git cat-file -p HEAD:.e*",
+    "git cat-file -p 1234abcd",
+    "git cat-file --batch-all-objects --batch",
+    "git log -p",
+    "git log --patch-with-st -3",
+    "git log -U1",
+    "git log -L1,2:a.ts",
+    "git log -p -- a.ts sub",
+    "git log -p -- '*.ts'",
+    "git log -p -- :!a.ts",
+    "git log --check",
+    "git show",
+    "git show HEAD",
+    "git show HEAD HEAD:a.ts",
+    "git show --stat 1234abcd",
+    "git diff --no-ext-diff",
+    "git diff-tree -p HEAD",
+    "git range-diff a b c",
+    "git stash show -p",
+    "git reflog -p",
+    "git status -v",
+    "git config --blob=HEAD:a.ts x.y",
+    "timeout 5 git log -p",
+    "echo a; git show | head",
+  ])("%s", async (command) => {
+    expect(await judge(command, rules)).toBe("ask");
+    expect(await judge(command, [deny("Read(~/.ssh/**)"), allow("Bash")])).toBe("allow");
+    expect(await judge(command, [...rules, allow("Bash")])).toBe("ask");
+  });
+
+  it.each([
+    "git grep -l x",
+    "git grep x -- a.ts sub/c.ts",
+    "git cat-file -p HEAD:a.ts",
+    "git cat-file -t HEAD",
+    "git log --oneline --stat -- sub",
+    "git log -p HEAD~2 -- a.ts",
+    "cd . && git log -p a.ts",
+    "git show HEAD:a.ts",
+    "git show HEAD -- a.ts",
+    "git show --stat HEAD",
+    "git blame a.ts",
+    "git diff --stat",
+    "git status",
+    "git stash list",
+  ])("%s needs none", async (command) => expect(await judge(command, rules)).toBe("allow"));
+
+  it("such as git archive, whatever rules allow it", async () => {
+    expect(await judge("git archive HEAD", [...rules, allow("Bash(git archive:*)")])).toBe("ask");
+    expect(await judge("git archive HEAD", [allow("Bash(git archive:*)")])).toBe("allow");
+  });
+});
+
 describe("reads inside the workspace need none", () => {
   it.each([
     "cat {a,b}.ts",

@@ -105,6 +105,8 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   put(join(root, "opts/--output=glob.txt"), "a\n");
   put(join(root, "opts/-exec"), "a\n");
   put(join(root, "odd/a ..b"), "a\n");
+  // The only name with one character, which ends a command of `find -exec`.
+  put(join(root, ";"), "a\n");
   put(join(root, ".env"), hidden);
   put(join(root, "sub/.env"), hidden);
   linkSync(join(root, ".env"), join(root, "hard"));

@@ -22,6 +22,37 @@ function list(random: Random, depth: number): string {
   return parts.reduce((whole, part) => `${whole}${pick(random, operators)}${part}`);
 }
 
+/** Programs that list files, and ways to have them, or what follows, pass on other names. */
+const listers = [
+  ...[
+    "find sub",
+    "find . -name 'f*'",
+    "find odd",
+    "grep -rl a sub",
+    "rg -l a sub",
+    "git ls-files",
+    "git diff --name-only HEAD",
+  ],
+  ...["git ls-files --format={TOP}/outside/secret.txt", "git diff --name-only HEAD~1 --line-prefix={TOP}/"],
+  ...["grep -hel list.txt", "rg -NIel list.txt", "cd sub && find .. .", "find sub -path '*x/h.txt'"],
+];
+const lineFilters = [
+  ...[
+    "",
+    " | head -3",
+    " | sort -u",
+    " | grep -v x",
+    " | tail -c 12",
+    " | uniq -c",
+    " | grep 1 list.txt",
+    " | sort list.txt",
+  ],
+  ...[" | sort < list.txt", " | grep . <<< link", " 2>&1"],
+];
+const collectors = [
+  ...["xargs cat", "xargs -n 1 head -1", "xargs -d t cat", "xargs -0 cat", "xargs cat < list.txt", "xargs -I{} cat {}"],
+];
+
 const operators = [" && ", " || ", "; ", " | ", "\n", " |& ", " & ", ";", "|"];
 
 function compound(random: Random, depth: number): string {
@@ -38,6 +69,10 @@ function compound(random: Random, depth: number): string {
     () => `eval '${inner().replaceAll("'", "")}'`,
     () => `x() { ${inner()}; }; x`,
     () => `cat <<E\n$(${inner()})\nE`,
+    () => `cat <<E\n\${x:-${pick(random, ["'", "$'", '"'])}$(${inner()})'}\nE`,
+    () => `${pick(random, listers)}${pick(random, lineFilters)} | ${pick(random, collectors)}`,
+    () =>
+      `find sub -exec echo ${pick(random, ["?", "*", "[;]", '"$x"'])} ${pick(random, ["-delete", "-fprint out.txt"])} -o -exec echo \\;`,
     () => `[[ -n ${operand(random, depth)} ]] && ${inner()}`,
     () => `! ${inner()}`,
     () => `cd ${pick(random, ["sub", ".", "dirlink", "..", "opts", "-", "sub/..", "~", "odd"])} && ${inner()}`,

@@ -130,7 +130,15 @@ export function disguised(random: Random, word: string): string {
       `${left}[!/]${right.slice(1)}`,
     ]);
   if (roll < 0.94) return `$(echo ${word})`;
-  if (roll < 0.95) return `\${x:-${word}}`;
+  if (roll < 0.945) return `\${x:-${word}}`;
+  // Single quotes between double quotes quote nothing.
+  if (roll < 0.95)
+    return pick(random, [
+      `"\${x:-$'$(touch {CANARY})'}"`,
+      `"\${x:+'$(cat ${word})'}"`,
+      `"\${x#$'$(cat ${word})'}"`,
+      `"\${x:-<(a '$(cat ${word})')}"`,
+    ]);
   if (roll < 0.96) return `"$(printf %s ${word})"`;
   if (roll < 0.97) return `$y${word}`;
   if (roll < 0.98) return `<(cat ${word})`;

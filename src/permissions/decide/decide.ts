@@ -92,6 +92,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
   const denied = request.denied === "unknown" ? undefined : (request.denied ?? []);
   const toolName = canonicalToolName(request.toolName);
   const reads: CommandReadFindings = new Map();
+  const files = new Set<string>();
   const add = (shell: ShellPath, found: Finding) => {
     const key = readKey(shell);
     reads.set(key, [...(reads.get(key) ?? []), found]);
@@ -102,11 +103,12 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     const resolvedPath = "path" in access ? resolved[path++] : undefined;
     if (access.kind === "command") continue;
     const shell = "shell" in access ? access.shell : undefined;
+    if (resolvedPath?.kind === "file" && shell?.state === undefined) files.add(resolvedPath.requested);
     if (shell?.role === "operand" && "path" in access) {
       const place = shell.state === "pending" ? undefined : resolvedPath;
       // It is not known whether the command reads or writes a file that it names, so restrictions on both apply.
       const used = { kind: shell.state === "walked" ? "read" : "write", path: access.path } as const;
-      const found = judgePath({ toolName, access: used, resolved: place, denied }, used, compiled);
+      const found = judgePath({ toolName, access: used, resolved: place, denied, isOperand: true }, used, compiled);
       add(shell, shell.state === "walked" ? leaveToPerson(found) : found);
       continue;
     }
@@ -126,7 +128,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
   const commands = accesses.filter((access) => access.kind === "command");
   const judged = commands.map((access) => ({
     access,
-    found: judgeCommand(toolName, access.command, { compiled, reads, sandboxed }),
+    found: judgeCommand(toolName, access.command, { compiled, reads, files, sandboxed }),
   }));
   return [...judged, ...findings];
 }

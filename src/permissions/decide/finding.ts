@@ -22,6 +22,8 @@ export interface AccessRequest {
   readonly resolved: ResolvedPath | undefined;
   /** Files that match deny rules and have several names (hard links); undefined if they could not be listed. */
   readonly denied: readonly ResolvedPath[] | undefined;
+  /** True if a command may use the file. Rules for whole tools apply to the command instead. */
+  readonly isOperand?: true | undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { matchParts } from "../../lib/index.ts";
+import { isWithin, matchParts } from "../../lib/index.ts";
 import { type ArgumentContext, launchers } from "../rules/command-hazards.ts";
 import {
   allowsUnit,
@@ -11,7 +11,7 @@ import type { CompiledPolicy, CompiledRule } from "../rules/compile-policy.ts";
 import { foldCase } from "../rules/path-pattern.ts";
 import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
-import { operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
+import { operandsOf, printsTrackedFiles, readKey, readsOf } from "../shell/command-reads.ts";
 import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
 import { shells } from "../shell/programs/wrappers.ts";
 import { isReadOnly, unknownFile, whyItMayChange } from "../shell/read-only/read-only.ts";
@@ -25,6 +25,7 @@ import {
 } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
 import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND, WRITE_IN_WORKSPACE } from "./finding.ts";
+import { deniedPlaces } from "./judge-path.ts";
 
 /** Findings about the files that commands read, by `readKey`. */
 export type CommandReadFindings = Map<string, readonly Finding[]>;
@@ -32,6 +33,8 @@ export type CommandReadFindings = Map<string, readonly Finding[]>;
 interface CommandContext {
   readonly compiled: CompiledPolicy;
   readonly reads: CommandReadFindings;
+  /** Paths in the commands that are those of files. */
+  readonly files: ReadonlySet<string>;
   /** True if a command that only reads runs in the read-only profile of a sandbox. */
   readonly sandboxed: boolean | undefined;
 }
@@ -42,9 +45,9 @@ interface CommandContext {
  */
 export function judgeCommand(toolName: string, command: string, context: CommandContext): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command contains a NUL character.");
-  const { compiled, reads, sandboxed } = context;
+  const { compiled, reads, files, sandboxed } = context;
   const analysis = analyseCommand(command);
-  const line: CommandLine = { toolName, analysis, units: unitsOf(analysis), reads, sandboxed };
+  const line: CommandLine = { toolName, analysis, units: unitsOf(analysis), reads, files, sandboxed };
   const judgement = weighUnits(line, compiled);
   if (judgement.denied !== undefined) return byVerdict(judgement.denied, "this command");
   const doubt = judgement.doubts[0];
@@ -65,6 +68,7 @@ interface CommandLine {
   readonly analysis: ShellAnalysis;
   readonly units: readonly CommandUnit[];
   readonly reads: CommandReadFindings;
+  readonly files: ReadonlySet<string>;
   readonly sandboxed: boolean | undefined;
 }
 
@@ -193,6 +197,22 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
   return restricted && { ...restricted, effect: "insist" };
 }
 
+/** Requires approval for git commands that may print a tracked file that a rule denies. A sandbox hides such files. */
+function trackedFiles(
+  { units, files, sandboxed }: CommandLine,
+  { policy, homes }: CompiledPolicy,
+): Finding | undefined {
+  const commands = units.flatMap(({ command }) => [...everyCommand([command])]);
+  const printing = commands.find((command) => printsTrackedFiles(command, (path) => files.has(path)));
+  if (printing === undefined || sandboxed) return undefined;
+  const places = deniedPlaces(policy, homes) ?? [];
+  const roots = policy.workspaceRoots;
+  if (!places.some((place) => roots.some((root) => isWithin(place, root) || isWithin(root, place)))) return undefined;
+  const shown = printing.words[1]!.text.slice(0, 40);
+  const reason = `\`git ${shown}\` could print a tracked file that a rule denies. Name the files to print, after \`--\`.`;
+  return builtin("insist", "tracked files", reason);
+}
+
 /** Returns true for `env -i`, `env -u NAME` and `exec -c`, which remove variables that Retinue sets for git. */
 function stripsEnvironment(wrapper: SimpleCommand): boolean {
   const options = wrapper.words.slice(1, wrapper.runs?.at).map(({ text }) => text);
@@ -203,8 +223,8 @@ function stripsEnvironment(wrapper: SimpleCommand): boolean {
 /** Requires approval for commands that may conceal the use of something that a rule restricts. */
 function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
   const { analysis, units } = line;
-  const guarded =
-    compiled.guardedNames.length > 0 ? (guardedMention(line, compiled) ?? restrictedFile(line)) : undefined;
+  const mentioned = compiled.guardedNames.length > 0 ? guardedMention(line, compiled) : undefined;
+  const guarded = mentioned ?? restrictedFile(line) ?? trackedFiles(line, compiled);
   if (guarded !== undefined) return guarded;
   if (!compiled.limitsCommands) return undefined;
   const hides = analysis.obscure !== undefined || units.some(({ command }) => hidesCommand(command));

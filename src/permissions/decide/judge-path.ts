@@ -25,7 +25,8 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   const what = `${verbs[access.kind]} ${shown(access.path)}`;
   const resolved = usablePath(access, request.resolved);
   const aliases = aliasesOf(resolved, request.denied);
-  const matches = (rule: CompiledRule): boolean => covers(rule, toolName, { access, resolved, aliases });
+  const matches = (rule: CompiledRule): boolean =>
+    !(request.isOperand && rule.target.kind === "whole") && covers(rule, toolName, { access, resolved, aliases });
   const verdict = weighRules(compiled, matches);
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
   if (resolved === undefined) {

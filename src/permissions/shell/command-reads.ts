@@ -1,5 +1,7 @@
 import type { DirectoryWalk, ShellPath } from "../../protocol/index.ts";
 import { joinPattern } from "./directory-changes.ts";
+import { git } from "./programs/git.ts";
+import { sortArguments } from "./programs/read-arguments.ts";
 import { isReadOnly, type ReadOnlyOptions, readOnlyUse } from "./read-only/read-only.ts";
 import { programOf, type SimpleCommand } from "./shell-analysis.ts";
 import { fixedWord, type ShellWord } from "./shell-word.ts";
@@ -37,7 +39,8 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
   const { directories = [""] } = command;
   const reads: CommandRead[] = [];
   const unknown: ShellWord[] = [];
-  for (const word of fileWords(command, paths, walk !== undefined)) {
+  const words = fileWords(command, paths, walk !== undefined);
+  for (const word of words) {
     if (word.isPipe || (word.open === undefined && isNoFile(word.text))) continue;
     const below = word.below && { follows: true, contents: true, splits: word.below === "lines" };
     const found = below === undefined ? namedBy(word, loops) : patternsOf(fixedWord(word.text), loops);
@@ -51,7 +54,24 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
       }
     }
   }
-  return { reads, unknown };
+  return { reads: [...reads, ...listedDirectories(command, words, loops)], unknown };
+}
+
+/** Returns the directories whose names the shell looks up for globs in words that do not name files: `echo /root/.*`. */
+function listedDirectories(
+  { words, directories = [""] }: SimpleCommand,
+  files: readonly ShellWord[],
+  loops: LoopWords,
+): readonly CommandRead[] {
+  const known = new Set(files);
+  const others = words.filter((word) => word.open !== undefined && !known.has(word));
+  return others.flatMap((word) => {
+    const globs = patternsOf(word, loops)?.filter(({ pattern }) => hasGlob(pattern) && pattern.includes("/")) ?? [];
+    return globs.flatMap(({ pattern }) => {
+      const listed = { pattern: pattern.slice(0, pattern.lastIndexOf("/")) || "/", splits: false };
+      return directories.flatMap((each) => readIn(each, listed, { role: "argument", walk: undefined }) ?? []);
+    });
+  });
 }
 
 /**
@@ -117,6 +137,78 @@ function filesOf(
   return patterns && files;
 }
 
+/**
+ * Returns true if a git command prints the contents of tracked files, of which a rule may deny some, unless its operands
+ * limit it to files that are judged on their own. `isFile` tells whether a path is that of a file.
+ */
+export function printsTrackedFiles(command: SimpleCommand, isFile: (path: string) => boolean): boolean {
+  if (programOf(command) !== "git") return false;
+  const [, subcommand] = command.words;
+  const name = subcommand?.text ?? "";
+  const spec = git.commands?.get(/^(stash|reflog)$/.test(name) ? "log" : name);
+  // With options before it, the subcommand may be any of the words.
+  if (spec === undefined) return name.startsWith("-") && command.words.some(({ text }) => printing.has(text));
+  const { options, operands, effects } = sortArguments(spec, command.words, { from: 2, name });
+  const has = (names: RegExp) => options.some(({ option = "" }) => names.test(option));
+  const end = command.words.findIndex(({ text, open }) => open === undefined && text === "--");
+  const given = name === "grep" && !has(/^-[ef]$/) ? operands.slice(1) : operands;
+  const isBlob = ({ text }: ShellWord) => /^(show|cat-file)$/.test(name) && /^[^:]+:[^:]/.test(text);
+  const isHash = ({ text }: ShellWord) => /^[\da-f]{4,}$/i.test(text) && !/^(log|blame|annotate)$/.test(name);
+  const isPath = ({ text, open }: ShellWord) =>
+    open === undefined &&
+    !/^:|[*?[\\]/.test(text) &&
+    (command.directories ?? []).every((directory) => isFile(pathOf(joinPattern(directory, escapePattern(text)))));
+  if (
+    !prints(
+      name,
+      has,
+      given.some(({ word }) => isHash(word) || isBlob(word)),
+    )
+  )
+    return false;
+  if (effects.some(({ kind }) => kind === "unknown") || has(/^--batch/) || command.directories === undefined)
+    return true;
+  const paths = given.filter(({ word }) => isPath(word));
+  const others = given.filter(({ word }) => !isPath(word));
+  const isLimited = others.every(
+    ({ word, at }) => word.open === undefined && !isHash(word) && (end === -1 || at < end),
+  );
+  const areBlobs = others.every(({ word }) => isBlob(word) || /^(blob|tree|commit|tag)$/.test(word.text));
+  return !(isLimited && (areBlobs ? given.length > 0 : paths.length > 0 && !others.some(({ word }) => isBlob(word))));
+}
+
+/** Git commands that print contents, unless they are asked for names or a summary. */
+const printing = new Set(
+  "grep blame annotate range-diff archive format-patch cat-file show diff log whatchanged stash reflog diff-tree diff-index diff-files status config".split(
+    " ",
+  ),
+);
+
+/** Returns true if a git command prints contents. `hasObject` is true if an operand may be a file in the repository. */
+function prints(name: string, has: (names: RegExp) => boolean, hasObject: boolean): boolean {
+  const isPatch = has(
+    /^--(patch.*|unified|binary|word-diff.*|color-words|color-moved|function-context|check|cc|dd|diff-merges|remerge-diff|ext-diff|textconv)$|^-[cmL]$/,
+  );
+  switch (name) {
+    case "grep":
+      return !has(/^--(name-only|files-without-match|count|quiet)$/);
+    case "cat-file":
+      return !has(/^-[tse]$|^--batch-check$/);
+    case "show":
+    case "diff":
+      return isPatch || hasObject || !has(summaries);
+    case "status":
+      return has(/^--verbose$/);
+    case "config":
+      return has(/^--blob$/);
+    default:
+      return printing.has(name) && (isPatch || /^(blame|annotate|range-diff|archive|format-patch)$/.test(name));
+  }
+}
+
+const summaries =
+  /^--(stat|shortstat|numstat|name-only|name-status|summary|dirstat|compact-summary|no-patch|raw|quiet)$/;
+
 /** Returns the texts in a word that may be paths: the word itself, what follows `=`, and what follows `-x`. */
 function valuesIn(pattern: string): readonly string[] {
   const value = /^-{0,2}\w[\w-]*=(.*)$/s.exec(pattern)?.[1];
@@ -150,14 +242,18 @@ function readIn(
   { role, walk }: { readonly role: ShellPath["role"]; readonly walk: DirectoryWalk | undefined },
 ): CommandRead | undefined {
   const pattern = joinPattern(directory, word.pattern);
-  const text = unescapePattern(pattern);
-  const path = pattern.startsWith("\\~") ? `./${text}` : text;
+  const path = pathOf(pattern);
   if (!isUsable(path)) return undefined;
   // The workspace has to expand globs and determine what `..` means after a symlink.
   const isPending = hasGlob(pattern) || /(^|\/)\.\.(\/|$)/.test(path.replace(/^(\.\.\/)+(?=[^.])/, ""));
   const state = isPending ? "pending" : undefined;
   const startsWild = /^[*?[-]/.test(word.pattern);
   return { path, shell: { role, pattern, state, splits: word.splits, startsWild, walk } };
+}
+
+function pathOf(pattern: string): string {
+  const text = unescapePattern(pattern);
+  return pattern.startsWith("\\~") ? `./${text}` : text;
 }
 
 function isUsable(path: string): boolean {

@@ -286,6 +286,9 @@ export class ScriptCollector {
       this.word(node.index);
     }
     const { value } = node;
+    const words = value.type === "Word" ? [value] : value.elements;
+    if (words.some(({ text }) => /^['"]?([/~]|.*\.\.\/).*[*?[]/.test(text)))
+      this.caution ??= "a variable may expand to names outside the workspace";
     if (value.type === "Word") {
       const read = this.word(value);
       return node.append === true || node.index !== undefined ? undefined : read;

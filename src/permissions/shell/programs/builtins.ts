@@ -39,9 +39,9 @@ export const builtins: readonly (readonly [string, ProgramSpec])[] = [
   [
     "compgen",
     {
-      operands: "data",
+      operands: "list",
       options:
-        "-a -b -c -d -e -f -g -j -k -s -u -v -o=data -A=data -G=data -W=script -F=program -C=script -X=data -P=data -S=data",
+        "-a -b -c -d -e -f -g -j -k -s -u -v -o=data -A=data -G=list -W=script -F=program -C=script -X=data -P=data -S=data",
     },
   ],
   ["complete", { operands: "change*", options: "-p -r!change -C=script -F=program -W=script" }],
