@@ -47,8 +47,8 @@ describe("plan mode", () => {
     const walked = await walk({ MAIN: steps }, { approvals, permissionMode: "acceptEdits" });
     expect(ends(walked.updates)).toEqual([
       expect.stringMatching(/^EnterPlanMode ok/),
-      expect.stringMatching(/^Write denied.*Plan mode/),
-      expect.stringMatching(/^Bash denied.*Plan mode/),
+      expect.stringMatching(/^Write denied.*plan mode/),
+      expect.stringMatching(/^Bash denied.*plan mode/),
       expect.stringMatching(/^Read ok/),
       expect.stringMatching(/^ExitPlanMode ok.*\nWrite made\.txt\.$/),
       expect.stringMatching(/^Write ok/),
@@ -78,7 +78,7 @@ describe("plan mode", () => {
     const steps = [{ calls: [enter] }, { calls: [task("CHILD: write it.")] }, done];
     const walked = await walk({ MAIN: steps, CHILD: child }, { approvals, permissionMode: "bypassPermissions" });
     const results = resultsIn(walked.model.requests("CHILD")[1]);
-    expect(results[0]).toContain("Plan mode");
+    expect(results[0]).toContain("plan mode");
     expect(results[1]).toContain("does not have the tool ExitPlanMode");
     expect(results[2]).toContain("does not have the tool EnterPlanMode");
     expect(asked).toEqual([]);
@@ -110,7 +110,7 @@ describe("plan mode", () => {
       CHILD: [writing, { text: "I could not." }],
     };
     const walked = await walk(parts, { approvals, permissionMode: waits ? "acceptEdits" : "default" });
-    expect(resultsIn(walked.model.requests("CHILD")[1])[0]).toContain("Plan mode");
+    expect(resultsIn(walked.model.requests("CHILD")[1])[0]).toContain("plan mode");
     expect(made(walked)).toBe(false);
   });
 
