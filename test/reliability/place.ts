@@ -13,8 +13,8 @@ export interface Place {
   remove(): void;
 }
 
-/** The prefix makes Retinue pass the variable on to commands. */
-export const MARK = "XDG_RELIABILITY_PLACE";
+/** A variable that commands get from Retinue. */
+export const MARK = "XDG_MENU_PREFIX";
 
 export function createPlace(): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-reliability-")));
