@@ -140,3 +140,9 @@ export function jsonLines({ stdout }: Ended): Record<string, unknown>[] {
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
+
+/** Starts Retinue's command line, as `"$@"` in a script, from a command of an agent that removes its tag. */
+export function underCommand(script: string): Pick<StartOptions, "environment" | "through"> {
+  const through = ["setsid", "--wait", "sh", "-c", `unset RETINUE_TAG; ${script}; exit $?`, "sh"];
+  return { environment: { RETINUE_TAG: "a-command" }, through };
+}

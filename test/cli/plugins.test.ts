@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createPlace, type Place, retinue } from "./command-line.ts";
+import { createPlace, type Place, retinue, underCommand } from "./command-line.ts";
 
 const manifest = JSON.stringify({ name: "kit", version: "1.2.0", dependencies: { base: "^1" }, outputStyles: "./x" });
 const files = {
@@ -73,6 +73,14 @@ describe("retinue plugins", () => {
     expect((await listed(place)).plugins).toMatchObject([{ name: "kit", state: "enabled" }]);
     expect(existsSync(join(place.home, "plugins/kit/agents/tester.md"))).toBe(true);
     expect(existsSync(join(place.home, "plugins/kit/.git"))).toBe(false);
+  });
+
+  it("is not enabled by a command of an agent that removed its tag", async () => {
+    const place = createPlace();
+    writePlugin(place);
+    const run = await retinue(["plugins", "add", "kit", "--yes"], { ...place, ...underCommand('"$@"') });
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining("agent can't enable a plugin") });
+    expect((await listed(place)).plugins).toMatchObject([{ name: "kit", state: "disabled" }]);
   });
 
   it("is off again when its files change after the yes", async () => {

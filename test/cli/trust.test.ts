@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createPlace, type Place, resultOf, retinue, serve } from "./command-line.ts";
+import { createPlace, type Place, resultOf, retinue, serve, underCommand } from "./command-line.ts";
 
 function write({ cwd }: Place, files: Readonly<Record<string, unknown>>): void {
   for (const [name, content] of Object.entries(files)) {
@@ -93,8 +93,13 @@ describe("a project's own settings", () => {
 
   it("can't be trusted by a command of an agent", async () => {
     const place = createPlace();
+    const refused = { code: 1, stderr: expect.stringContaining("agent can't trust a directory") };
     const run = await retinue(["trust", "add"], { ...place, environment: { RETINUE_CALL_ID: "main_1_0" } });
-    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining("agent can't trust a directory") });
+    expect(run).toMatchObject(refused);
+    expect(await retinue(["trust", "add"], { ...place, ...underCommand('"$@"') })).toMatchObject(refused);
+    const inTerminal = underCommand('echo y | script -qec "$*" /dev/null');
+    const offered = ["agents", "new", "tester", "--description", "Tests."];
+    expect((await retinue(offered, { ...place, ...inTerminal })).stdout).toContain("agent can't trust a directory");
     expect((await retinue(["trust", "list"], place)).stdout).toBe("No directory is trusted.\n");
   });
 

@@ -7,7 +7,7 @@ import { isInSessionOf, type ProcessIdentity, processOrigin, UserError } from ".
  * started it. Where there is no /proc, only the environment is checked.
  */
 export function checkAnswerer(asker: ProcessIdentity | undefined): void {
-  refuseAgentCommand("answer for a person");
+  if (hasAgentEnvironment()) throw agentCommand("answer for a person");
   const origin = processOrigin();
   if (origin === undefined || (asker !== undefined && isInSessionOf(asker))) return;
   if (origin.isTagged) throw agentCommand("answer for a person");
@@ -18,10 +18,18 @@ export function checkAnswerer(asker: ProcessIdentity | undefined): void {
   throw new UserError(message, { code: "approval", cure });
 }
 
-/** Throws a `UserError` if the environment of this process says that an agent started it. */
+/**
+ * Throws a `UserError` if this process, or a process that started it, was started by an agent. Where there is no /proc,
+ * only the environment is checked.
+ */
 export function refuseAgentCommand(what: string): void {
+  if (hasAgentEnvironment() || processOrigin()?.isTagged === true) throw agentCommand(what);
+}
+
+/** Returns true if the environment of this process says that an agent started it. */
+function hasAgentEnvironment(): boolean {
   const { env } = process;
-  if (env["RETINUE_CALL_ID"] !== undefined || env["RETINUE_TAG"] !== undefined) throw agentCommand(what);
+  return env["RETINUE_CALL_ID"] !== undefined || env["RETINUE_TAG"] !== undefined;
 }
 
 function agentCommand(what: string): UserError {

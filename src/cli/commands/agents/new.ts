@@ -6,6 +6,7 @@ import {
   isTrusted,
   lintAgents,
   type NewAgent,
+  refuseAgentCommand,
   stateDirectory,
   whyNotNew,
   writeNewAgent,
@@ -43,6 +44,7 @@ async function offerTrust(place: CatalogOptions): Promise<string> {
   const { cwd } = place;
   const why = `It will not be loaded until you trust ${stripControls(cwd)}`;
   if (process.stdin.isTTY && (await confirm(`${why}. Trust it now?`))) {
+    refuseAgentCommand("trust a directory");
     const added = await addTrust(place);
     process.stderr.write(messageLines(added.notices));
     return renderAddedTrust(cwd, added);
