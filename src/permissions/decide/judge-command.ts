@@ -215,10 +215,14 @@ function trackedFiles(
 
 /** Returns true for `env -i`, `env -u NAME` and `exec -c`, which remove variables that Retinue sets for git. */
 function stripsEnvironment(wrapper: SimpleCommand): boolean {
-  const options = wrapper.words.slice(1, wrapper.runs?.at).map(({ text }) => text);
-  if (programOf(wrapper) === "exec") return options.some((option) => /^-[a-z]*c/.test(option));
-  return programOf(wrapper) === "env" && options.some((option) => option.startsWith("-") && option !== "--");
+  const option = strippingOptions.get(programOf(wrapper));
+  return option !== undefined && wrapper.words.slice(1, wrapper.runs?.at).some(({ text }) => option.test(text));
 }
+
+const strippingOptions = new Map([
+  ["exec", /^-[a-z]*c/],
+  ["env", /^-(?!-$)/],
+]);
 
 /** Requires approval for commands that may conceal the use of something that a rule restricts. */
 function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {

@@ -129,21 +129,39 @@ function wildWords(
 
 /** A command in the forms that restrictions are matched against. Created once for all rules. */
 export interface SearchableUnit {
-  readonly wrappers: readonly (readonly string[])[];
+  readonly wrappers: readonly SearchableWrapper[];
   readonly commands: readonly { readonly words: readonly string[]; readonly readings: readonly LooseReading[] }[];
-  /** All text that restrictions are matched against, in lower case. */
+  /** All text of the commands that restrictions are matched against, in lower case. */
   readonly text: string;
 }
 
+interface SearchableWrapper {
+  readonly words: readonly string[];
+  readonly text: string;
+  readonly restrictedBy: Map<CommandPattern, boolean>;
+}
+
 export function searchableUnit({ command, wrappers }: CommandUnit): SearchableUnit {
-  const wrapperWords = wrappers.map(lowerWords);
   const commands = [...everyCommand([command])].map((each) => ({
     words: lowerWords(each),
     readings: isInert(each) ? [] : looseReadings(each.words.map(({ text }) => text).join(" ")),
   }));
-  const pieces = [...wrapperWords, ...commands.map(({ words }) => words)].map((words) => words.join(" "));
+  const pieces = commands.map(({ words }) => words.join(" "));
   const loose = commands.flatMap(({ readings }) => readings.map(({ text }) => text));
-  return { wrappers: wrapperWords, commands, text: [...pieces, ...loose].join("\n") };
+  return { wrappers: wrappers.map(searchableWrapper), commands, text: [...pieces, ...loose].join("\n") };
+}
+
+/** A wrapper such as `find` may run thousands of commands, each of which is a unit, so it is prepared only once. */
+const searchableWrappers = new WeakMap<SimpleCommand, SearchableWrapper>();
+
+function searchableWrapper(wrapper: SimpleCommand): SearchableWrapper {
+  let searchable = searchableWrappers.get(wrapper);
+  if (searchable === undefined) {
+    const words = lowerWords(wrapper);
+    searchable = { words, text: words.join(" "), restrictedBy: new Map() };
+    searchableWrappers.set(wrapper, searchable);
+  }
+  return searchable;
 }
 
 function lowerWords({ words }: SimpleCommand): readonly string[] {
@@ -151,12 +169,22 @@ function lowerWords({ words }: SimpleCommand): readonly string[] {
 }
 
 /** Returns true if the command runs the restricted program, or if arguments that could run a program mention it. */
-export function restrictsUnit({ words, loose, trace }: CommandPattern, unit: SearchableUnit): boolean {
+export function restrictsUnit(pattern: CommandPattern, unit: SearchableUnit): boolean {
+  const { words, loose, trace } = pattern;
   if (words[0] === undefined || loose[0] === undefined) return true;
+  if (unit.wrappers.some((each) => restrictsWrapper(pattern, each))) return true;
   // Most commands do not contain the program's name, so their words need not be compared.
   if (!unit.text.includes(trace)) return false;
-  if (unit.wrappers.some((each) => restrictsWords(words, each))) return true;
   return unit.commands.some((each) => restrictsWords(words, each.words) || mentionsProgram(loose, each.readings));
+}
+
+function restrictsWrapper(pattern: CommandPattern, { words, text, restrictedBy }: SearchableWrapper): boolean {
+  let isRestricted = restrictedBy.get(pattern);
+  if (isRestricted === undefined) {
+    isRestricted = text.includes(pattern.trace) && restrictsWords(pattern.words, words);
+    restrictedBy.set(pattern, isRestricted);
+  }
+  return isRestricted;
 }
 
 /** Returns true if the words of the pattern occur in any reading of the text. Used for lines that can't be analysed. */

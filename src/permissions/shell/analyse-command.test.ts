@@ -141,6 +141,9 @@ describe("what can't be known", () => {
     expect(obscure(`echo $((1${"+1".repeat(60_000)}))`)).toBeTypeOf("string");
     expect(obscure(`echo ${"$x".repeat(100_000)}`)).toContain("longer than");
     expect(obscure(`${"echo $(".repeat(70)}${"a".repeat(60_000)}${")".repeat(70)}`)).toContain("nested");
+    for (const braces of ["{", "{a", "{,", '{" "', '{"}"']) {
+      expect(obscure(`cat ${braces.repeat(30_000)}`)).toContain("braces");
+    }
   });
 
   it.each([
@@ -157,6 +160,9 @@ describe("what can't be known", () => {
     expect(programs(nested)).toHaveLength(31);
     expect(obscure(`echo ${"a$x".repeat(40_000)}`)).toBeUndefined();
     expect(programs("echo $x; ".repeat(5_000))).toHaveLength(5_000);
+    for (const line of ['print(f"{x} of {total:.2f}")', '{"name": "a", "value": [{"b": 1}]}', "\\section{One}"]) {
+      expect(obscure(`cat > out <<'EOF'\n${`${line}\n`.repeat(500)}EOF`)).toBeUndefined();
+    }
   });
 
   it("is answered for any text", () => {

@@ -45,5 +45,14 @@ function unreadable(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
   // Control characters and lone surrogates reach the shell as text that differs from what is shown.
   if (/[^\P{Cc}\n\t]/u.test(text.replaceAll("\r\n", "\n"))) return "it contains control characters";
-  return /\p{Cs}/u.test(text) ? "it contains an incomplete character" : undefined;
+  if (/\p{Cs}/u.test(text)) return "it contains an incomplete character";
+  return openBraces(text) * text.length > MAX_BRACE_WORK ? "it contains too many braces" : undefined;
+}
+
+/** For each open brace, the parser may read the rest of the line in search of the closing one. */
+const MAX_BRACE_WORK = 20_000_000;
+
+/** Counts braces that may begin an expansion, except those whose closing brace follows soon and certainly. */
+function openBraces(text: string): number {
+  return text.replaceAll(/\{[\w .,:/-]*\}/g, "").match(/\{(?![\s}])/g)?.length ?? 0;
 }

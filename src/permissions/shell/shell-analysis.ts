@@ -66,16 +66,20 @@ export interface CommandUnit {
 /** Returns every distinct command to judge, with transparent wrappers replaced by the commands they run. */
 export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
   const units = new Map<string, CommandUnit>();
-  const add = (command: SimpleCommand, wrappers: readonly SimpleCommand[]) => {
+  /** Stands for a command and its wrappers in the keys of the commands that they run, so that keys stay short. */
+  const numbers = new Map<string, number>();
+  const add = (command: SimpleCommand, { wrappers, outer }: { wrappers: readonly SimpleCommand[]; outer: number }) => {
     const { runs } = command;
+    const key = `${outer}\u0001${keyOf(command)}`;
     if (runs?.transparent !== true || command.words[0]!.text.endsWith("find")) {
-      const key = [...wrappers, command].map(keyOf).join("\u0001");
       if (!units.has(key)) units.set(key, { command, wrappers });
     }
     if (runs?.transparent !== true) return;
-    for (const inner of runs.commands) add(inner, [...wrappers, command]);
+    if (!numbers.has(key)) numbers.set(key, numbers.size + 1);
+    const within = { wrappers: [...wrappers, command], outer: numbers.get(key)! };
+    for (const inner of runs.commands) add(inner, within);
   };
-  for (const command of commands) add(command, []);
+  for (const command of commands) add(command, { wrappers: [], outer: 0 });
   return [...units.values()];
 }
 

@@ -55,7 +55,7 @@ export function whyItMayChange(
   options: ReadOnlyOptions = {},
 ): string | undefined {
   const name = shown(programOf(command));
-  const unsafe = [...wrappers, command].flatMap((each) => each.unsafeVariables)[0];
+  const unsafe = [...wrappers, command].find((each) => each.unsafeVariables.length > 0)?.unsafeVariables[0];
   if (unsafe !== undefined) return `it sets ${shown(unsafe)} for ${name}`;
   const doubt = doubtAbout(command, options);
   if (doubt !== undefined) return doubt;
