@@ -188,6 +188,36 @@ describe("what does not load, and says why", () => {
     expect(codes).toEqual(["error yaml_refused"]);
   });
 
+  it.each([
+    ["brackets", `z: ${"[".repeat(50_000)}`],
+    ["braces", `z: ${"{a: ".repeat(15_000)}`],
+    ["brackets on lines of their own", `z: [\n${" [\n".repeat(20_000)}`],
+    ["brackets beside quoted ones", `z: ${'["]", '.repeat(9_000)}`],
+    ["lists on one line", `z:\n  ${"- ".repeat(30_000)}x`],
+    ["keys on one line", `${"? ".repeat(30_000)}x`],
+    ["keys in brackets", `z: [${`${"a: ".repeat(150)}[x, `.repeat(130)}`],
+    ["indentation", Array.from({ length: 330 }, (_, depth) => `${" ".repeat(depth)}a:`).join("\n")],
+    ["lists on indented lines", [0, 1, 2, 3].map((line) => " ".repeat(300 * line) + "- ".repeat(150)).join("\n")],
+  ])("refuses values that are nested too deeply by %s", async (_, nested) => {
+    const { definition, diagnostics } = await read(`---\nname: x\ndescription: d\n${nested}\n---\n`);
+    expect(definition).toBeUndefined();
+    expect(diagnostics).toMatchObject([{ code: "yaml_refused", message: "The frontmatter is nested too deeply." }]);
+  });
+
+  it("reads many values that are not nested", async () => {
+    const fields = [
+      `one: [${"[a], {b: c}, ".repeat(300)}]`,
+      `two:\n${"  - a: [b, c]\n".repeat(300)}`,
+      `three: |\n${`${" ".repeat(300)}- [ {\n`.repeat(50)}`,
+      `four: a ${"- [ ] a ".repeat(300)}`,
+      `five: "${"[a: ".repeat(300)}"`,
+      ...Array.from({ length: 300 }, (_, index) => `k${index}: { a: [b] }`),
+    ];
+    const { definition, codes } = await read(`---\nname: x\ndescription: d\n${fields.join("\n")}\n---\n`);
+    expect(definition?.name).toBe("x");
+    expect(codes.filter((code) => /yaml/.test(code))).toEqual([]);
+  });
+
   it("treats property names of the language as ordinary names", async () => {
     const { definition } = await read(
       "---\nname: toString\ndescription: d\n__proto__: {polluted: true}\nconstructor: x\n---\n",

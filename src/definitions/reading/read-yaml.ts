@@ -56,10 +56,12 @@ async function loadYamlReader(): Promise<YamlReader> {
 let loading: Promise<YamlReader> | undefined;
 
 const maxAliases = 20;
+const maxDepth = 200;
 
 function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: string; firstLine: number }): StrictYaml {
   const lines = new yaml.LineCounter();
   const lineOf = (offset: number | undefined) => firstLine + Math.max(0, lines.linePos(offset ?? 0).line - 1);
+  if (mayNestTooDeeply(yaml, source)) return { kind: "hostile", line: firstLine, message: nestedTooDeeply };
   try {
     const document = yaml.parseDocument(source, {
       lineCounter: lines,
@@ -84,6 +86,34 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
       return { kind: "broken", line: firstLine, message: "A word that begins with `*` is an alias without an anchor." };
     return { kind: "hostile", line: firstLine, message: describeHostile(error) };
   }
+}
+
+/**
+ * Returns true if values may be nested too deeply. Checked before parsing, because V8 can end the process when the
+ * recursion of the parser exhausts the stack. A value is nested by brackets, by indentation, and by indicators before it
+ * on the same line.
+ */
+function mayNestTooDeeply(yaml: typeof Yaml, source: string): boolean {
+  let depth = 0;
+  /** Depth outside of each open bracket. */
+  let outside: number[] = [];
+  let before: string | undefined;
+  for (const token of new yaml.Lexer().lex(source)) {
+    // Text follows a token that announces it.
+    const type = before === "scalar" ? "text" : (yaml.CST.tokenType(token) ?? "text");
+    if (type === "flow-seq-start" || type === "flow-map-start") {
+      outside.push(depth);
+      depth += 1;
+    } else if (type === "flow-seq-end" || type === "flow-map-end") depth = outside.pop() ?? depth;
+    else if (type === "flow-error-end") outside = [];
+    else if (type === "comma") depth = (outside.at(-1) ?? depth) + 1;
+    else if (type === "newline" && outside.length === 0) depth = 0;
+    else if (type === "space" && before === "newline" && outside.length === 0) depth = token.length;
+    else if (type.endsWith("-ind")) depth += 1;
+    if (depth > maxDepth) return true;
+    before = type;
+  }
+  return false;
 }
 
 interface PairContext {
@@ -114,9 +144,11 @@ function toPlain(value: unknown): unknown {
   return Object.fromEntries([...value].map(([key, item]) => [String(key), toPlain(item)]));
 }
 
+const nestedTooDeeply = "The frontmatter is nested too deeply.";
+
 function describeHostile(error: unknown): string {
   if (error instanceof ReferenceError) return `More than ${maxAliases} aliases (\`*name\`) are not supported.`;
-  if (error instanceof RangeError) return "The frontmatter is nested too deeply.";
+  if (error instanceof RangeError) return nestedTooDeeply;
   return `The frontmatter can't be read: ${error instanceof Error ? firstSentence(error.message) : String(error)}`;
 }
 
