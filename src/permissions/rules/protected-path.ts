@@ -44,47 +44,60 @@ function namesIn(text: string): readonly string[] {
 }
 
 const protectedDirectories = new Set([
-  ...namesIn(".git .hg .ssh .gnupg"),
+  ...namesIn(".git .hg .jj .sl .ssh .gnupg"),
   // Retinue's own compiled code is in a state directory that may have any name.
   ...namesIn(".retinue retinue-code-cache .claude .agents"),
-  // Editors, and other agents inside them, run tasks and servers that these directories configure.
-  ...namesIn(".vscode .idea .zed .fleet .devcontainer .idx .cursor .windsurf .codex .gemini .opencode"),
+  // Editors and other agents run tasks, hooks and servers that these directories configure.
+  ...namesIn(".vscode .vs .idea .zed .fleet .theia .helix .nova .devcontainer .idx .cursor .windsurf .codex .gemini"),
+  ...namesIn(".opencode .kiro .roo .kilocode .cline .clinerules .continue .amazonq .qwen .factory .crush .augment"),
+  ...namesIn(".goose .junie .trae .openhands"),
   // Git hook managers.
-  ...namesIn(".husky .githooks .lefthook"),
+  ...namesIn(".husky .githooks .git-hooks .lefthook"),
   // CI systems, which start builds on a push.
-  ...namesIn(".circleci .buildkite .woodpecker"),
+  ...namesIn(".circleci .buildkite .woodpecker .semaphore .tekton .teamcity .builds .harness .zuul.d"),
   // Package managers and environments that change which programs run.
-  ...namesIn(".cargo .yarn .direnv .shadowenv.d"),
+  ...namesIn(".cargo .yarn .mvn .bundle .direnv .mise .shadowenv.d"),
 ]);
 
 const protectedPairs = new Set([
-  ...namesIn(".config/git .config/fish .config/retinue .config/mise"),
-  ...namesIn(".github/workflows .github/actions .gitea/workflows .forgejo/workflows"),
+  ...namesIn(".config/git .config/fish .config/retinue .config/mise mise/config.toml mise/config.local.toml"),
+  ...namesIn(".github/workflows .github/actions .github/hooks .gitea/workflows .forgejo/workflows"),
   // Programs that run in place of others with the same name.
-  ...namesIn("node_modules/.bin .venv/bin venv/bin .venv/scripts venv/scripts"),
+  ...["node_modules/.bin", "tools/bazel", "gradle/wrapper"],
+  ...[".venv", "venv", ".env", "env", ".virtualenv", "virtualenv"].flatMap((name) => [
+    `${name}/bin`,
+    `${name}/scripts`,
+  ]),
 ]);
 
 const protectedFiles = new Set([
   ...namesIn(".mcp.json .gitmodules .gitconfig .gitattributes .hgrc .netrc .ripgreprc"),
   // Startup files of shells, and files that take effect as soon as a shell enters the directory.
   ...namesIn(".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .login .logout"),
-  ...namesIn(".zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .envrc"),
-  // Editors and debuggers.
-  ...namesIn(".vimrc .exrc .nvimrc .nvim.lua .lvimrc .dir-locals.el .dir-locals-2.el .gdbinit .lldbinit .rprofile"),
+  ...namesIn(".zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .envrc .autoenv.zsh"),
+  // Other agents.
+  ...namesIn("opencode.json opencode.jsonc crush.json .crush.json .aider.conf.yml"),
+  // Editors, debuggers and interactive interpreters.
+  ...namesIn(".vimrc _vimrc .gvimrc .exrc _exrc .nvimrc .nvim.lua .lazy.lua .lvimrc .dir-locals.el .dir-locals-2.el"),
+  ...namesIn(".gdbinit .gdbearlyinit .lldbinit .pdbrc .rprofile .renviron .ghci .irbrc .pryrc .iex.exs .ocamlinit"),
   ...namesIn(".devcontainer.json .gitpod.yml .replit"),
   // Package managers, whose settings and scripts run programs on every installation.
-  ...namesIn("package.json .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs bunfig.toml .bazelrc"),
+  ...namesIn("package.json .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnpmfile.mjs pnpm-workspace.yaml"),
+  ...namesIn("bunfig.toml .bazelrc .bazeliskrc nuget.config"),
   ...namesIn("sitecustomize.py usercustomize.py"),
   // Git hook managers.
   ...namesIn(".pre-commit-config.yaml .pre-commit-config.yml .overcommit.yml captainhook.json grumphp.yml"),
+  ...namesIn("prek.toml hk.pkl .rusty-hook.toml"),
 ]);
 
 const protectedForms: readonly RegExp[] = [
-  /\.code-workspace$/,
+  /\.(code-workspace|sublime-project)$/,
   /^\.?mise(\.[\w-]+)?\.toml$/,
   /^\.?lefthook(-local)?\.(ya?ml|toml|json)$/,
   /^(\.lintstagedrc|lint-staged\.config|\.huskyrc|husky\.config|\.?simple-git-hooks)(\.[a-z]+)?$/,
-  /^(\.gitlab-ci|\.travis|\.drone|\.woodpecker|\.cirrus|\.?appveyor)\.ya?ml$/,
-  /^(azure-pipelines|bitbucket-pipelines|cloudbuild|buildspec)\.ya?ml$/,
+  /^(\.travis|\.drone|\.woodpecker|\.cirrus|\.?appveyor|\.build|\.?zuul|\.readthedocs)\.ya?ml$/,
+  /\.gitlab-ci\.ya?ml$/,
+  /^(\.drone|\.cirrus)\.(star|jsonnet)$/,
+  /^(azure-pipelines|bitbucket-pipelines|cloudbuild|buildspec|codemagic|bitrise|wercker|screwdriver|amplify)\.ya?ml$/,
   /^jenkinsfile(\.[\w-]+)?$/,
 ];
