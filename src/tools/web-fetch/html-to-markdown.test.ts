@@ -65,6 +65,33 @@ const hiding = [
   '<div style="clip:rect(0,0,0,0)">SECRET</div>',
   '<div style="clip-path: inset(50%)">SECRET</div>',
   '<div style="content-visibility:hidden">SECRET</div>',
+  '<span style="color:#00000000">SECRET</span>',
+  '<span style="color:#0000">SECRET</span>',
+  '<span style="color:rgb(0 0 0 / 1%)">SECRET</span>',
+  '<span style="color:hsla(0,0%,0%,.01)">SECRET</span>',
+  '<span style="-webkit-text-fill-color:rgba(1,2,3,0)">SECRET</span>',
+  '<span style="font-size:0.01em">SECRET</span>',
+  '<span style="font-size:1%">SECRET</span>',
+  '<span style="font-size:.1mm">SECRET</span>',
+  '<span style="font-size:calc(0px)">SECRET</span>',
+  '<span style="font-size:calc(1em * 0)">SECRET</span>',
+  '<span style="font-size:min(0px, 1em)">SECRET</span>',
+  '<span style="font-size:clamp(0px, 0px, 1px)">SECRET</span>',
+  '<div style="opacity:1%">SECRET</div>',
+  '<div style="scale:0">SECRET</div>',
+  '<div style="transform:scale(0.01)">SECRET</div>',
+  '<div style="transform:rotateX(90deg)">SECRET</div>',
+  '<div style="transform:matrix(0, 0, 0, 0, 0, 0)">SECRET</div>',
+  '<div style="translate:-9999px">SECRET</div>',
+  '<div style="filter:opacity(0)">SECRET</div>',
+  '<div style="filter:blur(99px)">SECRET</div>',
+  '<div style="mask-image:linear-gradient(transparent, transparent)">SECRET</div>',
+  '<div style="-webkit-mask:linear-gradient(#0000,#0000)">SECRET</div>',
+  '<div style="--d:none;display:var(--d)">SECRET</div>',
+  '<div style="display:var(--unknown, none)">SECRET</div>',
+  '<div style="display:none !important;display:block">SECRET</div>',
+  '<span class="label sr-only">SECRET</span>',
+  '<span class="visually-hidden">SECRET</span>',
   "<!-- SECRET -->",
   "<template><p>SECRET</p></template>",
   "<noscript>SECRET</noscript>",
@@ -80,6 +107,7 @@ const hidingByContext = [
   '<p style="color:white">SECRET</p>',
   '<font color="#FFFFFF">SECRET</font>',
   '<div style="background:#000"><b><i style="color:#000000">SECRET</i></b></div>',
+  '<section style="--d:none"><p><b style="display:var(--d)">SECRET</b></p></section>',
   '<table bgcolor="navy"><tr><td style="color:navy">SECRET</td></tr></table>',
 ];
 const seen = [
@@ -91,6 +119,13 @@ const seen = [
   '<div style="overflow:hidden;width:100%;height:1em">SEEN</div>',
   '<p data-hidden="x" title="not hidden here">SEEN</p>',
   '<p style="font:12px/1.5 serif;transform:scale(0.9)">SEEN</p>',
+  '<p style="color:#11223344;font-size:calc(1em + 0.5vw);opacity:90%">SEEN</p>',
+  '<p style="color:rgba(0,0,0,.8);font-size:clamp(1rem, 2vw, 2rem);scale:1">SEEN</p>',
+  '<p style="mask-image:linear-gradient(black, transparent)">SEEN</p>',
+  '<p style="font-size:90%;filter:opacity(0.9)">SEEN</p>',
+  '<p style="font-size:var(--size);display:var(--display);color:var(--text)">SEEN</p>',
+  '<p style="color:inherit;background:inherit">SEEN</p>',
+  '<p style="font-size:larger;display:block;display:revert">SEEN</p>',
 ];
 
 describe("text that visitors do not see", () => {
@@ -118,6 +153,27 @@ describe("text that visitors do not see", () => {
     const plain = plainText(numbered(seen));
     const missing = seen.filter((_, index) => !text.includes(`SEEN${index}.`) || !plain.includes(`SEEN${index}.`));
     expect(missing).toEqual([]);
+  });
+
+  it("is left out where simple rules of the page's style sheets hide it", async () => {
+    const sheet = `/* .seen { display: none } */ @charset "utf-8"; @import url(x.css);
+      .a { display: none } #b, em.c { visibility: hidden } p.d.e { font-size: 0 } aside { opacity: 0 }
+      #f { display: none } p { display: block } :root { --g: none } .g { display: var(--g) }
+      @media screen { .h { display: none } } @media (min-width: 9px) { .i { display: none } }
+      .j { color: #fff; background: #fff } .k { display: none !important } p.k { display: block }
+      @media print { .seen { display: none } } @media (max-width: 600px) { .seen { display: none } }
+      .wide { display: none } @media (min-width: 600px) { .wide { display: block } }
+      .fades { opacity: 0; transition: opacity 1s } .menu:hover { display: none } .open .seen { display: none }
+      @keyframes x { from { opacity: 0 } } u.seen { display: none } .seen.not { display: none }`;
+    const hidden = ["p class=a", "p id=b", "em class=c", 'p class="e d"', "aside", "p id=f", "p class=g", "p class=h"];
+    const ways = [...hidden, "p class=i", "p class=j", "p class=k"].map(
+      (tag) => `<${tag}>SECRET</${tag.split(" ")[0]}>`,
+    );
+    const shown = ["seen", "wide", "fades", "menu", "d", "e"].map((name) => `<p class=${name}>SEEN</p>`);
+    const html = `<style>${sheet}</style><style media=print>p { display: none }</style><noscript><style>p { display: none }</style></noscript>${numbered([...ways, ...shown])}`;
+    const { text } = await htmlToMarkdown(html, "https://example.com/", quiet);
+    expect(ways.filter((_, index) => text.includes(`SECRET${index}.`))).toEqual([]);
+    expect(shown.filter((_, index) => !text.includes(`SEEN${ways.length + index}.`))).toEqual([]);
   });
 
   it("is not guessed where a style sheet may set the background", async () => {

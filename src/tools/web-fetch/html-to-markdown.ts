@@ -1,7 +1,13 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { backgroundOf, isHiddenElement, type ReadAttribute } from "./hidden-element.ts";
+import {
+  backgroundOf,
+  isHiddenElement,
+  type ReadAttribute,
+  readStyleSheet,
+  resolveVariables,
+} from "./hidden-element.ts";
 import { plainText } from "./plain-text.ts";
 
 export interface HtmlPage {
@@ -10,9 +16,9 @@ export interface HtmlPage {
 }
 
 /**
- * Converts the readable part of a page to Markdown, without text that a visitor would not see, as far as inline styles
- * and attributes reveal that. Runs in a thread with limited time and memory, because a malicious page can take any
- * amount of both; such a page is converted to plain text instead.
+ * Converts the readable part of a page to Markdown, without text that a visitor would not see, if
+ * attributes, inline styles or simple rules in the page's own style sheets reveal that. Runs in a thread with limited time and memory,
+ * because a malicious page can take any amount of both; such a page is converted to plain text instead.
  */
 export async function htmlToMarkdown(
   html: string,
@@ -78,6 +84,8 @@ function convertInThread(
 interface Judges {
   isHiddenElement: typeof isHiddenElement;
   backgroundOf: typeof backgroundOf;
+  resolveVariables: typeof resolveVariables;
+  readStyleSheet: typeof readStyleSheet;
 }
 
 interface Libraries {
@@ -113,14 +121,26 @@ function convert(
   }
   const title = (document.querySelector("title")?.textContent ?? "").replace(/\s+/g, " ").trim();
   const isStyled = document.querySelector("style, link[rel~=stylesheet]") !== null;
+  type Sheet = { textContent: string; getAttribute(name: string): string | null; closest(selector: string): unknown };
+  const sheets = ([...document.querySelectorAll("style")] as Sheet[]).filter(
+    (sheet) => !/print/i.test(sheet.getAttribute("media") ?? "") && sheet.closest("noscript, template") === null,
+  );
+  const declarationsFor = judges.readStyleSheet(sheets.map((sheet) => sheet.textContent).join("\n"));
   const unseen =
     "script, style, noscript, noframes, template, iframe, svg, object, embed, video, audio, canvas, datalist, annotation, annotation-xml, dialog:not([open])";
   for (const each of document.querySelectorAll(unseen)) each.remove();
   // Without a style sheet, pages are white.
   const backgrounds = new Map<unknown, string | undefined>([[null, isStyled ? undefined : "white"]]);
+  const variables = new Map<unknown, ReadonlyMap<string, string>>();
   for (const each of document.querySelectorAll("*")) {
     const attributes = [...each.attributes].reverse() as { name: string; value: string }[];
     const values = new Map(attributes.map(({ name, value }) => [name.toLowerCase(), value]));
+    const classes = (values.get("class") ?? "").split(/\s+/).filter((name) => name !== "");
+    const declared = declarationsFor({ tag: each.localName, id: values.get("id") ?? "", classes });
+    const known = variables.get(each.parentElement) ?? new Map<string, string>();
+    const resolved = judges.resolveVariables(`${declared};${values.get("style") ?? ""}`, known);
+    values.set("style", resolved.style);
+    variables.set(each, resolved.variables);
     const read: ReadAttribute = (name) => values.get(name);
     const behind = backgrounds.get(each.parentElement ?? null);
     const own = judges.backgroundOf(read) ?? (isStyled && values.has("class") ? undefined : behind);
@@ -145,6 +165,8 @@ const __name = (value) => value;
 const judges = {
   isHiddenElement: ${isHiddenElement.toString()},
   backgroundOf: ${backgroundOf.toString()},
+  resolveVariables: ${resolveVariables.toString()},
+  readStyleSheet: ${readStyleSheet.toString()},
 };
 const { linkedom, readability, turndown } = workerData.modules;
 Promise.all([import(linkedom), import(readability), import(turndown)]).then((libraries) => {

@@ -1,4 +1,4 @@
-import { backgroundOf, isHiddenElement, type ReadAttribute } from "./hidden-element.ts";
+import { backgroundOf, isHiddenElement, type ReadAttribute, resolveVariables } from "./hidden-element.ts";
 
 /** Removes the tags and hidden elements from HTML in linear time, for pages that the Markdown converter can't handle. */
 export function plainText(html: string): string {
@@ -33,7 +33,9 @@ function afterTag(html: string, open: number): number {
   if (withoutText.has(name)) return after(html, ">", after(html, `</${name}`, open));
   const tag = html.slice(open, Math.min(end, open + LONGEST_TAG));
   if (withoutEnd.has(name) || !mayHide.test(tag)) return end;
-  const read = attributesIn(tag);
+  const attributes = attributesIn(tag);
+  const { style } = resolveVariables(attributes("style") ?? "", new Map());
+  const read: ReadAttribute = (wanted) => (wanted === "style" ? style : attributes(wanted));
   return isHiddenElement(read, backgroundOf(read)) ? afterElement(html, name, end) : end;
 }
 
@@ -42,7 +44,7 @@ const LONGEST_TAG = 4_000;
  * Matches tags that are worth reading: those with words that hide something, or with escapes that may spell such words.
  */
 const mayHide =
-  /hidden|display|visib|opacity|zoom|font|overflow|clip|transform|left|top|right|bottom|indent|margin|inset|color|fill|[&\\]/i;
+  /hidden|display|visib|opacity|zoom|font|overflow|clip|transform|scale|rotate|filter|translate|mask|left|top|right|bottom|indent|margin|inset|color|fill|sr-only|screen-reader|[&\\]/i;
 
 /** Returns the position after a tag. A `>` in a quoted attribute does not end the tag. */
 function endOfTag(html: string, open: number): number {
