@@ -74,20 +74,56 @@ function twoDigits(value: number): string {
 }
 
 /**
- * Shows text on one line so that a person can approve exactly that text, because different texts never look the same.
- * Line breaks become `↵`, tabs `⇥`, and blanks that could be overlooked `␠`. Control characters, invisible characters
- * and those that change the direction of writing become escapes such as `\u{202e}`. If the text itself contains one of
- * these symbols, the symbol is escaped too.
+ * Shows text on one line so that a person can approve exactly that text, because different texts look different.
+ * Line breaks become `↵`, tabs `⇥`, and blanks that could be overlooked `␠`. Control characters, invisible characters,
+ * those that change the direction of writing and those that resemble others become escapes such as `\u{202e}`. If the
+ * text itself contains one of these symbols, the symbol is escaped too.
  */
 export function showExactly(text: string): string {
-  return text.replace(unclear, (found, offset: number) => {
+  const misleading = misleadingOffsets(text);
+  return text.replace(noteworthy, (found, offset: number) => {
     if (found.startsWith(" ")) return showBlanks(found, { text, offset });
+    if (/[^\p{ASCII}]/u.test(found) && !isUnclear(found) && !misleading.has(offset)) return found;
     return signs.get(found) ?? `\\u{${found.codePointAt(0)?.toString(16)}}`;
   });
 }
 
-/** Blanks, symbols that represent other characters, the start of an escape, and everything that can't be seen. */
-const unclear = / +|\\(?=u\{)|[↵⇥␠\u2800]|[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
+/** Blanks, the start of an escape, control characters, and everything else that needs a closer look. */
+const noteworthy = / +|\\(?=u\{)|\p{Cc}|[^\p{ASCII}]/gu;
+
+/** Returns true for characters that can't be seen, represent others here, or resemble others wherever they are. */
+function isUnclear(character: string): boolean {
+  if (unseen.test(character) || lookalikes.test(character) || character.normalize("NFC") !== character) return true;
+  return /^[!-~]$/.test(character.normalize("NFKC"));
+}
+
+const unseen = /[↵⇥␠\u2800]|[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+
+/** Punctuation that resembles ASCII, phonetic letters, rare scripts with Latin shapes, and parts of Korean syllables. */
+const lookalikes =
+  /[´ǀǃʹ-˟։׃‐-–‘-‟‹›⁃⁄∕∖∗−∣∶∼꞉]|[\u0250-\u02af\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]|[\p{Script=Cherokee}\p{Script=Lisu}\p{Script=Canadian_Aboriginal}\p{Script=Coptic}\p{Script=Deseret}\p{Script=Osage}]/u;
+
+/** Finds characters that are misleading only where they are: combining marks, and letters that pass for Latin ones. */
+function misleadingOffsets(text: string): ReadonlySet<number> {
+  const found = new Set<number>();
+  const add = (part: string, at: number, which: RegExp) => {
+    for (const each of part.matchAll(which)) found.add(at + each.index);
+  };
+  for (const { 0: group, index } of text.matchAll(/\P{M}?\p{M}+/gu)) {
+    // Other scripts, such as Hindi and Thai, can't be written without marks.
+    if (composed.test(group) || group.normalize("NFC") !== group) add(group, index, /\p{M}/gu);
+  }
+  for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}]+/gu)) {
+    if (/\p{Script=Latin}/u.test(word) || latinShapes.test(word)) add(word, index, confusable);
+  }
+  return found;
+}
+
+/** Matches letters whose accents have characters of their own, and marks without a letter. */
+const composed = /^[\p{M}\p{Script=Common}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u;
+const confusable = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/gu;
+/** Matches words of Cyrillic, Greek or Armenian letters that could all be Latin ones. */
+const latinShapes = /^[асеорхукіјѕһԁԛԝѵӏьАВЕКМНОРСТУХІЈЅԌӀЬαιοκνρυχγτωϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսհոցզգԼՏՕՍ]+$/u;
 
 const signs: ReadonlyMap<string, string> = new Map([
   ["\n", "↵"],

@@ -197,14 +197,17 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
   return restricted && { ...restricted, effect: "insist" };
 }
 
-/** Requires approval for git commands that may print a tracked file that a rule denies. A sandbox hides such files. */
+/**
+ * Requires approval for git commands that may print a tracked file that a rule denies. A sandbox hides the file, but not
+ * its contents in the repository.
+ */
 function trackedFiles(
-  { units, files, sandboxed }: CommandLine,
+  { units, files }: CommandLine,
   { policy, homes }: CompiledPolicy,
 ): Finding | undefined {
   const commands = units.flatMap(({ command }) => [...everyCommand([command])]);
   const printing = commands.find((command) => printsTrackedFiles(command, (path) => files.has(path)));
-  if (printing === undefined || sandboxed) return undefined;
+  if (printing === undefined) return undefined;
   const places = deniedPlaces(policy, homes) ?? [];
   const roots = policy.workspaceRoots;
   if (!places.some((place) => roots.some((root) => isWithin(place, root) || isWithin(root, place)))) return undefined;
