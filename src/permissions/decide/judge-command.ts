@@ -201,10 +201,7 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
  * Requires approval for git commands that may print a tracked file that a rule denies. A sandbox hides the file, but not
  * its contents in the repository.
  */
-function trackedFiles(
-  { units, files }: CommandLine,
-  { policy, homes }: CompiledPolicy,
-): Finding | undefined {
+function trackedFiles({ units, files }: CommandLine, { policy, homes }: CompiledPolicy): Finding | undefined {
   const commands = units.flatMap(({ command }) => [...everyCommand([command])]);
   const printing = commands.find((command) => printsTrackedFiles(command, (path) => files.has(path)));
   if (printing === undefined) return undefined;
