@@ -93,3 +93,12 @@ it("says once that a sandbox would spare the question", async () => {
   );
   expect(await reason("cat $(git ls-files)")).not.toContain("sandbox");
 });
+
+it.each(["git log -p", "git diff", "git grep x HEAD"])(
+  "%s needs approval in a sandbox if a rule denies a file that may be tracked",
+  async (command) => {
+    expect((await bash(command)).effect).toBe("allow");
+    expect((await bash(command, { deny: "Read(.env)" })).effect).toBe("ask");
+    expect((await bash(command, { deny: "Read(~/.ssh/**)" })).effect).toBe("allow");
+  },
+);
