@@ -66,7 +66,7 @@ describe("scripts/release.mjs", () => {
     const { house, git } = await createRepository();
     await expectRefusal(house, /"next" is not a version/, "next");
     await expectRefusal(house, /0\.1\.9 is not higher/, "0.1.9");
-    await expectRefusal(house, /Use: /);
+    await expectRefusal(house, /Usage: /);
     git("tag", "v0.2.0");
     await expectRefusal(house, /tag v0\.2\.0 already exists/, "minor");
     await house.write({ "new.txt": "" });
