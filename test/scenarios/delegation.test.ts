@@ -247,7 +247,9 @@ describe("limits", () => {
       { settings: { subagents: { maxSpawns: 2 } }, approvals },
     );
     expect(reasons).toEqual([
-      expect.stringMatching(/limit is 2 agents for one prompt.* If you allow this, the prompt can start the same number of agents again/),
+      expect.stringMatching(
+        /limit is 2 agents for one prompt.* If you allow this, the prompt can start the same number of agents again/,
+      ),
     ]);
     expect(result.outcome).toBe(answer === "allow" ? "succeeded" : "incomplete");
     expect(model.requests("FOUR")).toHaveLength(answer === "allow" ? 1 : 0);

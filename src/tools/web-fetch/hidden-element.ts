@@ -170,7 +170,8 @@ export function readStyleSheet(css: string): (element: StyledElement) => string 
     else if (piece === "}") {
       const selectors = outer.pop() ?? "@";
       // Text that appears by animation or after a script ran is seen.
-      const isShownLater = /(animation|transition)[\w-]{0,30}\s{0,9}:/i.test(before) && !/display\s*:\s*none/i.test(before);
+      const isShownLater =
+        /(animation|transition)[\w-]{0,30}\s{0,9}:/i.test(before) && !/display\s*:\s*none/i.test(before);
       if (!selectors.startsWith("@") && outer.every(isOnScreen) && !isShownLater)
         for (const selector of selectors.split(",")) add(selector, before);
     }
