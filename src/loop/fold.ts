@@ -233,12 +233,17 @@ function reasonOf(error: ModelError): EndReason {
 }
 
 function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.delivered">): LoopState {
-  const delivered = new Set(notices.map(({ runId }) => runId));
   const said: UserBlock = { type: "text", text };
-  const left = { ...restartCount(state), background: state.background.filter(({ runId }) => !delivered.has(runId)) };
-  const inherited = notices.flatMap(({ unreturned = [] }) => unreturned).filter(({ runId }) => !delivered.has(runId));
+  return { ...withoutEnded(state, notices), said: [...state.said, said] };
+}
+
+/** Removes background runs whose ends the agent now knows, and adds those that they left behind. */
+function withoutEnded(state: LoopState, notices: readonly EndedNotice[]): LoopState {
+  const ended = new Set(notices.map(({ runId }) => runId));
+  const left = { ...restartCount(state), background: state.background.filter(({ runId }) => !ended.has(runId)) };
+  const inherited = notices.flatMap(({ unreturned = [] }) => unreturned).filter(({ runId }) => !ended.has(runId));
   const cut = notices.filter(isCut).length;
-  return withRun({ ...withBackground(left, inherited), said: [...state.said, said] }, ({ facts }) => ({
+  return withRun(withBackground(left, inherited), ({ facts }) => ({
     facts: cut === 0 ? facts : { ...facts, agentsCut: facts.agentsCut + cut },
   }));
 }
@@ -254,8 +259,10 @@ function withBackground(state: LoopState, more: readonly RunRef[]): LoopState {
 }
 
 function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
-  const { launched, agent } = event.result.facts ?? {};
-  const state = withBackground(before, [...(launched ? [launched] : []), ...(agent?.unreturned ?? [])]);
+  const { launched, agent, reported } = event.result.facts ?? {};
+  const isAwaited = before.background.some(({ runId }) => runId === reported?.runId);
+  const known = reported && isAwaited ? withoutEnded(before, [reported]) : before;
+  const state = withBackground(known, [...(launched ? [launched] : []), ...(agent?.unreturned ?? [])]);
   const made = findCall(state, event.callId);
   if (made === undefined) return state;
   const ended = withCall(state, event.callId, { status: "ended", result: event.result });

@@ -209,6 +209,17 @@ it.each([
   expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("All.");
 });
 
+it("an agent that got a report from TaskOutput gets no notice with the same report", async () => {
+  const output = { calls: [{ name: "TaskOutput", input: { task_id: "watch", block: true, timeout: 600_000 } }] };
+  const { model, home, cwd, sessionId } = await walk({
+    MAIN: [{ calls: [task("CHILD: go", { run_in_background: true, name: "watch" })] }, output, { text: "Done." }],
+    CHILD: [{ text: "The report." }],
+  });
+  expect(resultsIn(model.requests("MAIN")[2])[0]).toContain("The report.");
+  expect(JSON.stringify(model.requests("MAIN").at(-1)).split("The report.")).toHaveLength(2);
+  expect(mainLines({ home, cwd }, sessionId).some(({ type }) => type === "notices.delivered")).toBe(false);
+});
+
 it("TaskOutput without an id lists the agents there are; words so far are only words", async () => {
   const call = (name: string, input = {}) => ({ name, input });
   const watch = { task_id: "watch" };

@@ -32,6 +32,8 @@ export interface ToolFacts {
   readonly launched?: RunRef | undefined;
   /** End of the subagent that worked on the call. */
   readonly agent?: EndedNotice | undefined;
+  /** End of a background agent whose report the call returned. The agent's parent needs no notice about it. */
+  readonly reported?: EndedNotice | undefined;
   /** Cost of the call itself, if it used a model. The tool must declare this in its traits. */
   readonly spent?: { readonly usage: Usage; readonly costUsd?: number | undefined };
 }

@@ -2,7 +2,7 @@ import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { AgentId, JsonObject } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
-import type { Subagent, SubagentResult } from "../subagents/subagent.ts";
+import { endedNotice, type Subagent, type SubagentResult } from "../subagents/subagent.ts";
 import { escapeTags, LONGEST_REPORT, resultText, rosterText, unknownAgentText } from "../subagents/task-text.ts";
 import { forDelegators } from "./task.ts";
 import { textIn } from "./task-spec.ts";
@@ -64,7 +64,8 @@ async function show(
   const ended = await resultOf(agentId, { dispatcher, input, context });
   if (ended) {
     const page = pageOf(ended.end.text, typeof input["offset"] === "number" ? input["offset"] : 0);
-    return { content: resultText(ended, page), details: { agentId, status: ended.end.outcome } };
+    const details = { agentId, status: ended.end.outcome };
+    return { content: resultText(ended, page), details, facts: { reported: endedNotice(ended) } };
   }
   const text = dispatcher.registry.live.get(agentId)?.thread.state.run?.text ?? "";
   const progress = text === "" ? "It has written nothing yet." : `So far:\n${escapeTags(text)}`;

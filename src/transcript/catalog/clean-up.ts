@@ -120,8 +120,9 @@ function undeliveredResults(paths: SessionPaths, agents: readonly AgentId[]): re
   const delivered = new Set<RunId>();
   for (const agent of [MAIN_AGENT, ...agents]) {
     for (const line of readTranscript(agentPath(paths, agent)).lines) {
-      const launch = line.type === "tool.ended" ? line.result.facts?.launched : undefined;
+      const { launched: launch, reported } = (line.type === "tool.ended" && line.result.facts) || {};
       if (launch) launched.set(launch.runId, launch.agentId);
+      if (reported) delivered.add(reported.runId);
       if (line.type === "notices.delivered") for (const { runId } of line.notices) delivered.add(runId);
     }
   }
