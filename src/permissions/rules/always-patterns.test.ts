@@ -65,6 +65,9 @@ describe("wildcards of rules", () => {
     ["sudo apt update", "sudo apt update"],
     ["cat /w/*", "cat /w/a"],
     ["rm \\*.txt", "rm '*.txt'"],
+    ["git push *", "git push -u origin feature"],
+    ["git push *", "git push --tags"],
+    ["git push --force *", "git push --force origin"],
   ])("%s allows %s", (rule, command) => expect(allows(rule, command)).toBe(true));
 
   it.each([
@@ -79,5 +82,15 @@ describe("wildcards of rules", () => {
     ["npm test:*", "PATH=. bash -c 'npm test'"],
     ["npm test:*", "X=1 timeout 5 npm test"],
     ["npm test:*", "env X=1 nice npm test"],
+    ["git push *", "git push --force"],
+    ["git push *", "git push -uf origin main"],
+    ["git push *", "git push --forc origin"],
+    ["git push *", "git push --force-with-lease"],
+    ["git push *", "git push origin +main"],
+    ["git push *", "git push origin :main"],
+    ["git push *", "git push -d origin main"],
+    ["git push *", "git push --mirror"],
+    ["git push *", "git push $x"],
+    ["git * main", "git push -f origin main"],
   ])("%s does not allow %s", (rule, command) => expect(allows(rule, command)).toBe(false));
 });

@@ -47,6 +47,7 @@ export function wildcardHazard(
     if (hazard !== undefined) return hazard;
   }
   const isReader = effects.every(isReading);
+  const isPush = name === "git" && command.words.some(({ text }) => text === "push");
   for (const [index, word] of wild.entries()) {
     if (messengers.has(name) && isMessage(wild[index - 1], word)) continue;
     const outside = whyOutsideWorkspace(word, context);
@@ -55,10 +56,17 @@ export function wildcardHazard(
     if (part !== undefined) return `an argument names ${part}`;
     const hazard = isReader ? undefined : context.fileHazard?.(command, word);
     if (hazard !== undefined) return hazard;
+    if (isPush && isForceful(word)) return "it could overwrite or delete branches of the remote repository";
     if (removers.has(name) && (/^[./]*$/.test(word.text) || (word.open !== undefined && !/^[^-]/.test(word.lead))))
       return `${name} would apply to a whole directory`;
   }
   return undefined;
+}
+
+/** Returns true for options and refspecs of `git push` that overwrite or delete: `--force`, `-d`, `+main`, `:main`. */
+function isForceful({ text, open, lead }: ShellWord): boolean {
+  if (open !== undefined && !/^[^-+:]/.test(lead)) return true;
+  return /^(--(forc|de|mi|pru)|-[a-zA-Z]*[fd]|[+:])/.test(text);
 }
 
 function effectHazard(
