@@ -56,3 +56,10 @@ function watch(session: Session, after = 0) {
     },
   };
 }
+
+it("refuses positions that are none", async () => {
+  const { session } = await open({ MAIN: [] });
+  expect(() => session.events({ afetr: 3 } as object)).toThrow('session.events has no option "afetr"');
+  expect(() => session.events({ after: Number.NaN })).toThrow("must be a whole number");
+  await session.close();
+});

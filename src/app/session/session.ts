@@ -160,7 +160,7 @@ export function createSession(parts: SessionParts): Session {
       const record = thread.record.bind(thread);
       return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
     },
-    events: (position) => transcript.feed.read(position),
+    events: (position) => transcript.feed.read(checkPosition(position)),
     moveToBackground: async () => (parts.mayBackground ? registry.detachChildren(MAIN_AGENT, "person") : []),
     interrupt: () => stop("interrupted", async () => undefined),
     stopAll: () => stop("stopped", () => registry.stopAll()),
@@ -196,6 +196,15 @@ export function createSession(parts: SessionParts): Session {
     thread.saveCheckpoint();
     await transcript.close();
   }
+}
+
+function checkPosition(position: FeedPosition = {}): FeedPosition {
+  const { after = 0, signal, ...unknown } = position;
+  const [name] = Object.keys(unknown);
+  if (name !== undefined) throw optionError(`session.events has no option "${name}"`, "It takes `after` and `signal`.");
+  if (!Number.isSafeInteger(after) || after < 0)
+    throw optionError("The option `after` of session.events must be a whole number", "Pass the `seq` of an update.");
+  return { after, signal };
 }
 
 function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {

@@ -33,8 +33,18 @@ export function closingMessage(result: RunResult, context: ClosingContext): stri
       : (result.message ?? `The run ended: ${result.reason}.`);
   // If the model gives up, its text says why, and that is on standard output already.
   const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
-  return messageLines([...ofAgents, ...reason, `To continue: ${resume} "…"`]);
+  return messageLines([...ofAgents, ...reason, `To continue: ${resume}${cutOff.has(result.reason) ? "" : ' "…"'}`]);
 }
+
+/** Reasons for which a run ends before the agent has answered, so that the session can continue without a new prompt. */
+const cutOff: ReadonlySet<EndReason> = new Set([
+  "interrupted",
+  "stopped",
+  "max_turns",
+  "timeout",
+  "stall",
+  "model_error",
+]);
 
 /** Returns a message that explains what the first Ctrl+C does. It is shown at once. */
 export function interruptMessage(agents: readonly AgentView[]): string {
