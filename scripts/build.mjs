@@ -66,7 +66,7 @@ async function main({ cliOnly, ifStale, checked }) {
   }
 }
 
-/** Moves the library that types.mjs compiled into the build. Returns false if it is stale or no longer there. */
+/** Moves the library, which types.mjs has compiled, into the build. Returns false if it is stale or no longer there. */
 function takeChecked(made, hash) {
   const directory = join(root, checkedDirectory);
   if (readStamp(directory).lib !== hash) return false;

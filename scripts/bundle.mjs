@@ -59,7 +59,9 @@ export async function bundle({ root, directory }) {
   if (!result) return false;
   const loaded = sources.flatMap(([, source]) => loadedAtStart(source, result.metafile));
   if (loaded.length > 0) {
-    console.error(`build: dist/cli.cjs loads ${loaded.join(", ")} at startup; load it with import() only`);
+    console.error(
+      `build: dist/cli.cjs loads ${loaded.join(", ")} at startup, but must load such packages only with import()`,
+    );
     return false;
   }
   for (const { path, text } of result.outputFiles) {
@@ -100,9 +102,9 @@ function inAscii(text) {
 }
 
 /**
- * Adds compiled code to the build. Runs a small job, after which the program writes the compiled functions that every
- * run needs to a file in its state directory, and copies that file. The job also tests the build; a second run tests
- * that V8 accepts the file.
+ * Adds compiled code to the build. Runs a small job, after which the program stores the compiled functions that every
+ * run needs in its state directory. Copies the file that contains them. The job also tests the build; a second run
+ * tests that V8 accepts the file.
  */
 async function addCompiledCode({ root, directory }) {
   const { createApiServer } = await tsImport(join(root, "src/testing/index.ts"), import.meta.url);

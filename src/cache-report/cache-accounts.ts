@@ -17,7 +17,7 @@ export interface CacheAccount {
   readonly missedTokens: number;
   /** Explains a large value of `missedTokens`; undefined otherwise. */
   readonly reason?: MissReason | undefined;
-  /** Lifetime that was requested for the missed tokens, if there is a reason. */
+  /** Lifetime that was requested for the missed tokens, if `reason` is set. */
   readonly keptFor?: CacheLifetime | undefined;
   /** Set if the requested cache lifetime changed with this request. */
   readonly lifetimeChange?: LifetimeChange | undefined;

@@ -29,7 +29,7 @@ export interface BelowMinimum {
   readonly tooShort: number;
 }
 
-/** Reports how much prompt caches saved in the session whose transcript is at this path. */
+/** Reports how much was saved by prompt caches in the session whose transcript is at this path. */
 export async function reportCache(transcriptPath: string): Promise<CacheReport> {
   const session = readSession(transcriptPath);
   const accounts = accountsOf(await replaySession(session));
@@ -71,7 +71,7 @@ export interface ExplainedRequest {
   /** The model's minimum, if the whole request was too short to be cached. */
   readonly belowMinimum?: number | undefined;
   readonly reason?: MissReason | undefined;
-  /** Lifetime that was requested for the missed tokens, if there is a reason. */
+  /** Lifetime that was requested for the missed tokens, if `reason` is set. */
   readonly keptFor?: CacheLifetime | undefined;
   /** Set if the `cache.lifetime` setting changed with this request. */
   readonly lifetimeChange?: LifetimeChange | undefined;

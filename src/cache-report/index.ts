@@ -1,5 +1,5 @@
-// Owns: reports on how much prompt caches saved and missed in a recorded session. Does not own: reading transcripts
-// (transcript), the bytes of requests (conversation). Called by: app, for `retinue cache`.
+// Owns: reports on what prompt caches saved, and what they missed, in a recorded session. Does not own: reading
+// transcripts (transcript), the bytes of requests (conversation). Called by: app, for `retinue cache`.
 export type { AgentFigures, CacheFigures } from "./cache-figures.ts";
 export {
   type CacheReport,

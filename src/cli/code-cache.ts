@@ -83,9 +83,9 @@ function findCode(
 }
 
 /**
- * Returns the version and the flags of the V8 that compiled the code, in hexadecimal. They are the second and the
- * fourth word in the code. V8 compares them as well, but if they differ, it compiles the whole source and accepts no
- * other code for it in this process.
+ * Returns the version and the flags of the V8 that compiled the code, in hexadecimal. They are the second and fourth
+ * words of the code. V8 compares them as well, but if they differ, it compiles the whole source and accepts no other
+ * code for it in this process.
  */
 function originOf(code: Buffer): string {
   return code.toString("hex", 4, 8) + code.toString("hex", 12, 16);
@@ -150,7 +150,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch {
-    // Usually, the directory already exists. If it does not, writing a file to it fails as well.
+    // Usually, the directory already exists. If it does not, writing the file fails too, and that error is handled.
   }
 }
 
@@ -167,7 +167,7 @@ function removeOldFiles(folder: string): void {
 }
 
 /**
- * Returns why a directory is not trusted. V8 executes compiled code without checks, so no other user may be able to
+ * Returns why a directory is not trusted. V8 executes compiled code without checks, so other users must not be able to
  * write it.
  */
 function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefined {

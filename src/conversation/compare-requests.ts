@@ -67,8 +67,8 @@ export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference
   const after = withoutMarks(later);
   const firstDifference = firstDifferingByte(before, after);
   if (firstDifference === undefined) return undefined;
-  // If one request lacks a dimension, only the other request shows it at this offset, so the first dimension in order
-  // is the cause.
+  // If one request lacks a dimension, the two requests have different dimensions at this offset. The one that comes
+  // first in the order is the cause.
   const candidates = [earlier.head, later.head].map((head) => dimensionAt(head, firstDifference));
   const dimension = order.find((name) => candidates.includes(name)) ?? "messages";
   return { dimension, firstDifference };

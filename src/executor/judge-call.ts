@@ -66,7 +66,7 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
 
 /**
  * Checks the directories that an allowed command traverses, unless a sandbox hides what the command must not read. A
- * person who allowed the command for this session has seen it.
+ * command that a person allowed for this session is not checked, because that person has seen it.
  */
 async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place): Promise<JudgedCall> {
   if (judged.decision.effect !== "allow" || judged.decision.scope === "session") return judged;
@@ -142,7 +142,7 @@ function isCovered(access: Access, place: ResolvedPath | undefined, judged: Judg
     } else if (known.kind === "command" && access.kind === "command") {
       if (known.command === access.command) return true;
     } else if (known.kind === "skill" && access.kind === "skill") {
-      // The approved skill and the requested one are the same; the tool uses its full name.
+      // The approved skill and the requested one are the same; the tool only requests it by its full name.
       return true;
     }
   }
@@ -175,8 +175,8 @@ async function expandAccesses(accesses: readonly Access[], workspace: Workspace)
 }
 
 /**
- * Returns the files with several names (hard links) that match deny rules, for `decide`; `unknown` if there are too
- * many files to check. The list is empty unless one of the paths has several names.
+ * Returns, for `decide`, the files that match deny rules and have several names (hard links); `unknown` if there are
+ * too many files to check. The list is empty unless one of the paths has several names.
  */
 async function deniedFiles(
   resolved: readonly ResolvedPath[],

@@ -16,7 +16,7 @@ export interface ContextState {
   readonly counted: boolean;
   /** Added messages with the number of tokens that the provider counted for them, newest last. */
   readonly seen: readonly { readonly turn: Message | undefined; readonly tokens: number }[];
-  /** Number of tokens after the last compaction. Another compaction can only remove what was added since. */
+  /** Number of tokens after the last compaction. Another compaction can only remove what has been added since. */
   readonly floor: number;
   /** Whether no request has been made since the last compaction. */
   readonly fresh: boolean;
@@ -51,7 +51,7 @@ const REMEMBERED = 8;
 const LEAST_GAIN = 0.1;
 /** Number of tokens assumed for an image. Providers scale images down to about this size. */
 const IMAGE_TOKENS = 1_600;
-/** Maximum number of tokens to which calibration converts one estimated token. */
+/** Maximum number of tokens that one estimated token can count as after calibration. */
 const MOST_PER_UNIT = 2;
 
 /** Returns whether the request that adds this turn would be too long. */

@@ -89,7 +89,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
   }
 }
 
-/** Returns the user turn of the next request. Undefined if nothing was added since the last request. */
+/** Returns the user turn of the next request. Undefined if nothing has been added since the last request. */
 export function userTurn(state: LoopState): UserMessage | undefined {
   const content = [...resultBlocks(state.calls), ...state.said];
   return content.length === 0 ? undefined : { role: "user", content };

@@ -58,7 +58,7 @@ function isResumable({ agentId, resumable }: CallState): boolean {
   return agentId !== undefined || resumable === true;
 }
 
-/** Returns the events that end a run whose process was lost, and the calls that the run had started. */
+/** Returns the events that end a run whose process was lost and that end the calls that the run had started. */
 export function recovery(state: LoopState): readonly DurableEvent[] {
   const unknown = unknownResults(state);
   const charged = lostRequests(state);

@@ -33,7 +33,10 @@ export interface LoopState {
   readonly cutOff: number;
   /** First and latest prompt. Compaction always keeps them. */
   readonly asked: { readonly first: string; readonly latest: string } | undefined;
-  /** Environment as the conversation describes it. Undefined if it does not, as after a compaction. */
+  /**
+   * Environment as the conversation describes it. Undefined if the conversation does not describe it, as after a
+   * compaction.
+   */
   readonly environment: ToldEnvironment | undefined;
   readonly context: ContextState;
 }

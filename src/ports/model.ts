@@ -53,7 +53,9 @@ export type ModelProgress =
   | { readonly type: "text.delta"; readonly text: string }
   | { readonly type: "thinking.delta"; readonly text: string }
   | { readonly type: "call.delta"; readonly index: number; readonly name: string; readonly json: string }
-  /** The request waits for other requests, or because the provider asked for a pause. `sent` ends the wait. */
+  /**
+   * The request is waiting, either for other requests or because the provider asked for a pause. `sent` ends the wait.
+   */
   | { readonly type: "waiting" }
   | { readonly type: "sent" }
   /** The request is sent again. Everything streamed so far must be discarded. */

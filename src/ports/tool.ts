@@ -15,7 +15,10 @@ import type {
 export interface ToolTraits {
   /** Whether a call can run in parallel with other calls in the same turn. */
   readonly parallel: boolean;
-  /** Whether a call changes something outside the agent. If so, its intent and its result are synced to disk. */
+  /**
+   * Whether a call changes something outside the agent. If so, the record that the call has started and the record of
+   * its result are synced to disk.
+   */
   readonly effects: boolean;
   /**
    * Set if a call whose process died can be performed again. The repeated call continues what the first one began and

@@ -32,16 +32,16 @@ export interface SpawnOptions {
   /** Whether to run the process in the sandbox. Allowed only if `confinement()` returned `on`. */
   readonly confined?: boolean;
   /**
-   * Set for a process that is allowed only because it reads. In the sandbox, it runs in the read-only profile, where it
-   * can change nothing, has no network, and does not see the home directory. With or without a sandbox, it gets only
-   * harmless environment variables.
+   * Set for a process that is allowed to run only because it is read-only. In the sandbox, it runs in the read-only
+   * profile, where it can change nothing, has no network, and does not see the home directory. With or without a
+   * sandbox, it gets only harmless environment variables.
    */
   readonly readsOnly?: ReadOnlyView | undefined;
   /** Whether to keep the input open after `stdin` is written, for `RunningProcess.input`. */
   readonly stdinOpen?: boolean;
 }
 
-/** What a process that only reads sees besides its workspace and the system. */
+/** What a read-only process can see besides its workspace and the system. */
 export interface ReadOnlyView {
   /** Directories that the process may read, even in the home directory. */
   readonly visible: readonly string[];
@@ -51,7 +51,7 @@ export interface ReadOnlyView {
 
 export interface ProcessInput {
   /**
-   * Writes to the input. Waits while the process does not read. Resolves to false if the process can no longer read.
+   * Writes to the input. Waits while the process is not reading. Resolves to false if the process can no longer read.
    */
   write(data: string | Uint8Array): Promise<boolean>;
   /** Closes the input. */
@@ -110,7 +110,7 @@ export interface Workspace {
    * directory. An entry is undefined if there are too many matches, or if a directory can't be read.
    */
   expand(patterns: readonly string[]): Promise<readonly (readonly string[] | undefined)[]>;
-  /** Lists everything under a path. Undefined if there is too much, or if a directory can't be read. */
+  /** Lists everything under a path. Undefined if there is too much to list, or if a directory can't be read. */
   walk(path: string, options: WalkOptions): Promise<readonly WalkedPath[] | undefined>;
   stat(realPath: string): Promise<FileStat>;
   /**
@@ -141,7 +141,7 @@ export interface Workspace {
   /** Returns whether commands run in a sandbox. Absent if the workspace never has one. */
   confinement?(): Promise<Confinement>;
   /**
-   * Finds the paths in the workspace and in other directories that a predicate hides, and other hard links to them.
+   * Finds the paths that a predicate hides, in the workspace and in other directories, and other hard links to them.
    * Returns undefined if there are too many files to look at. In that case, a command can't run in the read-only
    * profile and needs approval.
    */

@@ -41,7 +41,7 @@ export interface LoadedSettings {
   readonly problems: readonly string[];
   /** Keys in the project's files that are ignored because the project is not trusted. */
   readonly untrusted: readonly string[];
-  /** Approvals that trusting the workspace now would record, for its own files only. */
+  /** Approvals that would be recorded if the workspace were trusted now, for its own files only. */
   readonly approvals: readonly Approval[];
   /** The `agents` key from every file, not merged, because each definition belongs to its scope. */
   readonly agents: AgentSettings;

@@ -163,7 +163,7 @@ function readOpen(descriptor: number, path: string): FileText {
   if (!stat.isFile()) return { problem: `The settings file ${path} is not a regular file. Replace it with one.` };
   if (stat.size > LARGEST_SETTINGS) {
     const limit = `${formatBytes(stat.size)}, but the limit is ${formatBytes(LARGEST_SETTINGS)}`;
-    return { problem: `The settings file ${path} has ${limit}. Make it shorter.` };
+    return { problem: `The settings file ${path} has a size of ${limit}. Make it shorter.` };
   }
   const bytes = readFileSync(descriptor);
   // A rule with undecodable characters would match nothing.

@@ -23,8 +23,8 @@ export interface TrustStore {
   /** Explains why the trust file is invalid, in which case nothing is trusted. */
   readonly problem: string | undefined;
   /**
-   * Returns true if this path is trusted, or if a directory above it is and no other repository is in between. A
-   * repository inside a trusted directory may come from someone else and must be trusted separately.
+   * Returns true if this path is trusted, or if a directory above it is trusted and there is no other repository in
+   * between. A repository inside a trusted directory may come from someone else and must be trusted separately.
    */
   isTrusted(realPath: string): boolean;
   /** Returns the directory that makes this path trusted: the path itself or the nearest trusted directory above it. */

@@ -34,7 +34,7 @@ export interface ToolsRequest {
 
 /**
  * Creates the built-in tools for one workspace, in the order in which the model sees them. The order never changes.
- * Tools that read-only agents have come first, so that agents of all kinds share the beginning of the list in the
+ * The tools of read-only agents come first, so that agents of all kinds share the beginning of the list in the
  * provider's cache.
  */
 export function createTools({

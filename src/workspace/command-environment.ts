@@ -54,8 +54,8 @@ function realPath(path: string): string {
 }
 
 /**
- * Without these settings, even `npm ls` creates the cache and logs that the project's .npmrc names, and asks the registry
- * that it names for a newer npm.
+ * Without these settings, even `npm ls` creates the cache and logs that the project's .npmrc names, and asks the
+ * registry that this file names for a newer npm.
  */
 const npmSettings: Readonly<Record<string, string>> = {
   npm_config_cache: "/dev/null",

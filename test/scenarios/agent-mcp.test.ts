@@ -227,7 +227,7 @@ describe("servers of files", () => {
     write(at, { notes: { command: "something-else" } });
     const changed = load(at);
     expect(changed.settings.mcpServers).toBeUndefined();
-    expect(changed.notices.join("\n")).toContain("it changed since you trusted the directory");
+    expect(changed.notices.join("\n")).toContain("it has changed since you trusted the directory");
   });
 
   it("a broken .mcp.json is told of with its line; a name of the settings is theirs", () => {

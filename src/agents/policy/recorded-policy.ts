@@ -42,7 +42,10 @@ function noneIfEmpty<Each>(list: readonly Each[]): readonly Each[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** Returns the rules of both policies, and layers with the denials that the order of the rules would override. */
+/**
+ * Returns the rules of both policies, and extra layers that contain the denials that the order of the rules would
+ * override.
+ */
 function narrowRules(
   now: readonly Rule[],
   then: readonly Rule[],

@@ -17,7 +17,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const broken = errors.find(({ file }) => file.endsWith(`/${name}.md`));
   const files = new Set(errors.map(({ file }) => file)).size;
-  // Any file that can't be read may define this name.
+  // Any file that can't be read might be the one that defines this name.
   const unread = files === 0 ? "" : ` ${plural(files, "file")} did not load; run "retinue agents check" to see why.`;
   const untrusted = trusted
     ? ""
@@ -45,8 +45,7 @@ export function missingSkills(
 }
 
 /**
- * Reports an effort that the model of a definition does not support, or may not support, if the definition names a
- * model.
+ * If a definition names a model, reports an effort that the model does not support or might not support.
  */
 export function effortFindings({ name, file = name, model, effort }: AgentDefinition): readonly Diagnostic[] {
   const named = model === undefined || model === "inherit" ? undefined : describeNamedModel(model);

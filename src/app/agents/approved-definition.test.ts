@@ -74,7 +74,9 @@ describe("hooks and MCP servers of a project's agent file", () => {
     expect(changed.told).toEqual([
       expect.objectContaining({
         file: join(options.cwd, ".agents/agents/guard.md"),
-        message: expect.stringMatching(/of the agent "guard" are off: they changed since you trusted the directory\./),
+        message: expect.stringMatching(
+          /of the agent "guard" are off: they have changed since you trusted the directory\./,
+        ),
         fix: 'Review the file, then run "retinue trust add".',
       }),
     ]);

@@ -53,7 +53,7 @@ export function approvedDefinition(definition: AgentDefinition, directory: Appro
     ...(isOff("hooks") ? ["hooks"] : []),
     ...(isOff("mcpServers") ? [`MCP servers (${ownServers.map((each) => each.name).join(", ")})`] : []),
   ];
-  const why = isNew ? "you have not approved them yet" : "they changed since you trusted the directory";
+  const why = isNew ? "you have not approved them yet" : "they have changed since you trusted the directory";
   const diagnostic: Diagnostic = {
     severity: "warning",
     file,

@@ -60,7 +60,9 @@ export interface AgentOptions extends Pick<AgentDefinition, "description" | Same
   readonly hooks?: Readonly<Partial<Record<"PreToolUse" | "PostToolUse" | "Stop", readonly HookOptions[]>>>;
 }
 
-/** Defines an agent for `openSession({ agents: { name: defineAgent({...}) } })`, checked by the compiler. */
+/**
+ * Defines an agent for `openSession({ agents: { name: defineAgent({...}) } })`, so that the compiler checks its fields.
+ */
 export function defineAgent(options: AgentOptions): AgentOptions {
   return options;
 }
@@ -103,8 +105,8 @@ function functionsOf(value: unknown): AgentFunctions {
 }
 
 /**
- * Returns the functions of a definition if the definition comes from the program, not from another source with the same
- * name.
+ * Returns the functions of a definition if the definition comes from the embedding program, not from another source
+ * that defines the same name.
  */
 export function functionsFor(definition: AgentDefinition | undefined, { functions }: SplitAgents): AgentFunctions {
   if (definition?.source !== "flag") return {};

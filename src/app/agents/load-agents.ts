@@ -35,7 +35,7 @@ import { builtInAgentsOnly, type LoadedAgents, reloadable } from "./available-ag
 import { type AgentCallback, functionsFor, type SplitAgents, splitAgents, writePrompt } from "./define-agent.ts";
 import { isGuide } from "./guide.ts";
 
-/** The main agent of a session, with everything that files, options and the program define for it. */
+/** The main agent of a session, with everything that files, options and the embedding program define for it. */
 export interface LoadedMainAgent {
   /** Definition of the agent; absent for the `main` agent, which needs none. */
   readonly definition?: AgentDefinition | undefined;
@@ -253,7 +253,7 @@ function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts)
   };
 }
 
-/** Opens the memory of an agent, if it has one. The notice explains why it can't be used. */
+/** Opens the memory of an agent, if it has one. If the memory can't be used, `notice` explains why. */
 function agentMemory(
   { memory: scope, name: agent }: AgentDefinition,
   { home, trustedRoot }: { readonly home: string; readonly trustedRoot: string | undefined },

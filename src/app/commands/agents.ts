@@ -26,7 +26,7 @@ export interface AgentRow {
   readonly file: string | null;
   readonly plugin: string | null;
   readonly model: string | null;
-  /** Tools as written in the definition; null for every tool. */
+  /** Tools as written in the definition; null means every tool. */
   readonly tools: readonly string[] | null;
   readonly disallowedTools: readonly string[];
   readonly description: string;
@@ -65,7 +65,7 @@ export async function listAgents(options: CatalogOptions): Promise<AgentList> {
 export interface AgentDetails extends AgentRow {
   /** All fields of the definition as read. */
   readonly definition: AgentDefinition;
-  /** Canonical names of the agent's tools; null for every tool. */
+  /** Canonical names of the agent's tools; null means every tool. */
   readonly resolvedTools: readonly string[] | null;
   readonly bodyCharacters: number;
   readonly diagnostics: readonly Diagnostic[];

@@ -116,7 +116,7 @@ function readReply({ question, options, multiSelect }: UserQuestion, text: strin
 
 function ruleFor({ always: [first], call }: ApprovalQuestion, pattern: string | undefined): string {
   if (pattern === undefined && first === undefined)
-    throw problem("No rule covers this call alone", "Answer with allow, or write a rule with --pattern.");
+    throw problem("No rule covers only this call", "Answer with allow, or write a rule with --pattern.");
   const tool = first?.replace(/\(.*/s, "") ?? canonicalToolName(call.name);
   const rule = pattern === undefined ? first! : isRule(pattern) ? pattern : `${tool}(${pattern})`;
   const [invalid] = checkRules([{ text: rule, effect: "allow", scope: "session" }]);

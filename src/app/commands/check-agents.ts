@@ -86,8 +86,8 @@ function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar)
 }
 
 /**
- * Adds a warning about hooks and MCP servers that the user has not approved to each checked file in the trusted part of
- * this workspace.
+ * For each checked file in the trusted part of this workspace, adds a warning about hooks and MCP servers that the user
+ * has not approved.
  */
 export async function* withApprovals(
   checks: AsyncGenerator<AgentCheck>,

@@ -48,7 +48,7 @@ export interface CheckedRow {
 export interface CheckOptions {
   /** Directory for the files that rows describe; defaults to a temporary one. */
   readonly root?: string | undefined;
-  /** Whether to assume that commands run in a sandbox; `auto` if this machine has one. */
+  /** Whether to assume that commands run in a sandbox. `auto` assumes it only if this machine has one. */
   readonly sandbox: "on" | "off" | "auto";
 }
 
@@ -68,8 +68,8 @@ interface Row {
 }
 
 /**
- * Decides on the rows of an attack list. Each row is one line of JSON: a call (`input`) and its `setup`. A row's files
- * are created in `root`, which replaces `/w`, and removed afterwards. Only searches are run.
+ * Decides on the calls in a list of attempted attacks. Each row is one line of JSON: a call (`input`) and its `setup`.
+ * A row's files are created in `root`, which replaces `/w`, and removed afterwards. Only searches are run.
  */
 export async function* checkRows(
   lines: AsyncIterable<string>,
@@ -90,7 +90,7 @@ export async function* checkRows(
   }
 }
 
-/** A decision without a statement of whether it assumes a sandbox. */
+/** A checked row without its `sandbox` field. */
 type Answer = Omit<CheckedRow, "sandbox">;
 
 async function hasSandbox(stage: string): Promise<boolean> {
@@ -207,7 +207,7 @@ function executorAt(root: string, sandbox: CheckedRow["sandbox"]): ToolExecutor 
   return createExecutor({ tools, workspace, results, home: HOME });
 }
 
-/** Replaces `/w` in paths, and placeholders with harmless values. */
+/** Replaces `/w` in paths with `stage`, and placeholders with harmless values. */
 function onStage(value: unknown, stage: string): unknown {
   if (typeof value === "string") {
     return value

@@ -89,7 +89,7 @@ function broadTrustNotice(cwd: string, environment: Environment): readonly strin
 export interface RemovedTrust {
   /** False if the directory itself was not trusted. */
   readonly removed: boolean;
-  /** Trusted parent directory because of which this directory is still trusted. */
+  /** The trusted parent directory that keeps this directory trusted. */
   readonly stillBy?: string | undefined;
 }
 

@@ -236,7 +236,7 @@ function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Valu
   };
 }
 
-/** Notifies hooks of runs that an earlier process left open, if any agent has hooks. */
+/** If any agent has hooks, notifies them about runs that an earlier process left open. */
 async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.reportLostRuns(async (agentType) => {

@@ -169,7 +169,7 @@ export function chooseVerification(
     const notice = `The setting "verify" is "${verify}", but the agent ${VERIFIER} is switched off or denied here. Nothing is verified.`;
     return { verify: undefined, notices: [notice] };
   }
-  // An agent that can't delegate can't follow a suggestion.
+  // An agent that can't delegate can't follow a suggestion to start the verifier.
   const isUseless = verify === "suggest" && !policy.pool.includes("Task");
   return { verify: isUseless ? undefined : verify, notices: [] };
 }

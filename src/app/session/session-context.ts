@@ -14,7 +14,10 @@ export interface SessionContext {
   /** Environment variables of the process, overridden by those in the settings. */
   readonly environment: Environment;
   readonly clock: Clock;
-  /** Aborted when the session is closing or was abandoned while it opened, to stop waiting for space on a full disk. */
+  /**
+   * Aborted when the session is closing, or was abandoned while it was opening, to stop waiting for space on a full
+   * disk.
+   */
   readonly stopWaiting: AbortController;
 }
 

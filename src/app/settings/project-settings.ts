@@ -211,6 +211,6 @@ function parseServers(text: string, file: string): ReadServers {
 }
 
 function notApproved(file: string, { path, isNew }: { readonly path: string; readonly isNew: boolean }): string {
-  const why = isNew ? "you have not approved it yet" : "it changed since you trusted the directory";
+  const why = isNew ? "you have not approved it yet" : "it has changed since you trusted the directory";
   return `The MCP servers in ${file} are off: ${why}. Review it, then trust it with "retinue trust add ${path}", or for one run with --trust.`;
 }

@@ -24,7 +24,7 @@ export interface SubagentParts {
   readonly hooks: SessionHooks;
   readonly tools: SessionTools;
   readonly sandbox: Sandbox;
-  /** True if the program supplied the model, which is then the only one available. */
+  /** True if the embedding program supplied the model, which is then the only one available. */
   readonly modelIsGiven: boolean;
   /** True if a person is present. */
   readonly interactive: boolean;

@@ -42,7 +42,7 @@ export async function settleLostWorktree({
 }
 
 /**
- * Removes a worktree and returns undefined if the worktree has no changes. Call this after everything that runs in it
+ * If a worktree has no changes, removes it and returns undefined. Call this after everything that runs in it
  * has ended.
  */
 export async function leaveWorktree(

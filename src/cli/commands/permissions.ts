@@ -64,7 +64,8 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
 
 function renderRules({ rules, mode }: RuleList, origin: boolean): string {
   const about = `Mode: ${mode}.`;
-  if (rules.length === 0) return `${about} There are no rules. Calls that the mode does not decide need approval.\n`;
+  if (rules.length === 0)
+    return `${about} There are no rules. Calls that the mode neither allows nor denies need approval.\n`;
   const head = origin ? ["EFFECT", "RULE", "FROM"] : ["EFFECT", "RULE"];
   const rows = rules.map(({ effect, text, scope, file, form }) => {
     const line = form === "compact" ? " (a line: the last match wins)" : "";

@@ -9,7 +9,7 @@ export interface Failure {
   readonly code: string;
 }
 
-/** Renders a run as text for standard output. The last call is exactly one of `result` and `failure`. */
+/** Renders a run as text for standard output. Exactly one of `result` and `failure` is called, as the last call. */
 export interface Format {
   opened(session: Session): string;
   update(update: RunUpdate): string;

@@ -49,7 +49,7 @@ interface Denial {
   readonly message: string;
 }
 
-/** Collects data for the result object that the run's own result does not contain. */
+/** Collects the data that the result object needs but the run's own result does not contain. */
 export function createResultCollector(agents: AgentViews): ResultCollector {
   const inputs = new Map<string, string>();
   const denials: Denial[] = [];

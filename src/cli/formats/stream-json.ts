@@ -139,7 +139,7 @@ function progressMessage(view: AgentView, duration: number): object {
 
 const notificationStatuses: Record<Outcome, string> = {
   succeeded: "completed",
-  // The agent was ended by a limit, so it is not completed.
+  // A limit ended the agent, so its status is not `completed`.
   incomplete: "stopped",
   failed: "failed",
   stopped: "stopped",

@@ -33,7 +33,7 @@ describe("agents that did not get done", () => {
   });
 
   it("are only counted if they have continued since, or are too many to list", () => {
-    expect(incompleteLines(endedAgents(2, {}), 1)).toEqual(["1 agent had been cut short before."]);
+    expect(incompleteLines(endedAgents(2, {}), 1)).toEqual(["1 agent had been cut short earlier."]);
     expect(incompleteLines(endedAgents(12, cut), 12).at(-1)).toBe("  … and 2 more");
   });
 

@@ -36,7 +36,9 @@ export function closingMessage(result: RunResult, context: ClosingContext): stri
   return messageLines([...ofAgents, ...reason, `To continue: ${resume}${cutOff.has(result.reason) ? "" : ' "…"'}`]);
 }
 
-/** Reasons for which a run ends before the agent has answered, so that the session can continue without a new prompt. */
+/**
+ * Reasons for which a run ends before the agent has answered, so that the session can continue without a new prompt.
+ */
 const cutOff: ReadonlySet<EndReason> = new Set([
   "interrupted",
   "stopped",
@@ -97,7 +99,7 @@ export function incompleteLines(agents: readonly AgentView[], count: number): re
   });
   // The run also counts agents that were resumed later and then ended differently.
   const others = count - incomplete.length;
-  return [...truncated(lines), ...(others > 0 ? [`${plural(others, "agent")} had been cut short before.`] : [])];
+  return [...truncated(lines), ...(others > 0 ? [`${plural(others, "agent")} had been cut short earlier.`] : [])];
 }
 
 /** Returns a prompt for the main agent that resumes its unfinished agents; undefined if it has none. */

@@ -10,8 +10,8 @@ export interface Notices {
 }
 
 /**
- * Reports notices from a run and its agents, and calls that wait for approval or were denied for lack of one. Reports
- * each sentence once.
+ * Reports notices from a run and its agents, and calls that wait for approval or were denied because no one could
+ * approve them. Reports each sentence once.
  */
 export function createNotices(onAsk: OnAsk, report: (sentence: string) => void): Notices {
   const requests = new Map<string, EventOf<"approval.requested">>();

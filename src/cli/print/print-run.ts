@@ -50,7 +50,7 @@ export async function printRun(options: PrintOptions): Promise<number> {
     }
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
-    // On a full disk, the run would wait for space to record its end.
+    // Without this, a run on a full disk would wait for free space to record its end.
     session?.close().catch(() => undefined);
   };
   const signalCode = onStopSignal(stop, progress.end);
@@ -192,7 +192,8 @@ function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, er
 }
 
 /**
- * Reports the cache usage. Returns undefined for the text format, which does not show it, to avoid reading every transcript of the session.
+ * Reports the cache usage. Returns undefined for the text format, which does not show it, to avoid reading every
+ * transcript of the session.
  */
 async function cacheReport(
   { transcriptPath }: Session,
@@ -236,7 +237,7 @@ let isOptimizationDelayed = false;
 /**
  * Makes V8 optimize later on Node 20, which saves a quarter of the processor time at 256 agents (docs/decisions/0019).
  * Many agents run the whole program a few hundred times: often enough for V8 to optimize all of it, too rarely for that
- * to pay off. Newer versions of V8 have a cheaper compiler in between and do not need this.
+ * to pay off. Newer versions of V8 have an additional, cheaper optimizing compiler and do not need this.
  */
 function delayOptimization(): void {
   if (isOptimizationDelayed || !process.versions.v8.startsWith("11.")) return;

@@ -27,7 +27,7 @@ function callOf(line: Line | undefined): string {
   return line?.type === "agent.created" ? line.parent.callId : "";
 }
 
-/** Reads how agents that were stopped with the session ended, if the run did not report it. */
+/** For agents that were stopped together with the session, reads how they ended if the run did not report it. */
 export function missedRunEnds(transcriptPath: string, agents: AgentViews): readonly SubagentEvent[] {
   return agents.inOrder().flatMap(({ agentId, agentType, path, end }) => {
     if (end !== undefined) return [];

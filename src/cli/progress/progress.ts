@@ -71,7 +71,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   let activity = "starting";
   /** Purpose of the running calls, in the model's words; may be empty. */
   let announcement = "";
-  /** True if the main agent has finished, unless a notice resumes it. */
+  /** True while the main agent has nothing left to do. A notice can resume it. */
   let isIdle = false;
   let isOver = false;
   let hint = "";

@@ -93,7 +93,7 @@ export class FieldReader<Name extends string> {
     return this.#byName.keys();
   }
 
-  /** True after `refuse` was called. */
+  /** True once `refuse` has been called. */
   get refused(): boolean {
     return this.#refused;
   }

@@ -71,7 +71,7 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
       uniqueKeys: true,
       logLevel: "silent",
     });
-    // For `yaml`, an unknown tag is only a warning, but the tag would be missing from the text.
+    // The `yaml` package only warns about an unknown tag, but the tag would be missing from the text.
     const problem = document.errors[0] ?? document.warnings[0];
     if (problem !== undefined)
       return { kind: "broken", line: lineOf(problem.pos[0]), message: describeProblem(problem) };
@@ -90,8 +90,8 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
 
 /**
  * Returns true if values may be nested too deeply. Checked before parsing, because V8 can end the process when the
- * recursion of the parser exhausts the stack. A value is nested by brackets, by indentation, and by indicators before it
- * on the same line.
+ * recursion of the parser exhausts the stack. A value is nested by brackets, by indentation, and by indicators before
+ * it on the same line.
  */
 function mayNestTooDeeply(yaml: typeof Yaml, source: string): boolean {
   let depth = 0;
@@ -99,7 +99,7 @@ function mayNestTooDeeply(yaml: typeof Yaml, source: string): boolean {
   let outside: number[] = [];
   let before: string | undefined;
   for (const token of new yaml.Lexer().lex(source)) {
-    // Text follows a token that announces it.
+    // A `scalar` token announces that the next token is text.
     const type = before === "scalar" ? "text" : (yaml.CST.tokenType(token) ?? "text");
     if (type === "flow-seq-start" || type === "flow-map-start") {
       outside.push(depth);

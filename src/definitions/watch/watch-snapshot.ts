@@ -10,7 +10,7 @@ import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
 export interface WatchOptions extends SnapshotOptions {
   /** Snapshot that the session has already loaded. If undefined, a new one is loaded. */
   readonly initial?: Snapshot | undefined;
-  /** Called if the system can't watch files. The snapshot does not change until a later change is detected. */
+  /** Called if the system can't watch files. The snapshot then stays as it is until a later change is detected. */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
 

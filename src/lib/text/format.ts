@@ -74,10 +74,10 @@ function twoDigits(value: number): string {
 }
 
 /**
- * Shows text on one line so that a person can approve exactly that text, because different texts look different.
- * Line breaks become `↵`, tabs `⇥`, and blanks that could be overlooked `␠`. Control characters, invisible characters,
- * those that change the direction of writing and those that resemble others become escapes such as `\u{202e}`. If the
- * text itself contains one of these symbols, the symbol is escaped too.
+ * Shows text on one line in such a way that different texts never look the same, so that a person approves exactly this
+ * text. Line breaks become `↵`, tabs `⇥`, and blanks that could be overlooked `␠`. Control characters, invisible
+ * characters, those that change the direction of writing and those that resemble others become escapes such as
+ * `\u{202e}`. If the text itself contains one of these symbols, the symbol is escaped too.
  */
 export function showExactly(text: string): string {
   const misleading = misleadingOffsets(text);
@@ -91,7 +91,9 @@ export function showExactly(text: string): string {
 /** Blanks, the start of an escape, control characters, and everything else that needs a closer look. */
 const noteworthy = / +|\\(?=u\{)|\p{Cc}|[^\p{ASCII}]/gu;
 
-/** Returns true for characters that can't be seen, represent others here, or resemble others wherever they are. */
+/**
+ * Returns true for characters that are invisible, that stand for others in the result, or that always resemble others.
+ */
 function isUnclear(character: string): boolean {
   if (unseen.test(character) || lookalikes.test(character) || character.normalize("NFC") !== character) return true;
   return /^[!-~]$/.test(character.normalize("NFKC"));
@@ -99,11 +101,15 @@ function isUnclear(character: string): boolean {
 
 const unseen = /[↵⇥␠\u2800]|[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 
-/** Punctuation that resembles ASCII, phonetic letters, rare scripts with Latin shapes, and parts of Korean syllables. */
+/**
+ * Punctuation that resembles ASCII, phonetic letters, rare scripts with Latin shapes, and parts of Korean syllables.
+ */
 const lookalikes =
   /[´ǀǃʹ-˟։׃‐-–‘-‟‹›⁃⁄∕∖∗−∣∶∼꞉]|[\u0250-\u02af\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]|[\p{Script=Cherokee}\p{Script=Lisu}\p{Script=Canadian_Aboriginal}\p{Script=Coptic}\p{Script=Deseret}\p{Script=Osage}]/u;
 
-/** Finds characters that are misleading only where they are: combining marks, and letters that pass for Latin ones. */
+/**
+ * Finds characters that are misleading only in their context: combining marks, and letters that pass for Latin ones.
+ */
 function misleadingOffsets(text: string): ReadonlySet<number> {
   const found = new Set<number>();
   const add = (part: string, at: number, which: RegExp) => {
@@ -119,7 +125,7 @@ function misleadingOffsets(text: string): ReadonlySet<number> {
   return found;
 }
 
-/** Matches letters whose accents have characters of their own, and marks without a letter. */
+/** Matches letters of scripts that have a separate character for each accented letter, and marks without a letter. */
 const composed = /^[\p{M}\p{Script=Common}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u;
 const confusable = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/gu;
 /** Matches words of Cyrillic, Greek or Armenian letters that could all be Latin ones. */

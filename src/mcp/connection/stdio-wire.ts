@@ -20,7 +20,7 @@ export interface StdioOptions {
 }
 
 const KEPT_STDERR_BYTES = 4 * 1024;
-/** Time that a server has to exit on its own after its input was closed. */
+/** Time allowed for a server to exit on its own after its input is closed. */
 const EXIT_MS = 500;
 
 /** Starts the server's program. Messages are lines on the program's standard input and output. */
@@ -80,7 +80,7 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
       if (over !== undefined) throw new Error(over);
     },
     send: async (message) => {
-      // If the server has exited, `onclose` was called; if the server does not read its input, the call times out.
+      // If the server has exited, `onclose` has been called; if the server does not read its input, the call times out.
       await running.input?.write(`${JSON.stringify(message)}\n`);
     },
     close: async () => {

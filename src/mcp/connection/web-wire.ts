@@ -10,7 +10,7 @@ import type { Environment } from "../server-config.ts";
 import { createProxiedFetch } from "./proxied-fetch.ts";
 import { settleWithin, type Wire } from "./wire.ts";
 
-/** Time that a server has to acknowledge the end of the session. */
+/** Time allowed for a server to acknowledge the end of the session. */
 const TERMINATE_MS = 1_000;
 
 /** Connects to a server over HTTP. Throws if the address or a header is invalid. */

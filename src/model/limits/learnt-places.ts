@@ -29,7 +29,7 @@ export interface LearntPlaces {
   changesAt(): number | undefined;
   /** Called when a request joins `inFlight` others. */
   sent(inFlight: number): void;
-  /** Called when a request was accepted; `inFlight` includes that request. */
+  /** Called when a request is accepted; `inFlight` includes that request. */
   accepted(inFlight: number): void;
   answered(): void;
   /**

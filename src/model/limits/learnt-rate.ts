@@ -39,7 +39,7 @@ export function createLearntRate(): LearntRate {
   /** Previous period, with bounds on what can be learnt from it. */
   let last = { accepted: 0, least: 0, most: 0 };
   let refusedAt = 0;
-  /** Length of a period: longer than the provider's own period, whenever that begins. */
+  /** Length of a period: longer than the provider's own period, no matter when that begins. */
   let periodMs = 0;
   let endsAt = Number.POSITIVE_INFINITY;
 

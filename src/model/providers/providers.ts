@@ -90,8 +90,8 @@ export function findProvider(
     name,
     baseUrl,
     dialect: own?.dialect ?? builtIn?.dialect ?? "openai",
-    // A different address may be that of a local server, which needs no key. If the settings name a key variable, it is
-    // required.
+    // A different address may be that of a local server, which needs no key. If the settings name a key variable, a key
+    // is required.
     keyRequired: own?.apiKeyEnv !== undefined || (builtIn?.apiKeyEnv !== undefined && atHome),
   };
 }

@@ -36,7 +36,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     let receiver: Receiver | undefined;
     let idle: NodeJS.Timeout | undefined;
     let total: NodeJS.Timeout | undefined;
-    /** True while the body of an error response is read. */
+    /** True while the body of an error response is being read. */
     let explains = false;
     const onAbort = () => end({ kind: "aborted" });
 

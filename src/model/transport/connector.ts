@@ -52,7 +52,7 @@ export interface ExchangeListener {
 export interface Exchange {
   /** Closes the connection unless the response is complete. */
   drop(): void;
-  /** Called when everything needed has arrived. The connection is kept if the server ends its response soon. */
+  /** Call this when everything needed has arrived. The connection is kept if the server ends its response soon. */
   letGo(): void;
 }
 
@@ -97,7 +97,7 @@ interface Limit {
   leave(start: () => void): void;
 }
 
-/** Creates a limit, because the agent's own limit does not count connections that are being opened through a proxy. */
+/** Creates a limit. That of Node's HTTP agent does not count connections that are being opened through a proxy. */
 function createLimit(max: number): Limit {
   const running = new Set<() => void>();
   const waiting = new Set<() => void>();
@@ -167,7 +167,7 @@ function exchange(sent: HttpRequest, { agent, limit, proxy, onResponse, ...optio
     });
     opened.on("close", () => {
       if (opened !== request) return;
-      // The agent takes the connection back right after this event.
+      // Node's HTTP agent takes the connection back right after this event.
       process.nextTick(() => limit.leave(start));
       // Node reports no error if the server changes the protocol.
       if (response === undefined) fail(Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }));

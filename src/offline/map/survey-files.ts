@@ -21,7 +21,7 @@ export interface Survey {
   /** All listed files, with their line counts. */
   readonly files: readonly FileCount[];
   readonly total: Amount;
-  /** False if not all files were listed. The amounts below cover all files. */
+  /** False if not all files were listed. Even then, the amounts in the fields below cover all files. */
   readonly complete: boolean;
   /** Number of files that are tests, judging by their names. Set only if not all files were listed. */
   readonly tests?: number | undefined;

@@ -37,7 +37,10 @@ export interface DecideRequest {
   /** One entry for each of `pathsOf(accesses)`, in the same order. */
   readonly resolved: readonly ResolvedPath[];
   readonly policy: Policy;
-  /** The user's home directory where the tools run, as written and with symlinks resolved, for rules with `~/`. */
+  /**
+   * The user's home directory on the machine where the tools run, both as written and with symlinks resolved, for rules
+   * with `~/`.
+   */
   readonly homes?: readonly string[] | undefined;
   /**
    * True if commands that are allowed only because they are read-only run in the read-only profile of a sandbox. In
@@ -45,8 +48,8 @@ export interface DecideRequest {
    */
   readonly sandboxed?: boolean | undefined;
   /**
-   * Files that match deny rules and have several names (hard links), so that all of their names are denied; `unknown`
-   * if they could not be listed. Needed only if a resolved path is a hard link.
+   * Files that match deny rules and have several names (hard links), all of which are denied; `unknown` if the files
+   * could not be listed. Needed only if a resolved path is a hard link.
    */
   readonly denied?: readonly ResolvedPath[] | "unknown" | undefined;
   /** Git hooks that were created or changed since the session began. */
@@ -113,12 +116,12 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
       continue;
     }
     if (shell?.role === "argument" && shell.state === "pending") {
-      // The text may still name a file that a rule denies.
+      // Even before it is expanded, the text may name a file that a rule denies.
       const found = judgeAccess({ toolName, access, resolved: resolvedPath, denied }, compiled);
       if (found.effect === "deny") findings.push({ access, found });
       continue;
     }
-    // Without its expansion, `link/../file` is not the path that the shell opens.
+    // Until the workspace has expanded it, `link/../file` may not be the path that the shell opens.
     const place = shell?.state === "pending" ? undefined : resolvedPath;
     const judged = judgeAccess({ toolName, access, resolved: place, denied }, compiled);
     const found = shell?.state === "walked" ? leaveToPerson(judged) : judged;
@@ -144,7 +147,8 @@ function leaveToPerson(finding: Finding): Finding {
 }
 
 /**
- * Returns true if judging the command covers the finding: no rule decided, and the word itself names a path outside.
+ * Returns true if the judgement of the command already covers the finding: the access is allowed, or no rule decided
+ * and the word itself may lead outside the workspace.
  */
 function isForCommand({ effect }: Finding, { pattern }: ShellPath): boolean {
   return effect === "allow" || (effect === "open" && /^[/~]|(^|\/)\.\.(\/|$)/.test(pattern));

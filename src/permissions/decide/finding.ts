@@ -8,7 +8,7 @@ export const PLAN_APPROVAL = "plan approval";
 /** The built-in rule that passes an agent's question on to the user. */
 export const USER_QUESTION = "user question";
 
-/** The built-in rule that asks before files are written that can affect what is run or permitted later. */
+/** The built-in rule that asks before writing files that can affect what is run or permitted later. */
 export const PROTECTED_FILE = "protected file";
 
 export const READ_ONLY_COMMAND = "read-only command";

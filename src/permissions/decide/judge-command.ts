@@ -33,7 +33,7 @@ export type CommandReadFindings = Map<string, readonly Finding[]>;
 interface CommandContext {
   readonly compiled: CompiledPolicy;
   readonly reads: CommandReadFindings;
-  /** Paths in the commands that are those of files. */
+  /** Paths in the commands that refer to files rather than directories. */
   readonly files: ReadonlySet<string>;
   /** True if a command that only reads runs in the read-only profile of a sandbox. */
   readonly sandboxed: boolean | undefined;
@@ -198,8 +198,8 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
 }
 
 /**
- * Requires approval for git commands that may print a tracked file that a rule denies. A sandbox hides the file, but not
- * its contents in the repository.
+ * Requires approval for git commands that may print a tracked file that a rule denies. A sandbox hides the file, but
+ * not its contents in the repository.
  */
 function trackedFiles({ units, files }: CommandLine, { policy, homes }: CompiledPolicy): Finding | undefined {
   const commands = units.flatMap(({ command }) => [...everyCommand([command])]);

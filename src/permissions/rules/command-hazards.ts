@@ -41,7 +41,7 @@ export function wildcardHazard(
   if (launchers.has(name)) return `${name} runs other programs`;
   const effects = effectsOf(command);
   for (const effect of effects) {
-    // An effect of the program itself does not come from a word that the rule could have spelled out.
+    // Skip effects of words that the rule spells out. Effects of the program itself (index 0) are always checked.
     if (effect.at > 0 && !wild.includes(command.words[effect.at]!)) continue;
     const hazard = effectHazard(effect, { name, namesUrl, effects }, context);
     if (hazard !== undefined) return hazard;
@@ -112,7 +112,7 @@ const searchers = new Set(["find", "git"]);
 /** Programs whose arguments are only text. */
 const printers = new Set("echo true false :".split(" "));
 
-/** Programs that a wildcard must not apply to the workspace as a whole. */
+/** Programs for which a wildcard must not cover the workspace as a whole. */
 const removers = new Set("rm rmdir mv chmod chown chgrp".split(" "));
 
 /** Programs for which `-m` is followed by a message. */
@@ -124,8 +124,8 @@ function isMessage(before: ShellWord | undefined, word: ShellWord): boolean {
 }
 
 /**
- * Explains why a word could refer to something outside the workspace; undefined if it can't. Symlinks are followed by
- * `fileHazard`.
+ * Explains why a word could refer to something outside the workspace; undefined if it can't. Does not follow symlinks;
+ * `fileHazard` does.
  */
 function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): string | undefined {
   if (word.open === "value") return whyValueOutside(word, context);

@@ -52,7 +52,7 @@ function unreadable(text: string): string | undefined {
 /** For each open brace, the parser may read the rest of the line in search of the closing one. */
 const MAX_BRACE_WORK = 20_000_000;
 
-/** Counts braces that may begin an expansion, except those whose closing brace follows soon and certainly. */
+/** Counts braces that may begin an expansion, except those with only plain text before their closing brace. */
 function openBraces(text: string): number {
   return text.replaceAll(/\{[\w .,:/-]*\}/g, "").match(/\{(?![\s}])/g)?.length ?? 0;
 }

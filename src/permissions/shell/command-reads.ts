@@ -57,7 +57,9 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
   return { reads: [...reads, ...listedDirectories(command, words, loops)], unknown };
 }
 
-/** Returns the directories whose names the shell looks up for globs in words that do not name files: `echo /root/.*`. */
+/**
+ * Returns the directories whose names the shell looks up for globs in words that do not name files: `echo /root/.*`.
+ */
 function listedDirectories(
   { words, directories = [""] }: SimpleCommand,
   files: readonly ShellWord[],
@@ -75,8 +77,8 @@ function listedDirectories(
 }
 
 /**
- * Returns the words that name files: the operands, and words that the shell may turn into several, whatever the first
- * of them is used for.
+ * Returns the words that name files: the operands, and all words that the shell may split into several, even if the
+ * first of these is not an operand.
  */
 function fileWords(command: SimpleCommand, paths: readonly ShellWord[], walks: boolean): readonly ShellWord[] {
   const [program, ...given] = command.words;
@@ -138,15 +140,15 @@ function filesOf(
 }
 
 /**
- * Returns true if a git command prints the contents of tracked files, of which a rule may deny some, unless its operands
- * limit it to files that are judged on their own. `isFile` tells whether a path is that of a file.
+ * Returns true if a git command prints the contents of tracked files, some of which a rule may deny. Returns false if
+ * its operands limit it to files that are judged on their own. `isFile` tells whether a path is that of a file.
  */
 export function printsTrackedFiles(command: SimpleCommand, isFile: (path: string) => boolean): boolean {
   if (programOf(command) !== "git") return false;
   const [, subcommand] = command.words;
   const name = subcommand?.text ?? "";
   const spec = git.commands?.get(/^(stash|reflog)$/.test(name) ? "log" : name);
-  // With options before it, the subcommand may be any of the words.
+  // If options precede the subcommand, it may be any of the words.
   if (spec === undefined) return name.startsWith("-") && command.words.some(({ text }) => printing.has(text));
   const { options, operands, effects } = sortArguments(spec, command.words, { from: 2, name });
   const has = (names: RegExp) => options.some(({ option = "" }) => names.test(option));

@@ -70,7 +70,7 @@ export class DirectoryTracker {
     this.leave(after, after);
   }
 
-  /** Exchanges success and failure of the last command, as `!` does. */
+  /** Swaps success and failure of the last command, as `!` does. */
   negate(): void {
     this.leave(this.afterFailure, this.afterSuccess);
   }
@@ -115,7 +115,9 @@ export function joinPattern(directory: string, pattern: string): string {
   return directory.endsWith("/") ? directory + pattern : `${directory}/${pattern}`;
 }
 
-/** Removes `.` and `..` from a directory as `cd` does, without following symlinks; undefined if that is not possible. */
+/**
+ * Removes `.` and `..` from a directory as `cd` does, without following symlinks; undefined if that is not possible.
+ */
 function normalize(pattern: string): string | undefined {
   const names: string[] = [];
   for (const name of pattern.split("/")) {

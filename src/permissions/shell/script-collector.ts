@@ -206,7 +206,7 @@ export class ScriptCollector {
     }
   }
 
-  /** Visits parts of words that occur outside words: arithmetic, the body of a here-document. */
+  /** Visits nodes that contain expansions but are not words: arithmetic, the body of a here-document. */
   private child(node: SyntaxNode): void {
     if (node.type === "HereDocBody") {
       const { parts } = node;

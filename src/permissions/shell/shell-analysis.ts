@@ -66,7 +66,10 @@ export interface CommandUnit {
 /** Returns every distinct command to judge, with transparent wrappers replaced by the commands they run. */
 export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
   const units = new Map<string, CommandUnit>();
-  /** Stands for a command and its wrappers in the keys of the commands that they run, so that keys stay short. */
+  /**
+   * Numbers that stand for a command and its wrappers in the keys of the commands that they run, so that keys stay
+   * short.
+   */
   const numbers = new Map<string, number>();
   const add = (command: SimpleCommand, { wrappers, outer }: { wrappers: readonly SimpleCommand[]; outer: number }) => {
     const { runs } = command;
@@ -104,7 +107,8 @@ export function programOf(command: SimpleCommand): string {
 
 /**
  * Returns the word that xargs would pass on if it read the command's output, provided that the output consists of names
- * of files below a directory; undefined otherwise. `input` is such a word that the command itself reads.
+ * of files below a directory; undefined otherwise. `input` is the word of this kind for the command's own input, if
+ * known.
  */
 export function listedFiles(command: SimpleCommand, input: ShellWord | undefined): ShellWord | undefined {
   const [program, ...given] = command.words;
@@ -146,7 +150,7 @@ function startsOf(given: readonly ShellWord[]): readonly ShellWord[] | undefined
 }
 
 interface Listing {
-  /** Options after which the program prints names of files and nothing else. Matches "" if it always does. */
+  /** Options that make the program print names of files and nothing else. Matches "" if it always does so. */
   readonly lists: RegExp;
   /** Other options that change neither the names nor what is printed. */
   readonly options: RegExp;
@@ -215,7 +219,10 @@ function listingOperands(program: string, given: readonly ShellWord[]): readonly
   return isListing ? operands.slice(needsPattern ? 1 : 0) : undefined;
 }
 
-/** Programs that pass some of the input lines through, with their options and the number of operands without a file. */
+/**
+ * Programs that pass some of the input lines through, with their options and the number of operands that they have if
+ * none of these is a file.
+ */
 const filters: ReadonlyMap<string, { readonly options: RegExp; readonly operands: number }> = new Map([
   ["head", { options: /^-(n?\d+|n -?\d+)$/, operands: 0 }],
   ["tail", { options: /^-(n?\d+|n [-+]?\d+)$/, operands: 0 }],

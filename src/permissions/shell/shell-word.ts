@@ -6,7 +6,9 @@ import { expandBraces, tokensOf } from "./brace-expansion.ts";
 export interface ShellWord {
   /** Text of the word; exact unless the word is open. Expansions appear as their source text. */
   readonly text: string;
-  /** Explains why the text is not exact. `glob`: file names; `value`: a variable, a substitution or the home directory. */
+  /**
+   * Explains why the text is not exact. `glob`: file names; `value`: a variable, a substitution or the home directory.
+   */
   readonly open: "glob" | "value" | undefined;
   /** The beginning of the word, as far as it is certain. */
   readonly lead: string;
@@ -308,7 +310,7 @@ class Reading {
 
 /**
  * Returns true if there is a single quote in an expansion, outside of the commands in it. Between double quotes and in
- * here-documents, `'…'` and `$'…'` are not quotes but ordinary characters, so that the shell runs what is between them.
+ * here-documents, `'…'` and `$'…'` are not quotes but ordinary characters, so the shell runs what is between them.
  */
 function hasSingleQuote(node: SyntaxNode): boolean {
   if (node.type === "CommandExpansion") return false;

@@ -183,11 +183,11 @@ export type DurableEvent =
       /** Replies to the questions that the call asks. */
       readonly replies?: readonly UserReply[] | undefined;
     }
-  /** Intent to run the call. From this line on, the call may have taken effect. */
+  /** The call is about to run. From this line on, it may have taken effect. */
   | {
       readonly type: "tool.started";
       readonly callId: CallId;
-      /** Set if the call is performed again after a crash and continues what it began. */
+      /** Set if, after a crash, the call can be performed again to continue what it began. */
       readonly resumable?: true | undefined;
     }
   | {
@@ -220,7 +220,7 @@ export type DurableEvent =
     }
   | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
   /**
-   * Intent to run the hooks for the end of a run. From this line on, the hooks may have taken effect and are not run
+   * The hooks for the end of a run are about to run. From this line on, they may have taken effect and are not run
    * again.
    */
   | { readonly type: "hooks.started"; readonly event: HookEvent; readonly runId: RunId }

@@ -50,7 +50,8 @@ export interface RunFacts {
   readonly commands: readonly CommandFact[];
   readonly denied: readonly DeniedFact[];
   /**
-   * Calls whose effect is unknown, because the process died after the intent was recorded and before the result was.
+   * Calls whose effect is unknown, because the process died after the start of the call was recorded and before its
+   * result was.
    */
   readonly unknown: readonly string[];
   /** Number of the run's subagents that ended before their work was done. */

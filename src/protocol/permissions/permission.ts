@@ -35,8 +35,8 @@ export type Access =
 /** How a shell command names a path. */
 export interface ShellPath {
   /**
-   * `argument`: read by a command, which is judged as well. `operand`: possibly used by a command that may change
-   * something; relevant to rules that allow the command. `redirection`: opened by the shell.
+   * `argument`: read by a command; the command itself is judged as well. `operand`: possibly used by a command that may
+   * change something; relevant to rules that allow the command. `redirection`: opened by the shell.
    */
   readonly role: "argument" | "operand" | "redirection";
   /**

@@ -91,8 +91,8 @@ export function canonicalToolName(name: string): string {
 }
 
 /**
- * Tools of compatible programs that Retinue does not have. Rules that name them are not reported as mistakes, but never
- * match.
+ * Tools that compatible programs have, but Retinue does not. Rules that name them are not reported as mistakes, but
+ * never match.
  */
 const toolsElsewhere: ReadonlySet<string> = new Set([
   "Artifact",

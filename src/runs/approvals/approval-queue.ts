@@ -33,7 +33,7 @@ export interface AskOptions {
   readonly signal: AbortSignal;
   /** Called once, before the question is shown. Not called if the question already has an answer. */
   readonly onOpen: () => Promise<void>;
-  /** Returns the rule that allows the call now, if one was added since the question was asked. */
+  /** Returns the rule that allows the call now, if one has been added since the question was asked. */
   readonly settledBy: () => Promise<string | undefined>;
 }
 

@@ -10,7 +10,7 @@ export interface Spending extends Omit<BudgetSpent, "seconds" | "estimated"> {
   readonly times: readonly Span[];
 }
 
-/** Adds up what an agent spent. A request without a recorded answer is counted with its reserved amount. */
+/** Adds up what an agent spent. A request without a recorded answer is counted at its reserved amount. */
 export function spendingIn(lines: readonly Line[]): Spending {
   let usage = noUsage;
   let [usd, turns, spawns, unpriced] = [0, 0, 0, 0];

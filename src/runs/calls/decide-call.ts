@@ -89,8 +89,8 @@ async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<
 
 /**
  * Returns the verdict of the hooks. A hook can always deny or ask. It can allow only what the rules leave open, and
- * only the user's own hooks can approve a call for which the user's own rules ask or that writes a protected file. No
- * hook can answer a question to the user.
+ * only the user's own hooks can approve a call that writes a protected file or for which the user's own rules require
+ * approval. No hook can answer a question to the user.
  */
 function verdictOf(outcome: HookOutcome | undefined, { call, decision }: ConsideredCall): HookVerdict {
   const isOpen = decision.effect === "ask";

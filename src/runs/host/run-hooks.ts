@@ -20,8 +20,8 @@ export async function runStartHooks(host: RunHost): Promise<string | undefined> 
 }
 
 /**
- * Runs the SubagentStart hooks. Records the intent first, so that they are always followed by SubagentStop hooks, even
- * after a crash.
+ * Runs the SubagentStart hooks. First records that they are about to run, so that they are always followed by
+ * SubagentStop hooks, even after a crash.
  */
 async function runSubagentStartHooks(host: RunHost): Promise<undefined> {
   const { services, request } = host;

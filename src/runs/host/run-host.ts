@@ -63,7 +63,7 @@ export interface RunRequest {
   readonly agent: ResolvedAgent;
   /** Content of the prompt. Empty to continue without a new prompt. */
   readonly prompt: readonly UserBlock[];
-  /** If true, the run ends only after all its background agents have ended and the agent was notified of each. */
+  /** If true, the run ends only after all its background agents have ended and the agent has been notified of each. */
   readonly waits?: boolean;
   /** Set if the run begins by entering or leaving plan mode. */
   readonly plan?: "enter" | "leave";

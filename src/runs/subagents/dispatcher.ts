@@ -201,7 +201,7 @@ export class Dispatcher implements Retinue {
     return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
   }
 
-  /** Runs the hooks for run ends that an earlier process did not report. */
+  /** Runs the hooks for the ends of runs that an earlier process did not report. */
   async reportLostRuns(hooksOf: HooksOf): Promise<void> {
     await reportLostRuns(await this.registry.earlierRuns(), hooksOf, this.options.journal);
   }

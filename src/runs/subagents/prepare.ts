@@ -77,7 +77,7 @@ type Resolve = (request: SubagentRequest, connections: readonly McpConnection[])
 
 /**
  * Returns a function that resolves agents. Keeps the last result for each type, so that hundreds of agents of one type
- * share one head and one policy, because the bytes of a head and the compiled rules of a policy are cached per object.
+ * share one head and one policy. The bytes of a head and the compiled rules of a policy are cached per object.
  */
 export function createResolver(): Resolve {
   const known = new Map<string, { readonly asked: Parameters<Resolve>; readonly resolution: AgentResolution }>();

@@ -154,8 +154,8 @@ export class Thread {
     for (const [index, line] of lines.entries()) {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
-      // The start of a run sets its counters, which matter only while the run is open, so it is not folded for ended
-      // runs.
+      // The `run.started` line sets the counters of a run, which matter only while the run is open, so the line is not
+      // folded for runs that have ended.
       const isOver = line.type === "run.started" ? line !== open : index < newest && progressOfCalls.has(line.type);
       if (isOver) this.note(line);
       else this.apply(line, line.id);
@@ -235,7 +235,7 @@ export class Thread {
     return this.queue.record(allows, events);
   }
 
-  /** Resolves when everything recorded so far survives a power cut. */
+  /** Resolves when everything recorded so far is safe from a power cut. */
   sync(): Promise<void> {
     return this.journal.sync(this.agentId);
   }
@@ -340,7 +340,9 @@ const lostPrompt: UserMessage = {
   content: [{ type: "text", text: "[This message is lost because the transcript is damaged.]" }],
 };
 
-/** Head to use if the actual head is missing on disk. The messages that were sent with it are kept. */
+/**
+ * Head to use if the actual head is missing from the disk. The messages that were sent with the missing head are kept.
+ */
 const lostHead: Head = {
   provider: "lost",
   model: "lost",

@@ -192,7 +192,7 @@ export type RecordedRequest = {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Bytes of the body; empty after the response was sent if the recording is light. */
+  /** Bytes of the body. In a light recording, empty once the response has been sent. */
   readonly rawBody: Buffer;
   readonly bodyBytes: number;
   /** Body, parsed on first use; undefined if it is not valid JSON. */
@@ -201,9 +201,9 @@ export type RecordedRequest = {
   readonly streaming: boolean;
   /** Value of stream_options.include_usage in the OpenAI wire format. */
   readonly streamsUsage: boolean;
-  /** Time at which the headers had arrived. */
+  /** Time at which the headers arrived. */
   readonly beganAt: number;
-  /** Time at which the whole body had arrived. */
+  /** Time at which the end of the body arrived. */
   readonly arrivedAt: number;
   /** Number of the connection. Requests over one kept-alive connection have the same number. */
   readonly connection: number;

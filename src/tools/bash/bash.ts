@@ -70,7 +70,9 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
   return runToEnd(command, context, { ...how, timeout: timeoutOf(input, dependencies) });
 }
 
-/** Returns what a command can see if it is allowed only because it reads; `unknown` if that can't be determined. */
+/**
+ * Returns what a command can see if it is allowed only because it is read-only; `unknown` if that can't be determined.
+ */
 async function readOnlyView(
   { readableRoots: visible = [], hidden, hidesPaths = true }: ToolContext,
   workspace: Workspace,
@@ -81,7 +83,7 @@ async function readOnlyView(
 }
 
 const tooLargeToHide =
-  "The command was not run. It is allowed only because it reads, so the files that deny rules for Read match must be hidden from it, and the workspace has too many files to find them all. Use Read, Grep or Glob, or ask the user to add an allow rule for the command.";
+  "The command was not run. It is allowed only because it is read-only, so the files that deny rules for Read match must be hidden from it, and the workspace has too many files to find them all. Use Read, Grep or Glob, or ask the user to add an allow rule for the command.";
 
 function withoutSandbox({ reason, cure }: { readonly reason: string; readonly cure?: string }): string {
   const whatToDo = cure === undefined ? "Tell the user." : `${cure} Tell the user.`;
@@ -137,7 +139,7 @@ async function runToEnd(
   await shell.exited;
   clearTimeout(timer);
   signal.removeEventListener("abort", abort);
-  // Ends processes that the command left running, which would outlive the call unnoticed.
+  // Ends processes that the command left running, which would otherwise outlive the call unnoticed.
   await shell.kill();
   return present(shell, { cause, timeout, limits });
 }

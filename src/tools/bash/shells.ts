@@ -35,7 +35,7 @@ export interface Start extends CommandPlace {
   readonly callId: CallId;
   readonly command: string;
   readonly confined: boolean;
-  /** Set if the command is allowed only because it reads. */
+  /** Set if the command is allowed only because it is read-only. */
   readonly readsOnly?: ReadOnlyView | undefined;
   /**
    * True for a background shell, which is found by its id until the agent is released. Others are forgotten when they

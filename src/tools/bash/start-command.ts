@@ -20,7 +20,7 @@ export interface CommandRequest {
   readonly callId: string;
   /** Runs the command in the sandbox. */
   readonly confined: boolean;
-  /** Set if the command is allowed only because it reads. */
+  /** Set if the command is allowed only because it is read-only. */
   readonly readsOnly?: ReadOnlyView | undefined;
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
 }

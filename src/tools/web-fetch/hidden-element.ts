@@ -3,8 +3,8 @@ export type ReadAttribute = (name: string) => string | null | undefined;
 
 /**
  * Returns true if the attributes of an element say that its content is not visible. `background` is the colour behind
- * the element, if it is known. A thread runs the source text of this function, so it must not use anything defined
- * outside of it.
+ * the element, if it is known. A thread runs the source text of this function, so the function must not use anything
+ * defined outside of it.
  */
 export function isHiddenElement(read: ReadAttribute, background: string | undefined): boolean {
   const declarations = new Map<string, string>();
@@ -35,7 +35,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
   const style = (name: string): string => reduced(declarations.get(name) ?? "");
   const number = (text: string): number => (/^[-+]?[\d.]+/.test(text) ? Number.parseFloat(text) : Number.NaN);
   const share = (text: string): number => number(text) / (text.includes("%") ? 100 : 1);
-  /** Pixels in a length, with the usual size of text and of a window. */
+  /** Converts a length to pixels, assuming that the text and the window have their usual sizes. */
   const pixels = (text: string): number => {
     const sizes: Record<string, number> = {
       px: 1,
@@ -69,7 +69,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
   };
 
   if ((read("hidden") ?? null) !== null || read("aria-hidden")?.trim().toLowerCase() === "true") return true;
-  // The names by which style sheets hide text from everyone except users of screen readers.
+  // Names of classes that style sheets use to hide text from everyone except users of screen readers.
   if (/(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-(?:text|only))(?:\s|$)/i.test(read("class") ?? ""))
     return true;
   if (/^none\b/.test(style("display")) || /^(hidden|collapse)\b/.test(style("visibility"))) return true;
@@ -169,7 +169,7 @@ export function readStyleSheet(css: string): (element: StyledElement) => string 
     if (piece === "{") outer.push(before.slice(before.lastIndexOf(";") + 1).trim());
     else if (piece === "}") {
       const selectors = outer.pop() ?? "@";
-      // Text that appears by animation or after a script ran is seen.
+      // Text that an animation or a script makes visible later counts as visible.
       const isShownLater =
         /(animation|transition)[\w-]{0,30}\s{0,9}:/i.test(before) && !/display\s*:\s*none/i.test(before);
       if (!selectors.startsWith("@") && outer.every(isOnScreen) && !isShownLater)

@@ -16,9 +16,9 @@ export interface HtmlPage {
 }
 
 /**
- * Converts the readable part of a page to Markdown, without text that a visitor would not see, if
- * attributes, inline styles or simple rules in the page's own style sheets reveal that. Runs in a thread with limited time and memory,
- * because a malicious page can take any amount of both; such a page is converted to plain text instead.
+ * Converts the readable part of a page to Markdown. Leaves out text that a visitor would not see, as far as attributes,
+ * inline styles or simple rules in the page's own style sheets reveal that. Runs in a thread with limited time and
+ * memory, because a malicious page can take any amount of both; such a page is converted to plain text instead.
  */
 export async function htmlToMarkdown(
   html: string,
@@ -129,7 +129,7 @@ function convert(
   const unseen =
     "script, style, noscript, noframes, template, iframe, svg, object, embed, video, audio, canvas, datalist, annotation, annotation-xml, dialog:not([open])";
   for (const each of document.querySelectorAll(unseen)) each.remove();
-  // Without a style sheet, pages are white.
+  // A page without a style sheet has a white background.
   const backgrounds = new Map<unknown, string | undefined>([[null, isStyled ? undefined : "white"]]);
   const variables = new Map<unknown, ReadonlyMap<string, string>>();
   for (const each of document.querySelectorAll("*")) {

@@ -79,7 +79,10 @@ export function chooseSections(text: string, question: string, maxCharacters: nu
 
 const mark = "\n[…]\n";
 const sectionSize = 1_500;
-/** Shorter sections are joined with the next one, so that a page of headings does not have millions of them. */
+/**
+ * Shorter sections are joined with the next one, so that a page full of headings is not split into millions of
+ * sections.
+ */
 const leastSize = 100;
 const tooCommon = new Set(
   "the and for with that this what which how does from are was were page find about into".split(" "),

@@ -97,7 +97,7 @@ function lookUp(hostname: string): Promise<readonly Address[]> {
   return systemLookup(hostname, { all: true, verbatim: true });
 }
 
-/** Makes Node connect to the checked addresses, even if the name resolves to others by that time. */
+/** Makes Node connect to the checked addresses, even if the name resolves to other addresses by then. */
 function pinned(addresses: readonly Address[]): LookupFunction {
   return (_hostname, options, callback) => {
     const usable = addresses.filter(({ family }) => !options.family || options.family === family);

@@ -11,7 +11,9 @@ export interface OpenFeed extends Feed {
   close(): void;
 }
 
-/** Number of unread updates after which a slow reader misses live events and reads recorded lines from the transcript. */
+/**
+ * Number of unread updates after which a slow reader misses live events and reads recorded lines from the transcript.
+ */
 const MAX_UNREAD = 2_000;
 
 interface Reader {
@@ -38,7 +40,7 @@ export function createFeed(source: LineSource): OpenFeed {
     reader.publishedFrom = Number.POSITIVE_INFINITY;
     const hasNothingNew = (agentId: AgentId): boolean => (newest.get(agentId) ?? after + 1) <= after;
     const lines = await readSessionLines(source, after, hasNothingNew);
-    // Lines that were written meanwhile may be incomplete here. They follow as new updates.
+    // Lines that were written in the meantime may be incomplete here. They follow as new updates.
     return lines.filter(({ seq }) => seq < reader.publishedFrom);
   }
 

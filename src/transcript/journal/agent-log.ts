@@ -129,7 +129,8 @@ export function appendLines(
   let batch: Batch | undefined;
   const write = (): readonly Line[] => {
     // If a failed attempt may have left complete lines behind, the same lines are written again, and dropped as
-    // duplicates when the file is read. Otherwise other agents may have used their numbers meanwhile.
+    // duplicates when the file is read. Otherwise, the lines get new numbers, because other agents may have used the
+    // old ones in the meantime.
     if (batch === undefined || !log.uncounted)
       batch = prepareBatch(log, events, { at: clock.now(), after: sequence.last });
     writeBatch(log, batch, files);

@@ -95,7 +95,7 @@ export async function openTranscript(options: TranscriptOptions): Promise<Transc
   }
 }
 
-/** More numbers than lines can be unsynced at any time. */
+/** Larger than the number of lines that can be unsynced at any time. */
 const SKIPPED_AFTER_CRASH = 1_000_000;
 
 interface LockedSession {

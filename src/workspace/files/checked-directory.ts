@@ -19,7 +19,7 @@ export interface CheckedDirectory {
   readonly path: string;
   readonly descriptor: number;
   /**
-   * Returns a path to an entry of this directory, even if the directory's own path leads elsewhere by now. Use the path
+   * Returns a path to an entry of this directory, even if the directory's own path now leads elsewhere. Use the path
    * immediately.
    */
   within(name: string): string;

@@ -48,7 +48,7 @@ async function expandPattern(
   try {
     const matches = await matchNames(start, names, limits);
     if (matches === undefined || matches.length > 0) return matches;
-    // The shell passes on unchanged a pattern that matches nothing.
+    // If a pattern matches nothing, the shell passes it on unchanged.
     return await matchNames(
       start,
       names.map((name) => plainName(name).replaceAll(/[\\*?[]/g, "\\$&")),

@@ -10,8 +10,8 @@ type Token =
 
 /**
  * Compiles one name in a path pattern as bash reads it. Returns the name itself if it has no special characters, and
- * undefined if its meaning depends on the locale. The number of steps in matching is at most the product of both
- * lengths.
+ * undefined if its meaning depends on the locale. Matching takes at most as many steps as the product of the lengths of
+ * the pattern and the name.
  */
 export function compileGlob(glob: string): GlobMatcher | string | undefined {
   const tokens = tokensOf([...glob]);

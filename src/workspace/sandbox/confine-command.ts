@@ -102,7 +102,7 @@ function confineToWorkspace(
   };
 }
 
-/** Lets a command neither change files nor reach a network. */
+/** Prevents a command from changing files and from reaching a network. */
 function confineReadOnly(
   request: ConfinedRequest,
   resources: SandboxResources,

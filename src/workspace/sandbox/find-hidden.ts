@@ -81,7 +81,7 @@ function entriesOf(directory: string) {
   try {
     return readdirSync(directory, { withFileTypes: true });
   } catch {
-    // A directory that can't be read can't be read by the command either.
+    // If Retinue can't read a directory, the command can't read it either.
     return [];
   }
 }

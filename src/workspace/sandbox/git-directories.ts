@@ -8,7 +8,7 @@ export interface GitDirectories {
   readonly writable: readonly string[];
   /** Paths that determine which programs git runs, and parts of other checkouts. Some of them may not exist. */
   readonly readOnly: readonly string[];
-  /** Those of the read-only paths that determine which programs git runs. */
+  /** The read-only paths that determine which programs git runs. */
   readonly obeyed: readonly string[];
   /** Files that would redirect git to another directory. Git itself never creates them here. */
   readonly forbidden: readonly string[];
@@ -83,7 +83,9 @@ function kindAt(path: string): "directory" | "file" | "link" | "other" | undefin
   return stat.isDirectory() ? "directory" : stat.isFile() ? "file" : "other";
 }
 
-/** Longer than any path. A pipe or a huge file would block Retinue. */
+/**
+ * Maximum size of a file that contains a path; longer than any path. Reading a pipe or a huge file would block Retinue.
+ */
 const LONGEST_LINK = 16 * 1024;
 
 function firstLine(path: string): string | undefined {

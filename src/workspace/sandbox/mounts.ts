@@ -3,7 +3,7 @@ import { isWithin } from "../../lib/index.ts";
 
 /**
  * What a confined command sees at a path and below it. `private`: the temporary directory of the session. `empty`: a
- * temporary directory of its own. `hidden`: an empty directory. `hiddenFile`: an empty file.
+ * temporary directory for this command only. `hidden`: an empty directory. `hiddenFile`: an empty file.
  */
 export type MountKind = "writable" | "readOnly" | "private" | "empty" | "hidden" | "hiddenFile";
 
@@ -100,7 +100,7 @@ export function entryIdentity(path: string): string | undefined {
   }
 }
 
-/** Returns the real paths of those of the paths that exist. */
+/** Returns the real paths of the given paths that exist. */
 export function existing(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     // Most of them do not exist, and an exception costs much more than this call.

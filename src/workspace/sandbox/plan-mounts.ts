@@ -50,7 +50,8 @@ export function planMounts(places: SandboxPaths): SandboxPlan {
       (path) => ({ path, kind: "writable" }) as const,
     ),
   ];
-  // A symlink can't be mounted, but its target can. A target outside is read-only already, or even hidden.
+  // A symlink can't be mounted, but its target can. A target outside the writable directories is already read-only, or
+  // even hidden.
   const fixed = existing([...guarded, ...git.readOnly]).filter((path) => isWritable(path, orderMounts(mounts)));
   const obeyed = [...criticalNames.map(inRoot), ...git.obeyed, ...git.forbidden];
   const links = [...git.readOnly, inRoot(".git")].filter((path) => isLink(path) && !obeyed.includes(path));
@@ -82,9 +83,9 @@ export function secretsOf(userHome: string): readonly string[] {
 }
 
 /**
- * Finds the repository of the workspace. Its working tree is `covered` if it lies below a covered directory. Such a
- * tree must be shown, because git considers files that it does not see to be deleted. A tree whose top is itself
- * covered can't be shown, so its repository is left out.
+ * Finds the repository of the workspace. `covered` contains its working tree if the tree lies below one of the
+ * `covers`. Such a tree must be shown, because git considers files that it does not see to be deleted. A tree whose top
+ * is itself covered can't be shown, so its repository is left out.
  */
 export function findRepository(
   root: string,

@@ -35,7 +35,10 @@ import { entryAt, entryIdentity, existing } from "./mounts.ts";
  */
 export interface WatchedPath {
   readonly path: string;
-  /** Whether Retinue or git would act on the path without approval. If so, it is moved away, otherwise reported. */
+  /**
+   * Whether Retinue or git would act on the path without approval. If so, the path is moved away; otherwise, it is only
+   * reported.
+   */
   readonly critical: boolean;
   /** State when the command started; undefined if the path did not exist. */
   readonly before?: PathState | undefined;
@@ -48,7 +51,7 @@ interface PathState {
   readonly target?: string | undefined;
 }
 
-/** Returns those of the paths that must be checked afterwards. */
+/** Returns the given paths that must be checked after the command has ended. */
 export function watchPaths(paths: readonly string[], critical: boolean): readonly WatchedPath[] {
   return paths.flatMap((path) => {
     const before = stateOf(path);
@@ -87,14 +90,14 @@ export interface PathWatch {
   review<Result>(work: (files: ReviewedFiles) => Promise<Result>): Promise<Result>;
   /**
    * Must be called before a command starts. The returned function must be called when the command has ended; it never
-   * rejects. `directory` is where created paths are moved.
+   * rejects. `directory` is where created paths are moved to.
    */
   begin(watched: readonly WatchedPath[], directory: string): () => Promise<readonly SetAside[]>;
 }
 
 /**
  * Creates the watch of a session. While a command runs, a file in the state directory lists its watched paths, because
- * Retinue may be killed before it can check them. `checkInterrupted` then does that.
+ * Retinue may be killed before it can check them. In that case, `checkInterrupted` checks them later.
  */
 export function createPathWatch(state: string | undefined, tell: (message: string) => void): PathWatch {
   const reviewed = new Map<string, Content>();
@@ -160,14 +163,16 @@ function saveRecord(file: string, record: CommandRecord): void {
   }
 }
 
-/** Checks what commands created whose sessions were killed. Must be called before anything acts on these paths. */
+/**
+ * Checks what was created by commands whose sessions were killed. Must be called before anything acts on these paths.
+ */
 export function checkInterrupted(state: string, tell: (message: string) => void): void {
   const directory = join(state, RUNNING);
   for (const name of namesIn(directory)) {
     const file = join(directory, name);
     const record = readRecord(file);
     const owner = parseProcessIdentity(record?.process);
-    // Processes of another machine can't be examined. Many of them were containers that no longer exist.
+    // Processes on another machine can't be examined. Many such machines were containers that no longer exist.
     const isOld = Date.now() - (entryAt(file)?.mtimeMs ?? 0) > LONGEST_MS;
     if (!isOld && (record === undefined || owner === undefined || mayBeRunning(owner))) continue;
     const subject = "A command of an earlier session, which was killed,";
@@ -243,9 +248,9 @@ function setAside({ path }: WatchedPath, check: Check): readonly SetAside[] {
 const MOST_PARTS = 100;
 
 /**
- * Renames a path, which is `top` or below it. No content is copied, because that can take forever. The first rename
- * stays beside `top`: it works even if the state directory is on another file system, or if the path is a directory
- * without write permission.
+ * Renames a path, which is `top` or below it. No content is copied, because that can take forever. The path is first
+ * renamed to a name beside `top`, which works even if the state directory is on another file system, or if the path is
+ * a directory without write permission.
  */
 function moveAway(path: string, top: string, directory: string): SetAside {
   const hidden = join(dirname(top), `.retinue-created-${createId()}`);
@@ -265,7 +270,7 @@ function moveAway(path: string, top: string, directory: string): SetAside {
   }
 }
 
-/** Renames a path unless a symlink leads to it, because then it is a file that the command could not create. */
+/** Renames a path unless it leads through a symlink, because the command could not have created a file there. */
 function renameChecked(path: string, to: string): void {
   const parent = openCheckedDirectory(dirname(path));
   if (!parent.ok) throw new Error(parent.message);

@@ -21,7 +21,7 @@ export interface WorktreeRecord {
   readonly branch: string;
   readonly base: string;
   readonly includesUncommitted: boolean;
-  /** True if changed files in the worktree are not kept, only commits. */
+  /** True if only commits in the worktree are kept, not changed files. */
   readonly scratch?: boolean | undefined;
   readonly submodules: readonly string[];
   readonly session?: string | undefined;

@@ -156,7 +156,7 @@ function readSet(words: readonly ShellWord[]): Effects {
 
 /** Reads `test`. `-v` and `-R` evaluate a name, so no operator may come from a variable and no word may split. */
 function readTest(given: readonly ShellWord[]): Effects {
-  // Longer expressions are accepted if all their words are known, and every operator in them.
+  // Longer expressions are accepted if all their words and operators are known.
   if (
     given.length > 4 &&
     given.every(({ text, open }) => open === undefined && (!/^-\D/.test(text) || isOperator(text)))

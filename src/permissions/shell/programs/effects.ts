@@ -30,7 +30,10 @@ export type CommandEffect =
 /** Runs another program. */
 export interface RunEffect {
   readonly kind: "run";
-  /** The words of a command that runs, if all of them are arguments: `timeout 5 make`, `find -exec …`. */
+  /**
+   * The words of the command that is run, if all of them are arguments of the outer command: `timeout 5 make`, `find
+   * -exec …`.
+   */
   readonly words?: readonly ShellWord[] | undefined;
   /** A script that a shell evaluates. */
   readonly script?: string | undefined;
@@ -58,7 +61,10 @@ export function unknownProgram(reason: string, at = 0): CommandEffect {
   return { kind: "unknown", of: "program", reason, at };
 }
 
-/** Describes a command that runs what only the shell, or its input, can tell. */
+/**
+ * Describes a command whose words do not show what it runs, because only the shell or the command's input determines
+ * that.
+ */
 export function hiddenRun(reason: string, at: number): RunEffect {
   return { kind: "run", isHidden: true, reason, at };
 }

@@ -216,7 +216,9 @@ function readTar(words: readonly ShellWord[]): Effects {
   return readSpread(tar, words, { name: "tar", isSpread: (_, index) => index === 1 && isOld });
 }
 
-/** Reads tree, whose letters take their values from the following words, wherever in the word they occur. */
+/**
+ * Reads tree. An option letter takes its value from the following words, wherever in its own word the letter occurs.
+ */
 function readTree(words: readonly ShellWord[]): Effects {
   const end = words.findIndex(({ text }) => text === "--");
   const isSpread = ({ text, open }: ShellWord, index: number) =>
@@ -244,7 +246,7 @@ function readSpread(
     index += 1;
     if (!isSpread(word, at)) add(word, at);
     else {
-      // Newer versions of tree accept the number of `-L2` in the same word.
+      // Newer versions of tree accept the number for `-L` in the same word, as in `-L2`.
       for (const letter of word.text.match(/L\d+|[^-]/gu) ?? []) {
         add(fixedWord(`-${letter}`), at);
         if (optionsOf(spec).exact(`-${letter}`)?.value !== "required" || index >= words.length) continue;

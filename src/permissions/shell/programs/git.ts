@@ -282,7 +282,7 @@ const patches =
     " ",
   );
 
-/** Operands are patterns only if the command lists; otherwise they name something to create. */
+/** Operands are patterns only if the command is used to list something; otherwise they name something to create. */
 function checkListing({ name, options, operands }: ArgumentReading, list: RegExp): Effects {
   if (operands.length === 0 || options.some(({ option }) => list.test(option ?? ""))) return [];
   return [{ kind: "change", reason: `\`${name}\` would create something`, at: operands[0]!.at }];
@@ -315,9 +315,9 @@ function checkConfig({ options, operands }: ArgumentReading): Effects {
   return effects;
 }
 
-/** Sections whose settings are no secrets, wherever they are stored. */
+/** Sections whose settings are not secret, wherever they are stored. */
 const plainSections =
   "user|core|alias|branch|remote|color|init|pull|push|fetch|merge|rebase|diff|commit|tag|log|status|submodule|safe|gpg|extensions|advice|format|feature|rerere|stash|worktree";
 const plainSetting = new RegExp(`^(${plainSections})\\.`, "i");
-/** A pattern that matches settings in one of these sections only. */
+/** Matches a pattern for `--get-regexp` that can find only settings in one of these sections. */
 const plainSettings = new RegExp(`^\\^(${plainSections})(\\\\?\\.[\\w.*\\\\-]*)?\\$?$`, "i");

@@ -293,8 +293,8 @@ function roleOf(roles: readonly string[], index: number, count: number): Role | 
 }
 
 /**
- * Returns true if bash may evaluate the name of a variable, as it does with a subscript, or `name=value` as a list of
- * values.
+ * Returns true if bash may evaluate part of the word: a subscript in the name of a variable, or the list of values in
+ * `name=(…)`.
  */
 export function mayEvaluate({ text, open, lead }: ShellWord): boolean {
   const equals = lead.indexOf("=");
@@ -303,7 +303,10 @@ export function mayEvaluate({ text, open, lead }: ShellWord): boolean {
   return /\[(?!(\d+|[@*])\]\+?$)/.test(name) || /^\w+\+?=\(.*[$`[]/s.test(text);
 }
 
-/** Standard streams and the null device: writing there changes nothing. For many programs, `-` is the name of a file. */
+/**
+ * Standard streams and the null device: writing there changes nothing. Does not match `-`, which many programs treat as
+ * the name of a file.
+ */
 const nowhere = /^\/dev\/(null|stdout|stderr)$/;
 
 /** Returns true if the shell expands the braces that begin the word only to names, and to no option. */

@@ -34,7 +34,7 @@ const awk: ProgramSpec = {
   ordered: true,
   operands: "data read*",
   // Some versions of awk ignore unknown options and then read another word as the program. Only options that every
-  // version has are listed, and gawk options that run or write something.
+  // version has, and gawk options that run or write something, are listed.
   options:
     "-F=data -v=data -f|--file=settings^ -i|--include=settings -l|--load=settings -E|--exec=settings^ -o|--pretty-print[=write]!settings -p|--profile[=write]!settings -d|--dump-variables[=write]!settings",
   check: checkAwk,
@@ -291,7 +291,7 @@ function checkOptionFiles({ name, options, operands }: ArgumentReading): readonl
     .map(({ at }) => unknownArgument(`${name} may read options and names of files from a file`, at));
 }
 
-/** With `-c`, the operands name the files to read. */
+/** With `-c`, the operands are files that list the files to read. */
 function checkSums({ name, options }: ArgumentReading): readonly CommandEffect[] {
   return options
     .filter(({ option }) => option === "--check")

@@ -61,8 +61,8 @@ export const wrappers: readonly (readonly [string, ProgramSpec])[] = [
 const launcher: ProgramSpec = { does: "program", operands: "data*" };
 
 /**
- * Reads a program that runs others in a way that is not analysed. Rules are searched for in its words, unless it, or a
- * shell that it starts, gets the commands from its input.
+ * Reads a program that runs others in a way that is not analysed. Its words are searched for what rules restrict,
+ * unless the program, or a shell that it starts, gets the commands from its input.
  */
 function readLauncher(words: readonly ShellWord[]): Effects {
   const name = words[0]!.text.slice(words[0]!.text.lastIndexOf("/") + 1);
@@ -109,7 +109,8 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
   for (const { option, word, at } of options) {
     if (option === "--unset") effects.push({ kind: "variable", name: word.text, at });
     if (option === "--ignore-environment") effects.push({ kind: "variable", name: "an empty environment", at });
-    // env splits the string by its own rules. Restrictions are searched for in it, and allow rules never match it.
+    // env splits the string by its own rules. The string is searched for what rules restrict, and allow rules never
+    // match it.
     if (option === "--split-string") {
       const script = [word.text, ...operands.map((each) => each.word.text)].join(" ");
       const isHidden = /[\\$]/.test(script);
@@ -132,8 +133,8 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
 }
 
 /**
- * Reads xargs. Its input replaces every placeholder in the command, or follows the command. With options for both,
- * versions of xargs differ in what they do, so both are assumed.
+ * Reads xargs. Its input replaces every placeholder in the command, or follows the command. If there are options for
+ * both, versions of xargs differ in which of the two they do, so both are assumed.
  */
 function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
   const { effects, options } = sortArguments(xargs, words, { from: 1, name: "xargs" });

@@ -68,9 +68,9 @@ export function isReadingSed(script: string): boolean {
 const ADDRESS = /^\s*(?:\d+~\d+|\d+|\$|\/(?:[^\\\n/[]|\\[^\n]|\[\^?\]?[^\]\n/\\]*\])*\/[IM]*)/;
 
 /**
- * Returns true for an awk program that only reads and prints. Anything that could run a program, open a file, load code
- * or reveal the environment, and the list of files to read, must not occur anywhere, not even in a string, because distinguishing strings from code
- * would require a parser.
+ * Returns true for an awk program that only reads and prints. The program must not contain anything that could run a
+ * program, open a file, load code, reveal the environment or access the list of files to read. This applies even to
+ * strings, because distinguishing strings from code would require a parser.
  */
 export function isReadingAwk(program: string): boolean {
   if (/system|getline|close|fflush|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|@|\\\n/.test(program)) return false;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../json-values.ts";
 /** A message in a request, with its content as blocks. */
 export type CheckedMessage = { index: number; role: "user" | "assistant"; blocks: readonly JsonObject[] };
 
-/** Thrown only inside validators, because their checks are deeply nested, and caught by `firstProblem`. */
+/** Thrown only inside validators, whose checks are deeply nested, and caught by `firstProblem`. */
 class Problem extends Error {}
 
 /** Returns the first problem that the checks find, or undefined. */
