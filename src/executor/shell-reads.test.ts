@@ -203,6 +203,9 @@ describe("git commands that could print a denied file need approval", () => {
     "git status -v",
     "git config --blob=HEAD:a.ts x.y",
     "timeout 5 git log -p",
+    "git log -p a.ts --",
+    "git show a.ts --",
+    "git log -p --stdin -- a.ts",
     "echo a; git show | head",
   ])("%s", async (command) => {
     expect(await judge(command, rules)).toBe("ask");

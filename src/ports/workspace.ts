@@ -88,8 +88,6 @@ export interface WalkedPath {
 export interface WalkOptions {
   /** Whether to descend into directories that symlinks lead to. */
   readonly follows: boolean;
-  /** Whether to leave out names that begin with a dot. */
-  readonly skipsHidden?: boolean | undefined;
 }
 
 /** Whether commands run in a sandbox. `missing`: a sandbox is required but not usable, so no command may run. */

@@ -264,3 +264,28 @@ describe("git in a command that only reads", () => {
     expect(await run("PATH=/nowhere:$PATH git log --format=%s")).toBe("one\n");
   });
 });
+
+describe("a submodule whose own configuration runs programs", () => {
+  it("is not examined, even if .gitmodules asks for it", async () => {
+    const module = join(root, "m");
+    mkdirSync(module);
+    git(root, "init", "-q");
+    git(module, "init", "-q");
+    writeFileSync(join(module, "f"), "one\n");
+    git(module, "add", "f");
+    git(module, "commit", "-qm", "one");
+    git(root, "add", "m");
+    writeFileSync(join(root, ".gitmodules"), '[submodule "m"]\n\tpath = m\n\turl = ./m\n\tignore = none\n');
+    git(root, "add", ".gitmodules");
+    git(root, "commit", "-qm", "module");
+    mkdirSync(join(module, ".git/info"), { recursive: true });
+    writeFileSync(join(module, ".git/info/attributes"), "* filter=e\n");
+    git(module, "config", "filter.e.clean", canary("clean"));
+    writeFileSync(join(module, "f"), "two\n");
+    for (const command of ["git status -s", "git diff", "git diff-files", "git diff-index HEAD", "git -C . status"])
+      await run(command);
+    expect(readdirSync(canaries)).toEqual([]);
+    await run("git status -s", "allowed");
+    expect(readdirSync(canaries)).toEqual(["clean"]);
+  });
+});

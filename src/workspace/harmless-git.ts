@@ -169,5 +169,19 @@ done <<END
 $settings
 END
 if [ "$locale" = unset ]; then unset LC_ALL; else LC_ALL=$locale; fi
+
+# To compare the files of a submodule, git would use the configuration of the submodule. .gitmodules can ask for that,
+# and only an option overrides it.
+case $subcommand in
+  status | diff | diff-files | diff-index)
+    count=0
+    for word do
+      count=$((count + 1))
+      [ "$count" -gt 1 ] || set --
+      set -- "$@" "$word"
+      [ "$count" -ne "$index" ] || set -- "$@" --ignore-submodules=dirty
+    done
+    ;;
+esac
 exec "$git" "$@"
 `;

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { EventOf, Line, RunUpdate } from "../../src/protocol/index.ts";
-import type { ScriptedAnswer } from "../../src/testing/index.ts";
 import { lastWords, open, promised, read, resultsIn, task, transcriptsIn } from "./delegation-place.ts";
 
 const subagents = { timeoutSeconds: 0.1 };
@@ -9,14 +8,9 @@ const subagents = { timeoutSeconds: 0.1 };
 describe("an agent that is waited for too long", () => {
   it("goes on in the background where a person is there, and its end is told with the next prompt", async () => {
     const { promise: released, keep: release } = promised();
-    const waitForIt = (): ScriptedAnswer => {
-      release();
-      const [, id] = /agentId: (\w+)/.exec(resultsIn(model.requests("MAIN")[1])[0] ?? "") ?? [];
-      return { calls: [{ name: "TaskOutput", input: { task_id: id, block: true } }] };
-    };
     const { session, model, home, cwd } = await open(
       {
-        MAIN: [{ calls: [task("CHILD: look")] }, { text: "I go on." }, waitForIt, { text: "It said it." }],
+        MAIN: [{ calls: [task("CHILD: look")] }, { text: "I go on." }, { text: "It said it." }],
         CHILD: [{ calls: [read] }, { text: "Late.", after: released }],
       },
       { interactive: true, settings: { subagents } },
@@ -26,10 +20,13 @@ describe("an agent that is waited for too long", () => {
     expect(await run.result).toMatchObject({ outcome: "succeeded", text: "I go on." });
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("in the background");
 
+    release();
+    for await (const { agentId, event } of session.events())
+      if (agentId !== "main" && event.type === "run.cleaned") break;
     const next = session.prompt("MAIN: and now?");
     for await (const _ of next);
     expect((await next.result).text).toBe("It said it.");
-    const told = lastWords(model.requests("MAIN")[3]);
+    const told = lastWords(model.requests("MAIN")[2]);
     expect(told).toMatch(/<task_notification .*Late\./s);
     await session.close();
 

@@ -168,10 +168,11 @@ export function printsTrackedFiles(command: SimpleCommand, isFile: (path: string
     )
   )
     return false;
-  if (effects.some(({ kind }) => kind === "unknown") || has(/^--batch/) || command.directories === undefined)
+  if (effects.some(({ kind }) => kind === "unknown") || has(/^--(batch|stdin)/) || command.directories === undefined)
     return true;
-  const paths = given.filter(({ word }) => isPath(word));
-  const others = given.filter(({ word }) => !isPath(word));
+  // Words before `--` are revisions, even if there is a file with the same name.
+  const paths = given.filter(({ word, at }) => isPath(word) && at > end);
+  const others = given.filter((each) => !paths.includes(each));
   const isLimited = others.every(
     ({ word, at }) => word.open === undefined && !isHash(word) && (end === -1 || at < end),
   );
@@ -280,11 +281,8 @@ function walkOf(command: SimpleCommand): DirectoryWalk | undefined {
       return follows || has(/^-[^-]*[rd]|^--(rec|dir)/) ? { follows, contents: true } : undefined;
     }
     case "rg":
-      return {
-        follows: has(/^-[^-]*L|^--fo/),
-        contents: !has(/^--files$/),
-        skipsHidden: !has(/^-[^-]*[.u]|^--(hid|unr)/),
-      };
+      // Globs, types and ignore files can make it search hidden files too.
+      return { follows: has(/^-[^-]*L|^--fo/), contents: !has(/^--files$/) };
     case "diff":
       // Of two directories, diff compares the files in them even without -r.
       return { follows: true, contents: true };

@@ -160,22 +160,11 @@ interface Listing {
   readonly hasPattern?: true | undefined;
 }
 
-/** Programs that print names of files below their operands. The operands themselves are judged separately. */
+/**
+ * Programs that print names of files below their operands. The operands themselves are judged separately. Git is not
+ * among them: it also prints names that exist only in the repository, and they may contain blanks.
+ */
 const listings: ReadonlyMap<string, Listing> = new Map<string, Listing>([
-  [
-    "git ls-files",
-    {
-      lists: /^$/,
-      options: /^(-[cdmosuktvfiz]+|--(cached|deleted|modified|others|ignored|stage|exclude-standard|deduplicate))$/,
-    },
-  ],
-  [
-    "git diff",
-    {
-      lists: /^--name-only$/,
-      options: /^(--(cached|staged|merge-base|no-renames|no-ext-diff|diff-filter=\w+)|-[Rwbz])$/,
-    },
-  ],
   [
     "grep",
     {
@@ -198,15 +187,14 @@ const listings: ReadonlyMap<string, Listing> = new Map<string, Listing>([
 
 /** Returns the files and directories that a command lists; undefined if it may print anything but names of files. */
 function listingOperands(program: string, given: readonly ShellWord[]): readonly ShellWord[] | undefined {
-  const isGit = program === "git";
-  const listing = listings.get(isGit ? `git ${given[0]?.text}` : program);
+  const listing = listings.get(program);
   if (listing === undefined) return undefined;
   const { lists, options, valued, hasPattern } = listing;
   const operands: ShellWord[] = [];
   let isListing = lists.test("");
   let needsPattern = hasPattern === true;
   let isOver = false;
-  for (let index = isGit ? 1 : 0; index < given.length; index += 1) {
+  for (let index = 0; index < given.length; index += 1) {
     const { text, open } = given[index]!;
     if (isOver || !/^-./.test(text)) operands.push(given[index]!);
     else if (open !== undefined) return undefined;

@@ -60,8 +60,6 @@ export interface DirectoryWalk {
   readonly follows: boolean;
   /** True if the command reads the contents of files, not only their names. */
   readonly contents: boolean;
-  /** True if the command leaves out names that begin with a dot. */
-  readonly skipsHidden?: boolean | undefined;
   /** True if names are split at blanks before they are used. */
   readonly splits?: boolean | undefined;
 }

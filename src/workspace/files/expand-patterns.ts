@@ -138,7 +138,7 @@ const SLICE = 1_000;
 /** Lists everything below a path, as `Workspace.walk` describes. */
 export async function walkDirectory(
   start: string,
-  { follows, skipsHidden }: WalkOptions,
+  { follows }: WalkOptions,
 ): Promise<readonly WalkedPath[] | undefined> {
   const deadline = Date.now() + MAX_WALK_MILLISECONDS;
   const found: WalkedPath[] = [];
@@ -153,7 +153,6 @@ export async function walkDirectory(
       if (visited.has(real)) continue;
       visited.add(real);
       for (const entry of entriesOf(directory)) {
-        if (skipsHidden && entry.name.startsWith(".")) continue;
         const path = join(directory, entry.name);
         if (entry.isSymbolicLink()) found.push({ path, kind: "link" });
         else found.push({ path, kind: kindOf(entry) });

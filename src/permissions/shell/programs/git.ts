@@ -35,7 +35,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "status",
     {
       options:
-        "-s|--short -b|--branch --show-stash --porcelain[=data] --long -v|--verbose -u|--untracked-files[=data] --ignore-submodules[=data] --ignored[=data] -z --column[=data] --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames[=data] -M[=data]",
+        "-s|--short -b|--branch --show-stash --porcelain[=data] --long -v|--verbose -u|--untracked-files[=data] --ignore-submodules[=data]!program --ignored[=data] -z --column[=data] --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames[=data] -M[=data]",
       check: checkPaths,
     },
   ],
@@ -86,7 +86,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "describe",
     {
       options:
-        "--all --tags --contains --abbrev[=data] --candidates=data --exact-match --debug --long --match=data --exclude=data --always --first-parent --dirty[=data] --broken[=data]",
+        "--all --tags --contains --abbrev[=data] --candidates=data --exact-match --debug --long --match=data --exclude=data --always --first-parent --dirty[=data]!program --broken[=data]!program",
       check: checkPaths,
     },
   ],
@@ -309,7 +309,8 @@ function checkConfig({ options, operands }: ArgumentReading): Effects {
   const isPlain = !isListing && (isRegexp ? plainSettings.test(asked) : plainSetting.test(asked));
   // The user's settings may contain credentials.
   if (isReading || isOneName) {
-    if (!isPlain && !["--local", "--worktree", "--file", "--blob"].some((name) => names.has(name)))
+    const isLocal = ["--local", "--worktree", "--file", "--blob"].some((name) => names.has(name));
+    if (!isPlain && (!isLocal || names.has("--includes")))
       effects.push(unknownArgument("`git config` without --local reads settings outside the workspace", 0));
   }
   return effects;

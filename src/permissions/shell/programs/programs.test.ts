@@ -23,6 +23,21 @@ function bash(command: string, rules: readonly (readonly [Effect, string])[] = [
   return decide({ toolName: "Bash", accesses: list, resolved, policy }).effect;
 }
 
+describe("commands that use the configuration of submodules, included files or the environment", () => {
+  it.each([
+    "git describe --dirty --always",
+    "git diff --stat --ignore-submodules=none",
+    "git status --ignore-submodules=none",
+    "git log -p --submodule=diff",
+    "git config -f inc.cfg --includes --list",
+    "git config --local --includes --list",
+    "jq -n '$ ENV'",
+    "jq -n '$__prog_args'",
+    "git ls-files | xargs cat",
+    "git diff --name-only --no-ext-diff | xargs cat",
+  ])("asks about %s", (command) => expect(bash(command)).toBe("ask"));
+});
+
 describe("commands that start any number of processes at once", () => {
   it.each([
     "while true; do sleep 100 & done",

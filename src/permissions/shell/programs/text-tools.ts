@@ -323,6 +323,6 @@ function checkAwk(reading: ArgumentReading): readonly CommandEffect[] {
 /** A jq filter can read the environment and load modules. */
 function checkJq({ options, operands }: ArgumentReading): readonly CommandEffect[] {
   return [...options, ...operands]
-    .filter(({ word }) => /(^|[^.\w])env\b|\$ENV|\b(include|import)\b/.test(word.text))
+    .filter(({ word }) => /(^|[^.\w])env\b|\bENV\b|__prog_args|\b(include|import)\b/.test(word.text))
     .map(({ at }) => unknownCode("a jq filter can read the environment or load modules", at));
 }
