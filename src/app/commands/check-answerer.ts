@@ -2,9 +2,9 @@ import { isInSessionOf, type ProcessIdentity, processOrigin, UserError } from ".
 
 /**
  * Throws a `UserError` if this process may be a command run by an agent, which must not answer for a person. Accepts a
- * process in the same operating-system session as the asking process, such as the script that started it, because
- * agents' commands run in sessions of their own. Also accepts a process in a terminal, unless an agent's command
- * started it. Where there is no /proc, only the environment is checked.
+ * process, such as the script that started the run, if it is in the same operating-system session as the process that
+ * asks, because agents' commands run in sessions of their own. Also accepts a process in a terminal, unless an agent's
+ * command started it. Where there is no /proc, only the environment is checked.
  */
 export function checkAnswerer(asker: ProcessIdentity | undefined): void {
   if (hasAgentEnvironment()) throw agentCommand("answer for a person");

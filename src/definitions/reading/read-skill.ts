@@ -88,7 +88,8 @@ function readAllowedTools(reader: FieldReader<SkillField>): readonly string[] | 
 
 function spacesToCommas(field: Field): Field {
   const { value } = field;
-  // A list with an unclosed parenthesis is rejected later. Here, it would be searched to its end for every name.
+  // Skip a list with an unclosed parenthesis: it is rejected later, and the patterns below would take quadratic time on
+  // it.
   if (typeof value !== "string" || value.lastIndexOf("(") > value.lastIndexOf(")")) return field;
   if (/[,[\n]/.test(value.replace(/\([^)]*\)/g, ""))) return field;
   const names = value.match(/[^\s(]+(?:\([^)]*\))?|\(/g);

@@ -112,8 +112,8 @@ function manifestOf(result: CallResult | undefined, beside: ReadonlySet<string> 
 }
 
 /**
- * Returns a predicate for names that the top-level .gitignore excludes. A search that starts inside an ignored
- * directory would still count its files.
+ * Returns a predicate for names that the top-level .gitignore excludes. It is needed because a search that starts
+ * inside an ignored directory would count the files there.
  */
 function ignoredNames(result: CallResult | undefined): (name: string) => boolean {
   const names = new Set(parsePage(resultText(result)).lines.map(({ text }) => text.trim().replace(/^\/|\/$/g, "")));

@@ -42,8 +42,8 @@ export interface ClockOptions {
 }
 
 /**
- * Maximum length of a timer. If the machine was suspended, the timer fires late, and the run loses at most this much of
- * its time.
+ * Maximum length of a timer. If the machine is suspended, the timer fires late. Of that time, the run's limits count at
+ * most about this much.
  */
 const LONGEST_WAIT_MS = 10_000;
 /** Timer delay beyond which Retinue concludes that the machine was suspended or the process was blocked. */
