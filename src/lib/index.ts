@@ -16,6 +16,8 @@ export {
   MAX_PATTERN_LENGTH,
   matchParts,
   matchSegments,
+  matchTokens,
+  type NameToken,
 } from "./files/segment-pattern.ts";
 export { writeAtomically } from "./files/write-atomically.ts";
 export {

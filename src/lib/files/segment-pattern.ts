@@ -1,7 +1,8 @@
 /** A compiled part of a path pattern: `**`, a plain name, or the tokens of a name with wildcards. */
-export type SegmentPattern = "**" | { readonly name: string } | readonly Token[];
+export type SegmentPattern = "**" | { readonly name: string } | readonly NameToken[];
 
-type Token = "*" | { readonly character: string } | { readonly test: (character: string) => boolean };
+/** A part of a name's pattern: any characters, this character, or one of a set. */
+export type NameToken = "*" | { readonly character: string } | { readonly test: (character: string) => boolean };
 
 /** Longest pattern that is compiled. Matching takes at most this many steps for each character of a path. */
 export const MAX_PATTERN_LENGTH = 10_000;
@@ -13,7 +14,7 @@ export const MAX_PATTERN_LENGTH = 10_000;
 export function compileSegment(segment: string): SegmentPattern {
   if (segment === "**") return "**";
   if (!/[*?[\\]/.test(segment)) return { name: segment };
-  const tokens: Token[] = [];
+  const tokens: NameToken[] = [];
   const characters = [...segment];
   const lastBracket = characters.lastIndexOf("]");
   for (let index = 0; index < characters.length; index += 1) {
@@ -100,10 +101,12 @@ export function matchSegments(
   }
 }
 
-/** Returns true if the name matches. Backtracks only to the last star. */
-function matchName(pattern: { readonly name: string } | readonly Token[], name: string): boolean {
-  if ("name" in pattern) return pattern.name === name;
-  const characters = [...name];
+function matchName(pattern: { readonly name: string } | readonly NameToken[], name: string): boolean {
+  return "name" in pattern ? pattern.name === name : matchTokens(pattern, [...name]);
+}
+
+/** Returns true if the characters match. Backtracks only to the last star. */
+export function matchTokens(pattern: readonly NameToken[], characters: readonly string[]): boolean {
   let at = 0;
   let inName = 0;
   let star = -1;
@@ -129,7 +132,7 @@ function matchName(pattern: { readonly name: string } | readonly Token[], name: 
   return at === pattern.length;
 }
 
-function matchToken(token: Exclude<Token, "*">, character: string): boolean {
+function matchToken(token: Exclude<NameToken, "*">, character: string): boolean {
   return "character" in token ? token.character === character : token.test(character);
 }
 

@@ -1,12 +1,10 @@
+import { matchTokens, type NameToken } from "../../lib/index.ts";
+
 export interface GlobMatcher {
   readonly matches: (name: string) => boolean;
   /** True if the glob also matches `.` and `..`. */
   readonly matchesDots: boolean;
 }
-
-type Token =
-  | { readonly kind: "one"; readonly test: (character: string) => boolean; readonly literal?: string | undefined }
-  | { readonly kind: "star" };
 
 /**
  * Compiles one name in a path pattern as bash reads it. Returns the name itself if it has no special characters, and
@@ -16,14 +14,13 @@ type Token =
 export function compileGlob(glob: string): GlobMatcher | string | undefined {
   const tokens = tokensOf([...glob]);
   if (tokens === undefined) return undefined;
-  if (tokens.every((token) => token.kind === "one" && token.literal !== undefined))
-    return tokens.map((token) => (token.kind === "one" ? token.literal : "")).join("");
-  const first = tokens[0];
-  const startsWithDot = first?.kind === "one" && first.literal === ".";
-  const matchesAny = (name: string) => isMatch(tokens, [...name]) || isMatch(tokens, bytesOf(name));
+  const characters = tokens.map((token) => (token !== "*" && "character" in token ? token.character : undefined));
+  if (!characters.includes(undefined)) return characters.join("");
+  const startsWithDot = characters[0] === ".";
+  const matchesAny = (name: string) => matchTokens(tokens, [...name]) || matchTokens(tokens, bytesOf(name));
   return {
     matches: (name) => (startsWithDot || !name.startsWith(".")) && matchesAny(name),
-    matchesDots: startsWithDot && isMatch(tokens, [".", "."]),
+    matchesDots: startsWithDot && matchTokens(tokens, [".", "."]),
   };
 }
 
@@ -32,33 +29,29 @@ function bytesOf(name: string): string[] {
   return [...Buffer.from(name, "utf8").toString("latin1")];
 }
 
-function tokensOf(characters: readonly string[]): readonly Token[] | undefined {
-  const tokens: Token[] = [];
+function tokensOf(characters: readonly string[]): readonly NameToken[] | undefined {
+  const tokens: NameToken[] = [];
   for (let index = 0; index < characters.length; index += 1) {
     const character = characters[index]!;
     if (character === "\\" && index + 1 < characters.length) {
       index += 1;
-      tokens.push(literal(characters[index]!));
+      tokens.push({ character: characters[index]! });
     } else if (character === "*") {
-      if (tokens.at(-1)?.kind !== "star") tokens.push({ kind: "star" });
-    } else if (character === "?") tokens.push({ kind: "one", test: () => true });
-    else if (character !== "[") tokens.push(literal(character));
+      if (tokens.at(-1) !== "*") tokens.push("*");
+    } else if (character === "?") tokens.push({ test: () => true });
+    else if (character !== "[") tokens.push({ character });
     else {
       const bracket = readBracket(characters, index);
       if (bracket === "unknown") return undefined;
       // Without a closing bracket, an opening one is an ordinary character.
-      if (bracket === undefined) tokens.push(literal("["));
+      if (bracket === undefined) tokens.push({ character });
       else {
-        tokens.push({ kind: "one", test: bracket.test });
+        tokens.push({ test: bracket.test });
         index = bracket.end;
       }
     }
   }
   return tokens;
-}
-
-function literal(character: string): Token {
-  return { kind: "one", literal: character, test: (other) => other === character };
 }
 
 interface Bracket {
@@ -142,28 +135,3 @@ const classes: ReadonlyMap<string, RegExp> = new Map([
   ["word", /^[\w\p{L}\p{N}]/u],
   ["ascii", /^\p{ASCII}/u],
 ]);
-
-/** Backtracks only to the last star. */
-function isMatch(tokens: readonly Token[], name: readonly string[]): boolean {
-  let at = 0;
-  let inName = 0;
-  let star = -1;
-  let resume = 0;
-  while (inName < name.length) {
-    const token = tokens[at];
-    if (token?.kind === "star") {
-      star = at;
-      resume = inName;
-      at += 1;
-    } else if (token?.kind === "one" && token.test(name[inName]!)) {
-      at += 1;
-      inName += 1;
-    } else if (star !== -1) {
-      resume += 1;
-      inName = resume;
-      at = star + 1;
-    } else return false;
-  }
-  while (tokens[at]?.kind === "star") at += 1;
-  return at === tokens.length;
-}
