@@ -23,7 +23,7 @@ const readers = new Set([
 /** Built-in tools that report every file that they change. */
 const editors = new Set(["Edit", "Write", "NotebookEdit"]);
 /** Built-in tools that have done nothing if they report an error. */
-const allOrNothing = new Set(["Task", "TaskStop", "SendMessage", "KillShell", "EnterPlanMode", "ExitPlanMode"]);
+const allOrNothing = new Set(["TaskStop", "SendMessage", "KillShell", "EnterPlanMode", "ExitPlanMode"]);
 
 /**
  * Returns whether the call may have changed something outside the agent. `state` is the state of the call before it
@@ -39,7 +39,8 @@ export function mayHaveChanged(state: CallState, result: ToolResult): boolean {
   // A cycle that contains a wait never ends a run, so no harm is done if the command does more than wait.
   if (state.readsOnly || readers.has(name) || waitOf(state.call) !== undefined) return false;
   if (editors.has(name)) return outcome !== "ok" && outcome !== "error";
-  return !allOrNothing.has(name) || outcome !== "error";
+  // A resumable call that has begun something is connected with an agent, see above.
+  return !(state.resumable || allOrNothing.has(name)) || outcome !== "error";
 }
 
 /** Returns what the call waits for. Undefined if the call is not a wait. */

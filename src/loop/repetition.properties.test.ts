@@ -53,7 +53,9 @@ function eventsOf(calls: readonly Made[], turn: number): readonly DurableEvent[]
       const result: ToolResult = { outcome, content: [{ type: "text", text: shown }] };
       return [
         { type: "tool.requested", callId, name, ...(readsOnly && { readsOnly }) },
-        ...(end === "refused" ? [] : [{ type: "tool.started", callId } as const]),
+        ...(end === "refused"
+          ? []
+          : [{ type: "tool.started", callId, resumable: name === "Task" ? true : undefined } as const]),
         { type: "tool.ended", callId, name, result: { ...result, ...(facts && { facts }) }, milliseconds: 1 },
       ];
     }),
