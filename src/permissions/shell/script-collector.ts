@@ -10,14 +10,8 @@ import {
   type SyntaxNode,
   type Word,
 } from "unbash";
-import {
-  anyOf,
-  changeDirectory,
-  DirectoryTracker,
-  directoryChangers,
-  joinPattern,
-  workspaceDirectory,
-} from "./directory-changes.ts";
+import { anyOf, changeDirectory, DirectoryTracker, directoryChangers } from "./directory-changes.ts";
+import { openedFiles } from "./opened-files.ts";
 import { shells } from "./programs/wrappers.ts";
 import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
 import {
@@ -31,7 +25,6 @@ import {
 import { fixedWord, readQuoted, readWord, readWords, type ShellWord, type WordFindings } from "./shell-word.ts";
 import { testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
-import { hasGlob, patternsOf, unescapePattern } from "./word-patterns.ts";
 
 const MAX_DEPTH = 80;
 /** Maximum total length of scripts inside scripts. Each level is parsed again, so this bounds the time. */
@@ -315,21 +308,10 @@ export class ScriptCollector {
     else if (node.target === undefined) this.obscure("a redirection has no target");
     else {
       const target = this.word(node.target);
-      if (node.type === "Redirect" && !isProcess(node.target)) this.open(node.operator, target);
-    }
-  }
-
-  private open(operator: string, target: ShellWord): void {
-    const { text, open } = target;
-    if (operator.endsWith("&") && open === undefined && /^(\d+-?|-)$/.test(text)) return;
-    const kind = operator === "<" || operator === "<&" ? "read" : "write";
-    const [named, ...more] = patternsOf(target, new Map()) ?? [];
-    const pattern = more.length > 0 || text === "" || /[{}]/.test(text) ? undefined : named?.pattern;
-    if (pattern === undefined || hasGlob(pattern)) this.redirections.push({ kind, path: undefined });
-    else if (/^\/dev\/(tcp|udp)\//.test(text)) this.obscure("a redirection opens a network connection");
-    else if (!harmlessDevice.test(text)) {
-      const places = /^[/~]/.test(pattern) ? workspaceDirectory : this.directories.current;
-      for (const directory of places ?? [undefined]) this.redirections.push(redirectionIn(directory, kind, pattern));
+      if (node.type !== "Redirect" || isProcess(node.target)) return;
+      const { files, obscure } = openedFiles(node.operator, target, this.directories.current);
+      this.redirections.push(...files);
+      if (obscure !== undefined) this.obscure(obscure);
     }
   }
 
@@ -392,15 +374,6 @@ export class ScriptCollector {
   }
 }
 
-/** Returns the file that a redirection opens in a directory. Both the directory and the file are given as patterns. */
-function redirectionIn(directory: string | undefined, kind: Redirection["kind"], pattern: string): Redirection {
-  if (directory === undefined || hasGlob(directory)) return { kind, path: undefined };
-  const whole = joinPattern(directory, pattern);
-  const path = whole.startsWith("\\~") ? `./${unescapePattern(whole)}` : unescapePattern(whole);
-  // Whether `link/..` leaves the workspace depends on the link.
-  return { kind, path, pattern: /(^|\/)\.\.(\/|$)/.test(path) ? whole : undefined };
-}
-
 /** Returns true if the redirection replaces the input that comes from the pipeline. */
 function isInput({ operator }: RedirectionNode): boolean {
   return operator.startsWith("<");
@@ -410,8 +383,6 @@ function isInput({ operator }: RedirectionNode): boolean {
 function mixesOutput({ operator }: RedirectionNode): boolean {
   return operator.includes("&");
 }
-
-const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/;
 
 function isProcess(word: Word): boolean {
   return word.parts?.length === 1 && word.parts[0]!.type === "ProcessSubstitution";
