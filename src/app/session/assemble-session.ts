@@ -6,6 +6,7 @@ import {
   clockLimits,
   createPrepare,
   Dispatcher,
+  type LiveAgent,
   type Prepare,
   type SharedServices,
   spendingIn,
@@ -25,7 +26,7 @@ import { createContextUpdates } from "./context-updates.ts";
 import { createEnvironmentFacts } from "./environment-facts.ts";
 import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
 import { createSession, type Session } from "./session.ts";
-import { openApprovals } from "./session-approvals.ts";
+import { openApprovals, openSessionInbox } from "./session-approvals.ts";
 import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -71,7 +72,8 @@ async function assembleWithServers(
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
   const sandbox = createSessionSandbox(context, transcript, options.onTrouble);
-  const approvals = await openApprovals(options, context, { transcript, sandbox });
+  const inbox = openSessionInbox(options, context, transcript);
+  const approvals = await openApprovals(options, context, { inbox, sandbox });
   const hooks = createSessionHooks(options, context, { definition, transcript });
   const shared: SharedServices = {
     sessionId: transcript.sessionId,
@@ -85,6 +87,8 @@ async function assembleWithServers(
     hooks: hooks.shared,
   };
   const { dispatcher, tools, taskTool } = createDelegation(options, opened, {
+    // `created` is assigned later, because a session needs its dispatcher.
+    idleMain: () => created.idleMain(),
     rules,
     servers,
     connection,
@@ -98,8 +102,11 @@ async function assembleWithServers(
   const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });
   if (options.resume !== undefined) await notifyLostRuns(dispatcher, hooks, agents);
   const spentBefore = options.resume === undefined ? undefined : () => spentEarlier(transcript, dispatcher);
-  return createSession({
+  const created = createSession({
     transcript,
+    approvals,
+    inbox,
+    onTrouble: (message) => options.onTrouble?.(message),
     agent,
     thread,
     dispatcher,
@@ -151,6 +158,7 @@ async function assembleWithServers(
       await servers.close();
     },
   });
+  return created.session;
 }
 
 interface DelegationParts {
@@ -161,6 +169,7 @@ interface DelegationParts {
   readonly hooks: SessionHooks;
   readonly sandbox: Sandbox;
   readonly shared: SharedServices;
+  readonly idleMain: () => LiveAgent;
 }
 
 interface Delegation {
@@ -174,7 +183,7 @@ interface Delegation {
 function createDelegation(
   options: SessionOptions,
   { context, main, chosen, transcript, thread }: OpenedSession,
-  { rules, servers, connection, hooks, sandbox, shared }: DelegationParts,
+  { rules, servers, connection, hooks, sandbox, shared, idleMain }: DelegationParts,
 ): Delegation {
   const { settings, environment } = context;
   const { agents } = main;
@@ -183,6 +192,7 @@ function createDelegation(
   const dispatcher = new Dispatcher({
     shared,
     journal: transcript,
+    idleMain,
     plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
     settleLost: (agentId) => settleLostWorktree({ agentId, transcript, environment }),

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { newSessionId } from "../../lib/index.ts";
 import type { ApprovalQuestion } from "../../protocol/index.ts";
 import { createMemoryTranscript } from "../../transcript/index.ts";
-import { openApprovals } from "./session-approvals.ts";
+import { openApprovals, openSessionInbox } from "./session-approvals.ts";
 import { createSessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { createSessionSandbox } from "./session-tools.ts";
@@ -47,7 +47,10 @@ it.each([undefined, () => undefined])(
     const isOn = (await sandbox.ready()).kind === "on";
     const request = { root: cwd, cwd, command: "true", args: [], environment: {} };
     const command = isOn ? sandbox.confine(request) : undefined;
-    const queue = await openApprovals(options, context, { transcript, sandbox });
+    const queue = await openApprovals(options, context, {
+      inbox: openSessionInbox(options, context, transcript),
+      sandbox,
+    });
     const { signal } = new AbortController();
     await queue.ask(question, { signal, onOpen: async () => undefined, settledBy: async () => undefined });
     await queue.close();

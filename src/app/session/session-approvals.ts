@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describeError, errorCode, isRecord, UserError, withFileLock, writeAtomically } from "../../lib/index.ts";
+import type { Inbox } from "../../ports/index.ts";
 import { createApprovalQueue, type SessionApprovals } from "../../runs/index.ts";
 import { createTrustStore } from "../../settings/index.ts";
 import { openInbox, type Transcript, type Trouble } from "../../transcript/index.ts";
@@ -10,13 +11,26 @@ import { loadProjectSettings } from "../settings/project-settings.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
+/** Opens the inbox of a session, with the requests, answers and commands of other processes. */
+export function openSessionInbox(
+  { onTrouble }: SessionOptions,
+  context: SessionContext,
+  transcript: Transcript,
+): Inbox {
+  return openInbox({
+    path: transcript.inboxPath,
+    clock: context.clock,
+    onTrouble: ({ message }: Trouble) => onTrouble?.(message),
+    stopWaiting: context.stopWaiting.signal,
+  });
+}
+
 /** Creates the approval queue of a session. A resumed session keeps the requests and answers of earlier processes. */
 export async function openApprovals(
   { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
   context: SessionContext,
-  { transcript, sandbox }: { readonly transcript: Transcript; readonly sandbox: Sandbox },
+  { inbox, sandbox }: { readonly inbox: Inbox; readonly sandbox: Sandbox },
 ): Promise<SessionApprovals> {
-  const { inboxPath: path } = transcript;
   const keepAndReport = async (rule: string): Promise<void> => {
     const message = await sandbox.review((files) => keepRule(rule, { ...context, files }));
     onTrouble?.(message);
@@ -26,15 +40,9 @@ export async function openApprovals(
     deniesBackground: context.settings.background?.approvals === "deny",
     program: approvals,
     keepRule: home === false ? undefined : keepAndReport,
-    openInbox: async () =>
-      openInbox({
-        path,
-        clock: context.clock,
-        onTrouble: ({ message }: Trouble) => onTrouble?.(message),
-        stopWaiting: context.stopWaiting.signal,
-      }),
+    openInbox: async () => inbox,
   });
-  if (resume !== undefined && path !== undefined && existsSync(path)) await queue.load();
+  if (resume !== undefined) await queue.load();
   return queue;
 }
 
