@@ -24,6 +24,7 @@ export type {
 export type {
   ApprovalAnswer,
   ApprovalQuestion,
+  Command,
   EndReason,
   HookAnswer,
   HookEvent,
@@ -32,6 +33,7 @@ export type {
   ModelOutcome,
   Outcome,
   PermissionMode,
+  Receipt,
   RunFacts,
   RunResult,
   RunUpdate,
@@ -113,6 +115,7 @@ export {
   type Plugin,
   removePlugin,
 } from "./commands/plugins.ts";
+export { type NewCommand, type SteerRequest, type SteerResult, steerSession } from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
 export { stateDirectory, workspaceDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";

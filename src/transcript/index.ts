@@ -7,7 +7,7 @@ export { deleteSession } from "./catalog/delete-session.ts";
 export { type FoundSession, findSession, latestSessionId, listSessions } from "./catalog/list-sessions.ts";
 export type { SessionSummary } from "./catalog/summarize-session.ts";
 export { checkHome, type HomeCheck } from "./home-directory.ts";
-export { type ListedRequest, listRequests, openInbox, type RequestSearch } from "./inbox/inbox.ts";
+export { findInbox, type ListedRequest, listRequests, openInbox, type RequestSearch } from "./inbox/inbox.ts";
 export type { Trouble } from "./journal/disk-retry.ts";
 export { createMemoryTranscript } from "./journal/memory-transcript.ts";
 export { createTranscript, openTranscript, type Transcript } from "./journal/transcript.ts";

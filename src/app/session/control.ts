@@ -10,6 +10,7 @@ import {
   type UserBlock,
 } from "../../protocol/index.ts";
 import type { Dispatcher, SessionApprovals, StopReceipt, Subagent, Thread } from "../../runs/index.ts";
+import { outlivesProcess } from "../commands/steer.ts";
 import type { MainRuns } from "./main-runs.ts";
 
 export interface ControlOptions {
@@ -190,8 +191,11 @@ export function createControl(options: ControlOptions): Control {
 
   async function deliver(command: Command): Promise<Receipt> {
     const commandId = command.id;
-    if (command.type !== "prompt")
+    if (!outlivesProcess(command))
       return { commandId, ...refused("The session ended before it could carry out this command.") };
+    // The run that is about to begin continues the main agent.
+    if (command.type === "resume" && isMain(command.agent)) return { commandId, ...done("The main agent continues.") };
+    if (command.type !== "prompt") return send(command);
     if (await isReceived(command)) return { commandId, ...done("The agent has received the message.") };
     if (!isMain(command.to)) return send(command);
     // The run that is about to begin takes the prompt from the queue.

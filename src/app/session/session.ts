@@ -29,6 +29,7 @@ import {
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import { optionError } from "../check-options.ts";
+import type { NewCommand } from "../commands/steer.ts";
 import type { ContextUpdate } from "./context-updates.ts";
 import { createControl } from "./control.ts";
 import { MainRuns, type MainRunsOptions, textBlocks } from "./main-runs.ts";
@@ -271,8 +272,6 @@ function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
   }
   return textBlocks(prompt);
 }
-
-type NewCommand = Command extends infer Each ? (Each extends Command ? Omit<Each, "id"> : never) : never;
 
 /** Returns the agent with another declaration of Task, or the same agent if the declaration is unchanged. */
 function withTaskTool(agent: ResolvedAgent, task: ToolDeclaration | undefined): ResolvedAgent {

@@ -1,3 +1,43 @@
+const steering = `Steers the agents of a session, also one that runs in another terminal.
+
+Examples
+  retinue ps
+  retinue message 7tdz "Leave the tests alone"
+  retinue message 7tdz/reviewer "Look in src first"
+  retinue stop 7tdz/agent-ancrxhakx56n7
+  retinue resume 7tdz/reviewer "Go on with the other half"
+
+Usage
+  retinue message SESSION[/AGENT] TEXT
+                                   Send a message. A running agent reads it
+                                   before its next step. A subagent that has
+                                   ended is resumed with it in the background
+      --next                       Start a new run of the main agent with the
+                                   message after the current one
+      --json                       Print JSON
+  retinue stop SESSION             Stop all agents of a session
+  retinue stop SESSION/AGENT       Stop one agent. With main as the agent,
+                                   background agents continue
+      --json                       Print JSON
+  retinue resume SESSION[/AGENT] [TEXT]
+                                   Continue an agent that ended early, or give
+                                   it more to do. If the session is not running,
+                                   it is opened here, with all options of
+                                   "retinue -p"
+  retinue background SESSION/AGENT
+                                   Let the caller of an agent go on without
+                                   waiting for it
+      --json                       Print JSON
+  retinue foreground SESSION/AGENT
+                                   Let the caller of a background agent wait for
+                                   it before its next step
+      --json                       Print JSON
+
+SESSION is the id of a session, the start of the id, or its last 4 or more
+characters. AGENT is main, or the id or the name of a subagent. A message to a
+session that is not running is delivered when it is resumed.
+`;
+
 /** Help pages: `retinue` for the program itself, the others for its commands. */
 export const helpPages = {
   retinue: `Retinue lets a model and its subagents work on the files in a directory.
@@ -14,6 +54,12 @@ Usage
   retinue sessions [command]       List, show, resume, export or delete sessions
   retinue agents [command]         List, show, check, lint or create agents
   retinue permissions [command]    List the permission rules in force
+  retinue message ID[/AGENT] TEXT  Send a message to an agent
+  retinue stop ID[/AGENT]          Stop a session or one of its agents
+  retinue resume ID[/AGENT] [TEXT]
+                                   Continue a session or one of its agents
+  retinue background ID/AGENT      Let an agent's caller go on without it
+  retinue foreground ID/AGENT      Let an agent's caller wait for it again
   retinue approvals [command]      List or answer requests for approval
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
@@ -292,6 +338,11 @@ REQUEST is the id of a request, the start of the id, or its last 4 or more
 characters. The first answer is used. Calls that a rule denies never wait for an
 answer.
 `,
+  message: steering,
+  stop: steering,
+  resume: steering,
+  background: steering,
+  foreground: steering,
   doctor: `Checks the installation and configuration, and shows how to fix problems.
 
 Examples

@@ -165,6 +165,21 @@ async function append(path: string, text: string): Promise<void> {
   }
 }
 
+/** The inbox of a session that another process may have open. */
+export interface FoundInbox {
+  readonly path: string;
+  /** Returns whether a process has the session open now. */
+  readonly isRunning: () => boolean;
+}
+
+/** Finds the inbox of an existing session. */
+export function findInbox({ home, sessionId }: { readonly home: string; readonly sessionId: SessionId }): FoundInbox {
+  const place = sessionPlaces({ home }).find((each) => each.sessionId === sessionId);
+  if (place === undefined) throw new Error(`There is no session ${sessionId}.`);
+  const paths = sessionPaths(place);
+  return { path: paths.inbox, isRunning: () => isInUse(paths) };
+}
+
 export interface ListedRequest {
   readonly question: ApprovalQuestion;
   readonly askedAt: number;
