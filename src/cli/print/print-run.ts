@@ -49,6 +49,8 @@ export async function printRun(options: PrintOptions): Promise<number> {
       return;
     }
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
+    // A request for approval can still be answered after the terminal was closed.
+    if (signal !== "SIGINT" && options.onAsk === "wait") return void session?.park().catch(() => undefined);
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
     // Without this, a run on a full disk would wait for free space to record its end.
     session?.close().catch(() => undefined);
@@ -170,7 +172,14 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     progress.end();
     await output.write(format.result(result, await cacheReport(session, options)));
     const { wasReported } = notices;
-    const closing = { sessionId: session.id, agents: agents.inOrder(), wasReported, isAbandoned: isAbandoned() };
+    const queued = session.queue().length;
+    const closing = {
+      queued,
+      sessionId: session.id,
+      agents: agents.inOrder(),
+      wasReported,
+      isAbandoned: isAbandoned(),
+    };
     await errors.write(closingMessage(result, closing));
     // This comes last because it must not delay anything else.
     if (result.outcome !== "stopped") await cleanUpSessions(settings, options, report);

@@ -56,6 +56,12 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
       return `  → ${oneLine(line.agentId)} continues`;
     case "run.backgrounded":
       return "  (from here on in the background)";
+    case "run.awaited":
+      return `  (waits for ${oneLine(line.agentId)})`;
+    case "prompt.queued":
+      return `  (queued: ${oneLine(textOf(line.content))})`;
+    case "prompt.withdrawn":
+      return "  (a queued prompt was withdrawn)";
     case "plan.entered":
       return "  (plan mode: from here on, the agent only reads)";
     case "plan.left":
