@@ -1,6 +1,6 @@
 import type { PromptId } from "./ids.ts";
 import type { UserBlock } from "./model/message.ts";
-import type { ApprovalAnswer } from "./permissions/approval.ts";
+import type { ApprovalAnswer, ApprovalQuestion } from "./permissions/approval.ts";
 
 /**
  * What a user or a program tells a session to do. A command with an id that was already used has no effect and gets the
@@ -36,4 +36,23 @@ export interface Receipt {
   readonly status: "done" | "refused";
   /** Says in one or two sentences what happened, or why nothing did and what to do. */
   readonly message: string;
+}
+
+/**
+ * A line in a session's `inbox.jsonl`. If a request has several answers, the first one is used. The same applies to
+ * commands with the same id.
+ */
+export type InboxLine = { readonly v: 1; readonly at: number } & (
+  | ({ readonly type: "approval.requested" } & ApprovalQuestion)
+  | ({ readonly type: "approval.answered"; readonly answerId: string } & Answered & ApprovalAnswer)
+  /** The request no longer needs an answer. */
+  | { readonly type: "approval.withdrawn"; readonly requestId: string; readonly reason: string }
+  /** A command from another process. */
+  | { readonly type: "command.sent"; readonly command: Command }
+  | { readonly type: "command.settled"; readonly receipt: Receipt }
+);
+
+interface Answered {
+  readonly requestId: string;
+  readonly inputHash: string;
 }

@@ -15,7 +15,7 @@ export { ENVIRONMENT_OPENING, type ToldEnvironment } from "./agents/environment.
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
 export { runtimeTexts } from "./agents/runtime-texts.ts";
-export type { Command, Receipt } from "./control.ts";
+export type { Command, InboxLine, Receipt } from "./control.ts";
 export type {
   CacheDimension,
   ContextCause,
@@ -90,7 +90,6 @@ export type {
   AlwaysAnswer,
   ApprovalAnswer,
   ApprovalQuestion,
-  InboxLine,
 } from "./permissions/approval.ts";
 export { NO_APPROVER } from "./permissions/approval.ts";
 export type {

@@ -1,4 +1,3 @@
-import type { Command, Receipt } from "../control.ts";
 import type { AgentId, SessionId } from "../ids.ts";
 import type { ToolCall } from "../tools/tool.ts";
 import type { Decision } from "./permission.ts";
@@ -56,23 +55,4 @@ export interface AlwaysAnswer {
    * directory.
    */
   readonly for: "session" | "project";
-}
-
-/**
- * A line in a session's `inbox.jsonl`. If a request has several answers, the first one is used. The same applies to
- * commands with the same id.
- */
-export type InboxLine = { readonly v: 1; readonly at: number } & (
-  | ({ readonly type: "approval.requested" } & ApprovalQuestion)
-  | ({ readonly type: "approval.answered"; readonly answerId: string } & Answered & ApprovalAnswer)
-  /** The request no longer needs an answer. */
-  | { readonly type: "approval.withdrawn"; readonly requestId: string; readonly reason: string }
-  /** A command from another process. */
-  | { readonly type: "command.sent"; readonly command: Command }
-  | { readonly type: "command.settled"; readonly receipt: Receipt }
-);
-
-interface Answered {
-  readonly requestId: string;
-  readonly inputHash: string;
 }
