@@ -115,7 +115,13 @@ export {
   type Plugin,
   removePlugin,
 } from "./commands/plugins.ts";
-export { type NewCommand, type SteerRequest, type SteerResult, steerSession } from "./commands/steer.ts";
+export {
+  hasWaitingWork,
+  type NewCommand,
+  type SteerRequest,
+  type SteerResult,
+  steerSession,
+} from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
 export { stateDirectory, workspaceDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";

@@ -1,7 +1,8 @@
 import { createId } from "../../lib/index.ts";
+import { fold, initialState } from "../../loop/index.ts";
 import type { Inbox } from "../../ports/index.ts";
 import type { Command, Receipt, SessionId } from "../../protocol/index.ts";
-import { findInbox, openInbox } from "../../transcript/index.ts";
+import { findInbox, openInbox, readTranscript } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { refuseAgentCommand } from "./check-answerer.ts";
 
@@ -58,6 +59,14 @@ function receiptFor(id: string, inbox: Inbox, isRunning: () => boolean): Promise
     // The receipt may be there already.
     look();
   });
+}
+
+/** Returns whether a session has prompts or commands to carry out when it is resumed, so that it needs no new prompt. */
+export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | "sessionId">): boolean {
+  const { path, transcriptPath } = findInbox({ home, sessionId });
+  if (openInbox({ path, clock: systemClock }).commands().some(outlivesProcess)) return true;
+  const { queue } = readTranscript(transcriptPath).lines.reduce(fold, initialState);
+  return queue.length > 0;
 }
 
 /** Returns whether a command makes sense for a session that is resumed later. */

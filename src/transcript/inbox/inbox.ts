@@ -168,6 +168,8 @@ async function append(path: string, text: string): Promise<void> {
 /** The inbox of a session that another process may have open. */
 export interface FoundInbox {
   readonly path: string;
+  /** Path of the main agent's transcript. */
+  readonly transcriptPath: string;
   /** Returns whether a process has the session open now. */
   readonly isRunning: () => boolean;
 }
@@ -177,7 +179,7 @@ export function findInbox({ home, sessionId }: { readonly home: string; readonly
   const place = sessionPlaces({ home }).find((each) => each.sessionId === sessionId);
   if (place === undefined) throw new Error(`There is no session ${sessionId}.`);
   const paths = sessionPaths(place);
-  return { path: paths.inbox, isRunning: () => isInUse(paths) };
+  return { path: paths.inbox, transcriptPath: paths.transcript, isRunning: () => isInUse(paths) };
 }
 
 export interface ListedRequest {
