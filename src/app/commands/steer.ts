@@ -14,6 +14,8 @@ export interface SteerRequest {
   readonly home: string;
   readonly sessionId: SessionId;
   readonly command: NewCommand;
+  /** Id of the command. Sending it again with the same id has no effect. By default, a new id. */
+  readonly id?: string | undefined;
 }
 
 export interface SteerResult {
@@ -30,11 +32,15 @@ const RECEIPT_MS = 10_000;
  * Sends a command to a session of another process. Throws a `UserError` if this process may be a command run by an
  * agent.
  */
-export async function steerSession({ home, sessionId, command }: SteerRequest): Promise<SteerResult> {
+export async function steerSession({
+  home,
+  sessionId,
+  command,
+  id = createId("command_"),
+}: SteerRequest): Promise<SteerResult> {
   refuseAgentCommand("steer a session");
   const place = findInbox({ home, sessionId });
   const inbox = openInbox({ path: place.path, clock: systemClock });
-  const id = createId("command_");
   const isRunning = place.isRunning();
   if (!isRunning && !outlivesProcess(command)) return { isRunning };
   await inbox.send({ ...command, id });
