@@ -161,7 +161,8 @@ Usage
   -y, --yes                        Do not ask for confirmation
 
 ID is the id of a session, the start of the id, or its last 4 or more
-characters, if only one session matches. AGENT is the same for an agent.
+characters, if only one session matches. AGENT is the same for an agent, also
+with "agent-" before it, or the name that its parent gave it.
 `,
   agents: `Agents are Markdown files that define what an agent does and may use.
 

@@ -3,10 +3,10 @@ import { basename, dirname, join } from "node:path";
 import { readTranscript } from "../../app/index.ts";
 import { errorCode } from "../../lib/index.ts";
 import type { AgentId, Line, SubagentEvent } from "../../protocol/index.ts";
+import type { NamedAgent } from "../find-session.ts";
 import type { AgentViews } from "./agent-views.ts";
 
-export interface AgentTranscript {
-  readonly agentId: AgentId;
+export interface AgentTranscript extends NamedAgent {
   readonly lines: readonly Line[];
   readonly problems: readonly string[];
 }
@@ -45,7 +45,9 @@ export function outputFileOf(transcriptPath: string, agentId: AgentId): string {
 
 function readAgentTranscript(transcriptPath: string, agentId: AgentId): AgentTranscript {
   const { lines, problems } = readTranscript(join(directoryOf(transcriptPath), `agent-${agentId}.jsonl`));
-  return { agentId, lines, problems: problems.map(({ message }) => message) };
+  const [created] = lines;
+  const name = created?.type === "agent.created" ? created.name : undefined;
+  return { agentId, name, lines, problems: problems.map(({ message }) => message) };
 }
 
 function directoryOf(transcriptPath: string): string {

@@ -1,7 +1,6 @@
-import { formatCount, formatDuration, matchId, plural } from "../../../lib/index.ts";
+import { formatCount, formatDuration, plural } from "../../../lib/index.ts";
 import { type AgentId, MAIN_AGENT, type SubagentEvent } from "../../../protocol/index.ts";
 import { oneLine } from "../../describe-call.ts";
-import { noSuchAgent } from "../../find-session.ts";
 import { outcomeMarks } from "../../progress/agent-lines.ts";
 import type { AgentTranscript } from "../../progress/agent-transcripts.ts";
 import { type AgentView, tokensOf } from "../../progress/agent-view.ts";
@@ -22,15 +21,6 @@ export function recordedAgents(transcripts: readonly AgentTranscript[]): readonl
     for (const event of lines) observeAny(views, { ...envelope, event });
   }
   return views.inOrder();
-}
-
-/** Finds an agent by its id, or by the start or end of the id. Throws a `UserError` that lists the candidates unless exactly one matches. */
-export function agentById(transcripts: readonly AgentTranscript[], id: string): AgentTranscript {
-  const agentIds = transcripts.map(({ agentId }) => agentId);
-  const match = matchId(agentIds, id);
-  const found = match.kind === "one" ? transcripts.find(({ agentId }) => agentId === match.id) : undefined;
-  if (found) return found;
-  throw noSuchAgent(id, { match, agentIds, kind: "agent" });
 }
 
 /**
