@@ -53,6 +53,7 @@ export {
   type FoundSession,
   findSession,
   type HomeCheck,
+  lastRunOutcome,
   latestSessionId,
   listSessions,
   type ReadTranscript,

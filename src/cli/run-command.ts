@@ -48,6 +48,7 @@ type Command = (argv: readonly string[], codeCache: CodeCache) => Promise<number
  */
 const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   sessions: async () => (await import("./commands/sessions/sessions.ts")).sessions,
+  ps: async () => (await import("./commands/sessions/ps.ts")).ps,
   agents: async () => (await import("./commands/agents/agents.ts")).agents,
   plugins: async () => (await import("./commands/plugins.ts")).plugins,
   trust: async () => (await import("./commands/trust.ts")).trust,

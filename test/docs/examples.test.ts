@@ -24,7 +24,7 @@ describe("all pages", () => {
     for (const { name } of pages.slice(1)) expect(textOf("README.md")).toContain(`(${name})`);
   });
 
-  it.each([["--help"], ["sessions", "--help"], ["doctor", "--help"]])(
+  it.each([["--help"], ["sessions", "--help"], ["ps", "--help"], ["doctor", "--help"]])(
     "name every option of retinue %s %s",
     (...words) => {
       const help = execFileSync(process.execPath, [join(root, "dist/cli.cjs"), ...words.filter(Boolean)], {

@@ -52,6 +52,7 @@ Examples
 Usage
   retinue -p [options] [prompt]    Run a prompt and print the answer
   retinue sessions [command]       List, show, resume, export or delete sessions
+  retinue ps                       List agents that run or can be resumed
   retinue agents [command]         List, show, check, lint or create agents
   retinue permissions [command]    List the permission rules in force
   retinue message ID[/AGENT] TEXT  Send a message to an agent
@@ -163,6 +164,27 @@ Usage
 ID is the id of a session, the start of the id, or its last 4 or more
 characters, if only one session matches. AGENT is the same for an agent, also
 with "agent-" before it, or the name that its parent gave it.
+`,
+  ps: `Lists the agents of running sessions, and agents that can be resumed.
+
+Examples
+  retinue ps
+  retinue ps --all
+  retinue ps --json
+
+Usage
+  retinue ps                       List the agents of this directory's sessions
+      --all                        List the agents of every directory
+  -C, --cwd DIRECTORY              List the agents of another directory
+      --json                       Print JSON
+
+Agents that can be resumed are those whose last run did not succeed: it was
+stopped, interrupted or ended by a limit or an error, or its process was lost.
+Of the sessions that are not running, only the latest 20 are read.
+
+SESSION is the end of the session's id and can be used wherever an id can.
+AGENT is "main" for the main agent. COST is what the agent itself has cost,
+without its subagents.
 `,
   agents: `Agents are Markdown files that define what an agent does and may use.
 

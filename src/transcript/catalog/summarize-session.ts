@@ -160,6 +160,10 @@ function shorten(text: string): string {
   return characters.length > 200 ? `${characters.slice(0, 199).join("")}…` : line;
 }
 
-export function lastRunEnded(path: string): boolean {
-  return lastOutcome(readEnds(path).tail) !== undefined;
+/**
+ * Returns the outcome of the last run in a transcript; undefined if the run has not ended. Reads only the ends of the
+ * file.
+ */
+export function lastRunOutcome(path: string): Outcome | undefined {
+  return lastOutcome(readEnds(path).tail);
 }

@@ -1,9 +1,9 @@
 import { formatCount, formatDuration, plural } from "../../../lib/index.ts";
-import { type AgentId, MAIN_AGENT, type SubagentEvent } from "../../../protocol/index.ts";
+import { type AgentId, type Line, MAIN_AGENT, type SubagentEvent } from "../../../protocol/index.ts";
 import { oneLine } from "../../describe-call.ts";
 import { outcomeMarks } from "../../progress/agent-lines.ts";
 import type { AgentTranscript } from "../../progress/agent-transcripts.ts";
-import { type AgentView, tokensOf } from "../../progress/agent-view.ts";
+import { type AgentView, foldAgent, newAgentView, tokensOf } from "../../progress/agent-view.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
 
 /** Returns the agents of a session as recorded in their transcripts. */
@@ -35,6 +35,25 @@ export function renderAgentTree(agents: readonly AgentView[], { inUse }: { reado
   });
   const totals = [...(types.length < 2 ? [] : byType), totalOf(agents)].map((total) => `  ── ${total}`);
   return `\nAgents\n${[...lines, ...totals].join("\n")}\n`;
+}
+
+/** Returns one agent as recorded in its transcript. */
+export function recordedAgent({ agentId, lines }: Pick<AgentTranscript, "agentId" | "lines">): AgentView {
+  const named = lines.find((line) => line.type === "agent.created" || line.type === "run.started");
+  const agentType = named?.agentType ?? "unknown";
+  const path = agentId === MAIN_AGENT ? [] : [agentId];
+  const [first] = lines;
+  let view = newAgentView({ agentId, agentType, path }, first?.at ?? 0);
+  for (const line of lines) view = foldAny(view, line);
+  return view;
+}
+
+function foldAny(view: AgentView, line: Line): AgentView {
+  try {
+    return foldAgent(view, line, line.at);
+  } catch {
+    return view;
+  }
 }
 
 function observeAny(views: ReturnType<typeof createAgentViews>, event: SubagentEvent): void {
@@ -84,7 +103,7 @@ function stateOf(end: AgentView["end"], inUse: boolean): string {
   return end.reason === "done" || end.reason === end.outcome ? end.outcome : `${end.outcome} (${end.reason})`;
 }
 
-function costOf(costs: readonly (number | undefined)[]): string {
+export function costOf(costs: readonly (number | undefined)[]): string {
   const known = costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0);
   if (!costs.includes(undefined)) return `$${known.toFixed(4)}`;
   return known === 0 ? "cost unknown" : `at least $${known.toFixed(4)}`;
