@@ -116,7 +116,7 @@ function widen(size: number, read: (bytes: number) => Line[], enough: (lines: Li
   return lines;
 }
 
-function readPart(descriptor: number, from: number, length: number): Uint8Array {
+export function readPart(descriptor: number, from: number, length: number): Uint8Array {
   const bytes = Buffer.alloc(length);
   let done = 0;
   while (done < length) {
