@@ -49,6 +49,7 @@ type Command = (argv: readonly string[], codeCache: CodeCache) => Promise<number
 const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   sessions: async () => (await import("./commands/sessions/sessions.ts")).sessions,
   ps: async () => (await import("./commands/sessions/ps.ts")).ps,
+  attach: async () => (await import("./commands/sessions/attach.ts")).attach,
   agents: async () => (await import("./commands/agents/agents.ts")).agents,
   plugins: async () => (await import("./commands/plugins.ts")).plugins,
   trust: async () => (await import("./commands/trust.ts")).trust,

@@ -1,4 +1,4 @@
-// Owns: transcripts on disk: append, write-ahead log, repair, reading, locks, heads, results, inbox, sessions,
+// Owns: transcripts on disk: append, write-ahead log, repair, reading, locks, heads, results, inbox, sessions, following,
 // clean-up.
 // Does not own: what events mean (loop), which session to open (cli, app), who approves calls (runs).
 // Called by: app, cache-report.

@@ -1,11 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "./config.ts";
 import { parseDoctor } from "./doctor.ts";
+import { parseAttach } from "./sessions/attach.ts";
 import { parsePs } from "./sessions/ps.ts";
 import { parseSessions } from "./sessions/sessions.ts";
 import { parseTrust } from "./trust.ts";
 
-const parsers = { sessions: parseSessions, ps: parsePs, trust: parseTrust, config: parseConfig, doctor: parseDoctor };
+const parsers = {
+  sessions: parseSessions,
+  ps: parsePs,
+  attach: parseAttach,
+  trust: parseTrust,
+  config: parseConfig,
+  doctor: parseDoctor,
+};
 
 describe("the arguments of commands", () => {
   it("name a session to resume, with the options of a run", () => {
@@ -35,6 +43,12 @@ describe("the arguments of commands", () => {
     ["doctor", ["--model", "m"], { kind: "doctor", json: false, model: "m" }],
     ["ps", [], { kind: "ps", all: false, json: false }],
     ["ps", ["--all", "--json", "-C", "x"], { kind: "ps", all: true, json: true, cwd: "x" }],
+    ["attach", ["a"], { kind: "attach", id: "a", fromStart: false, json: false }],
+    [
+      "attach",
+      ["a/b", "--from", "start", "--json"],
+      { kind: "attach", id: "a", agent: "b", fromStart: true, json: true },
+    ],
     ["ps", ["-h"], { kind: "help", topic: "ps" }],
     ["doctor", ["-h"], { kind: "help", topic: "doctor" }],
   ] as const)("%s %j", (name, argv, command) => {
@@ -49,6 +63,9 @@ describe("the arguments of commands", () => {
     ["sessions", ["export"]],
     ["sessions", ["show", "a", "b"]],
     ["ps", ["01ab"]],
+    ["attach", []],
+    ["attach", ["a", "b"]],
+    ["attach", ["a", "--from", "now"]],
     ["trust", ["all"]],
     ["trust", ["add", "a", "b"]],
     ["config", ["set"]],

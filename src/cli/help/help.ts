@@ -53,6 +53,7 @@ Usage
   retinue -p [options] [prompt]    Run a prompt and print the answer
   retinue sessions [command]       List, show, resume, export or delete sessions
   retinue ps                       List agents that run or can be resumed
+  retinue attach ID                Follow a session in another process
   retinue agents [command]         List, show, check, lint or create agents
   retinue permissions [command]    List the permission rules in force
   retinue message ID[/AGENT] TEXT  Send a message to an agent
@@ -185,6 +186,30 @@ Of the sessions that are not running, only the latest 20 are read.
 SESSION is the end of the session's id and can be used wherever an id can.
 AGENT is "main" for the main agent. COST is what the agent itself has cost,
 without its subagents.
+`,
+  attach: `Shows what a session or an agent does, in whatever process it runs.
+
+Examples
+  retinue attach 01m7gf
+  retinue attach 01m7gf/a7k3
+  retinue attach 01m7gf --from start --json
+
+Usage
+  retinue attach ID                Show the last turn of a session's main agent,
+                                   then what it does, until the session ends
+  retinue attach ID/AGENT          Follow one agent, until its run ends
+      --from start                 Show everything from the start
+      --json                       Print the lines of the agent and its
+                                   subagents as JSON: {"agentId", "seq",
+                                   "event"}
+
+Following changes nothing: Ctrl+C ends only this command. Requests for approval
+are shown with the command that answers them. The exit code is 130 after Ctrl+C,
+and otherwise 0, however the session ends.
+
+ID is the id of a session, the start of the id, or its last 4 or more
+characters, if only one session matches. AGENT is the same for an agent, also
+with "agent-" before it, or the name that its parent gave it.
 `,
   agents: `Agents are Markdown files that define what an agent does and may use.
 

@@ -12,7 +12,7 @@ import {
 } from "../../app/index.ts";
 import { describeError, monotonic, plural, UserError } from "../../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../../protocol/index.ts";
-import { exitCodeOf, exitCodes } from "../exit-codes.ts";
+import { exitCodeOf, exitCodes, type StopSignal, signalCodes, stopSignals } from "../exit-codes.ts";
 import { createFormat } from "../formats/create-format.ts";
 import { createOutput, type Output } from "../output.ts";
 import { missedRunEnds } from "../progress/agent-transcripts.ts";
@@ -89,9 +89,6 @@ export async function printRun(options: PrintOptions): Promise<number> {
  */
 const SAME_PRESS_MS = 200;
 
-const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-type StopSignal = keyof typeof codes;
-
 /**
  * Calls `stop` for the first signal; the next one calls `onExit` and ends the process at once. The returned function
  * returns the exit code for the signal that was received, if any.
@@ -105,11 +102,11 @@ function onStopSignal(stop: (signal: StopSignal) => void, onExit: () => void): (
       stop(signal);
     } else if (now - first.at > SAME_PRESS_MS) {
       onExit();
-      process.exit(codes[signal]);
+      process.exit(signalCodes[signal]);
     }
   };
-  for (const signal of Object.keys(codes) as StopSignal[]) process.on(signal, handle);
-  return () => first && codes[first.signal];
+  for (const signal of stopSignals) process.on(signal, handle);
+  return () => first && signalCodes[first.signal];
 }
 
 function interrupted(): UserError {

@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, plural } from "../../../lib/index.ts";
-import { type AgentId, type Line, MAIN_AGENT, type SubagentEvent } from "../../../protocol/index.ts";
+import { type AgentId, type Line, MAIN_AGENT, type RunEnd, type SubagentEvent } from "../../../protocol/index.ts";
 import { oneLine } from "../../describe-call.ts";
 import { outcomeMarks } from "../../progress/agent-lines.ts";
 import type { AgentTranscript } from "../../progress/agent-transcripts.ts";
@@ -88,7 +88,7 @@ function renderAgentLine(agent: AgentView, inUse: boolean): string {
     `${indent}${mark} ${oneLine(agentType)} ${oneLine(agentId)}`,
     ...(description === "" ? [] : [oneLine(description)]),
     ...(background ? ["background"] : []),
-    stateOf(end, inUse),
+    end === undefined && inUse ? "running" : endText(end),
     plural(turns, "turn"),
     `${formatCount(tokensOf(usage))} tokens`,
     costOf([costUsd]),
@@ -98,8 +98,9 @@ function renderAgentLine(agent: AgentView, inUse: boolean): string {
   return parts.join(" · ");
 }
 
-function stateOf(end: AgentView["end"], inUse: boolean): string {
-  if (end === undefined) return inUse ? "running" : "cut off";
+/** Describes how a run ended. `end` is undefined if its process ended before it did. */
+export function endText(end: Pick<RunEnd, "outcome" | "reason"> | undefined): string {
+  if (end === undefined) return "cut off";
   return end.reason === "done" || end.reason === end.outcome ? end.outcome : `${end.outcome} (${end.reason})`;
 }
 

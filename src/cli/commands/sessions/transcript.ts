@@ -14,7 +14,7 @@ export function renderTranscript(lines: readonly Line[], { id, problems, resumab
   const targets = new Map<string, string>();
   const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
   for (const line of lines) {
-    const part = renderAnyLine(line, targets);
+    const part = renderLine(line, targets);
     if (part !== "") parts.push(part);
   }
   if (resumable !== undefined && isCutOff(lines)) {
@@ -30,21 +30,21 @@ function isCutOff(lines: readonly Line[]): boolean {
 }
 
 /**
- * Files can be damaged, and newer versions may write other fields, but a line that can't be shown must not hide the
- * rest.
+ * Renders a line; empty for most types. `targets` collects the descriptions of calls by their ids. Files can be damaged,
+ * and newer versions may write other fields, but a line that can't be shown must not hide the rest.
  */
-function renderAnyLine(line: Line, targets: Map<string, string>): string {
+export function renderLine(line: Line, targets: Map<string, string>): string {
   try {
     if (line.type === "model.ended") {
       for (const call of callsOf(line.message)) targets.set(call.callId, describeCall(call));
     }
-    return renderLine(line, targets);
+    return renderContent(line, targets);
   } catch {
     return `! Entry ${oneLine(line.id)} (${oneLine(line.type)}) can't be shown.`;
   }
 }
 
-function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
+function renderContent(line: Line, targets: ReadonlyMap<string, string>): string {
   switch (line.type) {
     case "session.created":
       return `Directory ${oneLine(line.cwd)} · started ${timeOf(line.at)} · version ${oneLine(line.version)}`;
