@@ -1,4 +1,4 @@
-import { describeError, matchId, plural } from "../../lib/index.ts";
+import { describeError, matchAgentId, plural } from "../../lib/index.ts";
 import type { Inbox, Journal } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -169,9 +169,9 @@ export function createControl(options: ControlOptions): Control {
     const found = await registry.find(reference);
     if (found !== undefined) return found;
     const all = await registry.all();
-    const match = matchId(
+    const match = matchAgentId(
       all.map(({ agentId }) => agentId),
-      reference.replace(/^agent-/, ""),
+      reference,
     );
     if (match.kind === "many")
       return refused(`"${reference}" matches several agents: ${match.ids.join(", ")}. Use more of the id.`);

@@ -1,5 +1,5 @@
 import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
-import { createId, describeError, matchId } from "../../lib/index.ts";
+import { createId, describeError, matchAgentId } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
 import type { ConnectedMcpServer, FeedPosition, Inbox, ModelDescription, ToolExecutor } from "../../ports/index.ts";
 import {
@@ -228,7 +228,7 @@ export function createSession(parts: SessionParts): CreatedSession {
   return { session, idleMain: () => runs.asIdleParent() };
 
   async function throwIfAmbiguous(reference: string): Promise<void> {
-    const match = matchId(
+    const match = matchAgentId(
       (await registry.all()).map(({ agentId }) => agentId),
       reference,
     );

@@ -114,7 +114,7 @@ function endingText(followed: FollowedAgent, run: Line | undefined): string {
   const how = end === undefined ? "cut off, because the process ended before the run did" : endText(end);
   const ending = `The ${nameOf(session, agentId)} has ended: ${how}.`;
   if (isRunning(followed)) return `${ending} Its session continues. To follow it: retinue attach ${session.id}`;
-  return end?.outcome === "succeeded" ? ending : `${ending} To continue: retinue sessions resume ${session.id}`;
+  return end?.outcome === "succeeded" ? ending : `${ending} To continue: retinue resume ${session.id}`;
 }
 
 function isRunning({ home, session: { id } }: FollowedAgent): boolean {

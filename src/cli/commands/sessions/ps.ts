@@ -174,7 +174,7 @@ function openCalls(lines: readonly Line[]): { readonly asked: Set<CallId>; reado
   for (const line of lines.slice(lines.findLastIndex(({ type }) => type === "run.started"))) {
     if (line.type === "approval.requested") asked.add(line.callId);
     if (line.type === "approval.answered" || line.type === "tool.ended") asked.delete(line.callId);
-    if (line.type === "agent.spawned" || line.type === "agent.resumed") delegated.add(line.callId);
+    if ((line.type === "agent.spawned" || line.type === "agent.resumed") && line.callId) delegated.add(line.callId);
   }
   return { asked, delegated };
 }
@@ -254,4 +254,5 @@ const reasonTexts: Readonly<Record<EndReason, string>> = {
   process_lost: "process lost",
   interrupted: "interrupted",
   stopped: "stopped",
+  parked: "parked",
 };

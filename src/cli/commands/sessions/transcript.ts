@@ -18,7 +18,7 @@ export function renderTranscript(lines: readonly Line[], { id, problems, resumab
     if (part !== "") parts.push(part);
   }
   if (resumable !== undefined && isCutOff(lines)) {
-    const cure = `To continue: retinue sessions resume ${resumable}`;
+    const cure = `To continue: retinue resume ${resumable}`;
     parts.push(`\n── cut off: the process ended before the run did\n   ${cure}`);
   }
   return `${parts.join("\n")}\n`;
