@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { isatty } from "node:tty";
 import { isAgentCommand } from "../../app/index.ts";
+import { monotonic } from "../../lib/index.ts";
 import { fitLine } from "../fit-line.ts";
 import { isForeground, type TerminalKeys } from "./terminal-keys.ts";
 
@@ -57,10 +58,14 @@ export function openPrompt({ keys, output, more }: PromptOptions): TerminalPromp
   let onKeys = (_text: Buffer): void => {};
   let shown = "";
   let draw = (): void => {};
+  let quietUntil = 0;
   const stop = keys.read({
-    onKeys: (bytes) => onKeys(Buffer.from(bytes)),
-    // Another program has used the terminal in the meantime.
+    onKeys: (bytes) => {
+      if (monotonic() >= quietUntil) onKeys(Buffer.from(bytes));
+    },
+    // Another program has used the terminal in the meantime, and the keys may have been meant for that program.
     onContinued: () => {
+      quietUntil = monotonic() + QUIET_MS;
       output.write(shown);
       draw();
     },
