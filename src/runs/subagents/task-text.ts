@@ -76,6 +76,7 @@ const adviceByReason: Readonly<Record<Exclude<EndReason, "done" | "budget">, (re
   process_lost: (resume) => `${resume}. It knows what it has done so far.`,
   interrupted: (resume) => `${resume}, but only if its work is still wanted.`,
   stopped: (resume) => `${resume}, but only if its work is still wanted.`,
+  parked: (resume) => `${resume}. It knows what it has done so far.`,
 };
 
 function budgetAdvice(run: SubagentResult): string {
