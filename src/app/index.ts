@@ -104,7 +104,7 @@ export {
   type LintReport,
   lintAgents,
   shownPath,
-  withApprovals,
+  withWorkspace,
 } from "./commands/check-agents.ts";
 export { isAgentCommand, refuseAgentCommand } from "./commands/check-answerer.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
