@@ -39,7 +39,9 @@ describe("--acceptance", () => {
       'retinue: The work is not verified: "echo the tests are red; exit 7" ended with exit code 7.',
     );
     expect(run.stderr).toContain("the tests are red\n");
-    expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${session} "…"`);
+    expect(run.stderr).toContain(
+      `retinue: To continue: retinue -p --resume ${session} --acceptance 'echo the tests are red; exit 7' "…"`,
+    );
   });
 
   it("is verified when the second go mends it", async () => {
