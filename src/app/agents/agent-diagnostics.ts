@@ -22,7 +22,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   const unloaded = unloadedSummary(loaded);
   const untrusted = trusted
     ? ""
-    : " The project's own agents were not read, because this directory is not trusted (--trust).";
+    : " The project's own agents were not read, because this directory is not trusted (the option `trusted`).";
   const names = catalog.nearest(name, 10);
   const label = names.length < catalog.agents.length ? "Similar names" : "Available agents";
   const choices = `${label}: ${names.join(", ")}.${unloaded === undefined ? "" : ` ${unloaded}. ${seeWhy}`}${untrusted}`;
@@ -32,7 +32,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
 
 /** Like `unknownAgent`, for the agent of a session that is resumed. */
 export function missingSessionAgent(name: string, loaded: AgentCatalog): UserError {
-  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass --agent NAME or --agent ${MAIN_TYPE}.`;
+  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass the option \`agent: NAME\` or the option \`agent: ${MAIN_TYPE}\`.`;
   const message = `This session ran as the agent "${name}", which no longer exists`;
   return new UserError(message, { code: "agent", cure, exitCode: 2 });
 }
@@ -145,5 +145,6 @@ export function isAbout({ file, agent }: Diagnostic, definition: AgentDefinition
 }
 
 export function formatDiagnostic({ file, line, message, fix }: Diagnostic): string {
-  return `${file}:${line}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
+  const where = file === "--agents" ? "the option `agents`" : `${file}:${line}`;
+  return `${where}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
 }

@@ -1,6 +1,6 @@
 import { plural, stripControls } from "../../lib/index.ts";
 import type { AcceptanceResult, EndReason, RunResult, SessionId } from "../../protocol/index.ts";
-import { messageLines } from "../output.ts";
+import { messageLines, withFlags } from "../output.ts";
 import { nameOf } from "../progress/agent-lines.ts";
 import type { AgentView } from "../progress/agent-view.ts";
 
@@ -50,7 +50,9 @@ function endMessage(result: RunResult, context: ClosingContext): string {
 /** Leaves the value of a limit open if the run reached it, because with the same limit the next run would end at once. */
 function withoutReachedLimit(repeated: string, { reason, message = "" }: RunResult): string {
   if (reason !== "budget") return repeated;
-  return repeated.replace(/(--max-[a-z]+) \S+/g, (given, option) => (message.includes(option) ? `${option} …` : given));
+  return repeated.replace(/(--max-[a-z]+) \S+/g, (given, option) =>
+    withFlags(message).includes(option) ? `${option} …` : given,
+  );
 }
 
 /**
