@@ -98,5 +98,8 @@ it("an agent whose file can't be read is answered with that", async () => {
 it("an agent that does not exist is answered with those that do", async () => {
   const ended = await retinue(["-p", "--agent", "explorer", "Hello?"], createPlace());
   expect(ended.code).toBe(2);
-  expect(ended.stderr).toContain("Explore");
+  expect(ended.stderr).toMatch(/no agent "explorer"\. Did you mean "Explore"\? Available agents: /);
+  expect(ended.stderr).not.toContain("trust");
+  const misspelled = await retinue(["-p", "--agent", "Exlpore", "Hello?"], createPlace());
+  expect(misspelled.stderr).toContain('There is no agent "Exlpore". Did you mean "Explore"?');
 });

@@ -132,6 +132,14 @@ describe("retinue agents check", () => {
     expect(stderr).not.toMatch(/notes|README/);
   });
 
+  it("reports an effort that the model may not support", async () => {
+    const place = createPlace();
+    write(place, {
+      ".agents/agents/a.md": reviewer.replace("---\n", "---\neffort: max\n").replace(/model: .*/, "model: gpt-unknown"),
+    });
+    expect((await retinue(["agents", "check"], place)).stdout).toMatch(/a\.md:1: warning: .*\[effort\]/);
+  });
+
   it("says which path is not there", async () => {
     const run = await retinue(["agents", "check", "nowhere"], createPlace());
     expect(run).toMatchObject({ code: 2 });
@@ -334,7 +342,7 @@ describe("retinue agents show", () => {
   it("answers an unknown name with the nearest ones", async () => {
     const run = await retinue(["agents", "show", "explor"], createPlace());
     expect(run.code).toBe(2);
-    expect(run.stderr).toMatch(/There is no agent "explor"\. Available agents: Explore, /);
+    expect(run.stderr).toMatch(/There is no agent "explor"\. Did you mean "Explore"\? Available agents: Explore, /);
   });
 });
 

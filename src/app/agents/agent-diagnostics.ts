@@ -1,6 +1,6 @@
 import { chooseEffort, MAIN_TYPE } from "../../agents/index.ts";
 import { findSkills, type Snapshot } from "../../definitions/index.ts";
-import { plural, UserError } from "../../lib/index.ts";
+import { misspelledName, plural, UserError } from "../../lib/index.ts";
 import { describeNamedModel } from "../../model/index.ts";
 import { type AgentDefinition, agentAliases, type Diagnostic } from "../../protocol/index.ts";
 import type { AgentCatalog } from "./agent-catalog.ts";
@@ -20,12 +20,18 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   );
   // Any file that does not load might be the one that defines this name.
   const unloaded = unloadedSummary(loaded);
-  const untrusted = trusted
-    ? ""
-    : " The project's own agents were not read, because this directory is not trusted (the option `trusted`).";
+  const hasUnreadAgents = !trusted && loaded.off.some((path) => /(^|[/\\])agents$/.test(path));
+  const untrusted = hasUnreadAgents
+    ? " The project's own agents were not read, because this directory is not trusted (the option `trusted`)."
+    : "";
+  const meant = misspelledName(
+    name,
+    catalog.agents.map(({ definition }) => definition.name),
+  );
+  const guess = meant === undefined ? "" : `Did you mean "${meant}"? `;
   const names = catalog.nearest(name, 10);
   const label = names.length < catalog.agents.length ? "Similar names" : "Available agents";
-  const choices = `${label}: ${names.join(", ")}.${unloaded === undefined ? "" : ` ${unloaded}. ${seeWhy}`}${untrusted}`;
+  const choices = `${guess}${label}: ${names.join(", ")}.${unloaded === undefined ? "" : ` ${unloaded}. ${seeWhy}`}${untrusted}`;
   const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : choices;
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
 }

@@ -130,7 +130,8 @@ export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trus
       const { name = null, description = null } = definition ?? {};
       const isOff = diagnostics.some(({ code }) => code === "disabled");
       const failed = !loaded && !isOff;
-      yield { file, path: file, kind: "agent", loaded, failed, name, description, ...written, diagnostics };
+      const found = [...diagnostics, ...(definition ? effortFindings(definition) : [])];
+      yield { file, path: file, kind: "agent", loaded, failed, name, description, ...written, diagnostics: found };
     }
   }
 }
@@ -161,7 +162,11 @@ const subdirectories = [
 
 async function checkFile({ path, file, problem }: MarkdownFile): Promise<CheckedFile> {
   const read = problem === undefined ? readDefinition(path, file) : { problem };
-  if ("bytes" in read) return checkMarkdownFile({ bytes: read.bytes, file: resolve(path), source: "project" });
+  if ("bytes" in read) {
+    const request = { bytes: read.bytes, file: resolve(path), source: "project" } as const;
+    const { definition, ...checked } = await checkMarkdownFile(request);
+    return { ...checked, diagnostics: [...checked.diagnostics, ...(definition ? effortFindings(definition) : [])] };
+  }
   return {
     kind: isSkill(path) ? "skill" : "agent",
     loaded: false,
