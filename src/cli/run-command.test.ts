@@ -80,7 +80,11 @@ describe("parseRoot", () => {
 
   it.each([
     [["--allowed-tools", "Baash"], "--allowed-tools: `Baash` is not a valid rule", /no tool "Baash".*mean "Bash"\?/],
-    [["--disallowed-tools", "Read, Bash(rm"], "--disallowed-tools: `Bash(rm` is not a valid rule", /closing parenthesis is missing; write `Bash\(rm\)`/],
+    [
+      ["--disallowed-tools", "Read, Bash(rm"],
+      "--disallowed-tools: `Bash(rm` is not a valid rule",
+      /closing parenthesis is missing; write `Bash\(rm\)`/,
+    ],
   ])("refuses the rule of %j", (argv, message, cure) => {
     const refused = { message, cure: expect.stringMatching(cure), exitCode: 2 };
     expect(() => parseRoot(["-p", "go", ...argv])).toThrowError(expect.objectContaining(refused));

@@ -132,6 +132,18 @@ describe("retinue agents check", () => {
     expect(stderr).not.toMatch(/notes|README/);
   });
 
+  it("agrees with a run about .markdown files and about agents in settings that are no definitions", async () => {
+    const place = createPlace();
+    write(place, { ".agents/agents/reviewer.markdown": reviewer });
+    expect((await retinue(["agents", "check"], place)).stdout).toBe("1 agent and 0 skills load.\n");
+    expect((await retinue(["agents", "show", "reviewer", "--trust"], place)).code).toBe(0);
+    write(place, { "../home/settings.json": '{\n  "agents": { "x": "text" }\n}\n' });
+    const { code, stdout } = await retinue(["agents", "check"], place);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/settings\.json:2: error: agents\.x must be a definition.* \[invalid_settings\]/);
+    expect(stdout).toContain("1 agent and 0 skills load. 1 agent does not.");
+  });
+
   it("reports an effort that the model may not support", async () => {
     const place = createPlace();
     write(place, {

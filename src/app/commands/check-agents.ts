@@ -123,7 +123,8 @@ export async function* withWorkspace(
  * applying them.
  */
 export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trust">): Generator<AgentCheck> {
-  const { agents: settings } = readProjectSettings({ ...options, trust: true });
+  const { agents: settings, problems } = readProjectSettings({ ...options, trust: true });
+  yield* problems.flatMap(invalidAgent);
   for (const { file = "settings", source, agents, lines } of settings.definitions) {
     for (const { definition, diagnostics, written } of readAgentJson(agents, { file, source, lines }).agents) {
       const loaded = definition !== undefined;
@@ -134,6 +135,14 @@ export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trus
       yield { file, path: file, kind: "agent", loaded, failed, name, description, ...written, diagnostics: found };
     }
   }
+}
+
+/** Returns the result for a value under `agents` in a settings file that is no definition, from its message. */
+function invalidAgent(problem: string): AgentCheck[] {
+  const [, file, line, message] = /^(.+?):(\d+): (agents\b.*)$/s.exec(problem) ?? [];
+  if (file === undefined || message === undefined) return [];
+  const diagnostic: Diagnostic = { severity: "error", file, line: Number(line), code: "invalid_settings", message };
+  return [{ ...unread, kind: "agent", file, path: file, failed: true, diagnostics: [diagnostic] }];
 }
 
 /** Shortens an absolute path for messages: relative to `cwd` within its project, with `~` within the home directory. */
@@ -167,17 +176,17 @@ async function checkFile({ path, file, problem }: MarkdownFile): Promise<Checked
     const { definition, ...checked } = await checkMarkdownFile(request);
     return { ...checked, diagnostics: [...checked.diagnostics, ...(definition ? effortFindings(definition) : [])] };
   }
-  return {
-    kind: isSkill(path) ? "skill" : "agent",
-    loaded: false,
-    name: null,
-    description: null,
-    tools: null,
-    disallowedTools: null,
-    model: null,
-    diagnostics: [read.problem],
-  };
+  return { ...unread, kind: isSkill(path) ? "skill" : "agent", diagnostics: [read.problem] };
 }
+
+const unread = {
+  loaded: false,
+  name: null,
+  description: null,
+  tools: null,
+  disallowedTools: null,
+  model: null,
+} as const;
 
 export interface LintReport {
   /** Number of agents that were checked. */

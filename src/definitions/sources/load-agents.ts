@@ -131,7 +131,7 @@ function managedFiles(managedDirectory: string | undefined): FoundFiles[] {
 }
 
 function isMarkdown(name: string): boolean {
-  return /\.md$/i.test(name);
+  return /\.(md|markdown)$/i.test(name);
 }
 
 interface AgentRead {
