@@ -1,12 +1,12 @@
 import { isWithin, matchParts } from "../../lib/index.ts";
 import type { ResolvedPath, ShellPath } from "../../protocol/index.ts";
 import { type CommandRead, operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
+import { copyingBy, isHere } from "../shell/copied-files.ts";
 import { joinPattern } from "../shell/directory-changes.ts";
-import { effectsOf, programs } from "../shell/programs/effects-of.ts";
+import { effectsOf } from "../shell/programs/effects-of.ts";
 import { gitSubcommand } from "../shell/programs/git.ts";
-import type { Argument, ArgumentReading } from "../shell/programs/model.ts";
-import { sortArguments } from "../shell/programs/read-arguments.ts";
 import { everyCommand, programOf, type ShellAnalysis, type SimpleCommand, unitsOf } from "../shell/shell-analysis.ts";
+import type { ShellWord } from "../shell/shell-word.ts";
 import { hasGlob, patternsOf, unescapePattern } from "../shell/word-patterns.ts";
 
 export interface CreatedPathsContext {
@@ -102,61 +102,21 @@ function mayMatch(part: string, name: string): boolean {
 /** Returns what a command creates, if that may include symlinks. */
 function createdBy(command: SimpleCommand, analysis: ShellAnalysis, context: CreatedPathsContext): Created | undefined {
   const name = programOf(command);
-  const reading = (): ArgumentReading =>
-    sortArguments(programs.get(name) ?? { operands: "data*" }, command.words, { from: 1, name });
-  switch (name) {
-    case "cp":
-    case "mv":
-    case "ln":
-    case "rsync":
-      return copies(reading(), { command, analysis, context });
-    case "tar":
-    case "bsdtar":
-      return isExtraction(command) ? extracted(command, analysis, /^-C$|^--directory$/) : undefined;
-    case "unzip":
-      return reading().options.some(({ option }) => /^-[lvzpt]$/.test(option ?? ""))
-        ? undefined
-        : extracted(command, analysis, /^-d$/);
-    case "7z":
-    case "7za":
-    case "cpio":
-    case "patch":
-      return "anything";
-    case "git":
-      return createdByGit(command, analysis);
-    default:
-      return undefined;
-  }
-}
-
-interface CreatorContext {
-  readonly command: SimpleCommand;
-  readonly analysis: ShellAnalysis;
-  readonly context: CreatedPathsContext;
-}
-
-function copies({ name, options, operands, effects }: ArgumentReading, place: CreatorContext): Created | undefined {
-  const { command, analysis, context } = place;
-  const has = (names: RegExp) => options.some(({ option = "" }) => names.test(option));
-  const isUnclear = effects.some(({ kind }) => kind === "unknown");
-  const makesLinks = name === "ln" || has(/^--(symbolic|link)$/);
-  if (name === "cp" && !isUnclear && !has(/^(--(archive|no-dereference|recursive|symbolic|link)|-d)$/))
-    return undefined;
-  const target = options.find(({ option }) => option === "--target-directory") ?? operands.at(-1);
-  const isAlone = name === "ln" && operands.length === 1;
-  const sources = isAlone ? operands : operands.filter((operand) => operand !== target);
-  const isPlain = (argument: Argument): boolean => {
-    const paths = pathsOf(argument, { command, analysis });
-    return paths?.every((path) => isPlainFile(context.placeOf(path))) === true;
-  };
+  if (name === "git") return createdByGit(command, analysis);
+  if (name === "patch") return "anything";
+  const copying = copyingBy(command);
+  if (copying === undefined || !(copying.keepsLinks || copying.makesLinks)) return undefined;
+  const { sources, target, makesLinks, isArchive, isUnclear } = copying;
+  const isPlain = (word: ShellWord): boolean =>
+    pathsOf(word, { command, analysis })?.every((path) => isPlainFile(context.placeOf(path))) === true;
   // A copy of a regular file is a regular file.
   if (!makesLinks && !isUnclear && sources.every(isPlain)) return undefined;
-  const targets = isAlone ? [...(command.directories ?? [])] : target && pathsOf(target, { command, analysis });
-  if (targets === undefined || (isUnclear && name !== "rsync") || targets.some(hasGlob)) return "anything";
+  const targets = target === undefined ? command.directories : pathsOf(target, { command, analysis });
+  if (targets === undefined || isUnclear || targets.some(hasGlob)) return "anything";
+  if (isArchive) return targets.some(isHere) ? "anything" : targets;
   return targets.flatMap((path) => {
-    // Something else can be in the way only below the target, unless the target is the directory itself.
-    if (!/^(\.?\/)*\.?$/.test(path)) return [path];
-    const names = sources.map(({ word }) => (word.open === undefined ? baseName(word.text) : undefined));
+    if (!isHere(path)) return [path];
+    const names = sources.map(({ text, open }) => (open === undefined ? baseName(text) : undefined));
     return names.map((each) => (each === undefined ? "." : path === "" ? each : `${path}/${each}`));
   });
 }
@@ -169,21 +129,6 @@ function isPlainFile(place: ResolvedPath | undefined): boolean {
 function baseName(path: string): string | undefined {
   const name = path.replace(/\/+$/, "").split("/").at(-1);
   return name === undefined || /^\.{0,2}$/.test(name) ? undefined : name;
-}
-
-/** Returns true for `tar x`, in the old and the new form. */
-function isExtraction({ words }: SimpleCommand): boolean {
-  return words.some(
-    ({ text, open }, index) =>
-      open !== undefined || /^-[^-]*x|^--(ext|get)/.test(text) || (index === 1 && /^[A-Za-z]*x/.test(text)),
-  );
-}
-
-function extracted(command: SimpleCommand, analysis: ShellAnalysis, option: RegExp): Created {
-  const at = command.words.findIndex(({ text, open }) => open === undefined && option.test(text));
-  const word = at === -1 ? undefined : command.words[at + 1];
-  const paths = word && pathsOf({ word }, { command, analysis });
-  return paths === undefined || paths.some((path) => hasGlob(path) || /^(\.?\/)*\.?$/.test(path)) ? "anything" : paths;
 }
 
 function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created | undefined {
@@ -199,10 +144,10 @@ function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created 
   if (name === "worktree" && !/^(add|move)$/.test(operands[0]?.text ?? "")) return undefined;
   const end = given.findIndex(({ text }) => text === "--");
   const named = end !== -1 ? given.slice(end + 1) : name === "mv" ? operands.slice(-1) : [];
-  const paths = named.map((word) => pathsOf({ word }, { command, analysis }));
+  const paths = named.map((word) => pathsOf(word, { command, analysis }));
   if (paths.length === 0 || paths.includes(undefined)) return "anything";
   const all = paths.flatMap((each) => each ?? []);
-  return all.some((path) => /[*?[:]|^(\.?\/)*\.?$/.test(path)) ? "anything" : all;
+  return all.some((path) => /[*?[:]/.test(path) || isHere(path)) ? "anything" : all;
 }
 
 /** Git commands that write files from the repository, or from a patch, to the work tree. */
@@ -214,10 +159,9 @@ const gitCreators = new Set(
 
 /** Returns the paths that a word names, as seen from the workspace; undefined if only the shell knows them. */
 function pathsOf(
-  { word }: Pick<Argument, "word">,
-  { command, analysis }: Pick<CreatorContext, "command" | "analysis">,
+  word: ShellWord,
+  { command: { directories }, analysis }: { readonly command: SimpleCommand; readonly analysis: ShellAnalysis },
 ): readonly string[] | undefined {
-  const { directories } = command;
   const patterns = patternsOf(word, analysis.loopWords);
   if (directories === undefined) return undefined;
   return patterns?.flatMap(({ pattern }) => directories.map((each) => unescapePattern(joinPattern(each, pattern))));

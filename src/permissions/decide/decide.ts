@@ -116,7 +116,8 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     if (shell?.role === "operand" && "path" in access) {
       const place = shell.state === "pending" ? undefined : resolvedPath;
       // It is not known whether the command reads or writes a file that it names, so restrictions on both apply.
-      const used = { kind: shell.state === "walked" ? "read" : "write", path: access.path } as const;
+      const isOnlyRead = shell.state === "walked" && shell.walk?.writes !== true;
+      const used = { kind: isOnlyRead ? "read" : "write", path: access.path } as const;
       const judged = judgePath({ toolName, access: used, resolved: place, denied, isOperand: true }, used, compiled);
       const found = settle(access, judged);
       add(shell, shell.state === "walked" ? leaveToPerson(found) : found);

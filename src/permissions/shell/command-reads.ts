@@ -1,4 +1,5 @@
 import type { DirectoryWalk, ShellPath } from "../../protocol/index.ts";
+import { copyingBy } from "./copied-files.ts";
 import { joinPattern } from "./directory-changes.ts";
 import { git } from "./programs/git.ts";
 import { sortArguments } from "./programs/read-arguments.ts";
@@ -110,9 +111,9 @@ export type CommandOperands = ReadonlyMap<ShellWord, readonly CommandRead[] | un
 export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOperands {
   let operands = knownOperands.get(command);
   if (operands === undefined) {
-    const walk = copyWalk(command);
+    const walkOver = copyWalks(command);
     const words = isReadOnly(command) ? [] : command.words.slice(1);
-    operands = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk })]));
+    operands = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk: walkOver(word) })]));
     knownOperands.set(command, operands);
   }
   return operands;
@@ -228,15 +229,24 @@ function isPathLike(pattern: string): boolean {
   return pattern !== "" && !/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(pattern);
 }
 
-/** Returns how a command that copies files traverses directories. */
-function copyWalk(command: SimpleCommand): DirectoryWalk | undefined {
+/**
+ * Returns how a command that copies files traverses the directory that a word names. For an archive, the destination is
+ * traversed: files in it may be replaced.
+ */
+function copyWalks(command: SimpleCommand): (word: ShellWord) => DirectoryWalk | undefined {
   const name = programOf(command);
-  if (!copiers.has(name)) return undefined;
+  if (!copiers.has(name)) return () => undefined;
   const follows = command.words.some(({ text }) => /^-[^-]*[LhH]|^--(copy-links|deref)/.test(text));
-  return { follows: follows || name === "zip" || name === "scp", contents: true };
+  const walk = { follows: follows || name === "zip" || name === "scp", contents: true };
+  const copying = copyingBy(command);
+  const writes = (word: ShellWord): boolean => {
+    if (copying === undefined || !copying.isRecursive) return false;
+    return copying.isArchive ? copying.target?.text === word.text : copying.sources.includes(word);
+  };
+  return (word) => (writes(word) ? { ...walk, writes: true } : walk);
 }
 
-const copiers = new Set("cp mv tar bsdtar zip rsync scp 7z 7za".split(" "));
+const copiers = new Set("cp mv tar gtar bsdtar zip unzip rsync scp 7z 7za 7zr cpio".split(" "));
 
 /** Describes the read of a pattern in a directory; undefined if the pattern can't be the path of a file. */
 function readIn(
