@@ -1,6 +1,7 @@
 import type { DirectoryWalk, ShellPath } from "../../protocol/index.ts";
 import { copyingBy } from "./copied-files.ts";
 import { joinPattern } from "./directory-changes.ts";
+import { effectsOf } from "./programs/effects-of.ts";
 import { git } from "./programs/git.ts";
 import { sortArguments } from "./programs/read-arguments.ts";
 import { isReadOnly, type ReadOnlyOptions, readOnlyUse } from "./read-only/read-only.ts";
@@ -113,7 +114,16 @@ export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOpe
   if (operands === undefined) {
     const walkOver = copyWalks(command);
     const words = isReadOnly(command) ? [] : command.words.slice(1);
-    operands = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk: walkOver(word) })]));
+    const files = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk: walkOver(word) })]));
+    // The value of an option may be a part of its word that only the argument model can tell: `-czfarchive`.
+    for (const effect of words.length === 0 ? [] : effectsOf(command)) {
+      const word = command.words[effect.at]!;
+      const known = files.get(word);
+      if (!("word" in effect) || effect.word === undefined || effect.word === word || known === undefined) continue;
+      const more = filesOf(effect.word, command, { loops, walk: walkOver(effect.word) });
+      files.set(word, more && [...known, ...more]);
+    }
+    operands = files;
     knownOperands.set(command, operands);
   }
   return operands;
@@ -236,7 +246,8 @@ function isPathLike(pattern: string): boolean {
 function copyWalks(command: SimpleCommand): (word: ShellWord) => DirectoryWalk | undefined {
   const name = programOf(command);
   if (!copiers.has(name)) return () => undefined;
-  const follows = command.words.some(({ text }) => /^-[^-]*[LhH]|^--(copy-links|deref)/.test(text));
+  const isOld = /tar$/.test(name) && /^[A-Za-z]*h/.test(command.words[1]?.text ?? "");
+  const follows = isOld || command.words.some(({ text }) => /^-[^-]*[LhH]|^--(copy-links|deref)/.test(text));
   const walk = { follows: follows || name === "zip" || name === "scp", contents: true };
   const copying = copyingBy(command);
   const writes = (word: ShellWord): boolean => {
