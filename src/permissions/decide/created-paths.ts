@@ -3,8 +3,8 @@ import type { ResolvedPath, ShellPath } from "../../protocol/index.ts";
 import { type CommandRead, operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
 import { copyingBy, isHere } from "../shell/copied-files.ts";
 import { joinPattern } from "../shell/directory-changes.ts";
+import { gitSubcommand } from "../shell/git-contents.ts";
 import { effectsOf } from "../shell/programs/effects-of.ts";
-import { gitSubcommand } from "../shell/programs/git.ts";
 import { everyCommand, programOf, type ShellAnalysis, type SimpleCommand, unitsOf } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
 import { hasGlob, patternsOf, unescapePattern } from "../shell/word-patterns.ts";
@@ -102,9 +102,9 @@ function mayMatch(part: string, name: string): boolean {
 /** Returns what a command creates, if that may include symlinks. */
 function createdBy(command: SimpleCommand, analysis: ShellAnalysis, context: CreatedPathsContext): Created | undefined {
   const name = programOf(command);
-  if (name === "git") return createdByGit(command, analysis);
   if (name === "patch") return "anything";
   const copying = copyingBy(command);
+  if (name === "git" && copying === undefined) return createdByGit(command, analysis);
   if (copying === undefined || !(copying.keepsLinks || copying.makesLinks)) return undefined;
   const { sources, target, makesLinks, isArchive, isUnclear } = copying;
   const isPlain = (word: ShellWord): boolean =>
@@ -132,10 +132,9 @@ function baseName(path: string): string | undefined {
 }
 
 function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created | undefined {
-  const at = gitSubcommand(command.words);
-  const name = at === undefined ? undefined : command.words[at]!.text;
-  if (at === undefined || name === undefined || !gitCreators.has(name)) return undefined;
-  const given = command.words.slice(at + 1);
+  const subcommand = gitSubcommand(command);
+  if (subcommand === undefined || !gitCreators.has(subcommand.name)) return undefined;
+  const { name, given } = subcommand;
   const operands = given.filter(({ text }) => !text.startsWith("-"));
   // A new branch starts with the files that are there.
   if (/^(checkout|switch)$/.test(name) && operands.length === 1 && given.some(({ text }) => /^-[bBcC]$/.test(text)))
@@ -143,7 +142,7 @@ function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created 
   if (name === "stash" && !/^(pop|apply|branch)$/.test(operands[0]?.text ?? "")) return undefined;
   if (name === "worktree" && !/^(add|move)$/.test(operands[0]?.text ?? "")) return undefined;
   const end = given.findIndex(({ text }) => text === "--");
-  const named = end !== -1 ? given.slice(end + 1) : name === "mv" ? operands.slice(-1) : [];
+  const named = end === -1 ? [] : given.slice(end + 1);
   const paths = named.map((word) => pathsOf(word, { command, analysis }));
   if (paths.length === 0 || paths.includes(undefined)) return "anything";
   const all = paths.flatMap((each) => each ?? []);
@@ -152,7 +151,7 @@ function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created 
 
 /** Git commands that write files from the repository, or from a patch, to the work tree. */
 const gitCreators = new Set(
-  "am apply bisect checkout checkout-index cherry-pick clone merge mv pull read-tree rebase reset restore revert sparse-checkout stash submodule switch worktree".split(
+  "am apply bisect checkout checkout-index cherry-pick clone merge pull read-tree rebase reset restore revert sparse-checkout stash submodule switch worktree".split(
     " ",
   ),
 );

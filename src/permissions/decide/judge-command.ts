@@ -11,7 +11,8 @@ import type { CompiledPolicy, CompiledRule } from "../rules/compile-policy.ts";
 import { foldCase } from "../rules/path-pattern.ts";
 import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
-import { operandsOf, printsTrackedFiles, readKey, readsOf } from "../shell/command-reads.ts";
+import { operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
+import { mayGiveContents } from "../shell/git-contents.ts";
 import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
 import { shells } from "../shell/programs/wrappers.ts";
 import { isReadOnly, unknownFile, whyItMayChange } from "../shell/read-only/read-only.ts";
@@ -198,18 +199,21 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
 }
 
 /**
- * Requires approval for git commands that may print a tracked file that a rule denies. A sandbox hides the file, but
- * not its contents in the repository.
+ * Requires approval for git commands that may print or copy a tracked file that a rule denies. A sandbox hides the
+ * file, but not its contents in the repository.
  */
 function trackedFiles({ units, files }: CommandLine, { policy, homes }: CompiledPolicy): Finding | undefined {
   const commands = units.flatMap(({ command }) => [...everyCommand([command])]);
-  const printing = commands.find((command) => printsTrackedFiles(command, (path) => files.has(path)));
+  const printing = commands.find((command) => mayGiveContents(command, (path) => files.has(path)));
   if (printing === undefined) return undefined;
   const places = deniedPlaces(policy, homes) ?? [];
   const roots = policy.workspaceRoots;
   if (!places.some((place) => roots.some((root) => isWithin(place, root) || isWithin(root, place)))) return undefined;
-  const shown = printing.words[1]!.text.slice(0, 40);
-  const reason = `\`git ${shown}\` could print a tracked file that a rule denies. Name the files to print, after \`--\`.`;
+  const shown = printing.words
+    .slice(0, 2)
+    .map(({ text }) => text.slice(0, 40))
+    .join(" ");
+  const reason = `\`${shown}\` could print or copy a tracked file that a rule denies. To print other files, name them after \`--\`.`;
   return builtin("insist", "tracked files", reason);
 }
 

@@ -1,3 +1,4 @@
+import { gitSubcommand } from "./git-contents.ts";
 import { programs } from "./programs/effects-of.ts";
 import { sortArguments } from "./programs/read-arguments.ts";
 import { programOf, type SimpleCommand } from "./shell-analysis.ts";
@@ -29,6 +30,8 @@ export function copyingBy(command: SimpleCommand): Copying | undefined {
     case "ln":
     case "rsync":
       return copying(command, name);
+    case "git":
+      return gitMove(command);
     case "tar":
     case "gtar":
     case "bsdtar":
@@ -81,6 +84,17 @@ function copying(command: SimpleCommand, name: string): Copying {
     keepsLinks: isRecursive || has(/^(--no-dereference|-d)$/),
     makesLinks,
     isUnclear,
+  };
+}
+
+function gitMove(command: SimpleCommand): Copying | undefined {
+  const subcommand = gitSubcommand(command);
+  if (subcommand?.name !== "mv") return undefined;
+  const operands = subcommand.given.filter(({ text }) => !text.startsWith("-"));
+  const isUnclear = operands.some(({ open }) => open !== undefined);
+  return {
+    ...{ sources: operands.slice(0, -1), target: operands.at(-1), isArchive: false, isRecursive: true },
+    ...{ keepsLinks: true, makesLinks: false, isUnclear },
   };
 }
 

@@ -1,4 +1,3 @@
-import type { ShellWord } from "../shell-word.ts";
 import { type CommandEffect, type Effects, unknownArgument } from "./effects.ts";
 import {
   checkFormats,
@@ -8,7 +7,7 @@ import {
   referenceOptions,
   riskyOptions,
 } from "./git-options.ts";
-import { type ArgumentReading, each, optionsOf, type ProgramSpec } from "./model.ts";
+import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
 const log: ProgramSpec = { options: `${historyOptions} ${diffOptions}`, check: checkFormats };
 const changing = (options = ""): ProgramSpec => ({
@@ -254,17 +253,6 @@ export const git: ProgramSpec = {
     "-p|--paginate!program -P|--no-pager --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --bare!settings -C=directory -c=settings --config-env=settings --git-dir=settings --work-tree=directory --namespace=data --exec-path[=settings]!settings --html-path --man-path --info-path -v|--version -h|--help!program --attr-source=data",
   commands: new Map([...reading, ...writing]),
 };
-
-/** Returns the index of the subcommand among the words of a git command; undefined if only the shell knows it. */
-export function gitSubcommand(words: readonly ShellWord[]): number | undefined {
-  for (let index = 1; index < words.length; index += 1) {
-    const { text, open } = words[index]!;
-    if (open !== undefined) return undefined;
-    if (!text.startsWith("-")) return index;
-    if (optionsOf(git).exact(text)?.value === "required") index += 1;
-  }
-  return undefined;
-}
 
 /**
  * To print a patch, `git diff` runs the program that the repository configures as `diff.external`, unless the output is
