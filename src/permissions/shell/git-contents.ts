@@ -30,6 +30,12 @@ export function gitSubcommand({ words }: Pick<SimpleCommand, "words">): GitSubco
   return undefined;
 }
 
+/** Returns true if the subcommand of a git command is not one of git's own, so that a setting may determine what it is. */
+export function mayBeAlias(command: SimpleCommand): boolean {
+  const subcommand = gitSubcommand(command);
+  return subcommand !== undefined && !quiet.has(subcommand.name) && !git.commands!.has(subcommand.name);
+}
+
 /**
  * Returns true unless a git command is known to give no contents of tracked files, some of which a rule may deny: it
  * neither prints them nor stores them under other names. Also returns false if its operands limit it to files that are
