@@ -47,7 +47,8 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
       }
     }
   }
-  return { reads: [...reads, ...listedDirectories(command, words, loops)], unknown };
+  const listed = listedDirectories(command, words, loops);
+  return { reads: [...reads, ...listed.reads], unknown: [...unknown, ...listed.unknown] };
 }
 
 /**
@@ -57,16 +58,22 @@ function listedDirectories(
   { words, directories = [""] }: SimpleCommand,
   files: readonly ShellWord[],
   loops: LoopWords,
-): readonly CommandRead[] {
+): CommandReads {
   const known = new Set(files);
   const others = words.filter((word) => word.open !== undefined && !known.has(word));
-  return others.flatMap((word) => {
+  // `~name` is the home directory of another user.
+  const unknown = others.filter((word) => {
+    const isGlob = word.splits && /[*?[]/.test(word.text);
+    return isGlob && (patternsOf(word, loops)?.some(({ pattern }) => /^~[^/]/.test(pattern)) ?? true);
+  });
+  const reads = others.flatMap((word) => {
     const globs = patternsOf(word, loops)?.filter(({ pattern }) => hasGlob(pattern) && pattern.includes("/")) ?? [];
     return globs.flatMap(({ pattern }) => {
       const listed = { pattern: pattern.slice(0, pattern.lastIndexOf("/")) || "/", splits: false };
       return directories.flatMap((each) => readIn(each, listed, { role: "argument", walk: undefined }) ?? []);
     });
   });
+  return { reads, unknown };
 }
 
 /**

@@ -23,7 +23,7 @@ import {
   type SimpleCommand,
 } from "./shell-analysis.ts";
 import { fixedWord, readQuoted, readWord, readWords, type ShellWord, type WordFindings } from "./shell-word.ts";
-import { testProblem } from "./test-expression.ts";
+import { fileTestsIn, testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
 
 const MAX_DEPTH = 80;
@@ -203,6 +203,12 @@ export class ScriptCollector {
     else if (node.type === "TestCommand") {
       const problem = testProblem(node.expression);
       if (problem !== undefined) this.obscure(problem);
+      // What `[[` reveals about files is what `test` would reveal.
+      for (const { operator, words } of fileTestsIn(node.expression)) {
+        const [first, second] = words.map((word) => this.word(word));
+        const tested = second === undefined ? [fixedWord(operator), first!] : [first!, fixedWord(operator), second];
+        this.commands.push(this.describe([fixedWord("test"), ...tested], { unsafeVariables: [], level: 0 }));
+      }
     }
   }
 
