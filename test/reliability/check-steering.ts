@@ -14,13 +14,14 @@ export interface Steered {
 /** Checks that the lines are numbered across all agents, and that no prompt, command or approval was lost or repeated. */
 export function checkSteering(family: Family, transcript: string, { prompts, allowed }: Steered): string[] {
   const all = [...family.values()].flat();
+  const inbox = inboxLines(transcript);
   return [
     ...[...family].flatMap(([agentId, lines]) => checkOrder(agentId, lines)),
     ...checkUnique(all),
     ...prompts.flatMap((id) => checkPrompt(id, all)),
     ...checkQueue(all),
-    ...checkReceipts(inboxLines(transcript)),
-    ...allowed.flatMap((id) => checkAllowed(id, all)),
+    ...checkReceipts(inbox),
+    ...allowed.flatMap((id) => checkAllowed(id, inbox, all)),
   ];
 }
 
@@ -51,17 +52,20 @@ function checkQueue(all: readonly Line[]): string[] {
 }
 
 function checkReceipts(lines: readonly InboxLine[]): string[] {
-  const sent = lines.flatMap((line) => (line.type === "command.sent" ? [line.command.id] : []));
+  // Other commands make no sense for a process that has ended.
+  const isPrompt = (line: InboxLine) => line.type === "command.sent" && line.command.type === "prompt";
+  const sent = lines.flatMap((line) => (line.type === "command.sent" && isPrompt(line) ? [line.command.id] : []));
   const settled = lines.flatMap((line) => (line.type === "command.settled" ? [line.receipt.commandId] : []));
   return sent.filter((id) => !settled.includes(id)).map((id) => `the command ${id} has no receipt`);
 }
 
 /** An approved call must have started, even if its process died before its result was recorded. */
-function checkAllowed(requestId: string, all: readonly Line[]): string[] {
-  const asked = all.find((line) => line.type === "approval.requested" && line.requestId === requestId);
+function checkAllowed(requestId: string, inbox: readonly InboxLine[], all: readonly Line[]): string[] {
+  const asked = inbox.find((line) => line.type === "approval.requested" && line.requestId === requestId);
   if (asked?.type !== "approval.requested") return [`nobody recorded the request ${requestId}`];
-  const isStarted = all.some((line) => line.type === "tool.started" && line.callId === asked.callId);
-  return isStarted ? [] : [`the call ${asked.callId} was allowed but never started`];
+  const { callId } = asked.call;
+  const isStarted = all.some((line) => line.type === "tool.started" && line.callId === callId);
+  return isStarted ? [] : [`the call ${callId} was allowed but never started`];
 }
 
 function inboxLines(transcript: string): readonly InboxLine[] {

@@ -62,6 +62,18 @@ describe("prompts that arrive during a run", () => {
     expect(JSON.stringify(request)).not.toContain('"two"');
   });
 
+  it("stay in the queue if the session is closed as soon as the run before them has ended", async () => {
+    const { session, home, cwd } = await open({ MAIN: [{ text: "One." }, { text: "never asked" }] });
+    const first = session.prompt("MAIN: one");
+    const second = session.prompt("two");
+    await first.result;
+    await session.close();
+    expect(await second.result).toMatchObject({ message: expect.stringContaining("stays in the queue") });
+    const lines = mainLines({ home, cwd }, session.id);
+    expect(lines.filter(({ type }) => type === "run.started")).toHaveLength(1);
+    expect(lines.at(-1)?.type).toBe("run.cleaned");
+  });
+
   it("reach the agent before its next step if they are sent now, and only once", async () => {
     const { session, model } = await open({
       MAIN: [{ calls: [{ name: "Bash", input: { command: "true" } }] }, { text: "Heard." }],

@@ -84,7 +84,8 @@ async function live(place: Place, server: ApiServer, { kill, words = [] }: Life)
   return ended;
 }
 
-function countLines(place: Place): number {
+/** Returns the number of lines that all agents of a session have written so far. */
+export function countLines(place: Place): number {
   const path = transcriptPath(place);
   if (path === undefined) return 0;
   return [...readFamily(path).values()].reduce((sum, lines) => sum + lines.length, 0);

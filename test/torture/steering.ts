@@ -9,6 +9,7 @@ import { createPlace, isDone, type Place, sessionIdOf, transcriptPath } from "..
 import { seededRandom } from "../reliability/seeded-random.ts";
 import type { Random } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
+import { countLines } from "./kill-family.ts";
 
 const children = 4;
 const steps = 2;
@@ -29,7 +30,7 @@ async function killWhileSteering(seed: number): Promise<Verdict> {
   let kills = 0;
   try {
     for (let left = 1 + Math.floor(random() * 3); left > 0; left--) {
-      const { signal } = await live(place, server, { person, killAfterMs: 250 + random() * 1_500 });
+      const { signal } = await live(place, server, { person, killAfterLines: 1 + Math.floor(random() * 70) });
       if (signal === "SIGKILL") kills += 1;
       // Some answers and prompts arrive while no process has the session open.
       await person.act();
@@ -59,21 +60,19 @@ function isOver(place: Place): boolean {
 
 interface Life {
   readonly person: Person;
-  readonly killAfterMs?: number;
+  readonly killAfterLines?: number;
 }
 
-async function live(place: Place, server: ApiServer, { person, killAfterMs }: Life): Promise<Ended> {
+async function live(place: Place, server: ApiServer, { person, killAfterLines }: Life): Promise<Ended> {
   const transcript = transcriptPath(place);
   const words = transcript !== undefined && isOver(place) ? ["Is there anything else?"] : [];
   const task = transcript === undefined ? ["Do the work."] : ["--resume", sessionIdOf(transcript), ...words];
   const { child, ended } = startCommandLine({ place, url: server.url, args: ["-p", ...task, "--on-ask", "wait"] });
   const over = new AbortController();
   void ended.then(() => over.abort());
-  if (killAfterMs !== undefined)
-    void wait(killAfterMs, undefined, { signal: over.signal }).then(
-      () => child.kill("SIGKILL"),
-      () => undefined,
-    );
+  const killAt = countLines(place) + (killAfterLines ?? Number.POSITIVE_INFINITY);
+  const kill = setInterval(() => void (countLines(place) >= killAt && child.kill("SIGKILL")), 2);
+  void ended.then(() => clearInterval(kill));
   while (!over.signal.aborted) {
     await person.act();
     await wait(10);

@@ -96,8 +96,11 @@ export function createControl(options: ControlOptions): Control {
 
   async function promptSubagent(subagent: Subagent, content: readonly UserBlock[], promptId: PromptId): Promise<Done> {
     const { agentId } = subagent;
-    if (await registry.live.get(agentId)?.tell({ content, from: "person", promptId }))
-      return done(`Agent ${agentId} reads the message before its next step.`);
+    do {
+      await dispatcher.resumptionOf(agentId)?.catch(() => undefined);
+      if (await registry.live.get(agentId)?.tell({ content, from: "person", promptId }))
+        return done(`Agent ${agentId} reads the message before its next step.`);
+    } while (dispatcher.resumptionOf(agentId) !== undefined);
     const problem = await dispatcher.wake(subagent, "person", { prompt: textOf(content), promptId });
     return problem === undefined
       ? done(`Agent ${agentId} had ended. It continues in the background with the message.`)

@@ -193,7 +193,9 @@ export class MainRuns {
       await recorded.catch(() => undefined);
       const turn = await waiting.turn.promise;
       outlet.signal.removeEventListener("abort", onAbort);
-      if (turn !== "run") return this.notRun(runId, turn);
+      // The session may have been closed after the run before this one had ended.
+      const stopped = turn === "run" ? this.closedBy : turn;
+      if (stopped !== undefined) return this.notRun(runId, stopped);
       this.waiting.shift();
       return forward(this.start({ content, promptId, runId }), outlet);
     });

@@ -81,7 +81,7 @@ export class Dispatcher implements Retinue {
   private readonly policies: Policies;
   private readonly siblings = new Siblings();
   /** Agents that are about to be resumed. */
-  private readonly resuming = new Set<AgentId>();
+  private readonly resuming = new Map<AgentId, Promise<unknown>>();
   private isParking = false;
 
   constructor(options: DispatcherOptions) {
@@ -221,8 +221,14 @@ export class Dispatcher implements Retinue {
 
   private async whileResuming<T>(agentId: AgentId, resume: () => Promise<T>): Promise<T | Refused> {
     if (this.resuming.has(agentId)) return refuse(`Agent ${agentId} is already being resumed.`);
-    this.resuming.add(agentId);
-    return resume().finally(() => this.resuming.delete(agentId));
+    const resumed = resume().finally(() => this.resuming.delete(agentId));
+    this.resuming.set(agentId, resumed);
+    return resumed;
+  }
+
+  /** Returns a promise that settles when the agent has been resumed; undefined if it is not about to be resumed. */
+  resumptionOf(agentId: AgentId): Promise<unknown> | undefined {
+    return this.resuming.get(agentId);
   }
 
   /**
@@ -365,8 +371,19 @@ export class Dispatcher implements Retinue {
       await resume(signal);
       if (result) return endedOutcome(subagent, result);
     }
+    await this.hasBegun(agentId);
     const notice = { agentId, runId: subagent.runId };
     return { status: "launched", notice, outputFile: running.output.path, isFork: subagent.fork !== undefined };
+  }
+
+  /**
+   * Waits until the first lines of a run are written, because its caller is about to record that the agent is running.
+   * Does not wait for an agent that is waiting for a slot, which its caller may occupy.
+   */
+  private async hasBegun(agentId: AgentId): Promise<void> {
+    const live = this.registry.live.get(agentId);
+    await new Promise(setImmediate);
+    if (live && !live.isQueued()) await live.begun;
   }
 
   /** Returns an agent with a run in progress. Its policies include the restrictions of plan mode. */

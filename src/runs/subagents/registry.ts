@@ -163,7 +163,9 @@ export class Registry implements RunRegistry {
     if (answered.length === 0) return undefined;
     const thread = restored ?? new Thread(agentId, this.journal);
     if (!restored) await thread.restore();
-    const waits = thread.state.calls.some(({ call, status }) => status === "asked" && answered.includes(call.callId));
+    // The process may have died after it asked and before it recorded that.
+    const isOpen = (status: string): boolean => status === "new" || status === "asked";
+    const waits = thread.state.calls.some(({ call, status }) => isOpen(status) && answered.includes(call.callId));
     return waits ? "approval" : undefined;
   }
 
