@@ -120,7 +120,8 @@ class Person implements Steered {
   }
 
   private async steer(transcript: string): Promise<void> {
-    const agents = [...readFamily(transcript).keys()];
+    // A new agent has no id before its first line is written.
+    const agents = [...readFamily(transcript)].flatMap(([id, lines]) => (lines.length > 0 ? [id] : []));
     const agent = agents[Math.floor(this.random() * agents.length)] ?? "main";
     const command = this.chooseCommand(agent);
     const id = `command-${this.commands++}`;
