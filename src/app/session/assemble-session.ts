@@ -1,5 +1,5 @@
 import { UserError } from "../../lib/index.ts";
-import type { McpConnection } from "../../ports/index.ts";
+import type { McpConnection, WorkerPort, WorkerSession } from "../../ports/index.ts";
 import { MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
 import {
   type BudgetSpent,
@@ -13,16 +13,13 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import type { Sandbox } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import { mayBackground, mayFork, offerDelegation, taskAgents } from "../subagents/delegation.ts";
 import { createSubagentPorts } from "../subagents/subagent-ports.ts";
-import { settleLostWorktree } from "../subagents/worktrees.ts";
 import { VERSION } from "../version.ts";
 import { createContextUpdates } from "./context-updates.ts";
-import { createEnvironmentFacts } from "./environment-facts.ts";
 import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
 import { createSession, type Session } from "./session.ts";
 import { openApprovals } from "./session-approvals.ts";
@@ -31,7 +28,7 @@ import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { attendedTools, collectRules, modeAfterPlan } from "./session-permissions.ts";
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
-import { createSessionSandbox, createSessionTools, type SessionTools } from "./session-tools.ts";
+import { createSessionTools, openWorker, type SessionTools } from "./session-tools.ts";
 
 /** The files of a session, and the thread of its main agent. */
 export interface OpenedTranscript {
@@ -43,25 +40,37 @@ export interface OpenedSession extends OpenedTranscript {
   readonly context: SessionContext;
   readonly main: LoadedMainAgent;
   readonly chosen: ChosenModel;
+  readonly worker: WorkerPort;
 }
 
 /**
  * Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent.
  */
 export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
-  const servers = createSessionServers(options, opened.context, opened.transcript);
-  try {
-    return await assembleWithServers(options, opened, servers);
-  } catch (error) {
+  const worker = await openWorker(options, opened);
+  const servers = createSessionServers(options, opened.context, { ...opened, worker });
+  const release = async (): Promise<void> => {
     await servers.close();
+    await worker.close();
+  };
+  try {
+    return await assembleWith(options, opened, { servers, worker, release });
+  } catch (error) {
+    await release();
     throw error;
   }
 }
 
-async function assembleWithServers(
+interface OpenParts {
+  readonly servers: SessionServers;
+  readonly worker: WorkerSession;
+  release(): Promise<void>;
+}
+
+async function assembleWith(
   options: SessionOptions,
   opened: OpenedSession,
-  servers: SessionServers,
+  { servers, worker, release }: OpenParts,
 ): Promise<Session> {
   const { context, main, chosen, transcript, thread } = opened;
   const { settings, clock, cwd } = context;
@@ -70,16 +79,15 @@ async function assembleWithServers(
   const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
-  const sandbox = createSessionSandbox(context, transcript, options.onTrouble);
-  const approvals = await openApprovals(options, context, { transcript, sandbox });
-  const hooks = createSessionHooks(options, context, { definition, transcript });
+  const approvals = await openApprovals(options, context, { transcript, worker });
+  const hooks = createSessionHooks(options, context, { definition, transcript, worker });
   const shared: SharedServices = {
     sessionId: transcript.sessionId,
     version: VERSION,
     approvals,
     feed: transcript.feed,
     clock,
-    environment: createEnvironmentFacts({ context, trusted: options.trusted === true, sandbox }),
+    environment: worker.environment,
     compactAtPercent: settings.compaction?.percent,
     agentUpdates: options.agentUpdates,
     hooks: hooks.shared,
@@ -89,11 +97,13 @@ async function assembleWithServers(
     servers,
     connection,
     hooks,
-    sandbox,
+    worker,
     shared,
   });
   const previousHead = thread.conversation?.head;
-  const resolved = createMainAgent(options, { context, main, chosen, tools, rules, connection, previousHead });
+  const outputDirectory = worker.directory;
+  const parts = { context, main, chosen, tools, rules, connection, outputDirectory, previousHead };
+  const resolved = createMainAgent(options, parts);
   const { agent } = resolved;
   const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });
   if (options.resume !== undefined) await notifyLostRuns(dispatcher, hooks, agents);
@@ -147,8 +157,7 @@ async function assembleWithServers(
     stopWaiting: context.stopWaiting,
     release: async () => {
       await approvals.close();
-      await hooks.close();
-      await servers.close();
+      await release();
     },
   });
 }
@@ -159,7 +168,7 @@ interface DelegationParts {
   /** MCP servers of the main agent. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
-  readonly sandbox: Sandbox;
+  readonly worker: WorkerSession;
   readonly shared: SharedServices;
 }
 
@@ -174,9 +183,9 @@ interface Delegation {
 function createDelegation(
   options: SessionOptions,
   { context, main, chosen, transcript, thread }: OpenedSession,
-  { rules, servers, connection, hooks, sandbox, shared }: DelegationParts,
+  { rules, servers, connection, hooks, worker, shared }: DelegationParts,
 ): Delegation {
-  const { settings, environment } = context;
+  const { settings } = context;
   const { agents } = main;
   const interactive = options.interactive === true;
   const forks = mayFork(settings, { interactive, coordinator: options.coordinator === true });
@@ -185,7 +194,7 @@ function createDelegation(
     journal: transcript,
     plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
-    settleLost: (agentId) => settleLostWorktree({ agentId, transcript, environment }),
+    settleLost: (agentId) => worker.leaveWorktree(agentId),
     offered: memoize(
       () => agents.definitions,
       () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),
@@ -205,19 +214,18 @@ function createDelegation(
     delegation: [...offer(), ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
     dispatcher,
     skills: agents.skillCatalog,
-    serverTools: connection.tools,
-    sandbox,
+    connection,
+    worker,
   });
   const prepare: Prepare = createPrepare(
     createSubagentPorts({
       context,
       agents,
-      transcript,
       servers,
       connection,
       hooks,
       tools,
-      sandbox,
+      worker,
       modelIsGiven: typeof options.model === "object",
       interactive,
       taskTool,

@@ -1,15 +1,19 @@
 import { platform } from "node:os";
-import type { EnvironmentFacts, GitState } from "../../ports/index.ts";
-import { createTrustStore } from "../../settings/index.ts";
-import { readGitState, repositoryRoot, type Sandbox, type SandboxState } from "../../workspace/index.ts";
-import type { SessionContext } from "./session-context.ts";
-import { sandboxSettings } from "./session-tools.ts";
+import type { EnvironmentFacts, GitState } from "../ports/index.ts";
+import { createTrustStore } from "../settings/index.ts";
+import { readGitState, repositoryRoot, type Sandbox, type SandboxState } from "../workspace/index.ts";
 
 export interface EnvironmentFactsOptions {
-  readonly context: SessionContext;
+  /** Real path of the workspace. */
+  readonly root: string;
+  /** State directory. */
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** True if the user trusts the workspace, so that git may read its configuration. */
   readonly trusted: boolean;
   readonly sandbox: Sandbox;
+  /** Domains that commands in the sandbox can reach. */
+  readonly domains: readonly string[];
 }
 
 /**
@@ -17,24 +21,23 @@ export interface EnvironmentFactsOptions {
  * at once.
  */
 export function createEnvironmentFacts(options: EnvironmentFactsOptions): EnvironmentFacts {
-  const { context, trusted, sandbox } = options;
-  const { allowedDomains = [] } = sandboxSettings(context.settings).network ?? {};
+  const { root, environment, trusted, sandbox, domains } = options;
   const states = new Map<string, Promise<GitState | undefined>>();
   const git = (directory: string): Promise<GitState | undefined> => {
     const known = states.get(directory) ?? stateOf(directory);
     states.set(directory, known);
     return known;
   };
-  const mayAskGit = trusted && isRepositoryTrusted(context);
+  const mayAskGit = trusted && isRepositoryTrusted(options);
   const stateOf = async (directory: string): Promise<GitState | undefined> => {
     if (repositoryRoot(directory) === undefined) return undefined;
-    return mayAskGit ? readGitState(directory, context.environment) : {};
+    return mayAskGit ? readGitState(directory, environment) : {};
   };
-  void git(context.cwd);
+  void git(root);
   return {
     platform: platform(),
     git,
-    commands: async () => describeCommands(await sandbox.expected(), allowedDomains),
+    commands: async () => describeCommands(await sandbox.expected(), domains),
   };
 }
 
@@ -42,9 +45,9 @@ export function createEnvironmentFacts(options: EnvironmentFactsOptions): Enviro
  * Trust in a directory does not extend to a repository whose root is above it. The worktrees of a trusted repository
  * are trusted, too.
  */
-function isRepositoryTrusted({ cwd, home }: SessionContext): boolean {
-  const root = repositoryRoot(cwd);
-  return root === undefined || root === cwd || createTrustStore({ stateHome: home }).coveredBy(root) !== undefined;
+function isRepositoryTrusted({ root, home }: EnvironmentFactsOptions): boolean {
+  const top = repositoryRoot(root);
+  return top === undefined || top === root || createTrustStore({ stateHome: home }).coveredBy(top) !== undefined;
 }
 
 function describeCommands(state: SandboxState["kind"], domains: readonly string[]): string {
