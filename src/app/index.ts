@@ -20,6 +20,7 @@ export type {
   ModelProgress,
   ModelRequest,
   Prompt,
+  Transcript,
 } from "../ports/index.ts";
 export type {
   ApprovalAnswer,
@@ -47,6 +48,7 @@ export { type LoadedSettings, type LoadSettingsOptions, loadSettings, type Trust
 export {
   checkHome,
   cleanUpDaily,
+  createMemoryTranscript,
   deleteSession,
   type FoundSession,
   findSession,

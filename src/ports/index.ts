@@ -14,6 +14,7 @@ export type {
   Journal,
   NewCheckpoint,
   OutputFile,
+  Transcript,
 } from "./journal.ts";
 export type {
   ConnectedMcpServer,

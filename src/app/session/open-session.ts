@@ -38,7 +38,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
     opened ??= await openThread(options, context, worker);
     return await assembleSession(options, { context, main, chosen, worker, ...opened });
   } catch (error) {
-    await opened?.transcript.close();
+    await (opened?.transcript ?? options.transcript)?.close();
     throw error;
   } finally {
     options.signal?.removeEventListener("abort", stopWaiting);
@@ -90,11 +90,12 @@ async function openThread(
 }
 
 async function openFiles(
-  { resume, home: keepsFiles, onTrouble }: SessionOptions,
+  { resume, transcript, home: keepsFiles, onTrouble }: SessionOptions,
   { cwd, home, clock, stopWaiting: { signal: stopWaiting } }: SessionContext,
 ): Promise<Transcript> {
+  if (transcript !== undefined) return transcript;
   const sessionId = resume ?? newSessionId();
-  if (keepsFiles === false) return createMemoryTranscript({ cwd, sessionId, clock });
+  if (keepsFiles === false) return createMemoryTranscript({ sessionId, clock });
   const files = { home, cwd, sessionId, clock, stopWaiting, onTrouble: ({ message }: Trouble) => onTrouble?.(message) };
   return resume === undefined ? createTranscript(files) : openTranscript(files);
 }

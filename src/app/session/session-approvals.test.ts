@@ -46,7 +46,7 @@ it.each([undefined, () => undefined])(
       ...(show ? { onTrouble: show } : {}),
     };
     const context = createSessionContext(options);
-    const transcript = createMemoryTranscript({ cwd, sessionId: question.sessionId, clock: context.clock });
+    const transcript = createMemoryTranscript({ sessionId: question.sessionId, clock: context.clock });
     const { home, environment, clock } = context;
     const report = () => undefined;
     const local = createLocalWorker({ root: cwd, home, state: home, environment, clock, version: "0", report });
