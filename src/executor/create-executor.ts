@@ -189,6 +189,7 @@ export function combineExecutors({ executors, order = [] }: CombinedTools): Tool
     traits: (toolName) => pick(toolName).traits(toolName),
     judge: (call, policy) => pick(call.name).judge(call, policy),
     execute: (request, emit, signal) => pick(request.call.name).execute(request, emit, signal),
+    recall: async (call) => (await pick(call.name).recall?.(call)) ?? "lost",
     inherit: (agentId, from) => {
       for (const executor of executors) executor.inherit?.(agentId, from);
     },

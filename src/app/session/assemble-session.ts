@@ -1,5 +1,5 @@
 import { UserError } from "../../lib/index.ts";
-import type { McpConnection, WorkerPort, WorkerSession } from "../../ports/index.ts";
+import type { McpConnection, WorkerSession } from "../../ports/index.ts";
 import { MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
 import {
   type BudgetSpent,
@@ -28,51 +28,40 @@ import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { attendedTools, collectRules, modeAfterPlan } from "./session-permissions.ts";
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
-import { createSessionTools, openWorker, type SessionTools } from "./session-tools.ts";
+import { createSessionTools, type SessionTools } from "./session-tools.ts";
 
-/** The files of a session, and the thread of its main agent. */
-export interface OpenedTranscript {
+/** The transcript of a session, the thread of its main agent, and the part that runs where the code is. */
+export interface OpenedThread {
   readonly transcript: Transcript;
   readonly thread: Thread;
+  readonly worker: WorkerSession;
 }
 
-export interface OpenedSession extends OpenedTranscript {
+export interface OpenedSession extends OpenedThread {
   readonly context: SessionContext;
   readonly main: LoadedMainAgent;
   readonly chosen: ChosenModel;
-  readonly worker: WorkerPort;
 }
 
 /**
  * Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent.
  */
 export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
-  const worker = await openWorker(options, opened);
-  const servers = createSessionServers(options, opened.context, { ...opened, worker });
-  const release = async (): Promise<void> => {
-    await servers.close();
-    await worker.close();
-  };
+  const servers = createSessionServers(options, opened.context, opened);
   try {
-    return await assembleWith(options, opened, { servers, worker, release });
+    return await assembleWithServers(options, opened, servers);
   } catch (error) {
-    await release();
+    await servers.close();
     throw error;
   }
 }
 
-interface OpenParts {
-  readonly servers: SessionServers;
-  readonly worker: WorkerSession;
-  release(): Promise<void>;
-}
-
-async function assembleWith(
+async function assembleWithServers(
   options: SessionOptions,
   opened: OpenedSession,
-  { servers, worker, release }: OpenParts,
+  servers: SessionServers,
 ): Promise<Session> {
-  const { context, main, chosen, transcript, thread } = opened;
+  const { context, main, chosen, transcript, thread, worker } = opened;
   const { settings, clock, cwd } = context;
   const { definition, agents } = main;
   const { rules, problems } = collectRules(options, context);
@@ -97,7 +86,6 @@ async function assembleWith(
     servers,
     connection,
     hooks,
-    worker,
     shared,
   });
   const previousHead = thread.conversation?.head;
@@ -157,7 +145,8 @@ async function assembleWith(
     stopWaiting: context.stopWaiting,
     release: async () => {
       await approvals.close();
-      await release();
+      await servers.close();
+      await worker.close();
     },
   });
 }
@@ -168,7 +157,6 @@ interface DelegationParts {
   /** MCP servers of the main agent. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
-  readonly worker: WorkerSession;
   readonly shared: SharedServices;
 }
 
@@ -182,8 +170,8 @@ interface Delegation {
 /** Creates the session's tools, and the dispatcher for the agents that its delegation tools start. */
 function createDelegation(
   options: SessionOptions,
-  { context, main, chosen, transcript, thread }: OpenedSession,
-  { rules, servers, connection, hooks, worker, shared }: DelegationParts,
+  { context, main, chosen, transcript, thread, worker }: OpenedSession,
+  { rules, servers, connection, hooks, shared }: DelegationParts,
 ): Delegation {
   const { settings } = context;
   const { agents } = main;
@@ -195,6 +183,7 @@ function createDelegation(
     plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
     settleLost: (agentId) => worker.leaveWorktree(agentId),
+    recall: async (call) => (await tools.executor.recall?.(call)) ?? "lost",
     offered: memoize(
       () => agents.definitions,
       () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),

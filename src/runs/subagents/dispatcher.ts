@@ -12,7 +12,7 @@ import {
 import type { Asker } from "../approvals/question.ts";
 import { withPolicies } from "../host/plan-mode.ts";
 import type { LiveAgent, Retinue } from "../host/run-host.ts";
-import { Thread } from "../thread/thread.ts";
+import { type Recall, Thread } from "../thread/thread.ts";
 import { offeredTo } from "./available-agents.ts";
 import { firstPrompt, isForkConversation, Siblings } from "./forks.ts";
 import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
@@ -42,6 +42,8 @@ export interface DispatcherOptions {
   /** Whether agents may start forks of themselves. */
   readonly mayFork: boolean;
   readonly settleLost: SettleLost;
+  /** Asked about calls of earlier processes whose results were not recorded. */
+  readonly recall?: Recall | undefined;
 }
 
 interface Reactivation {
@@ -64,7 +66,7 @@ export class Dispatcher implements Retinue {
 
   constructor(options: DispatcherOptions) {
     this.options = options;
-    this.registry = new Registry(options.journal, options.settleLost);
+    this.registry = new Registry(options.journal, options.settleLost, options.recall);
     this.policies = new Policies(options.plan);
   }
 
@@ -155,7 +157,7 @@ export class Dispatcher implements Retinue {
     }
     const approved = await this.preapproved(ready, parent, caller);
     const thread = new Thread(agentId, this.options.journal);
-    if (spawned !== undefined) await thread.restore();
+    if (spawned !== undefined) await thread.restore(this.options);
     const first = approved.inherits
       ? this.siblings.startFork(thread, approved, { parent, prompt, turns: fork?.turns })
       : { origin: undefined, prepared: this.siblings.startFresh(approved, parent.thread), prompt: [prompt] };
@@ -223,7 +225,7 @@ export class Dispatcher implements Retinue {
     const parent = this.liveAgent(caller.agentId);
     const { agentId, fork } = subagent;
     const thread = subagent.restored ?? new Thread(agentId, this.options.journal);
-    if (!subagent.restored) await thread.restore();
+    if (!subagent.restored) await thread.restore(this.options);
     if (thread.past === "lost") return refuse(lostPast(subagent));
     const model = terms.model ?? subagent.model;
     const prepared = await this.options.prepare({
