@@ -25,6 +25,7 @@ export type {
 export type {
   ApprovalAnswer,
   ApprovalQuestion,
+  Command,
   EndReason,
   HookAnswer,
   HookEvent,
@@ -33,6 +34,7 @@ export type {
   ModelOutcome,
   Outcome,
   PermissionMode,
+  Receipt,
   RunFacts,
   RunResult,
   RunUpdate,
@@ -50,9 +52,12 @@ export {
   cleanUpDaily,
   createMemoryTranscript,
   deleteSession,
+  type FollowOptions,
   type FoundSession,
   findSession,
+  followSession,
   type HomeCheck,
+  lastRunOutcome,
   latestSessionId,
   listSessions,
   type ReadTranscript,
@@ -116,6 +121,13 @@ export {
   type Plugin,
   removePlugin,
 } from "./commands/plugins.ts";
+export {
+  hasWaitingWork,
+  type NewCommand,
+  type SteerRequest,
+  type SteerResult,
+  steerSession,
+} from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
 export { stateDirectory, workspaceDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";

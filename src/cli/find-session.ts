@@ -1,5 +1,6 @@
 import { findSession, listSessions, type SessionSummary } from "../app/index.ts";
-import { type IdMatch, SHORTEST_END, UserError } from "../lib/index.ts";
+import { matchAgentId, SHORTEST_END, UserError } from "../lib/index.ts";
+import type { AgentId } from "../protocol/index.ts";
 import { usageError } from "./read-options.ts";
 
 /** Finds a session by its id, or by the start or end of the id. Throws a `UserError` that lists the candidates unless exactly one matches. */
@@ -16,21 +17,30 @@ export function sessionById({ home, id }: { home: string; id: string }): Session
   throw sessionError(`No session id ${notMatched(id)}`, cure);
 }
 
-interface SoughtAgent {
-  readonly match: IdMatch;
-  readonly agentIds: readonly string[];
-  readonly kind: string;
+export interface NamedAgent {
+  readonly agentId: AgentId;
+  /** Name that the agent's parent gave it. */
+  readonly name?: string | undefined;
 }
 
-/** Explains why a given id does not identify exactly one agent in a session. */
-export function noSuchAgent(id: string, { match, agentIds, kind }: SoughtAgent): UserError {
+/**
+ * Finds an agent of a session by its name, its id, or the start or end of the id, each also as `agent-<id>`. `agents`
+ * must be sorted by age, oldest first. Throws a `UserError` that lists the candidates unless exactly one matches.
+ */
+export function agentIdOf(reference: string, agents: readonly NamedAgent[], kind = "agent"): AgentId {
+  // A name can be given to another agent after its agent has ended.
+  const named = agents.findLast(({ name }) => name === reference);
+  if (named !== undefined) return named.agentId;
+  const agentIds = agents.map(({ agentId }) => agentId);
+  const match = matchAgentId(agentIds, reference);
+  if (match.kind === "one") return match.id;
   const ids = match.kind === "many" ? match.ids : agentIds;
   const listed = `${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`;
   if (match.kind === "many") {
-    return sessionError(`"${id}" matches ${ids.length} agents: ${listed}`, "Use more of the id.");
+    throw sessionError(`"${reference}" matches ${ids.length} agents: ${listed}`, "Use more of the id.");
   }
   const cure = ids.length === 0 ? "The session has no subagents." : `The session has ${listed}.`;
-  return sessionError(`No ${kind} in this session has an id that ${notMatched(id)}`, cure);
+  throw sessionError(`No ${kind} in this session has an id that ${notMatched(reference)}`, cure);
 }
 
 function notMatched(id: string): string {

@@ -121,8 +121,6 @@ describe("parseRoot", () => {
     [["init"], 'There is no command "init"', /agents new/],
     [["serve", "8080"], 'There is no command "serve"', /no server/],
     [["worker"], 'There is no command "worker"', /no server/],
-    [["attach", "01ab"], 'There is no command "attach"', /--resume 01ab/],
-    [["resume", "01ab"], 'There is no command "resume"', /sessions resume 01ab/],
     [["updat"], 'There is no command "updat"', /Install the new version/],
     [
       ["sesions", "list"],

@@ -1,6 +1,7 @@
 import { VERSION } from "../app/index.ts";
 import { nearest, type UserError } from "../lib/index.ts";
 import type { CodeCache } from "./code-cache.ts";
+import type { SteeringVerb } from "./commands/steer.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { createFormat, requestedFormat } from "./formats/create-format.ts";
 import type { CommandName, HelpTopic } from "./help/help.ts";
@@ -47,6 +48,8 @@ type Command = (argv: readonly string[], codeCache: CodeCache) => Promise<number
  */
 const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   sessions: async () => (await import("./commands/sessions/sessions.ts")).sessions,
+  ps: async () => (await import("./commands/sessions/ps.ts")).ps,
+  attach: async () => (await import("./commands/sessions/attach.ts")).attach,
   agents: async () => (await import("./commands/agents/agents.ts")).agents,
   plugins: async () => (await import("./commands/plugins.ts")).plugins,
   trust: async () => (await import("./commands/trust.ts")).trust,
@@ -56,7 +59,18 @@ const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   approvals: async () => (await import("./commands/approvals.ts")).approvals,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   cache: async () => (await import("./commands/cache.ts")).cache,
+  message: () => steering("message"),
+  stop: () => steering("stop"),
+  resume: () => steering("resume"),
+  background: () => steering("background"),
+  foreground: () => steering("foreground"),
 };
+
+async function steering(verb: SteeringVerb): Promise<Command> {
+  const { steer } = await import("./commands/steer.ts");
+  return (argv) => steer(verb, argv);
+}
+
 const commandNames = Object.keys(commands) as CommandName[];
 
 async function dispatch(argv: readonly string[], codeCache: CodeCache): Promise<number> {

@@ -36,8 +36,6 @@ const elsewhere: Readonly<Record<string, (argument: string | undefined) => strin
   serve: noServer,
   server: noServer,
   worker: noServer,
-  attach: (id = "ID") => `Resume a session with \`retinue -p "…" --resume ${id}\`.`,
-  resume: (id = "ID") => `Use \`retinue sessions resume ${id}\`.`,
   models: () => "docs/models.md lists providers and models; `retinue doctor` shows which model is used.",
   skills: () => "docs/skills.md describes where skills are found.",
   hooks: () => "Configure hooks in the settings (docs/hooks.md).",

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createId, hashTexts, matchId, newAgentId, newRunId, newSessionId } from "./ids.ts";
+import { createId, hashTexts, matchAgentId, matchId, newAgentId, newRunId, newSessionId } from "./ids.ts";
 
 const zeros = (bytes: Uint8Array) => bytes;
 const at = (time: number) => ({ random: zeros, now: () => time });
@@ -70,6 +70,14 @@ describe("matchId", () => {
 
   it("takes the same id listed twice as one", () => {
     expect(matchId(["abc", "abc"], "ab")).toEqual({ kind: "one", id: "abc" });
+  });
+
+  it("also finds an agent by the name of its file", () => {
+    const ids = ["a7k3m9x2w4qpz", "agenta0000000"];
+    for (const part of ["agent-a7k3m9x2w4qpz", "agent-a7k3", "Agent-A7K3", "agent-4qpz", "a7k3"])
+      expect(matchAgentId(ids, part)).toEqual({ kind: "one", id: "a7k3m9x2w4qpz" });
+    expect(matchAgentId(ids, "agent")).toEqual({ kind: "one", id: "agenta0000000" });
+    expect(matchAgentId(ids, "agent-")).toEqual({ kind: "none" });
   });
 });
 

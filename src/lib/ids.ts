@@ -52,6 +52,11 @@ export function matchId(ids: Iterable<string>, part: string): IdMatch {
   return second === undefined ? { kind: "one", id: first } : { kind: "many", ids: [...found] };
 }
 
+/** Finds agents as `matchId` does. Files and notices refer to an agent as `agent-<id>`, so that prefix is ignored. */
+export function matchAgentId(ids: Iterable<string>, part: string): IdMatch {
+  return matchId(ids, part.replace(/^agent-/i, ""));
+}
+
 // Crockford's base 32, without i, l, o and u.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 

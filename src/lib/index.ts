@@ -24,6 +24,7 @@ export {
   createId,
   hashTexts,
   type IdMatch,
+  matchAgentId,
   matchId,
   newAgentId,
   newRunId,

@@ -6,6 +6,7 @@ import type {
   EventOf,
   ForkOrigin,
   ModelError,
+  PromptId,
   RunFacts,
   RunRef,
   ToolCall,
@@ -48,8 +49,12 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
         toTell: undefined,
         context: restarted(state.context),
       };
+    case "prompt.queued":
+      return promptQueued(state, event);
+    case "prompt.withdrawn":
+      return withoutQueued(state, event.promptId);
     case "prompt.received":
-      return promptReceived(state, event);
+      return promptReceived(withoutQueued(state, event.promptId), event);
     case "context.added":
       return contextAdded(state, event);
     case "hooks.ran":
@@ -71,7 +76,9 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "agent.spawned":
       return withCall(state, event.callId, { status: "started", agentId: event.agentId });
     case "agent.resumed":
-      return withCall(state, event.callId, { status: "started", agentId: event.agentId, resumes: event.runId });
+      return agentResumed(state, event);
+    case "run.awaited":
+      return { ...state, awaited: [...state.awaited, event.runId] };
     case "tool.ended":
       return toolEnded(state, event);
     case "notices.delivered":
@@ -83,7 +90,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "plan.left":
       return { ...restartCount(state), plan: "left" };
     case "run.ended":
-      return { ...state, run: undefined };
+      return { ...state, run: undefined, awaited: [] };
     default:
       return state;
   }
@@ -102,6 +109,25 @@ function agentForked(state: LoopState, { calls, tokens, environment }: ForkOrigi
     environment,
     context: tokens === undefined ? state.context : { ...state.context, tokens, basis: "estimate" },
   };
+}
+
+function promptQueued(state: LoopState, { promptId, content }: EventOf<"prompt.queued">): LoopState {
+  const index = state.queue.findIndex((queued) => queued.promptId === promptId);
+  const prompt = { promptId, content };
+  return { ...state, queue: index === -1 ? [...state.queue, prompt] : state.queue.with(index, prompt) };
+}
+
+function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopState {
+  const queue = state.queue.filter((queued) => queued.promptId !== promptId);
+  return queue.length === state.queue.length ? state : { ...state, queue };
+}
+
+/** Applies the resumption of a subagent, by a call of this agent or without one. */
+function agentResumed(state: LoopState, { callId, agentId, runId, by }: EventOf<"agent.resumed">): LoopState {
+  if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
+  // A run that goes on after its process has ended takes the place of the earlier one.
+  const others = state.background.filter((each) => by === "person" || each.agentId !== agentId);
+  return withBackground({ ...state, background: others }, [{ agentId, runId }]);
 }
 
 function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {

@@ -7,6 +7,6 @@ export { type ContextLimits, estimated, expectedTokens, mostExpectedTokens, size
 export { fold, userTurn } from "./fold.ts";
 export type { Operation, RecalledCalls } from "./next.ts";
 export { next, recovery, startedCalls, unknownResults } from "./next.ts";
-export type { Ending, LoopState } from "./state.ts";
+export type { Ending, LoopState, QueuedPrompt } from "./state.ts";
 export { factsOf, initialState } from "./state.ts";
 export { chargeOf, foldUnderWay, type UnderWay } from "./under-way.ts";

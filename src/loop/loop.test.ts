@@ -381,3 +381,63 @@ describe("any run", () => {
     );
   });
 });
+
+describe("the queue of prompts", () => {
+  const content = (text: string) => [{ type: "text", text }] as const;
+  const step = fc.record({
+    type: fc.constantFrom("prompt.queued" as const, "prompt.withdrawn" as const, "prompt.received" as const),
+    promptId: fc.constantFrom("p1", "p2", "p3"),
+    text: fc.constantFrom("a", "b"),
+  });
+  const eventOf = ({ type, promptId, text }: { type: DurableEvent["type"]; promptId: string; text: string }) =>
+    ({ type, promptId, content: content(text), from: "person" }) as DurableEvent;
+
+  it("holds the prompts that were neither taken nor withdrawn, in order, with their newest content", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const expected = new Map<string, string>();
+        for (const { type, promptId, text } of steps) {
+          if (type === "prompt.queued") expected.set(promptId, text);
+          else expected.delete(promptId);
+        }
+        const { queue, said } = foldAll(steps.map(eventOf));
+        expect(queue).toEqual([...expected].map(([promptId, text]) => ({ promptId, content: content(text) })));
+        expect(said).toHaveLength(steps.filter(({ type }) => type === "prompt.received").length);
+      }),
+    );
+  });
+
+  it("makes an agent wait for an awaited run before its next request, until a message arrives", () => {
+    const launched = { agentId: "a1", runId: "r2" };
+    const before = foldAll([
+      started,
+      prompt,
+      { type: "model.requested", turn: 1 },
+      answer(1, [call("main_1_0", "Task")]),
+      ended("main_1_0", "launched", { facts: { launched } }),
+    ]);
+    expect(next(before)).toMatchObject({ kind: "request" });
+    const waiting = foldAll([{ type: "run.awaited", ...launched }], before);
+    expect(next(waiting)).toEqual({ kind: "wait" });
+    expect(next(foldAll([prompt], waiting))).toMatchObject({ kind: "request" });
+    const notice = { ...launched, outcome: "succeeded" } as const;
+    expect(next(foldAll([{ type: "notices.delivered", notices: [notice], text: "Done." }], waiting))).toMatchObject({
+      kind: "request",
+    });
+  });
+
+  it("replaces the lost run of an agent that continues, and keeps the unreported one of an agent that is resumed", () => {
+    const launched = { agentId: "a1", runId: "r2" };
+    const before = foldAll([
+      started,
+      prompt,
+      { type: "model.requested", turn: 1 },
+      answer(1, [call("main_1_0", "Task")]),
+      ended("main_1_0", "launched", { facts: { launched } }),
+    ]);
+    const resumed = { type: "agent.resumed", agentId: "a1", runId: "r3" } as const;
+    const now = { agentId: "a1", runId: "r3" };
+    expect(fold(before, { ...resumed, by: "approval" }).background).toEqual([now]);
+    expect(fold(before, { ...resumed, by: "person" }).background).toEqual([launched, now]);
+  });
+});

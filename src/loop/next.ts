@@ -16,7 +16,7 @@ export type Operation =
    * long.
    */
   | { readonly kind: "compact"; readonly cause: "full" | "overflow" }
-  /** Waits, because only background agents are still working. */
+  /** Waits for background agents, because only they are still working or because the user wants their reports first. */
   | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly reason: EndReason; readonly message?: string }
   /** Does nothing, because no run is in progress. */
@@ -30,6 +30,7 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
   if (run.ending && open.length === 0) return { kind: "end", ...run.ending };
   if (open.length > 0) return { kind: "act", calls: open.map(({ call }) => call) };
   if (state.toTell) return { kind: "notify", message: state.toTell };
+  if (isAwaiting(state)) return { kind: "wait" };
   const hasInput = state.calls.length > 0 || state.said.length > 0 || state.unanswered;
   if (!hasInput) return run.waits && state.background.length > 0 ? { kind: "wait" } : { kind: "end", reason: "done" };
   if (run.turns >= run.maxTurns) return { kind: "end", reason: "max_turns", message: turnLimitMessage(run.maxTurns) };
@@ -43,6 +44,11 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
   if (limits && state.turn > 0 && isFull(state.context, limits, userTurn(state)))
     return { kind: "compact", cause: "full" };
   return { kind: "request", turn: state.turn + 1 };
+}
+
+/** Returns whether the agent waits for background runs before its next request. A message ends the waiting. */
+function isAwaiting({ awaited, background, said }: LoopState): boolean {
+  return said.length === 0 && background.some(({ runId }) => awaited.includes(runId));
 }
 
 /** Returns whether the call must still be performed, because it was not started or can be resumed. */

@@ -1,4 +1,13 @@
-import type { EndReason, RunFacts, RunId, RunRef, ToldEnvironment, Usage, UserBlock } from "../protocol/index.ts";
+import type {
+  EndReason,
+  PromptId,
+  RunFacts,
+  RunId,
+  RunRef,
+  ToldEnvironment,
+  Usage,
+  UserBlock,
+} from "../protocol/index.ts";
 import { noFacts, noUsage } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 import { type ContextState, emptyContext } from "./context.ts";
@@ -25,8 +34,12 @@ export interface LoopState {
   readonly toTell: PendingMessage | undefined;
   /** Recent turns, used to detect loops. */
   readonly repetition: Repetition;
+  /** Prompts that the agent has not taken yet, oldest first. */
+  readonly queue: readonly QueuedPrompt[];
   /** Background runs whose end has not been reported to this agent yet. */
   readonly background: readonly RunRef[];
+  /** Background runs that the agent waits for before its next request. */
+  readonly awaited: readonly RunId[];
   /** Last plan mode change. Undefined if there was none. */
   readonly plan: "entered" | "left" | undefined;
   /** Number of consecutive answers that were cut off at the output limit. */
@@ -69,6 +82,12 @@ export interface Ending {
   readonly message?: string;
 }
 
+/** A prompt that waits for its turn. */
+export interface QueuedPrompt {
+  readonly promptId: PromptId;
+  readonly content: readonly UserBlock[];
+}
+
 /** A message from the runtime to the model. */
 export interface PendingMessage {
   readonly cause: "loop" | "cut_off" | "budget";
@@ -84,7 +103,9 @@ export const initialState: LoopState = {
   said: [],
   toTell: undefined,
   repetition: newCount(0),
+  queue: [],
   background: [],
+  awaited: [],
   plan: undefined,
   cutOff: 0,
   asked: undefined,

@@ -1,11 +1,11 @@
-import type { ApprovalAnswer, ApprovalQuestion, Rule } from "../protocol/index.ts";
+import type { AgentId, ApprovalAnswer, ApprovalQuestion, CallId, Command, Receipt, Rule } from "../protocol/index.ts";
 
 /** Lets a program answer approval questions. The signal fires if another process answers first. */
 export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
 }
 
-/** Approval questions and answers in a session, from any process. They outlive this process. */
+/** Approval questions, their answers and commands in a session, from any process. They outlive this process. */
 export interface Inbox {
   /** Adds a question. Resolves when other processes can see it. Has no effect if the question already exists. */
   request(question: ApprovalQuestion): Promise<void>;
@@ -13,12 +13,23 @@ export interface Inbox {
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   withdraw(requestId: string, reason: string): Promise<void>;
   answerTo(requestId: string): ApprovalAnswer | undefined;
+  /** Returns the calls of an agent whose questions have an answer. */
+  answeredCalls(agentId: AgentId): readonly CallId[];
   /** Returns the questions that have no answer yet. */
   open(): readonly ApprovalQuestion[];
   /** Returns the rules from "always" answers in this session. Returns the same list until a rule is added. */
   rules(): readonly Rule[];
-  /** Calls `onChange` after every change. Returns a function that stops watching. */
-  watch(onChange: () => void): () => void;
+  /** Sends a command to the process that has the session. Has no effect if a command has the same id. */
+  send(command: Command): Promise<void>;
+  /** Returns the commands that have no receipt yet, oldest first. */
+  commands(): readonly Command[];
+  settle(receipt: Receipt): Promise<void>;
+  receiptOf(commandId: string): Receipt | undefined;
+  /**
+   * Calls `onChange` after every change. Returns a function that stops watching. A process that only watches idly can
+   * end.
+   */
+  watch(onChange: () => void, options?: { readonly idle?: boolean }): () => void;
 }
 
 /** The valid answer to a question: the one just given, or an earlier one from another process. */

@@ -15,6 +15,7 @@ export { ENVIRONMENT_OPENING, type ToldEnvironment } from "./agents/environment.
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
 export { runtimeTexts } from "./agents/runtime-texts.ts";
+export type { Command, InboxLine, Receipt } from "./control.ts";
 export type {
   CacheDimension,
   ContextCause,
@@ -23,6 +24,7 @@ export type {
   ModelRetry,
   ParentCall,
   RecordedDecision,
+  ResumeCause,
   SpawnSpec,
 } from "./events/durable-event.ts";
 export type {
@@ -54,7 +56,7 @@ export type {
 export { noFacts, outcomeOf } from "./events/outcome.ts";
 export type { HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookRecord, HookSource } from "./hooks/hook.ts";
 export { definitionHookEvents, hookEvents, readHookEntries } from "./hooks/hook.ts";
-export type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
+export type { AgentId, CallId, LineId, PromptId, RunId, SessionId } from "./ids.ts";
 export { MAIN_AGENT } from "./ids.ts";
 export type { JsonObject, JsonSchema, JsonValue } from "./json.ts";
 export {
@@ -88,7 +90,6 @@ export type {
   AlwaysAnswer,
   ApprovalAnswer,
   ApprovalQuestion,
-  InboxLine,
 } from "./permissions/approval.ts";
 export { NO_APPROVER } from "./permissions/approval.ts";
 export type {

@@ -71,11 +71,17 @@ export function agentPath(paths: SessionPaths, agentId: AgentId): string {
 }
 
 /** Lists the subagents that have a transcript, oldest first. */
-export function listAgents({ subagents }: SessionPaths): readonly AgentId[] {
-  const found = listNames(subagents).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
-  const born = (agentId: AgentId): number => statSync(join(subagents, `agent-${agentId}.jsonl`)).birthtimeMs;
-  const times = new Map(found.filter(isAgentId).map((agentId) => [agentId, born(agentId)]));
+export function listAgents(paths: SessionPaths): readonly AgentId[] {
+  const born = (agentId: AgentId): number => statSync(agentPath(paths, agentId)).birthtimeMs;
+  const times = new Map(agentIds(paths).map((agentId) => [agentId, born(agentId)]));
   return [...times.keys()].sort((left, right) => (times.get(left) ?? 0) - (times.get(right) ?? 0));
+}
+
+/** Lists the subagents that have a transcript, in no particular order. */
+export function agentIds({ subagents }: SessionPaths): readonly AgentId[] {
+  return listNames(subagents)
+    .flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? [])
+    .filter(isAgentId);
 }
 
 export function listNames(directory: string): readonly string[] {

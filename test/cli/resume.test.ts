@@ -114,7 +114,7 @@ describe("going on with a session", () => {
     expect((await death).signal).toBe("SIGKILL");
     const shown = await retinue(["sessions", "show", "01"], place);
     expect(shown.stdout).toMatch(
-      /── cut off: the process ended before the run did\n {3}To continue: retinue sessions resume 01\w+\n/,
+      /── cut off: the process ended before the run did\n {3}To continue: retinue resume 01\w+\n/,
     );
 
     const json = ["--output-format", "json", "--permission-mode", "bypassPermissions"];

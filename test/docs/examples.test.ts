@@ -24,14 +24,14 @@ describe("all pages", () => {
     for (const { name } of pages.slice(1)) expect(textOf("README.md")).toContain(`(${name})`);
   });
 
-  it.each([["--help"], ["sessions", "--help"], ["doctor", "--help"]])(
+  it.each([["--help"], ["sessions", "--help"], ["ps", "--help"], ["attach", "--help"], ["doctor", "--help"]])(
     "name every option of retinue %s %s",
     (...words) => {
       const help = execFileSync(process.execPath, [join(root, "dist/cli.cjs"), ...words.filter(Boolean)], {
         encoding: "utf8",
       });
       const options = [...help.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, option = ""]) => option);
-      expect(options.length).toBeGreaterThan(2);
+      expect(options.length).toBeGreaterThan(1);
       for (const option of options)
         expect(textOf("docs/command-line.md") + textOf("docs/sessions.md")).toContain(option);
     },

@@ -115,13 +115,19 @@ function taskCalls(main: readonly Line[]): [callId: string, child: number][] {
 
 /** I6: exactly one notice is delivered for each run that was launched in the background, and none for other runs. */
 export function checkNotices(parent: readonly Line[], family: Family): string[] {
-  const launched = parent.flatMap((line) => {
-    const notice = line.type === "tool.ended" ? line.result.facts?.launched : undefined;
-    return notice ? [`${notice.agentId} ${notice.runId}`] : [];
-  });
   const told = parent.flatMap((line) =>
     line.type === "notices.delivered" ? line.notices.map(({ agentId, runId }) => `${agentId} ${runId}`) : [],
   );
+  const launched: string[] = [];
+  for (const line of parent) {
+    const notice = line.type === "tool.ended" ? line.result.facts?.launched : undefined;
+    if (notice) launched.push(`${notice.agentId} ${notice.runId}`);
+    if (line.type !== "agent.resumed" || line.callId !== undefined) continue;
+    // A run that continues after its process has ended takes the place of the earlier one.
+    const isContinued = (run: string): boolean => line.by !== "person" && run.startsWith(`${line.agentId} `);
+    launched.splice(0, launched.length, ...launched.filter((run) => !isContinued(run) || told.includes(run)));
+    launched.push(`${line.agentId} ${line.runId}`);
+  }
   const ends = new Map<string, string>();
   for (const [agentId, lines] of family) {
     for (const line of lines) if (line.type === "run.ended") ends.set(`${agentId} ${line.runId}`, line.outcome);
@@ -135,8 +141,12 @@ export function checkNotices(parent: readonly Line[], family: Family): string[] 
     ...told.filter((run) => !ends.has(run)).map((run) => `I6 a notice reports ${run}, which has no end`),
     ...parent.flatMap((line) => {
       if (line.type !== "notices.delivered") return [];
-      const unsaid = line.notices.filter(({ agentId }) => line.text.split(`id="${agentId}"`).length !== 2);
-      return unsaid.map(({ agentId }) => `I6 the text of a notice does not name ${agentId} exactly once`);
+      // An agent that was resumed before its report was delivered has two reports.
+      const reports = (agentId: string): number => line.notices.filter((each) => each.agentId === agentId).length;
+      const unsaid = line.notices.filter(
+        ({ agentId }) => line.text.split(`id="${agentId}"`).length !== reports(agentId) + 1,
+      );
+      return unsaid.map(({ agentId }) => `I6 the text of a notice does not name ${agentId} once for each report`);
     }),
   ];
 }

@@ -4,7 +4,14 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
 import { createDeferred } from "../../src/lib/index.ts";
-import { type Line, type Message, type RunResult, type RunUpdate, textOf } from "../../src/protocol/index.ts";
+import {
+  type Line,
+  type Message,
+  type RunResult,
+  type RunUpdate,
+  type SessionUpdate,
+  textOf,
+} from "../../src/protocol/index.ts";
 import { type Cast, createCast, type ScriptedStep } from "../../src/testing/index.ts";
 
 export interface Place {
@@ -115,4 +122,24 @@ export function asAfterKill({ home, cwd }: Place, which = 0): Place {
     writeFileSync(join(left, path), JSON.stringify({ ...owner, startTime: owner.startTime - 1 }));
   }
   return { home: left, cwd };
+}
+
+/** Reads the events of a session until it is closed. */
+export function watch(session: Session, after = 0) {
+  const updates: SessionUpdate[] = [];
+  const waiting: (() => void)[] = [];
+  const all = (async () => {
+    for await (const update of session.events({ after })) {
+      updates.push(update);
+      for (const wake of waiting.splice(0)) wake();
+    }
+    return updates;
+  })();
+  return {
+    all,
+    updates: updates as readonly SessionUpdate[],
+    async until(isWanted: (update: SessionUpdate) => boolean): Promise<void> {
+      while (!updates.some(isWanted)) await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+  };
 }

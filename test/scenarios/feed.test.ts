@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
-import type { Session } from "../../src/app/index.ts";
-import type { SessionUpdate } from "../../src/protocol/index.ts";
-import { open, promised, task } from "./delegation-place.ts";
+import { open, promised, task, watch } from "./delegation-place.ts";
 
 it("shows what all agents do, also between runs, and continues from a position in another process", async () => {
   const release = promised();
@@ -37,25 +35,6 @@ it("shows what all agents do, also between runs, and continues from a position i
   expect(more.flatMap(({ seq }) => seq ?? []).every((seq) => seq > position)).toBe(true);
   expect(more.some(({ event }) => event.type === "prompt.received")).toBe(true);
 });
-
-/** Reads the events of a session until it is closed. */
-function watch(session: Session, after = 0) {
-  const updates: SessionUpdate[] = [];
-  const waiting: (() => void)[] = [];
-  const all = (async () => {
-    for await (const update of session.events({ after })) {
-      updates.push(update);
-      for (const wake of waiting.splice(0)) wake();
-    }
-    return updates;
-  })();
-  return {
-    all,
-    async until(isWanted: (update: SessionUpdate) => boolean): Promise<void> {
-      while (!updates.some(isWanted)) await new Promise<void>((resolve) => waiting.push(resolve));
-    },
-  };
-}
 
 it("refuses positions that are none", async () => {
   const { session } = await open({ MAIN: [] });

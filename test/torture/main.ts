@@ -15,6 +15,7 @@ import { mcpServers } from "./mcp-servers.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { sameBytes } from "./same-bytes.ts";
 import { shellFuzz, shellFuzzSandboxed } from "./shell-fuzz.ts";
+import { steering } from "./steering.ts";
 import { streamSplit } from "./stream-split.ts";
 import { swapRace } from "./swap-race.ts";
 import { twoProcesses } from "./two-processes.ts";
@@ -26,6 +27,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   kill: { run: kill, count: 1_000 },
   "kill-points": { run: killPoints, count: 500 },
   "kill-family": { run: killFamily, count: 1_000 },
+  steering: { run: steering, count: 200 },
   "wake-ups": { run: wakeUps, count: 100 },
   abort: { run: abort, count: 1 },
   "abort-family": { run: abortFamily, count: 1 },

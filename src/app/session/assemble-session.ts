@@ -6,6 +6,7 @@ import {
   clockLimits,
   createPrepare,
   Dispatcher,
+  type LiveAgent,
   type Prepare,
   type SharedServices,
   spendingIn,
@@ -22,7 +23,7 @@ import { VERSION } from "../version.ts";
 import { createContextUpdates } from "./context-updates.ts";
 import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
 import { createSession, type Session } from "./session.ts";
-import { openApprovals } from "./session-approvals.ts";
+import { openApprovals, openSessionInbox } from "./session-approvals.ts";
 import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -68,7 +69,8 @@ async function assembleWithServers(
   const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
-  const approvals = await openApprovals(options, context, { transcript, worker });
+  const inbox = openSessionInbox(options, context, transcript);
+  const approvals = await openApprovals(options, context, { inbox, worker });
   const hooks = createSessionHooks(options, context, { definition, transcript, worker });
   const shared: SharedServices = {
     sessionId: transcript.sessionId,
@@ -82,6 +84,8 @@ async function assembleWithServers(
     hooks: hooks.shared,
   };
   const { dispatcher, tools, taskTool } = createDelegation(options, opened, {
+    // `created` is assigned later, because a session needs its dispatcher.
+    idleMain: () => created.idleMain(),
     rules,
     servers,
     connection,
@@ -96,8 +100,11 @@ async function assembleWithServers(
   const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });
   if (options.resume !== undefined) await notifyLostRuns(dispatcher, hooks, agents);
   const spentBefore = options.resume === undefined ? undefined : () => spentEarlier(transcript, dispatcher);
-  return createSession({
+  const created = createSession({
     transcript,
+    approvals,
+    inbox,
+    onTrouble: (message) => options.onTrouble?.(message),
     agent,
     thread,
     dispatcher,
@@ -149,6 +156,7 @@ async function assembleWithServers(
       await worker.close();
     },
   });
+  return created.session;
 }
 
 interface DelegationParts {
@@ -158,6 +166,7 @@ interface DelegationParts {
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
   readonly shared: SharedServices;
+  readonly idleMain: () => LiveAgent;
 }
 
 interface Delegation {
@@ -171,7 +180,7 @@ interface Delegation {
 function createDelegation(
   options: SessionOptions,
   { context, main, chosen, transcript, thread, worker }: OpenedSession,
-  { rules, servers, connection, hooks, shared }: DelegationParts,
+  { rules, servers, connection, hooks, shared, idleMain }: DelegationParts,
 ): Delegation {
   const { settings } = context;
   const { agents } = main;
@@ -180,6 +189,7 @@ function createDelegation(
   const dispatcher = new Dispatcher({
     shared,
     journal: transcript,
+    idleMain,
     plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
     settleLost: (agentId) => worker.leaveWorktree(agentId),

@@ -6,7 +6,7 @@ import { newSessionId } from "../../lib/index.ts";
 import type { ApprovalQuestion, Policy } from "../../protocol/index.ts";
 import { createMemoryTranscript } from "../../transcript/index.ts";
 import { createLocalWorker } from "../../worker/index.ts";
-import { openApprovals } from "./session-approvals.ts";
+import { openApprovals, openSessionInbox } from "./session-approvals.ts";
 import { createSessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { openWorker } from "./session-tools.ts";
@@ -63,7 +63,10 @@ it.each([undefined, () => undefined])(
     const { signal } = new AbortController();
     const command = executor.execute({ agentId: "main", call, policy: bypass(cwd) }, () => undefined, signal);
     while (!existsSync(join(cwd, "begun"))) await new Promise(setImmediate);
-    const queue = await openApprovals(options, context, { transcript, worker });
+    const queue = await openApprovals(options, context, {
+      inbox: openSessionInbox(options, context, transcript),
+      worker,
+    });
     await queue.ask(question, { signal, onOpen: async () => undefined, settledBy: async () => undefined });
     await queue.close();
     writeFileSync(join(cwd, "stop"), "");

@@ -1,17 +1,29 @@
-import { existsSync } from "node:fs";
-import type { WorkerSession } from "../../ports/index.ts";
+import type { Inbox, WorkerSession } from "../../ports/index.ts";
 import { createApprovalQueue, type SessionApprovals } from "../../runs/index.ts";
 import { openInbox, type Transcript, type Trouble } from "../../transcript/index.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
+/** Opens the inbox of a session, with the requests, answers and commands of other processes. */
+export function openSessionInbox(
+  { onTrouble }: SessionOptions,
+  context: SessionContext,
+  transcript: Transcript,
+): Inbox {
+  return openInbox({
+    path: transcript.inboxPath,
+    clock: context.clock,
+    onTrouble: ({ message }: Trouble) => onTrouble?.(message),
+    stopWaiting: context.stopWaiting.signal,
+  });
+}
+
 /** Creates the approval queue of a session. A resumed session keeps the requests and answers of earlier processes. */
 export async function openApprovals(
   { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
   context: SessionContext,
-  { transcript, worker }: { readonly transcript: Transcript; readonly worker: WorkerSession },
+  { inbox, worker }: { readonly inbox: Inbox; readonly worker: WorkerSession },
 ): Promise<SessionApprovals> {
-  const { inboxPath: path } = transcript;
   const keepAndReport = async (rule: string): Promise<void> => {
     const message = await worker.keepRule(rule);
     onTrouble?.(message);
@@ -21,14 +33,8 @@ export async function openApprovals(
     deniesBackground: context.settings.background?.approvals === "deny",
     program: approvals,
     keepRule: home === false ? undefined : keepAndReport,
-    openInbox: async () =>
-      openInbox({
-        path,
-        clock: context.clock,
-        onTrouble: ({ message }: Trouble) => onTrouble?.(message),
-        stopWaiting: context.stopWaiting.signal,
-      }),
+    openInbox: async () => inbox,
   });
-  if (resume !== undefined && path !== undefined && existsSync(path)) await queue.load();
+  if (resume !== undefined) await queue.load();
   return queue;
 }

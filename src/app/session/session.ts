@@ -1,10 +1,13 @@
 import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
-import { matchId, newRunId } from "../../lib/index.ts";
-import type { ConnectedMcpServer, FeedPosition, ModelDescription, ToolExecutor } from "../../ports/index.ts";
+import { createId, describeError, matchAgentId } from "../../lib/index.ts";
+import type { QueuedPrompt } from "../../loop/index.ts";
+import type { ConnectedMcpServer, FeedPosition, Inbox, ModelDescription, ToolExecutor } from "../../ports/index.ts";
 import {
   type AgentId,
+  type Command,
   MAIN_AGENT,
   type PermissionMode,
+  type Receipt,
   type SessionId,
   type SessionUpdate,
   type ToolDeclaration,
@@ -13,23 +16,23 @@ import {
 } from "../../protocol/index.ts";
 import {
   type Dispatcher,
+  type LiveAgent,
   type RefreshedAgent,
   type Run,
-  type RunRequest,
   type RunServices,
   runSessionEndHooks,
+  type SessionApprovals,
   type StopCause,
   type StopReceipt,
-  startRun,
   stopWithReceipt,
   type Thread,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import type { AgentCallback } from "../agents/define-agent.ts";
 import { optionError } from "../check-options.ts";
+import type { NewCommand } from "../commands/steer.ts";
 import type { ContextUpdate } from "./context-updates.ts";
-import { planChange } from "./session-permissions.ts";
-import { withCallback } from "./with-callback.ts";
+import { createControl } from "./control.ts";
+import { MainRuns, type MainRunsOptions, textBlocks } from "./main-runs.ts";
 
 export interface Session {
   readonly id: SessionId;
@@ -53,8 +56,26 @@ export interface Session {
   readonly notices: readonly string[];
   /** Path of the transcript; undefined if the session stores nothing on disk. */
   readonly transcriptPath: string | undefined;
-  /** Starts a run. Only one run can be in progress at a time. An empty prompt continues the conversation. */
+  /**
+   * Starts a run. An empty prompt continues the conversation. If a run is in progress, the prompt is queued, and its run
+   * starts when those before it have ended. Stopping a run that has not started withdraws its prompt.
+   */
   prompt(prompt: string | readonly UserBlock[]): Run;
+  /** Returns the prompts that wait for their turn, oldest first. */
+  queue(): readonly QueuedPrompt[];
+  /**
+   * Carries out a command: sends a prompt to any agent, withdraws a queued prompt, answers a request for approval, stops
+   * or resumes an agent, or moves one to the background or back. Sending the same id again has no effect. Never rejects.
+   */
+  send(command: Command): Promise<Receipt>;
+  /** Sends a message to an agent. It reads the message before its next step, or is resumed with it. */
+  messageAgent(reference: string, message: string): Promise<Receipt>;
+  /** Continues an agent whose last run ended early. A subagent works in the background. */
+  resumeAgent(reference: string): Promise<Receipt>;
+  /** Moves one subagent to the background, so that its caller no longer waits for it. */
+  backgroundAgent(reference: string): Promise<Receipt>;
+  /** Makes the agent that a background agent reports to wait for it, without restarting anything. */
+  foregroundAgent(reference: string): Promise<Receipt>;
   /**
    * Returns everything that happens in the session, for all agents and also between runs: the recorded lines after a
    * position, oldest first, then updates as they happen. Ends when the session is closed or the signal fires.
@@ -71,68 +92,81 @@ export interface Session {
   stopAgent(reference: string): Promise<StopReceipt | undefined>;
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
+  /**
+   * Closes the session so that it goes on where it stopped when it is resumed: requests for approval stay open and can
+   * be answered meanwhile, and background agents continue with the next run.
+   */
+  park(): Promise<void>;
   /** Stops everything and closes the session. If the disk is full, does not wait for free space. */
   close(): Promise<void>;
 }
 
-export interface SessionParts {
+export interface SessionParts extends Pick<MainRunsOptions, "callback" | "requestedMode" | "runOptions"> {
   readonly transcript: Transcript;
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
   readonly services: RunServices & { readonly executor: ToolExecutor };
   readonly dispatcher: Dispatcher;
+  readonly approvals: SessionApprovals;
+  readonly inbox: Inbox;
   readonly info: Pick<Session, "absentTools" | "mcpServers" | "notices" | "toolReport">;
-  /** Options for every run of the main agent. */
-  readonly runOptions: Pick<RunRequest, "acceptance" | "verify"> & { readonly waits: boolean };
   readonly mayBackground: boolean;
-  /** Mode that was requested when the session was opened. */
-  readonly requestedMode?: PermissionMode | undefined;
   /** Describes changes to agents, skills and instructions since the last prompt, for the agent and the user. */
   readonly contextUpdates: () => Promise<ContextUpdate>;
   /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
   readonly taskTool: () => ToolDeclaration | undefined;
-  readonly callback?: AgentCallback | undefined;
   readonly stopWaiting: AbortController;
+  /** Receives messages for the user. */
+  readonly onTrouble: (message: string) => void;
   /** Releases everything that the session uses besides its executor and its transcript. */
   readonly release: () => Promise<void>;
 }
 
-export function createSession(parts: SessionParts): Session {
-  const { transcript, thread, services, dispatcher, callback } = parts;
+/** A session, and the main agent as it can start other agents while it has no run in progress. */
+export interface CreatedSession {
+  readonly session: Session;
+  readonly idleMain: () => LiveAgent;
+}
+
+export function createSession(parts: SessionParts): CreatedSession {
+  const { transcript, thread, services, dispatcher, inbox } = parts;
   const { registry } = dispatcher;
-  let { agent } = parts;
-  let running: Run | undefined;
-  let isStarted = false;
+  const live = (): LiveAgent | undefined => registry.live.get(MAIN_AGENT);
+  const runs = new MainRuns({ ...parts, live, refresh, onFirstRun });
+  const { agent } = parts;
   let closing: Promise<void> | undefined;
 
-  function start(prompt: readonly UserBlock[]): Run {
-    if (running) throw new Error("this session already has a run in progress: wait for its result first");
-    services.budget.resetSpawns();
-    const initial = thread.isNew ? blocksOf(agent.initialPrompt ?? "") : [];
-    const request = { ...parts.runOptions, runId: newRunId(), agent, prompt: [...initial, ...prompt] };
-    const stage = isStarted ? { refresh } : opening();
-    isStarted = true;
-    const run = startRun(services, thread, { ...request, ...stage });
-    running = run;
-    void run.result.finally(() => {
-      running = undefined;
-    });
-    return run;
-  }
+  const control = createControl({
+    ...parts,
+    runs,
+    journal: transcript,
+    interrupt,
+    stopAll,
+    stopAgent: (agentId) => stopWithReceipt(registry.working(), () => registry.stop(agentId)),
+  });
+  const stopListening = control.listen(inbox);
+  const stopContinuing = inbox.watch(() => void (runs.hasStarted && continueUnfinished()), { idle: true });
 
-  async function refresh(): Promise<RefreshedAgent> {
+  async function refresh(before: ResolvedAgent): Promise<RefreshedAgent> {
     const { text, notices } = await parts.contextUpdates();
-    agent = withTaskTool(agent, parts.taskTool());
-    return { agent, news: text, notices };
+    return { agent: withTaskTool(before, parts.taskTool()), news: text, notices };
   }
 
-  function opening(): Pick<RunRequest, "opens" | "plan"> {
-    const modes = { requested: parts.requestedMode, mode: agent.policy.mode, before: thread.state.plan };
-    return { opens: thread.isNew ? "startup" : "resume", ...planChange(modes) };
+  async function onFirstRun(): Promise<void> {
+    if (thread.isNew) return;
+    await control.deliverEarlier(inbox);
+    await continueUnfinished();
+  }
+
+  /** Continues agents that were parked, or whose calls were answered after their process had ended. Never rejects. */
+  async function continueUnfinished(): Promise<void> {
+    if (closing !== undefined) return;
+    const problems = await dispatcher.continueUnfinished(inbox.answeredCalls).catch((error) => [describeError(error)]);
+    for (const problem of problems) parts.onTrouble(problem);
   }
 
   async function stop(cause: StopCause, stopSubagents: () => Promise<unknown>): Promise<StopReceipt> {
-    const run = running;
+    const run = runs.running;
     run?.stop(cause);
     const receipt = await stopWithReceipt(registry.working(), () => Promise.all([run?.result, stopSubagents()]));
     const end = await run?.result;
@@ -141,7 +175,18 @@ export function createSession(parts: SessionParts): Session {
     return { ...receipt, stopped: [main, ...receipt.stopped] };
   }
 
-  return {
+  function interrupt(): Promise<StopReceipt> {
+    return stop("interrupted", async () => undefined);
+  }
+
+  async function stopAll(): Promise<StopReceipt> {
+    await runs.withdrawAll();
+    return stop("stopped", () => registry.stopAll());
+  }
+
+  const send = (command: NewCommand): Promise<Receipt> => control.send({ ...command, id: createId("command_") });
+
+  const session: Session = {
     ...parts.info,
     id: services.sessionId,
     cwd: services.cwd,
@@ -151,32 +196,39 @@ export function createSession(parts: SessionParts): Session {
     tools: agent.policy.pool,
     agents: agent.policy.pool.includes("Task") ? dispatcher.offered() : [],
     get permissionMode() {
-      return dispatcher.policyOf(MAIN_AGENT, agent.policy).mode;
+      return dispatcher.policyOf(MAIN_AGENT, runs.agent.policy).mode;
     },
     transcriptPath: transcript.path,
-    prompt: (prompt) => {
-      const run = start(blocksOf(prompt));
-      if (callback === undefined) return run;
-      const record = thread.record.bind(thread);
-      return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
-    },
+    prompt: (prompt) => runs.prompt(blocksOf(prompt)),
+    queue: () => thread.state.queue,
+    send: (command) => control.send(command),
+    messageAgent: (to, message) => send({ type: "prompt", to, content: textBlocks(message), when: "now" }),
+    resumeAgent: (reference) => send({ type: "resume", agent: reference }),
+    backgroundAgent: (reference) => send({ type: "background", agent: reference }),
+    foregroundAgent: (reference) => send({ type: "foreground", agent: reference }),
     events: (position) => transcript.feed.read(checkPosition(position)),
     moveToBackground: async () => (parts.mayBackground ? registry.detachChildren(MAIN_AGENT, "person") : []),
-    interrupt: () => stop("interrupted", async () => undefined),
-    stopAll: () => stop("stopped", () => registry.stopAll()),
+    interrupt,
+    stopAll,
     stopAgent: async (reference) => {
       const found = await registry.find(reference);
       if (found === undefined) await throwIfAmbiguous(reference);
       return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
     },
+    park: () => {
+      parts.approvals.park();
+      closing ??= close("parked");
+      return closing;
+    },
     close: () => {
-      closing ??= close();
+      closing ??= close("stopped");
       return closing;
     },
   };
+  return { session, idleMain: () => runs.asIdleParent() };
 
   async function throwIfAmbiguous(reference: string): Promise<void> {
-    const match = matchId(
+    const match = matchAgentId(
       (await registry.all()).map(({ agentId }) => agentId),
       reference,
     );
@@ -184,12 +236,15 @@ export function createSession(parts: SessionParts): Session {
     throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
   }
 
-  async function close(): Promise<void> {
+  async function close(cause: "stopped" | "parked"): Promise<void> {
+    stopListening();
+    stopContinuing();
     parts.stopWaiting.abort();
-    running?.stop("stopped");
-    await running?.result;
-    await registry.stopAll();
-    if (isStarted) await runSessionEndHooks(services, thread, agent);
+    // Both are stopped at once, so that the main agent does not take the end of a parked subagent for its result.
+    if (cause === "parked") await Promise.all([dispatcher.park(), runs.close(cause)]);
+    await runs.close(cause);
+    await registry.stopAll(cause);
+    if (runs.hasStarted) await runSessionEndHooks(services, thread, runs.agent);
     await services.executor.close();
     await parts.release();
     await thread.recordCleaned().catch(() => undefined);
@@ -215,7 +270,7 @@ function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
       'Use "" to continue without one.',
     );
   }
-  return prompt.trim() === "" ? [] : [{ type: "text", text: prompt }];
+  return textBlocks(prompt);
 }
 
 /** Returns the agent with another declaration of Task, or the same agent if the declaration is unchanged. */

@@ -8,13 +8,14 @@ import {
   type SessionSummary,
   stateDirectory,
 } from "../../app/index.ts";
-import { formatCount, matchId } from "../../lib/index.ts";
-import type { CacheDimension, CacheLifetime } from "../../protocol/index.ts";
+import { formatCount } from "../../lib/index.ts";
+import { type CacheDimension, type CacheLifetime, MAIN_AGENT } from "../../protocol/index.ts";
 import { oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { noSuchAgent, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
+import { agentIdOf, type NamedAgent, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
+import { readAgentTranscripts } from "../progress/agent-transcripts.ts";
 import { directoryOption, type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
 import { chosenDirectory } from "../real-directory.ts";
 import { renderTable } from "./listing.ts";
@@ -64,9 +65,15 @@ async function report({ json }: CacheQuery, path: string): Promise<string> {
 
 async function explain({ json, agent }: Extract<CacheCommand, { kind: "explain" }>, path: string): Promise<string> {
   const all = await explainCache(path);
-  const agentId = agent === undefined ? undefined : agentIdOf(agent, [...new Set(all.map((one) => one.agentId))]);
+  const agentId = agent === undefined ? undefined : agentIdOf(agent, askingAgents(all, path), "agent with requests");
   const chosen = agentId === undefined ? all : all.filter((one) => one.agentId === agentId);
   return json ? `${JSON.stringify(chosen, null, 2)}\n` : renderExplained(chosen);
+}
+
+/** Returns the agents that have sent requests, oldest first. */
+function askingAgents(requests: readonly ExplainedRequest[], path: string): readonly NamedAgent[] {
+  const ids = new Set(requests.map(({ agentId }) => agentId));
+  return [{ agentId: MAIN_AGENT }, ...readAgentTranscripts(path)].filter(({ agentId }) => ids.has(agentId));
 }
 
 function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
@@ -77,12 +84,6 @@ function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
   if (latest !== undefined) return sessionById({ home, id: latest });
   const cure = '"retinue sessions list --all" shows those of other directories.';
   throw sessionError(`There is no session in ${directory}`, cure);
-}
-
-function agentIdOf(id: string, agentIds: readonly string[]): string {
-  const match = matchId(agentIds, id);
-  if (match.kind === "one") return match.id;
-  throw noSuchAgent(id, { match, agentIds, kind: "agent with requests" });
 }
 
 /** Renders a table with a row for the session and, if it has subagents, a row for each of its agents. */

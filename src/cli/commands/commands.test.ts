@@ -1,10 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "./config.ts";
 import { parseDoctor } from "./doctor.ts";
+import { parseAttach } from "./sessions/attach.ts";
+import { parsePs } from "./sessions/ps.ts";
 import { parseSessions } from "./sessions/sessions.ts";
 import { parseTrust } from "./trust.ts";
 
-const parsers = { sessions: parseSessions, trust: parseTrust, config: parseConfig, doctor: parseDoctor };
+const parsers = {
+  sessions: parseSessions,
+  ps: parsePs,
+  attach: parseAttach,
+  trust: parseTrust,
+  config: parseConfig,
+  doctor: parseDoctor,
+};
 
 describe("the arguments of commands", () => {
   it("name a session to resume, with the options of a run", () => {
@@ -32,6 +41,15 @@ describe("the arguments of commands", () => {
     ["config", ["show", "--origin", "-C", "x"], { kind: "show", json: false, origin: true, trust: false, cwd: "x" }],
     ["config", ["-h"], { kind: "help", topic: "config" }],
     ["doctor", ["--model", "m"], { kind: "doctor", json: false, model: "m" }],
+    ["ps", [], { kind: "ps", all: false, json: false }],
+    ["ps", ["--all", "--json", "-C", "x"], { kind: "ps", all: true, json: true, cwd: "x" }],
+    ["attach", ["a"], { kind: "attach", id: "a", fromStart: false, json: false }],
+    [
+      "attach",
+      ["a/b", "--from", "start", "--json"],
+      { kind: "attach", id: "a", agent: "b", fromStart: true, json: true },
+    ],
+    ["ps", ["-h"], { kind: "help", topic: "ps" }],
     ["doctor", ["-h"], { kind: "help", topic: "doctor" }],
   ] as const)("%s %j", (name, argv, command) => {
     expect(parsers[name](argv)).toEqual(command);
@@ -44,6 +62,10 @@ describe("the arguments of commands", () => {
     ["sessions", ["show", "a/b", "--agent", "c"]],
     ["sessions", ["export"]],
     ["sessions", ["show", "a", "b"]],
+    ["ps", ["01ab"]],
+    ["attach", []],
+    ["attach", ["a", "b"]],
+    ["attach", ["a", "--from", "now"]],
     ["trust", ["all"]],
     ["trust", ["add", "a", "b"]],
     ["config", ["set"]],

@@ -16,10 +16,15 @@ export function renderTable(rows: readonly (readonly string[])[], columns: numbe
 }
 
 export function ago(milliseconds: number): string {
-  const minutes = Math.floor(milliseconds / 60_000);
-  if (minutes < 1) return "just now";
-  if (minutes < 60) return `${minutes} min ago`;
+  return milliseconds < 60_000 ? "just now" : `${formatAge(milliseconds)} ago`;
+}
+
+/** Formats a time span in the largest unit that fits. */
+export function formatAge(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h ago`;
-  return `${Math.floor(hours / 24)} days ago`;
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
 }

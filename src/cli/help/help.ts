@@ -1,3 +1,43 @@
+const steering = `Steers the agents of a session, also one that runs in another terminal.
+
+Examples
+  retinue ps
+  retinue message 7tdz "Leave the tests alone"
+  retinue message 7tdz/reviewer "Look in src first"
+  retinue stop 7tdz/agent-ancrxhakx56n7
+  retinue resume 7tdz/reviewer "Go on with the other half"
+
+Usage
+  retinue message SESSION[/AGENT] TEXT
+                                   Send a message. A running agent reads it
+                                   before its next step. A subagent that has
+                                   ended is resumed with it in the background
+      --next                       Start a new run of the main agent with the
+                                   message after the current one
+      --json                       Print JSON
+  retinue stop SESSION             Stop all agents of a session
+  retinue stop SESSION/AGENT       Stop one agent. With main as the agent,
+                                   background agents continue
+      --json                       Print JSON
+  retinue resume SESSION[/AGENT] [TEXT]
+                                   Continue an agent that ended early, or give
+                                   it more to do. If the session is not running,
+                                   it is opened here, with all options of
+                                   "retinue -p"
+  retinue background SESSION/AGENT
+                                   Let the caller of an agent go on without
+                                   waiting for it
+      --json                       Print JSON
+  retinue foreground SESSION/AGENT
+                                   Let the caller of a background agent wait for
+                                   it before its next step
+      --json                       Print JSON
+
+SESSION is the id of a session, the start of the id, or its last 4 or more
+characters. AGENT is main, or the id or the name of a subagent. A message to a
+session that is not running is delivered when it is resumed.
+`;
+
 /** Help pages: `retinue` for the program itself, the others for its commands. */
 export const helpPages = {
   retinue: `Retinue lets a model and its subagents work on the files in a directory.
@@ -12,8 +52,16 @@ Examples
 Usage
   retinue -p [options] [prompt]    Run a prompt and print the answer
   retinue sessions [command]       List, show, resume, export or delete sessions
+  retinue ps                       List agents that run or can be resumed
+  retinue attach ID                Follow a session in another process
   retinue agents [command]         List, show, check, lint or create agents
   retinue permissions [command]    List the permission rules in force
+  retinue message ID[/AGENT] TEXT  Send a message to an agent
+  retinue stop ID[/AGENT]          Stop a session or one of its agents
+  retinue resume ID[/AGENT] [TEXT]
+                                   Continue a session or one of its agents
+  retinue background ID/AGENT      Let an agent's caller go on without it
+  retinue foreground ID/AGENT      Let an agent's caller wait for it again
   retinue approvals [command]      List or answer requests for approval
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
@@ -115,7 +163,53 @@ Usage
   -y, --yes                        Do not ask for confirmation
 
 ID is the id of a session, the start of the id, or its last 4 or more
-characters, if only one session matches. AGENT is the same for an agent.
+characters, if only one session matches. AGENT is the same for an agent, also
+with "agent-" before it, or the name that its parent gave it.
+`,
+  ps: `Lists the agents of running sessions, and agents that can be resumed.
+
+Examples
+  retinue ps
+  retinue ps --all
+  retinue ps --json
+
+Usage
+  retinue ps                       List the agents of this directory's sessions
+      --all                        List the agents of every directory
+  -C, --cwd DIRECTORY              List the agents of another directory
+      --json                       Print JSON
+
+Agents that can be resumed are those whose last run did not succeed: it was
+stopped, interrupted or ended by a limit or an error, or its process was lost.
+Of the sessions that are not running, only the latest 20 are read.
+
+SESSION is the end of the session's id and can be used wherever an id can.
+AGENT is "main" for the main agent. COST is what the agent itself has cost,
+without its subagents.
+`,
+  attach: `Shows what a session or an agent does, in whatever process it runs.
+
+Examples
+  retinue attach 01m7gf
+  retinue attach 01m7gf/a7k3
+  retinue attach 01m7gf --from start --json
+
+Usage
+  retinue attach ID                Show the last turn of a session's main agent,
+                                   then what it does, until the session ends
+  retinue attach ID/AGENT          Follow one agent, until its run ends
+      --from start                 Show everything from the start
+      --json                       Print the lines of the agent and its
+                                   subagents as JSON: {"agentId", "seq",
+                                   "event"}
+
+Following changes nothing: Ctrl+C ends only this command. Requests for approval
+are shown with the command that answers them. The exit code is 130 after Ctrl+C,
+and otherwise 0, however the session ends.
+
+ID is the id of a session, the start of the id, or its last 4 or more
+characters, if only one session matches. AGENT is the same for an agent, also
+with "agent-" before it, or the name that its parent gave it.
 `,
   agents: `Agents are Markdown files that define what an agent does and may use.
 
@@ -292,6 +386,11 @@ REQUEST is the id of a request, the start of the id, or its last 4 or more
 characters. The first answer is used. Calls that a rule denies never wait for an
 answer.
 `,
+  message: steering,
+  stop: steering,
+  resume: steering,
+  background: steering,
+  foreground: steering,
   doctor: `Checks the installation and configuration, and shows how to fix problems.
 
 Examples

@@ -11,10 +11,19 @@ export interface ClosingContext {
   readonly wasReported: (sentence: string) => boolean;
   /** Whether the reader of standard output closed it, which stops a run. */
   readonly isAbandoned?: boolean | undefined;
+  /** Number of prompts that are still in the queue. */
+  readonly queued?: number | undefined;
 }
 
 /** Explains to a person what a run left undone, why, and how to continue. Empty if everything succeeded. */
 export function closingMessage(result: RunResult, context: ClosingContext): string {
+  const { queued = 0, sessionId } = context;
+  const left =
+    queued === 0 ? [] : [`${plural(queued, "prompt")} in the queue: "retinue resume ${sessionId}" sends them.`];
+  return `${endMessage(result, context)}${messageLines(left)}`;
+}
+
+function endMessage(result: RunResult, context: ClosingContext): string {
   const { sessionId, agents, wasReported, isAbandoned } = context;
   const { outcome, facts, acceptance } = result;
   const ofAgents = outcome === "stopped" ? stoppedLines(agents) : incompleteLines(agents, facts.agentsCut);
@@ -42,6 +51,7 @@ export function closingMessage(result: RunResult, context: ClosingContext): stri
 const cutOff: ReadonlySet<EndReason> = new Set([
   "interrupted",
   "stopped",
+  "parked",
   "max_turns",
   "timeout",
   "stall",

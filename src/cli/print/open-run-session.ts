@@ -1,6 +1,7 @@
 import {
   type AgentUpdates,
   checkHome,
+  hasWaitingWork,
   latestSessionId,
   loadProjectSettings,
   openSession,
@@ -103,9 +104,12 @@ function sessionToResume(
   return session.id;
 }
 
-/** Returns true if the last run succeeded. Such a session needs a new prompt; any other can be resumed without one. */
+/**
+ * Returns true if the last run succeeded and no prompt is waiting. Such a session needs a new prompt; any other can be
+ * resumed without one.
+ */
 function isDone(home: string, sessionId: string): boolean {
-  return sessionById({ home, id: sessionId }).lastOutcome === "succeeded";
+  return sessionById({ home, id: sessionId }).lastOutcome === "succeeded" && !hasWaitingWork({ home, sessionId });
 }
 
 /** Returns the command-line options that are settings, for the flag scope. */

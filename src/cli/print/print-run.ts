@@ -12,7 +12,7 @@ import {
 } from "../../app/index.ts";
 import { describeError, monotonic, plural, UserError } from "../../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../../protocol/index.ts";
-import { exitCodeOf, exitCodes } from "../exit-codes.ts";
+import { exitCodeOf, exitCodes, type StopSignal, signalCodes, stopSignals } from "../exit-codes.ts";
 import { createFormat } from "../formats/create-format.ts";
 import { createOutput, type Output } from "../output.ts";
 import { missedRunEnds } from "../progress/agent-transcripts.ts";
@@ -49,6 +49,8 @@ export async function printRun(options: PrintOptions): Promise<number> {
       return;
     }
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
+    // A request for approval can still be answered after the terminal was closed.
+    if (signal !== "SIGINT" && options.onAsk === "wait") return void session?.park().catch(() => undefined);
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
     // Without this, a run on a full disk would wait for free space to record its end.
     session?.close().catch(() => undefined);
@@ -87,9 +89,6 @@ export async function printRun(options: PrintOptions): Promise<number> {
  */
 const SAME_PRESS_MS = 200;
 
-const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-type StopSignal = keyof typeof codes;
-
 /**
  * Calls `stop` for the first signal; the next one calls `onExit` and ends the process at once. The returned function
  * returns the exit code for the signal that was received, if any.
@@ -103,11 +102,11 @@ function onStopSignal(stop: (signal: StopSignal) => void, onExit: () => void): (
       stop(signal);
     } else if (now - first.at > SAME_PRESS_MS) {
       onExit();
-      process.exit(codes[signal]);
+      process.exit(signalCodes[signal]);
     }
   };
-  for (const signal of Object.keys(codes) as StopSignal[]) process.on(signal, handle);
-  return () => first && codes[first.signal];
+  for (const signal of stopSignals) process.on(signal, handle);
+  return () => first && signalCodes[first.signal];
 }
 
 function interrupted(): UserError {
@@ -170,7 +169,14 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     progress.end();
     await output.write(format.result(result, await cacheReport(session, options)));
     const { wasReported } = notices;
-    const closing = { sessionId: session.id, agents: agents.inOrder(), wasReported, isAbandoned: isAbandoned() };
+    const queued = session.queue().length;
+    const closing = {
+      queued,
+      sessionId: session.id,
+      agents: agents.inOrder(),
+      wasReported,
+      isAbandoned: isAbandoned(),
+    };
     await errors.write(closingMessage(result, closing));
     // This comes last because it must not delay anything else.
     if (result.outcome !== "stopped") await cleanUpSessions(settings, options, report);

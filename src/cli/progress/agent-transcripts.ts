@@ -1,21 +1,33 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { readTranscript } from "../../app/index.ts";
+import { lastRunOutcome, readTranscript } from "../../app/index.ts";
 import { errorCode } from "../../lib/index.ts";
 import type { AgentId, Line, SubagentEvent } from "../../protocol/index.ts";
+import type { NamedAgent } from "../find-session.ts";
 import type { AgentViews } from "./agent-views.ts";
 
-export interface AgentTranscript {
-  readonly agentId: AgentId;
+export interface AgentTranscript extends NamedAgent {
   readonly lines: readonly Line[];
   readonly problems: readonly string[];
 }
 
 /** Reads the transcripts of a session's subagents, oldest agent first. `transcriptPath` is that of the session. */
 export function readAgentTranscripts(transcriptPath: string): readonly AgentTranscript[] {
-  const agentIds = namesIn(directoryOf(transcriptPath)).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
-  const transcripts = agentIds.map((agentId) => readAgentTranscript(transcriptPath, agentId));
-  return transcripts.sort(byCreation);
+  return agentIdsOf(transcriptPath)
+    .map((agentId) => readAgentTranscript(transcriptPath, agentId))
+    .sort(byCreation);
+}
+
+/** Reads the transcripts of the subagents whose last run has not succeeded, and only the ends of the others. */
+export function readUnfinishedAgents(transcriptPath: string): readonly AgentTranscript[] {
+  return agentIdsOf(transcriptPath)
+    .filter((agentId) => lastRunOutcome(agentPathOf(transcriptPath, agentId)) !== "succeeded")
+    .map((agentId) => readAgentTranscript(transcriptPath, agentId))
+    .sort(byCreation);
+}
+
+function agentIdsOf(transcriptPath: string): AgentId[] {
+  return namesIn(directoryOf(transcriptPath)).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
 }
 
 /** Sorts agents by creation time; those created at the same time are in the order of the calls that started them. */
@@ -44,8 +56,14 @@ export function outputFileOf(transcriptPath: string, agentId: AgentId): string {
 }
 
 function readAgentTranscript(transcriptPath: string, agentId: AgentId): AgentTranscript {
-  const { lines, problems } = readTranscript(join(directoryOf(transcriptPath), `agent-${agentId}.jsonl`));
-  return { agentId, lines, problems: problems.map(({ message }) => message) };
+  const { lines, problems } = readTranscript(agentPathOf(transcriptPath, agentId));
+  const [created] = lines;
+  const name = created?.type === "agent.created" ? created.name : undefined;
+  return { agentId, name, lines, problems: problems.map(({ message }) => message) };
+}
+
+function agentPathOf(transcriptPath: string, agentId: AgentId): string {
+  return join(directoryOf(transcriptPath), `agent-${agentId}.jsonl`);
 }
 
 function directoryOf(transcriptPath: string): string {

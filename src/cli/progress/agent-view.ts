@@ -66,7 +66,10 @@ const noTotals: AgentTotals = { turns: 0, toolCalls: 0, usage: noUsage, costUsd:
 const noCalls: ReadonlyMap<CallId, string> = new Map();
 const MAX_LAST_TEXT = 400;
 
-export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: number): AgentView {
+export function newAgentView(
+  { agentId, agentType, path }: Pick<SubagentEvent, "agentId" | "agentType" | "path">,
+  now: number,
+): AgentView {
   return {
     ...noTotals,
     before: noTotals,

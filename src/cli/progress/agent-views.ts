@@ -1,4 +1,4 @@
-import { matchId } from "../../lib/index.ts";
+import { matchAgentId } from "../../lib/index.ts";
 import { type AgentId, type CallId, callsOf, MAIN_AGENT, type RunUpdate } from "../../protocol/index.ts";
 import { parsed } from "../formats/wire-blocks.ts";
 import { type AgentView, foldAgent, newAgentView } from "./agent-view.ts";
@@ -34,7 +34,7 @@ export function createAgentViews(): AgentViews {
       let view = foldAgent(before, event, now);
       if (event.type === "run.started" && event.kind === "resume") {
         const by = path.at(-2) ?? MAIN_AGENT;
-        const call = resumptions.findLast((each) => each.by === by && matchId([agentId], each.id).kind === "one");
+        const call = resumptions.findLast((each) => each.by === by && matchAgentId([agentId], each.id).kind === "one");
         if (call) view = { ...view, callId: call.callId, description: view.description || call.description };
       }
       views.set(agentId, view);

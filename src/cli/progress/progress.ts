@@ -26,8 +26,10 @@ interface ProgressOptions {
   readonly color: boolean;
   /** Returns the monotonic time in milliseconds. */
   readonly now: () => number;
+  /** Time at which the run started, if that is not now. */
+  readonly startedAt?: number | undefined;
   /** Agent views, which receive each update before this object does. */
-  readonly agents: AgentViews;
+  readonly agents: Pick<AgentViews, "get" | "inOrder" | "size">;
 }
 
 /** Shows the progress of a run on standard error. */
@@ -35,6 +37,8 @@ export interface Progress {
   observe(update: RunUpdate): void;
   /** Prints a message that stays visible. */
   report(notice: string): void;
+  /** Prints text that stays visible. Control characters must be removed from it before. */
+  print(text: string): void;
   /** Sets the hint about keys at the end of the status line; an empty string removes it. */
   hint(text: string): void;
   /** Redraws the live lines with the elapsed time. */
@@ -61,8 +65,8 @@ const marks: Record<CallOutcome, string> = {
  */
 const LONGEST_LINE = 100;
 
-export function createProgress({ write, columns, rows, live, calls, color, now, agents }: ProgressOptions): Progress {
-  const startedAt = now();
+export function createProgress(options: ProgressOptions): Progress {
+  const { write, columns, rows, live, calls, color, now, agents, startedAt = now() } = options;
   const targets = new Map<string, string>();
   const running = new Map<string, string>();
   const block = createBlock({ write, rows });
@@ -157,6 +161,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
       if (update.type === "tool.ended") endCall(update);
     },
     report: (notice) => print(`retinue: ${stripControls(notice)}`),
+    print,
     hint: (text) => {
       hint = text;
     },
@@ -213,25 +218,41 @@ interface ShownOptions {
   readonly verbose: boolean;
   /** Shows only notices, even on a terminal. */
   readonly quiet: boolean;
-  readonly agents: AgentViews;
+  readonly agents: ProgressOptions["agents"];
 }
 
-/** Shows the progress of this process: live if standard error is a terminal, otherwise only notices. */
-export function showProgress(errors: Output, { verbose, quiet, agents }: ShownOptions): ShownProgress {
+/** How the progress of a run in another process is shown. */
+interface OtherRun {
+  /** Stream behind the output, if that is not standard error. */
+  readonly stream?: NodeJS.WriteStream;
+  readonly isRunning?: boolean;
+  /** Clock of the times in the updates, if that is not the monotonic one. */
+  readonly now?: () => number;
+  readonly startedAt?: number | undefined;
+}
+
+/** Shows the progress of a run: live if the output is a terminal, otherwise only notices, and calls if `verbose`. */
+export function showProgress(
+  output: Output,
+  { verbose, quiet, agents }: ShownOptions,
+  other: OtherRun = {},
+): ShownProgress {
   const { env } = process;
-  const live = errors.isTerminal && env["TERM"] !== "dumb" && !quiet;
+  const { stream = process.stderr, isRunning = true, now = monotonic, startedAt } = other;
+  const live = output.isTerminal && env["TERM"] !== "dumb" && !quiet && isRunning;
   let last: Promise<void> = Promise.resolve();
   const progress = createProgress({
     write: (text) => {
-      last = errors.write(text);
+      last = output.write(text);
     },
-    columns: () => process.stderr.columns || 80,
-    rows: () => process.stderr.rows || 24,
+    columns: () => stream.columns || 80,
+    rows: () => stream.rows || 24,
     live,
-    calls: (errors.isTerminal && !quiet) || verbose,
+    calls: (output.isTerminal && !quiet) || verbose,
     agents,
     color: live && !env["NO_COLOR"],
-    now: monotonic,
+    now,
+    startedAt,
   });
   const timer = live ? setInterval(() => progress.tick(), TICK_MS) : undefined;
   timer?.unref();

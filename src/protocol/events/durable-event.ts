@@ -1,7 +1,7 @@
 import type { ToldEnvironment } from "../agents/environment.ts";
 import type { ForkOrigin } from "../agents/fork.ts";
 import type { HookEvent, HookRecord } from "../hooks/hook.ts";
-import type { AgentId, CallId, RunId, SessionId } from "../ids.ts";
+import type { AgentId, CallId, PromptId, RunId, SessionId } from "../ids.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "../model/message.ts";
 import type { ModelError, StopReason } from "../model/model-outcome.ts";
 import type { Prices, ReservedSpend, Usage } from "../model/usage.ts";
@@ -48,10 +48,15 @@ export type DurableEvent =
    */
   | {
       readonly type: "agent.resumed";
-      readonly callId: CallId;
+      /** Call that resumes the agent. Absent if no call does; the agent then works in the background. */
+      readonly callId?: CallId | undefined;
       readonly agentId: AgentId;
       /** Id of the run that is about to start. */
       readonly runId: RunId;
+      /** Why the agent is resumed without a call. */
+      readonly by?: ResumeCause | undefined;
+      /** Prompt that the agent is resumed with, if it has an id. */
+      readonly promptId?: PromptId | undefined;
     }
   | {
       readonly type: "run.started";
@@ -81,6 +86,8 @@ export type DurableEvent =
     }
   /** The run was moved to the background, so no call waits for it any longer. */
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
+  /** Written to the parent's transcript. The parent waits for this background run before its next request. */
+  | { readonly type: "run.awaited"; readonly agentId: AgentId; readonly runId: RunId }
   /** The agent and all agents below it are read-only until plan mode is left. */
   | { readonly type: "plan.entered"; readonly by: PlanChange }
   | { readonly type: "plan.left"; readonly by: PlanChange }
@@ -90,8 +97,17 @@ export type DurableEvent =
       /** Fingerprint of each dimension of the cache key that the head contains. */
       readonly dimensions?: Readonly<Record<Exclude<CacheDimension, "messages">, string>> | undefined;
     }
+  /** A prompt that waits until the agent takes it. Queueing the same id again replaces the content. */
+  | { readonly type: "prompt.queued"; readonly promptId: PromptId; readonly content: readonly UserBlock[] }
+  | { readonly type: "prompt.withdrawn"; readonly promptId: PromptId }
   /** A prompt for the agent. */
-  | { readonly type: "prompt.received"; readonly content: readonly UserBlock[]; readonly from: "person" | "agent" }
+  | {
+      readonly type: "prompt.received";
+      readonly content: readonly UserBlock[];
+      readonly from: "person" | "agent";
+      /** Set if the prompt was queued or sent with an id. A prompt with the same id is received only once. */
+      readonly promptId?: PromptId | undefined;
+    }
   /** Text that the runtime adds to the next user turn, such as a warning. */
   | {
       readonly type: "context.added";
@@ -265,6 +281,12 @@ export interface ParentCall {
   readonly agentId: AgentId;
   readonly callId: CallId;
 }
+
+/**
+ * Why an agent is resumed without a call. `person`: a user or a program resumed it. `approval`: a call that it waited
+ * for was answered after its process had ended. `parked`: it was working when the session was parked.
+ */
+export type ResumeCause = "person" | "approval" | "parked";
 
 export type ContextCause =
   | "acceptance"

@@ -19,7 +19,8 @@ export type EndReason =
   | "internal_error"
   | "process_lost"
   | "interrupted"
-  | "stopped";
+  | "stopped"
+  | "parked";
 
 const outcomes: Record<EndReason, Outcome> = {
   done: "succeeded",
@@ -37,6 +38,7 @@ const outcomes: Record<EndReason, Outcome> = {
   process_lost: "failed",
   interrupted: "stopped",
   stopped: "stopped",
+  parked: "stopped",
 };
 
 export function outcomeOf(reason: EndReason): Outcome {

@@ -56,16 +56,3 @@ export interface AlwaysAnswer {
    */
   readonly for: "session" | "project";
 }
-
-/** A line in a session's `inbox.jsonl`. If a request has several answers, the first one is used. */
-export type InboxLine = { readonly v: 1; readonly at: number } & (
-  | ({ readonly type: "approval.requested" } & ApprovalQuestion)
-  | ({ readonly type: "approval.answered"; readonly answerId: string } & Answered & ApprovalAnswer)
-  /** The request no longer needs an answer. */
-  | { readonly type: "approval.withdrawn"; readonly requestId: string; readonly reason: string }
-);
-
-interface Answered {
-  readonly requestId: string;
-  readonly inputHash: string;
-}

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describeError } from "../../lib/index.ts";
-import type { Approvals, Inbox } from "../../ports/index.ts";
+import type { Approvals, CountedAnswer, Inbox } from "../../ports/index.ts";
 import {
   type ApprovalAnswer,
   type ApprovalQuestion,
@@ -49,9 +49,13 @@ export interface ApprovalQueueOptions {
 }
 
 export interface SessionApprovals extends ApprovalQueue {
+  /** Answers a question. Returns the valid answer, or undefined if there is no such question. */
+  answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   /** Loads the questions and answers from earlier processes. */
   load(): Promise<void>;
-  /** Withdraws the questions that are still open. */
+  /** From now on, the questions of runs that are stopped stay open, so that they can be answered later. */
+  park(): void;
+  /** Withdraws the questions that are still open, unless the queue is parked. */
   close(): Promise<void>;
 }
 
@@ -66,6 +70,7 @@ export function createApprovalQueue(options: ApprovalQueueOptions): SessionAppro
     inbox = await opening;
     return inbox;
   };
+  let isParked = false;
   const canAnswer = (background: boolean): boolean => options.attended && !(background && options.deniesBackground);
   return {
     attended: options.attended,
@@ -77,10 +82,16 @@ export function createApprovalQueue(options: ApprovalQueueOptions): SessionAppro
         await askOptions.onOpen();
         return unattended;
       }
-      return waitForAnswer(question, { ...askOptions, ...options, attended, inbox: await open() });
+      const keepsOpen = (): boolean => isParked;
+      return waitForAnswer(question, { ...askOptions, ...options, attended, keepsOpen, inbox: await open() });
     },
+    answer: async (requestId, answer) => (await open()).answer(requestId, answer),
     load: async () => void (await open()),
+    park: () => {
+      isParked = true;
+    },
     close: async () => {
+      if (isParked) return;
       const left = (await opening)?.open() ?? [];
       for (const { requestId } of left) await inbox?.withdraw(requestId, "The session was closed.");
     },
@@ -109,6 +120,8 @@ function addingRules(rules: () => readonly Rule[]): (policy: Policy) => Policy {
 
 interface WaitOptions extends AskOptions, Omit<ApprovalQueueOptions, "openInbox"> {
   readonly inbox: Inbox;
+  /** Returns whether the question stays open if the run is stopped. */
+  readonly keepsOpen: () => boolean;
 }
 
 /**
@@ -125,7 +138,7 @@ async function waitForAnswer(question: ApprovalQuestion, options: WaitOptions): 
   if (known === undefined) await onOpen();
   const answer = known ?? (attended ? await firstAnswer(question, options) : await denyOpen(question, inbox));
   if (answer === undefined || signal.aborted) {
-    await inbox.withdraw(requestId, "The run was stopped.");
+    if (!options.keepsOpen()) await inbox.withdraw(requestId, "The run was stopped.");
     return undefined;
   }
   if (answer.answer === "deny") return answer;

@@ -77,7 +77,7 @@ function spansIn(lines: readonly Line[]): readonly Span[] {
   for (const line of lines) {
     if (line.type === "tool.started") started.set(line.callId, line.at);
     // These calls are performed by another agent, whose time is counted separately.
-    if (line.type === "agent.spawned" || line.type === "agent.resumed") started.delete(line.callId);
+    if ((line.type === "agent.spawned" || line.type === "agent.resumed") && line.callId) started.delete(line.callId);
     if (line.type === "tool.ended") spans.push({ from: started.get(line.callId) ?? line.at, to: line.at });
     if (line.type === "model.ended" || line.type === "model.failed" || line.type === "conversation.compacted")
       spans.push({ from: line.at - (line.milliseconds ?? 0), to: line.at });

@@ -68,7 +68,11 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
     const milliseconds = Math.round(services.clock.monotonic() - startedAt);
     return { type: "tool.ended", callId, name, result, milliseconds };
   };
-  if (outlet.signal.aborted) return host.record([ended(notStarted)]);
+  /** Ends a call that was not started, or leaves it open for the next run if the session is being parked. */
+  const endUnstarted = async (before: readonly DurableEvent[] = []): Promise<void> => {
+    if (!isParked(host)) await host.record([...before, ended(notStarted)]);
+  };
+  if (outlet.signal.aborted) return endUnstarted();
 
   const known = findCall(thread.state, callId);
   // The call started before a restart and is resumed, so it needs no new decision or approval.
@@ -81,7 +85,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   let { call } = decided;
   const { requested } = decided;
   // Hooks that were interrupted have not decided anything.
-  if (outlet.signal.aborted) return host.record([requested, ended(notStarted)]);
+  if (outlet.signal.aborted) return endUnstarted([requested]);
   if (decided.effect === "refused")
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
   let { grant } = decided.effect === "allow" ? decided : {};
@@ -89,7 +93,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const started: DurableEvent = { type: "tool.started", callId, resumable };
   if (decided.effect === "ask") {
     const approved = await approveCall(host, decided, policy);
-    if (approved.kind === "cancelled") return host.record([ended(notStarted)]);
+    if (approved.kind === "cancelled") return endUnstarted();
     if (approved.kind === "refused") return host.record([ended(textResult(approved.outcome, approved.message))]);
     ({ call, grant } = approved);
     await host.record([started]);
@@ -108,6 +112,8 @@ type Ended = EventOf<"tool.ended">;
 
 /** Records the result before PostToolUse hooks run, because hooks can take a long time. */
 async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
+  // A resumable call goes on in the next run.
+  if (isParked(host) && ended.result.outcome !== "ok" && host.services.executor.traits(call.name).resumable) return;
   await host.record([ended]);
   const { result, milliseconds } = ended;
   if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
@@ -120,6 +126,10 @@ async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void
     { event: "PostToolUse", callId, about: `PostToolUse hook on ${name}` },
     { ...facts, tool_response: response, duration_ms: milliseconds },
   );
+}
+
+function isParked({ outlet }: RunHost): boolean {
+  return outlet.signal.aborted && outlet.cause() === "parked";
 }
 
 type Execution = Omit<ExecuteRequest, "agentId" | "policy">;

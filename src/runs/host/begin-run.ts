@@ -34,19 +34,20 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (thread.past === "changed") events.push(...changedPast(host));
   for (const message of request.subagent?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
   const { lastEnd } = thread;
-  if (lastEnd !== undefined && lastEnd !== "done")
+  if (lastEnd !== undefined && lastEnd !== "done" && lastEnd !== "parked")
     events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd, request) });
   events.push(...(await backgroundRoster(host)));
   for (const message of refreshed?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
   if (refreshed?.news !== undefined) events.push({ type: "context.added", cause: "agents", text: refreshed.news });
-  const from = request.subagent ? "agent" : "person";
+  const { from = request.subagent ? "agent" : "person", promptId } = request;
   if (host.services.hooks) {
     await host.record(events.splice(0));
     const refusal = await runStartHooks(host);
     if (refusal !== undefined) return refusal;
   }
   events.push(...(await environmentEvents(host)));
-  if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
+  for (const queued of request.leftOver?.() ?? []) events.push({ type: "prompt.received", ...queued, from: "person" });
+  if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from, promptId });
   await host.record(events);
   // The request can be sent during this sync. The first side effect waits for the sync.
   thread.syncSoon();

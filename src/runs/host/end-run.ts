@@ -74,6 +74,7 @@ function stoppedText({ services: { model, limits }, timeRefusal }: RunHost, caus
     return `The model (${provider}, ${name}) sent nothing for ${formatDuration(limits.idleMs)}. Resume to continue, or allow more time with subagents.idleSeconds in your settings.`;
   }
   if (cause === "stopped") return "The run was stopped. Its work is kept, and it can be resumed.";
+  if (cause === "parked") return "The session was parked. The run continues when the session is resumed.";
   if (cause === "timeout") return "The run reached its time limit. Resume the session to continue.";
   return "The run was interrupted. Resume the session to continue.";
 }

@@ -24,7 +24,10 @@ export async function backgroundRoster({ services, thread }: RunHost): Promise<D
   return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: `[${roster}]` }];
 }
 
-/** Waits until a background agent ends, and records its end. Stops background agents if the time limit is reached. */
+/**
+ * Waits until a background agent ends or a message arrives, and records the ends of agents. Stops background agents if
+ * the time limit is reached.
+ */
 export async function waitForBackground(host: RunHost): Promise<void> {
   const { services, thread, outlet } = host;
   const { retinue, clock, limits } = services;
@@ -35,7 +38,7 @@ export async function waitForBackground(host: RunHost): Promise<void> {
   const { background } = thread.state;
   const { waitMs = Number.POSITIVE_INFINITY } = limits;
   await withTimeLimit(outlet.signal, Math.max(0, waitMs - waitedMs), (signal) =>
-    retinue.registry.oneEnded(background, signal),
+    Promise.race([retinue.registry.oneEnded(background, signal), host.nextMessage()]),
   );
   host.waitedMs = waitedMs + clock.monotonic() - since;
   if (host.waitedMs >= waitMs) await retinue.registry.cut(background);

@@ -1,5 +1,5 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
-import type { LoopState } from "../../loop/index.ts";
+import type { LoopState, QueuedPrompt } from "../../loop/index.ts";
 import type {
   Clock,
   EnvironmentFacts,
@@ -14,8 +14,10 @@ import type {
   AcceptanceResult,
   AgentId,
   DurableEvent,
+  EventOf,
   HookFacts,
   Policy,
+  PromptId,
   RecordedPolicy,
   RunId,
   RunRef,
@@ -63,6 +65,14 @@ export interface RunRequest {
   readonly agent: ResolvedAgent;
   /** Content of the prompt. Empty to continue without a new prompt. */
   readonly prompt: readonly UserBlock[];
+  /** Id of the prompt, if it was queued or sent with an id. */
+  readonly promptId?: PromptId | undefined;
+  /** Who wrote the prompt. By default, the user for the main agent and the parent for a subagent. */
+  readonly from?: "person" | "agent" | undefined;
+  /** Returns prompts that were queued when an earlier process ended. They precede the prompt. */
+  readonly leftOver?: (() => readonly QueuedPrompt[]) | undefined;
+  /** Called once, before the first line of the run, when other agents can be started by this one. Never rejects. */
+  readonly onEnter?: (() => Promise<void>) | undefined;
   /** If true, the run ends only after all its background agents have ended and the agent has been notified of each. */
   readonly waits?: boolean;
   /** Set if the run begins by entering or leaving plan mode. */
@@ -122,6 +132,8 @@ export interface LiveAgent {
   readonly thread: Thread;
   readonly services: RunServices;
   readonly runId: RunId;
+  /** Resolves when the first lines of the run are written, or the run has ended without them. */
+  readonly begun: Promise<void>;
   emit(update: RunUpdate): void;
   record(events: readonly DurableEvent[]): Promise<void>;
   /** Runs the PreToolUse hooks for a call that another call implies. Returns undefined if no hook ran. */
@@ -131,13 +143,16 @@ export interface LiveAgent {
   /** Returns whether the agent is waiting for a slot. */
   isQueued(): boolean;
   /** Adds a message to the agent's next request. Returns false if the run has ended. */
-  tell(text: string): Promise<boolean>;
+  tell(message: Message): Promise<boolean>;
   /**
    * Pauses the agent's clocks and lends its slot while it waits for other agents. The returned function ends the pause
    * and takes the slot back.
    */
   yield(): (signal: AbortSignal) => Promise<void>;
 }
+
+/** A message to an agent with a run in progress. */
+export type Message = Pick<EventOf<"prompt.received">, "content" | "from" | "promptId">;
 
 /** The other agents of the session, as a run uses them. */
 export interface Retinue {
@@ -205,6 +220,8 @@ export interface RunHost {
   pause(): () => void;
   /** Like `pause`, but also lends the agent's slot. */
   yield(): (signal: AbortSignal) => Promise<void>;
+  /** Resolves when the next message to the agent is recorded. */
+  nextMessage(): Promise<void>;
   /** Updates the agent for the current prompt. Returns undefined if nothing can have changed. */
   refresh(): Promise<RefreshedAgent | undefined>;
   record(events: readonly DurableEvent[]): Promise<void>;

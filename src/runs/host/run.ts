@@ -2,7 +2,8 @@ import { setMaxListeners } from "node:events";
 import { createChannel } from "../../lib/index.ts";
 import type { LiveEvent, RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
 
-export type StopCause = "interrupted" | "stopped" | "timeout" | "stall" | "budget";
+/** Why a run is stopped. A parked run leaves the calls that it waits for open, so that it can go on later. */
+export type StopCause = "interrupted" | "stopped" | "parked" | "timeout" | "stall" | "budget";
 
 /**
  * One activation of an agent: a sequence of updates, and one result. The sequence always ends, and the result always

@@ -18,7 +18,7 @@ import { endAfterError, endRun, endStopped, endUnlessPrompted } from "./end-run.
 import { waitForBackground } from "./notices.ts";
 import { createRun, type Run, type RunOutlet } from "./run.ts";
 import { isContinuedByHook, runEndHooks } from "./run-hooks.ts";
-import type { LiveAgent, RefreshedAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
+import type { LiveAgent, Message, RefreshedAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
 
 /** Starts a new agent, or resumes one that has lines in its journal. The thread must have no active run. */
 export function startRun(services: RunServices, thread: Thread, request: RunRequest): Run {
@@ -53,6 +53,7 @@ class Host implements RunHost {
   private isQueued = false;
   /** Resolved when the transcript is ready for messages from other agents. */
   private readonly begun = createDeferred<void>();
+  private told = createDeferred<void>();
 
   constructor(services: RunServices, thread: Thread, { request, outlet }: { request: RunRequest; outlet: RunOutlet }) {
     this.services = services;
@@ -84,6 +85,7 @@ class Host implements RunHost {
     try {
       leave = await this.takeSlot();
       this.beginWork();
+      await this.request.onEnter?.();
       const refusal = await beginRun(this);
       this.begun.resolve();
       if (refusal !== undefined) {
@@ -241,6 +243,7 @@ class Host implements RunHost {
       thread,
       services,
       runId: request.runId,
+      begun: this.begun.promise,
       emit: (update) => outlet.emit(update),
       record: (events) => this.record(events),
       beforeCall: (facts) => {
@@ -249,7 +252,7 @@ class Host implements RunHost {
       },
       refuseSpawn: (refusal) => this.refuseSpawn(refusal),
       isQueued: () => this.isQueued,
-      tell: (text) => this.tell(text),
+      tell: (message) => this.tell(message),
       yield: () => this.yield(),
     };
   }
@@ -290,10 +293,16 @@ class Host implements RunHost {
     if (isFirst) await this.record([{ type: "notice.raised", code: "budget", message: refusal.message }]);
   }
 
-  private async tell(text: string): Promise<boolean> {
+  private async tell(message: Message): Promise<boolean> {
     await this.begun.promise;
     const { runId } = this.request;
-    const message: DurableEvent = { type: "prompt.received", content: [{ type: "text", text }], from: "agent" };
-    return this.recordIf(({ run }) => run?.runId === runId, [message]);
+    const isTold = await this.recordIf(({ run }) => run?.runId === runId, [{ type: "prompt.received", ...message }]);
+    this.told.resolve();
+    this.told = createDeferred();
+    return isTold;
+  }
+
+  nextMessage(): Promise<void> {
+    return this.told.promise;
   }
 }

@@ -4,8 +4,12 @@ import type { Journal } from "../../ports/index.ts";
 import {
   type AgentId,
   type ApprovalAnswer,
+  type CallId,
+  type EventOf,
   MAIN_AGENT,
   type Policy,
+  type PromptId,
+  type ResumeCause,
   type RunId,
   type SpawnSpec,
 } from "../../protocol/index.ts";
@@ -23,6 +27,7 @@ import { Registry, type SettleLost } from "./registry.ts";
 import { askAboutCall, type Concern, preapprove, SpawnGate, type StartedCall } from "./spawn-approval.ts";
 import {
   type Caller,
+  isUnfinished,
   type RunTerms,
   resultOf,
   type SpawnOutcome,
@@ -44,15 +49,30 @@ export interface DispatcherOptions {
   readonly settleLost: SettleLost;
   /** Asked about calls of earlier processes whose results were not recorded. */
   readonly recall?: Recall | undefined;
+  /** Returns the main agent as a parent of agents that are resumed while it has no run in progress. */
+  readonly idleMain: () => LiveAgent;
 }
 
 interface Reactivation {
   readonly subagent: Subagent;
   readonly terms: RunTerms;
-  readonly caller: Caller;
-  /** `continued`: the process that made the call was lost, and the prompt is already recorded. */
+  readonly parent: LiveAgent;
+  readonly signal: AbortSignal;
+  /** `continued`: the run was lost with its process or was parked, and its prompt is already recorded. */
   readonly how: "resumed" | "continued";
+  /** Line for the parent's transcript that precedes the run. Absent if the call that started the agent goes on. */
+  readonly resumed?: Omit<EventOf<"agent.resumed">, "type" | "agentId" | "runId"> | undefined;
+  /** Run that an earlier process announced in the parent's transcript but did not start. */
+  readonly runId?: RunId | undefined;
 }
+
+/** A prompt from a user or a program for a subagent that has ended. */
+export interface WakingPrompt {
+  readonly prompt: string;
+  readonly promptId: PromptId;
+}
+
+type Refused = Extract<SpawnOutcome, { status: "refused" }>;
 
 /** Starts and resumes the subagents of one session, and waits for them. */
 export class Dispatcher implements Retinue {
@@ -63,6 +83,7 @@ export class Dispatcher implements Retinue {
   private readonly siblings = new Siblings();
   /** Agents that are about to be resumed. */
   private readonly resuming = new Set<AgentId>();
+  private isParking = false;
 
   constructor(options: DispatcherOptions) {
     this.options = options;
@@ -127,7 +148,7 @@ export class Dispatcher implements Retinue {
     request: SpawnRequest,
     caller: Caller,
     spawned: AgentId | undefined,
-  ): Promise<Subagent | Extract<SpawnOutcome, { status: "refused" }>> {
+  ): Promise<Subagent | Refused> {
     const parent = this.liveAgent(caller.agentId);
     const { budget } = parent.services;
     const ask = (concern: Concern) => this.askAbout(caller, concern);
@@ -191,9 +212,70 @@ export class Dispatcher implements Retinue {
     if (subagent === undefined) return refuse(`There is no agent ${agentId} in this session.`);
     const resumed = findCall(this.liveAgent(caller.agentId).thread.state, caller.callId)?.resumes;
     if (resumed !== undefined && (await this.hasPrompt(agentId, resumed))) return this.rejoin(subagent, terms, caller);
-    if (this.resuming.has(agentId)) return refuse(`Agent ${agentId} is already being resumed by another call.`);
+    const parent = this.liveAgent(caller.agentId);
+    const { callId, signal } = caller;
+    const refusal = await this.whileResuming(agentId, () =>
+      this.reactivate({ subagent, terms, parent, signal, how: "resumed", resumed: { callId } }),
+    );
+    return refusal ?? this.waitFor(subagent, caller);
+  }
+
+  private async whileResuming<T>(agentId: AgentId, resume: () => Promise<T>): Promise<T | Refused> {
+    if (this.resuming.has(agentId)) return refuse(`Agent ${agentId} is already being resumed.`);
     this.resuming.add(agentId);
-    return this.reactivate({ subagent, terms, caller, how: "resumed" }).finally(() => this.resuming.delete(agentId));
+    return resume().finally(() => this.resuming.delete(agentId));
+  }
+
+  /**
+   * Resumes a subagent in the background without a call. Its end is reported to the nearest agent above it that is
+   * running, or else to the main agent. Returns the reason if that is impossible. Pass no prompt to continue a run that
+   * was lost or parked.
+   */
+  async wake(
+    subagent: Subagent,
+    by: ResumeCause,
+    { prompt = "", promptId }: Partial<WakingPrompt> = {},
+  ): Promise<string | undefined> {
+    const { agentId } = subagent;
+    const parent = this.parentOf(subagent);
+    const signal = new AbortController().signal;
+    const terms: RunTerms = { prompt, background: true };
+    const how = by === "person" ? "resumed" : "continued";
+    const refused = await this.whileResuming(agentId, async () => {
+      const runId = promptId && (await this.announcedRun(parent.agentId, promptId));
+      return this.reactivate({ subagent, terms, parent, signal, how, resumed: { by, promptId }, runId });
+    });
+    return refused?.message;
+  }
+
+  /** Returns the nearest agent above a subagent that is running, or else the main agent. */
+  private parentOf({ parent: { agentId } }: Subagent): LiveAgent {
+    if (this.registry.live.has(agentId)) return this.liveAgent(agentId);
+    const above = this.registry.known(agentId);
+    return above === undefined ? this.withPlan(this.options.idleMain()) : this.parentOf(above);
+  }
+
+  /** Returns the run that was announced for a prompt before the process ended. */
+  private async announcedRun(parent: AgentId, promptId: PromptId): Promise<RunId | undefined> {
+    const lines = await this.options.journal.read(parent);
+    const line = lines.findLast((each) => each.type === "agent.resumed" && each.promptId === promptId);
+    return line?.type === "agent.resumed" ? line.runId : undefined;
+  }
+
+  /**
+   * Continues the background agents that were parked, and those whose call was approved after their process had ended.
+   * Returns messages about agents that can't continue.
+   */
+  async continueUnfinished(answered: (agentId: AgentId) => readonly CallId[]): Promise<readonly string[]> {
+    const problems: string[] = [];
+    for (const subagent of await this.registry.all()) {
+      const cause = await this.registry.whyContinue(subagent, answered(subagent.agentId));
+      const top = cause && this.registry.inBackgroundAbove(subagent);
+      if (cause === undefined || top === undefined || top.running || this.resuming.has(top.agentId)) continue;
+      const problem = await this.wake(top, cause);
+      if (problem !== undefined) problems.push(problem);
+    }
+    return problems;
   }
 
   /** Returns whether a run has begun and recorded its prompt. */
@@ -201,6 +283,12 @@ export class Dispatcher implements Retinue {
     const lines = await this.options.journal.read(agentId);
     const from = lines.findIndex((line) => line.type === "run.started" && line.runId === runId);
     return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
+  }
+
+  /** Stops all subagents so that they can go on when the session is resumed. */
+  async park(): Promise<void> {
+    this.isParking = true;
+    await this.registry.stopAll("parked");
   }
 
   /** Runs the hooks for the ends of runs that an earlier process did not report. */
@@ -215,14 +303,17 @@ export class Dispatcher implements Retinue {
   private async rejoin(subagent: Subagent, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
     if (subagent.running) return this.waitFor(subagent, caller);
     const { end } = subagent;
-    if (end !== undefined && end.reason !== "process_lost") return endedOutcome(subagent, resultOf(subagent, end));
-    return this.reactivate({ subagent, terms, caller, how: "continued" });
+    if (end !== undefined && !isUnfinished(end)) return endedOutcome(subagent, resultOf(subagent, end));
+    const parent = this.liveAgent(caller.agentId);
+    const refusal = await this.reactivate({ subagent, terms, parent, signal: caller.signal, how: "continued" });
+    return refusal ?? this.waitFor(subagent, caller);
   }
 
-  private async reactivate({ subagent, terms, caller, how }: Reactivation): Promise<SpawnOutcome> {
+  /** Starts a run of an existing subagent. Returns a refusal if that is impossible. */
+  private async reactivate({ subagent, terms, parent, ...options }: Reactivation): Promise<Refused | undefined> {
     // A run that has just ended may not have released its resources yet.
     await subagent.running?.done;
-    const parent = this.liveAgent(caller.agentId);
+    const { how, resumed, signal } = options;
     const { agentId, fork } = subagent;
     const thread = subagent.restored ?? new Thread(agentId, this.options.journal);
     if (!subagent.restored) await thread.restore(this.options);
@@ -233,13 +324,14 @@ export class Dispatcher implements Retinue {
       // The limits of a fork are already part of its recorded policy.
       terms: { ...terms, model, fork: undefined },
       parent,
-      signal: caller.signal,
+      signal,
       forkHead: fork?.kind === "fork" ? thread.conversation?.head : undefined,
       before: subagent.policy,
     });
     if (!prepared.ok) return refuse(prepared.message);
-    const runId = newRunId();
-    if (how === "resumed") await parent.record([{ type: "agent.resumed", callId: caller.callId, agentId, runId }]);
+    const runId = options.runId ?? newRunId();
+    if (resumed && options.runId === undefined)
+      await parent.record([{ type: "agent.resumed", agentId, runId, ...resumed }]);
     Object.assign(subagent, { model, runId, end: undefined, worktree: undefined, restored: undefined });
     // The prompt of a continued run is already recorded, unless the process was lost before the run could begin.
     const isFirst = thread.state.asked === undefined;
@@ -248,13 +340,13 @@ export class Dispatcher implements Retinue {
     // Earlier spending matters only if the agent has a budget of its own.
     const isLimited = Object.keys(prepared.budget).length > 0;
     const spent = isLimited ? await this.registry.spent(agentId) : undefined;
-    this.launch(subagent, { prepared, parent, thread, prompt, spent });
-    return this.waitFor(subagent, caller);
+    this.launch(subagent, { prepared, parent, thread, prompt, spent, promptId: resumed?.promptId });
+    return undefined;
   }
 
   private launch(
     subagent: Subagent,
-    options: Pick<LaunchOptions, "prepared" | "parent" | "thread" | "prompt" | "spent">,
+    options: Pick<LaunchOptions, "prepared" | "parent" | "thread" | "prompt" | "promptId" | "spent">,
   ): void {
     const { shared, journal } = this.options;
     launch(subagent, { ...options, shared, journal, retinue: this, registry: this.registry });
@@ -265,7 +357,7 @@ export class Dispatcher implements Retinue {
     const { running, agentId } = subagent;
     if (running === undefined) throw new Error(`agent ${agentId} is not running`);
     if (!running.background) {
-      const onAbort = () => running.run.stop("interrupted");
+      const onAbort = () => running.run.stop(this.isParking ? "parked" : "interrupted");
       const resume = this.liveAgent(caller).yield();
       signal.addEventListener("abort", onAbort);
       if (signal.aborted) onAbort();
@@ -282,7 +374,11 @@ export class Dispatcher implements Retinue {
   private liveAgent(agentId: AgentId): LiveAgent {
     const live = this.registry.live.get(agentId);
     if (live === undefined) throw new Error(`agent ${agentId} delegates, but has no active run`);
-    const agent = withPolicies(live.agent, this.policies.planned(agentId));
+    return this.withPlan(live);
+  }
+
+  private withPlan(live: LiveAgent): LiveAgent {
+    const agent = withPolicies(live.agent, this.policies.planned(live.agentId));
     return agent === live.agent ? live : { ...live, agent };
   }
 
@@ -314,7 +410,7 @@ function endedOutcome({ fork }: Subagent, result: SubagentResult): SpawnOutcome 
   return { status: "ended", result, isFork: fork !== undefined };
 }
 
-function refuse(message: string): Extract<SpawnOutcome, { status: "refused" }> {
+function refuse(message: string): Refused {
   return { status: "refused", message };
 }
 

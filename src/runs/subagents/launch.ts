@@ -1,7 +1,7 @@
 import { recordPolicy } from "../../agents/index.ts";
 import { createDeferred } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
-import { type DurableEvent, MAIN_AGENT, type RunResult, type RunUpdate } from "../../protocol/index.ts";
+import { type DurableEvent, MAIN_AGENT, type PromptId, type RunResult, type RunUpdate } from "../../protocol/index.ts";
 import type { BudgetSpent } from "../budget/budget.ts";
 import type { Acceptance, LiveAgent, Retinue, RunServices } from "../host/run-host.ts";
 import { startRun } from "../host/start-run.ts";
@@ -19,6 +19,8 @@ export interface LaunchOptions {
   readonly thread: Thread;
   /** Texts of the first message, one block each. */
   readonly prompt: readonly string[];
+  /** Id of the prompt, if a user or a program sent it instead of the parent. */
+  readonly promptId?: PromptId | undefined;
   /** Amounts that the subagent spent in earlier runs, if it has a budget of its own. */
   readonly spent?: BudgetSpent | undefined;
   readonly parent: LiveAgent;
@@ -33,12 +35,12 @@ export interface LaunchOptions {
  * run are released.
  */
 export function launch(subagent: Subagent, options: LaunchOptions): void {
-  const { prepared, thread, prompt, parent, shared, retinue, registry, journal } = options;
+  const { prepared, thread, prompt, promptId, parent, shared, retinue, registry, journal } = options;
   const { agent, model, executor, cwd, limits, background, tools, notices } = prepared;
   const { agentId, agentType, runId } = subagent;
   const output = createAgentOutput(journal, { agentId, background });
   const policy = recordPolicy(agent.policy);
-  Object.assign(subagent, { policy, outputFile: output.path });
+  Object.assign(subagent, { policy, outputFile: output.path, inBackground: background });
   const path = registry.pathTo(subagent);
   const updates = shared.agentUpdates ?? "all";
   const onUpdate = (update: RunUpdate): void => {
@@ -54,6 +56,8 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
     runId,
     agent,
     prompt: prompt.filter((text) => text !== "").map((text) => ({ type: "text", text })),
+    promptId,
+    from: promptId === undefined ? "agent" : "person",
     waits: true,
     acceptance: acceptanceOf(prepared, parent),
     subagent: { spec: specOf(subagent), background, path, tools, policy, notices, onUpdate },

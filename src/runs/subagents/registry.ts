@@ -2,6 +2,7 @@ import { matchId } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import {
   type AgentId,
+  type CallId,
   type DurableEvent,
   type KeptWorktree,
   type Line,
@@ -18,6 +19,7 @@ import { type EarlierRuns, earlierRuns } from "./lost-runs.ts";
 import {
   cleanUpOf,
   endOf,
+  isUnfinished,
   labelOf,
   lostResult,
   type RunningSubagent,
@@ -144,6 +146,29 @@ export class Registry implements RunRegistry {
     return subagent.running?.background === true || this.isInBackground(subagent.parent.agentId);
   }
 
+  /** Returns the agent itself or the nearest one above it whose newest run worked in the background. */
+  inBackgroundAbove(subagent: Subagent): Subagent | undefined {
+    const above = this.subagents.get(subagent.parent.agentId);
+    return subagent.inBackground ? subagent : above && this.inBackgroundAbove(above);
+  }
+
+  /**
+   * Returns why an agent that is not running should continue: because it was parked, or because a call that waited for
+   * approval was answered after the process had ended.
+   */
+  async whyContinue(
+    { agentId, end, running, restored }: Subagent,
+    answered: readonly CallId[],
+  ): Promise<"parked" | "approval" | undefined> {
+    if (running || end === undefined || !isUnfinished(end)) return undefined;
+    if (end.reason === "parked") return "parked";
+    if (answered.length === 0) return undefined;
+    const thread = restored ?? new Thread(agentId, this.journal);
+    if (!restored) await thread.restore({ recall: this.recall });
+    const waits = thread.state.calls.some(({ call, status }) => status === "asked" && answered.includes(call.callId));
+    return waits ? "approval" : undefined;
+  }
+
   /** Returns the spending of a subagent and all agents below it, over all their runs. */
   async spent(agentId: AgentId): Promise<BudgetSpent> {
     const below = await this.all(agentId);
@@ -185,10 +210,12 @@ export class Registry implements RunRegistry {
   }
 
   async detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean> {
-    const running = this.subagents.get(agentId)?.running;
+    const subagent = this.subagents.get(agentId);
     const live = this.live.get(agentId);
-    if (running === undefined || live === undefined || running.background) return false;
+    const running = subagent?.running;
+    if (!subagent || !running || live === undefined || running.background) return false;
     running.background = true;
+    subagent.inBackground = true;
     await live.record([{ type: "run.backgrounded", runId: live.runId, cause }]);
     await running.output.begin();
     running.detached.resolve();
@@ -217,10 +244,10 @@ export class Registry implements RunRegistry {
   }
 
   /** Stops all running subagents. Resolves when they have ended. */
-  async stopAll(): Promise<readonly SubagentResult[]> {
+  async stopAll(cause: StopCause = "stopped"): Promise<readonly SubagentResult[]> {
     return endAll(
       this.working().flatMap(({ running }) => running ?? []),
-      "stopped",
+      cause,
     );
   }
 
@@ -259,7 +286,7 @@ export class Registry implements RunRegistry {
       lines = [...lines, ...(await this.endLostRun(restored, lines))];
     }
     const known = restored ? readSubagent(lines, path) : subagent;
-    if (known) this.add({ ...known, restored: known.end?.reason === "process_lost" ? restored : undefined });
+    if (known) this.add({ ...known, restored: known.end && isUnfinished(known.end) ? restored : undefined });
     return earlierRuns(agentId, lines);
   }
 

@@ -68,6 +68,8 @@ export interface Subagent extends SpawnSpec {
   runId: RunId;
   /** Name of the requested model. It still applies when the subagent is resumed. */
   model?: string | undefined;
+  /** Whether the newest run worked in the background, or was moved there. */
+  inBackground?: boolean | undefined;
   /** Policy of the newest run. */
   policy?: RecordedPolicy | undefined;
   outputFile?: string | undefined;
@@ -120,6 +122,11 @@ export function resultOf(
   return { agentId, agentType, description, outputFile, worktree, end: judged };
 }
 
+/** Returns whether a run was lost with its process or was parked, so that it can go on where it stopped. */
+export function isUnfinished({ reason }: RunEnd): boolean {
+  return reason === "process_lost" || reason === "parked";
+}
+
 /** Returns the result of a run whose transcript is missing. */
 export function lostResult({ agentId, runId }: RunRef): SubagentResult {
   const message = "Its transcript is missing, so its actions are unknown.";
@@ -148,18 +155,20 @@ export function readSubagent(lines: readonly Line[], outputFile: string | undefi
   const started = lines.findLast((line): line is Line & EventOf<"run.started"> => line.type === "run.started");
   if (created === undefined || started === undefined) return undefined;
   const { runId, policy, requestedModel } = started;
+  const inBackground = wasInBackground(lines, started);
   return {
     ...specOf(created),
     runId,
     model: requestedModel ?? undefined,
     policy,
-    outputFile: isInBackground(lines, started) ? outputFile : undefined,
+    inBackground,
+    outputFile: inBackground ? outputFile : undefined,
     worktree: worktreeOf(lines, runId),
     end: endOf(lines, runId),
   };
 }
 
-function isInBackground(lines: readonly Line[], { background, runId }: EventOf<"run.started">): boolean {
+function wasInBackground(lines: readonly Line[], { background, runId }: EventOf<"run.started">): boolean {
   return background === true || lines.some((line) => line.type === "run.backgrounded" && line.runId === runId);
 }
 

@@ -38,6 +38,9 @@ function sessionWith(agentId: string, maxDepth: number, words: readonly string[]
     offered: () => ["Explore"],
     mayFork: false,
     settleLost: async () => undefined,
+    idleMain: () => {
+      throw new Error("no agent is resumed without a call");
+    },
     prepare: async () => {
       prepared += 1;
       return { ok: false, message: "The work was looked at." };

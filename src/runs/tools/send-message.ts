@@ -37,7 +37,8 @@ export function createSendMessage(dispatcher: Dispatcher, spec: ToolSpec): Tool 
       if (problem !== undefined) return failed(`Agent ${agentId} ${problem}`);
       const isOwn = (await registry.find(agentId, sender)) !== undefined;
       const message = isOwn ? prompt : await withSender(dispatcher, prompt, sender);
-      if (await registry.live.get(agentId)?.tell(message))
+      const content = [{ type: "text", text: message }] as const;
+      if (await registry.live.get(agentId)?.tell({ content, from: "agent" }))
         return {
           content: `Agent ${agentId} will read the message before its next step.`,
           details: { agentId, delivered: true },

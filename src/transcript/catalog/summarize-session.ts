@@ -116,7 +116,7 @@ function widen(size: number, read: (bytes: number) => Line[], enough: (lines: Li
   return lines;
 }
 
-function readPart(descriptor: number, from: number, length: number): Uint8Array {
+export function readPart(descriptor: number, from: number, length: number): Uint8Array {
   const bytes = Buffer.alloc(length);
   let done = 0;
   while (done < length) {
@@ -160,6 +160,10 @@ function shorten(text: string): string {
   return characters.length > 200 ? `${characters.slice(0, 199).join("")}…` : line;
 }
 
-export function lastRunEnded(path: string): boolean {
-  return lastOutcome(readEnds(path).tail) !== undefined;
+/**
+ * Returns the outcome of the last run in a transcript; undefined if the run has not ended. Reads only the ends of the
+ * file.
+ */
+export function lastRunOutcome(path: string): Outcome | undefined {
+  return lastOutcome(readEnds(path).tail);
 }

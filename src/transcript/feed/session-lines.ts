@@ -38,17 +38,17 @@ export async function readSessionLines(
 }
 
 /** A line that was written before lines had numbers, with a time that is never earlier than that of the line before. */
-interface OldLine {
+export interface OldLine {
   readonly agentId: AgentId;
   readonly event: Line;
   readonly at: number;
 }
 
-/** Numbers the lines of all agents by time, and those of one agent by their order. */
-function numbered(old: readonly OldLine[]): readonly SessionLine[] {
+/** Numbers the lines of all agents by time, and those of one agent by their order, after the number `last`. */
+export function numbered(old: readonly OldLine[], last = 0): readonly SessionLine[] {
   return [...old]
     .sort((left, right) => left.at - right.at)
-    .map(({ agentId, event }, index) => ({ agentId, seq: index + 1, event }));
+    .map(({ agentId, event }, index) => ({ agentId, seq: last + index + 1, event }));
 }
 
 /** Returns the number of the last line in a session's files. */

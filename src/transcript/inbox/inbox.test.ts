@@ -151,3 +151,40 @@ describe("the fold of an inbox", () => {
     );
   });
 });
+
+describe("commands in an inbox", () => {
+  const stop = { id: "c1", type: "stop", what: "tree" } as const;
+  const done = { commandId: "c1", status: "done", message: "Nothing was running." } as const;
+
+  it("reach another process once, and so do their receipts", async () => {
+    const [sender, session] = [open(), open()];
+    await sender.send(stop);
+    await sender.send({ ...stop, what: "turn" });
+    const seen = new Promise<void>((resolve) => {
+      const unwatch = session.watch(() => {
+        unwatch();
+        resolve();
+      });
+    });
+    await seen;
+    expect(session.commands()).toEqual([stop]);
+    await session.settle(done);
+    await session.settle({ ...done, status: "refused" });
+    expect(session.commands()).toEqual([]);
+    expect(open().receiptOf("c1")).toEqual(done);
+  });
+
+  it.each([
+    [{ id: "c2", type: "stop" }],
+    [{ id: "c2", type: "explode", what: "tree" }],
+    [{ type: "stop", what: "tree" }],
+    [{ id: "c2", type: "answer", requestId: "ask_1", answer: yes }],
+    [{ id: "c2", type: "prompt", to: "main", when: "now", content: "words" }],
+    [{ id: "c2", type: "prompt", to: "main", when: "soon", content: [{ type: "text", text: "words" }] }],
+    [{ id: "c2", type: "constructor" }],
+    [null],
+  ])("are ignored if they are not valid: %j", (command) => {
+    const { commands } = foldInbox([{ v: 1, at: 1, type: "command.sent", command }], emptyInbox);
+    expect(commands.size).toBe(0);
+  });
+});

@@ -9,7 +9,15 @@ import {
   parseJsonLines,
 } from "../../lib/index.ts";
 import type { Clock, CountedAnswer, Inbox } from "../../ports/index.ts";
-import type { ApprovalAnswer, ApprovalQuestion, InboxLine, Rule, SessionId } from "../../protocol/index.ts";
+import type {
+  ApprovalAnswer,
+  ApprovalQuestion,
+  Command,
+  InboxLine,
+  Receipt,
+  Rule,
+  SessionId,
+} from "../../protocol/index.ts";
 import { type SessionSearch, sessionPlaces } from "../catalog/list-sessions.ts";
 import { isInUse } from "../catalog/summarize-session.ts";
 import { createDiskRetry, type DiskRetryOptions } from "../journal/disk-retry.ts";
@@ -29,7 +37,8 @@ type NewLine = InboxLine extends infer Line ? (Line extends InboxLine ? Omit<Lin
 /** Opens the inbox of a session. Any number of processes may have it open at the same time. */
 export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions): Inbox {
   const retry = createDiskRetry({ onTrouble, stopWaiting });
-  const watchers = new Set<() => void>();
+  /** Watchers, and whether each is idle. */
+  const watchers = new Map<() => void, boolean>();
   let state: InboxState = emptyInbox;
   let size = -1;
   let timer: NodeJS.Timeout | undefined;
@@ -41,7 +50,7 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
     if (now === size) return;
     state = readInbox(path, state);
     size = now;
-    for (const onChange of [...watchers]) onChange();
+    for (const onChange of [...watchers.keys()]) onChange();
   }
 
   function lookAgain(): void {
@@ -50,6 +59,13 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
     } catch {
       // The file can't be read now, but may be readable at the next check.
     }
+  }
+
+  /** Keeps the process alive as long as there is a watcher that is not idle. */
+  function keepAlive(): void {
+    const isNeeded = [...watchers.values()].some((idle) => !idle);
+    if (isNeeded) timer?.ref();
+    else timer?.unref();
   }
 
   /**
@@ -63,7 +79,7 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
       const whole = { v: 1, at: clock.now(), ...line } as InboxLine;
       if (path === undefined) {
         state = foldInbox([...state.lines, whole], state);
-        for (const onChange of [...watchers]) onChange();
+        for (const onChange of [...watchers.keys()]) onChange();
         return;
       }
       const text = `${JSON.stringify(whole)}\n`;
@@ -101,11 +117,21 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
     answerTo: (requestId) => state.requests.get(requestId)?.answer?.answer,
     open: () => openRequests(state),
     rules: () => state.rules,
-    watch(onChange) {
-      watchers.add(onChange);
+    answeredCalls: (agentId) =>
+      [...state.requests.values()].flatMap(({ question, answer }) =>
+        answer && question.agentId === agentId ? [question.call.callId] : [],
+      ),
+    send: (command) => write(() => (state.commands.has(command.id) ? undefined : { type: "command.sent", command })),
+    commands: () => [...state.commands.values()].flatMap(({ command, receipt }) => (receipt ? [] : [command])),
+    settle: (receipt) => write(() => ({ type: "command.settled", receipt })),
+    receiptOf: (commandId) => state.commands.get(commandId)?.receipt,
+    watch(onChange, { idle = false } = {}) {
+      watchers.set(onChange, idle);
       timer ??= path === undefined ? undefined : setInterval(lookAgain, LOOK_EVERY_MS);
+      keepAlive();
       return () => {
         watchers.delete(onChange);
+        keepAlive();
         if (watchers.size > 0) return;
         clearInterval(timer);
         timer = undefined;
@@ -137,6 +163,23 @@ async function append(path: string, text: string): Promise<void> {
   } finally {
     await file.close();
   }
+}
+
+/** The inbox of a session that another process may have open. */
+export interface FoundInbox {
+  readonly path: string;
+  /** Path of the main agent's transcript. */
+  readonly transcriptPath: string;
+  /** Returns whether a process has the session open now. */
+  readonly isRunning: () => boolean;
+}
+
+/** Finds the inbox of an existing session. */
+export function findInbox({ home, sessionId }: { readonly home: string; readonly sessionId: SessionId }): FoundInbox {
+  const place = sessionPlaces({ home }).find((each) => each.sessionId === sessionId);
+  if (place === undefined) throw new Error(`There is no session ${sessionId}.`);
+  const paths = sessionPaths(place);
+  return { path: paths.inbox, transcriptPath: paths.transcript, isRunning: () => isInUse(paths) };
 }
 
 export interface ListedRequest {
@@ -199,6 +242,8 @@ interface InboxState {
   readonly requests: ReadonlyMap<string, InboxEntry>;
   /** Rules from "always" answers. The same array is kept as long as no rule is added. */
   readonly rules: readonly Rule[];
+  /** Commands by id, oldest first. */
+  readonly commands: ReadonlyMap<string, { readonly command: Command; readonly receipt?: Receipt }>;
 }
 
 interface InboxEntry {
@@ -209,17 +254,28 @@ interface InboxEntry {
   readonly isWithdrawn: boolean;
 }
 
-export const emptyInbox: InboxState = { lines: [], requests: new Map(), rules: [] };
+export const emptyInbox: InboxState = { lines: [], requests: new Map(), rules: [], commands: new Map() };
 
 /**
  * Computes the state of an inbox from its lines. An answer is valid if it is the first one after its request and has
- * the same input hash, and if the request has not been withdrawn. Unknown lines are ignored.
+ * the same input hash, and if the request has not been withdrawn. The first command with an id counts, and the first
+ * receipt for it. Unknown lines are ignored.
  */
 export function foldInbox(lines: readonly unknown[], before: InboxState): InboxState {
   const read = lines.filter(isInboxLine);
   const requests = new Map<string, InboxEntry>();
   const rules = new Set<string>();
+  const commands = new Map<string, { readonly command: Command; readonly receipt?: Receipt }>();
   for (const line of read) {
+    if (line.type === "command.sent") {
+      if (!commands.has(line.command.id)) commands.set(line.command.id, { command: line.command });
+      continue;
+    }
+    if (line.type === "command.settled") {
+      const sent = commands.get(line.receipt.commandId);
+      if (sent && !sent.receipt) commands.set(sent.command.id, { ...sent, receipt: line.receipt });
+      continue;
+    }
     const { requestId } = line;
     const entry = requests.get(requestId);
     if (line.type === "approval.requested") {
@@ -237,7 +293,7 @@ export function foldInbox(lines: readonly unknown[], before: InboxState): InboxS
       if (answer.answer === "allow" && answer.always !== undefined) rules.add(answer.always.rule);
     }
   }
-  return { lines: read, requests, rules: sameOr(before.rules, rules) };
+  return { lines: read, requests, rules: sameOr(before.rules, rules), commands };
 }
 
 function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly Rule[] {
@@ -251,6 +307,8 @@ function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly R
  */
 function isInboxLine(value: unknown): value is InboxLine {
   if (!isRecord(value) || value["v"] !== 1 || typeof value["at"] !== "number") return false;
+  if (value["type"] === "command.sent") return isCommand(value["command"]);
+  if (value["type"] === "command.settled") return isReceipt(value["receipt"]);
   if (!isText(value["requestId"])) return false;
   switch (value["type"]) {
     case "approval.requested":
@@ -278,6 +336,32 @@ function isAnswer(value: Record<string, unknown>): boolean {
   if (replies !== undefined && !(Array.isArray(replies) && replies.every(isTexts))) return false;
   if (always === undefined) return true;
   return isRecord(always) && isText(always["rule"]) && (always["for"] === "session" || always["for"] === "project");
+}
+
+/** Required texts of each command from another process. Such a process answers requests with lines of their own. */
+const commandTexts: Readonly<Record<Exclude<Command["type"], "answer">, readonly string[]>> = {
+  prompt: ["to"],
+  withdraw: ["promptId"],
+  stop: ["what"],
+  resume: ["agent"],
+  background: ["agent"],
+  foreground: ["agent"],
+};
+
+function isCommand(value: unknown): value is Command {
+  if (!isRecord(value) || !isText(value["id"]) || !isText(value["type"])) return false;
+  const { type } = value;
+  if (!Object.hasOwn(commandTexts, type)) return false;
+  if (!commandTexts[type as keyof typeof commandTexts].every((name) => isText(value[name]))) return false;
+  if (type !== "prompt") return true;
+  const { content, when } = value;
+  const isTextBlock = (block: unknown): boolean => isRecord(block) && block["type"] === "text" && isText(block["text"]);
+  return Array.isArray(content) && content.every(isTextBlock) && (when === "now" || when === "next");
+}
+
+function isReceipt(value: unknown): value is Receipt {
+  if (!isRecord(value) || !["commandId", "message"].every((key) => isText(value[key]))) return false;
+  return value["status"] === "done" || value["status"] === "refused";
 }
 
 function isText(value: unknown): value is string {

@@ -1,10 +1,9 @@
-import { formatCount, formatDuration, matchId, plural } from "../../../lib/index.ts";
-import { type AgentId, MAIN_AGENT, type SubagentEvent } from "../../../protocol/index.ts";
+import { formatCount, formatDuration, plural } from "../../../lib/index.ts";
+import { type AgentId, type Line, MAIN_AGENT, type RunEnd, type SubagentEvent } from "../../../protocol/index.ts";
 import { oneLine } from "../../describe-call.ts";
-import { noSuchAgent } from "../../find-session.ts";
 import { outcomeMarks } from "../../progress/agent-lines.ts";
 import type { AgentTranscript } from "../../progress/agent-transcripts.ts";
-import { type AgentView, tokensOf } from "../../progress/agent-view.ts";
+import { type AgentView, foldAgent, newAgentView, tokensOf } from "../../progress/agent-view.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
 
 /** Returns the agents of a session as recorded in their transcripts. */
@@ -24,15 +23,6 @@ export function recordedAgents(transcripts: readonly AgentTranscript[]): readonl
   return views.inOrder();
 }
 
-/** Finds an agent by its id, or by the start or end of the id. Throws a `UserError` that lists the candidates unless exactly one matches. */
-export function agentById(transcripts: readonly AgentTranscript[], id: string): AgentTranscript {
-  const agentIds = transcripts.map(({ agentId }) => agentId);
-  const match = matchId(agentIds, id);
-  const found = match.kind === "one" ? transcripts.find(({ agentId }) => agentId === match.id) : undefined;
-  if (found) return found;
-  throw noSuchAgent(id, { match, agentIds, kind: "agent" });
-}
-
 /**
  * Renders each agent with its outcome, usage and cost, then totals by type and overall. Empty if there are no agents.
  */
@@ -45,6 +35,25 @@ export function renderAgentTree(agents: readonly AgentView[], { inUse }: { reado
   });
   const totals = [...(types.length < 2 ? [] : byType), totalOf(agents)].map((total) => `  ── ${total}`);
   return `\nAgents\n${[...lines, ...totals].join("\n")}\n`;
+}
+
+/** Returns one agent as recorded in its transcript. */
+export function recordedAgent({ agentId, lines }: Pick<AgentTranscript, "agentId" | "lines">): AgentView {
+  const named = lines.find((line) => line.type === "agent.created" || line.type === "run.started");
+  const agentType = named?.agentType ?? "unknown";
+  const path = agentId === MAIN_AGENT ? [] : [agentId];
+  const [first] = lines;
+  let view = newAgentView({ agentId, agentType, path }, first?.at ?? 0);
+  for (const line of lines) view = foldAny(view, line);
+  return view;
+}
+
+function foldAny(view: AgentView, line: Line): AgentView {
+  try {
+    return foldAgent(view, line, line.at);
+  } catch {
+    return view;
+  }
 }
 
 function observeAny(views: ReturnType<typeof createAgentViews>, event: SubagentEvent): void {
@@ -79,7 +88,7 @@ function renderAgentLine(agent: AgentView, inUse: boolean): string {
     `${indent}${mark} ${oneLine(agentType)} ${oneLine(agentId)}`,
     ...(description === "" ? [] : [oneLine(description)]),
     ...(background ? ["background"] : []),
-    stateOf(end, inUse),
+    end === undefined && inUse ? "running" : endText(end),
     plural(turns, "turn"),
     `${formatCount(tokensOf(usage))} tokens`,
     costOf([costUsd]),
@@ -89,12 +98,13 @@ function renderAgentLine(agent: AgentView, inUse: boolean): string {
   return parts.join(" · ");
 }
 
-function stateOf(end: AgentView["end"], inUse: boolean): string {
-  if (end === undefined) return inUse ? "running" : "cut off";
+/** Describes how a run ended. `end` is undefined if its process ended before it did. */
+export function endText(end: Pick<RunEnd, "outcome" | "reason"> | undefined): string {
+  if (end === undefined) return "cut off";
   return end.reason === "done" || end.reason === end.outcome ? end.outcome : `${end.outcome} (${end.reason})`;
 }
 
-function costOf(costs: readonly (number | undefined)[]): string {
+export function costOf(costs: readonly (number | undefined)[]): string {
   const known = costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0);
   if (!costs.includes(undefined)) return `$${known.toFixed(4)}`;
   return known === 0 ? "cost unknown" : `at least $${known.toFixed(4)}`;

@@ -9,7 +9,7 @@ import {
 import { plural, type UserError } from "../../../lib/index.ts";
 import { type Line, MAIN_AGENT } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
-import { parseSessionAgent, sessionById } from "../../find-session.ts";
+import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { createOutput } from "../../output.ts";
 import { type PrintOptions, parsePrintOptions, printOptionKinds } from "../../print/print-options.ts";
@@ -27,7 +27,7 @@ import { chosenDirectory } from "../../real-directory.ts";
 import { renderReport } from "../cache.ts";
 import { confirm } from "../confirm.ts";
 import { ago, renderTable } from "../listing.ts";
-import { agentById, recordedAgents, renderAgentTree } from "./agent-tree.ts";
+import { recordedAgents, renderAgentTree } from "./agent-tree.ts";
 import { renderTranscript } from "./transcript.ts";
 
 /** Runs `retinue sessions list|show|resume|export|delete`. */
@@ -139,7 +139,8 @@ async function show({ id, agent, json }: Extract<SessionsCommand, { kind: "show"
   const agents = readAgentTranscripts(session.path);
   const resumable = session.inUse ? undefined : session.id;
   if (agent !== undefined && agent !== MAIN_AGENT) {
-    const { agentId, lines, problems } = agentById(agents, agent);
+    const agentId = agentIdOf(agent, agents);
+    const { lines = [], problems = [] } = agents.find((each) => each.agentId === agentId) ?? {};
     if (json) return jsonLines(lines);
     return renderTranscript(lines, { id: `${session.id}/${agentId}`, problems, resumable });
   }

@@ -14,11 +14,11 @@ export function renderTranscript(lines: readonly Line[], { id, problems, resumab
   const targets = new Map<string, string>();
   const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
   for (const line of lines) {
-    const part = renderAnyLine(line, targets);
+    const part = renderLine(line, targets);
     if (part !== "") parts.push(part);
   }
   if (resumable !== undefined && isCutOff(lines)) {
-    const cure = `To continue: retinue sessions resume ${resumable}`;
+    const cure = `To continue: retinue resume ${resumable}`;
     parts.push(`\n── cut off: the process ended before the run did\n   ${cure}`);
   }
   return `${parts.join("\n")}\n`;
@@ -30,21 +30,21 @@ function isCutOff(lines: readonly Line[]): boolean {
 }
 
 /**
- * Files can be damaged, and newer versions may write other fields, but a line that can't be shown must not hide the
- * rest.
+ * Renders a line; empty for most types. `targets` collects the descriptions of calls by their ids. Files can be damaged,
+ * and newer versions may write other fields, but a line that can't be shown must not hide the rest.
  */
-function renderAnyLine(line: Line, targets: Map<string, string>): string {
+export function renderLine(line: Line, targets: Map<string, string>): string {
   try {
     if (line.type === "model.ended") {
       for (const call of callsOf(line.message)) targets.set(call.callId, describeCall(call));
     }
-    return renderLine(line, targets);
+    return renderContent(line, targets);
   } catch {
     return `! Entry ${oneLine(line.id)} (${oneLine(line.type)}) can't be shown.`;
   }
 }
 
-function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
+function renderContent(line: Line, targets: ReadonlyMap<string, string>): string {
   switch (line.type) {
     case "session.created":
       return `Directory ${oneLine(line.cwd)} · started ${timeOf(line.at)} · version ${oneLine(line.version)}`;
@@ -56,6 +56,12 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
       return `  → ${oneLine(line.agentId)} continues`;
     case "run.backgrounded":
       return "  (from here on in the background)";
+    case "run.awaited":
+      return `  (waits for ${oneLine(line.agentId)})`;
+    case "prompt.queued":
+      return `  (queued: ${oneLine(textOf(line.content))})`;
+    case "prompt.withdrawn":
+      return "  (a queued prompt was withdrawn)";
     case "plan.entered":
       return "  (plan mode: from here on, the agent only reads)";
     case "plan.left":

@@ -1,0 +1,81 @@
+import { createId } from "../../lib/index.ts";
+import { fold, initialState } from "../../loop/index.ts";
+import type { Inbox } from "../../ports/index.ts";
+import type { Command, Receipt, SessionId } from "../../protocol/index.ts";
+import { findInbox, openInbox, readTranscript } from "../../transcript/index.ts";
+import { systemClock } from "../system-clock.ts";
+import { refuseAgentCommand } from "./check-answerer.ts";
+
+/** A command without its id. */
+export type NewCommand = Command extends infer Each ? (Each extends Command ? Omit<Each, "id"> : never) : never;
+
+export interface SteerRequest {
+  /** State directory. */
+  readonly home: string;
+  readonly sessionId: SessionId;
+  readonly command: NewCommand;
+  /** Id of the command. Sending it again with the same id has no effect. By default, a new id. */
+  readonly id?: string | undefined;
+}
+
+export interface SteerResult {
+  /** Whether a process has the session open. If not, the command stays in the inbox until the session is resumed. */
+  readonly isRunning: boolean;
+  /** Absent if the session is not running, or has not answered in time. */
+  readonly receipt?: Receipt | undefined;
+}
+
+/** Time to wait for the receipt of a command. */
+const RECEIPT_MS = 10_000;
+
+/**
+ * Sends a command to a session of another process. Throws a `UserError` if this process may be a command run by an
+ * agent.
+ */
+export async function steerSession({
+  home,
+  sessionId,
+  command,
+  id = createId("command_"),
+}: SteerRequest): Promise<SteerResult> {
+  refuseAgentCommand("steer a session");
+  const place = findInbox({ home, sessionId });
+  const inbox = openInbox({ path: place.path, clock: systemClock });
+  const isRunning = place.isRunning();
+  if (!isRunning && !outlivesProcess(command)) return { isRunning };
+  await inbox.send({ ...command, id });
+  if (!isRunning) return { isRunning };
+  const receipt = await receiptFor(id, inbox, place.isRunning);
+  return { isRunning: receipt !== undefined || place.isRunning(), receipt };
+}
+
+/** Waits for the receipt of a command, as long as the session's process lives and the time limit allows. */
+function receiptFor(id: string, inbox: Inbox, isRunning: () => boolean): Promise<Receipt | undefined> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      clearInterval(check);
+      unwatch();
+      resolve(inbox.receiptOf(id));
+    };
+    const timer = setTimeout(end, RECEIPT_MS);
+    const check = setInterval(() => void (isRunning() || end()), 500);
+    const look = (): void => void (inbox.receiptOf(id) && end());
+    const unwatch = inbox.watch(look);
+    // The receipt may be there already.
+    look();
+  });
+}
+
+/** Returns whether a session has prompts or commands to carry out when it is resumed, so that it needs no new prompt. */
+export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | "sessionId">): boolean {
+  const { path, transcriptPath } = findInbox({ home, sessionId });
+  if (openInbox({ path, clock: systemClock }).commands().some(outlivesProcess)) return true;
+  const { queue } = readTranscript(transcriptPath).lines.reduce(fold, initialState);
+  return queue.length > 0;
+}
+
+/** Returns whether a command makes sense for a session that is resumed later. */
+export function outlivesProcess({ type }: Pick<Command, "type">): boolean {
+  return type === "prompt" || type === "resume";
+}

@@ -1,0 +1,241 @@
+import type { ResolvedAgent } from "../../agents/index.ts";
+import { createDeferred, createId, type Deferred, newRunId, UserError } from "../../lib/index.ts";
+import type { QueuedPrompt } from "../../loop/index.ts";
+import {
+  MAIN_AGENT,
+  noFacts,
+  noUsage,
+  type PermissionMode,
+  type PromptId,
+  type RunId,
+  type RunResult,
+  type UserBlock,
+} from "../../protocol/index.ts";
+import {
+  createRun,
+  type LiveAgent,
+  type RefreshedAgent,
+  type Run,
+  type RunOutlet,
+  type RunRequest,
+  type RunServices,
+  type StopCause,
+  startRun,
+  type Thread,
+} from "../../runs/index.ts";
+import type { AgentCallback } from "../agents/define-agent.ts";
+import { planChange } from "./session-permissions.ts";
+import { withCallback } from "./with-callback.ts";
+
+export interface MainRunsOptions {
+  readonly agent: ResolvedAgent;
+  readonly thread: Thread;
+  readonly services: RunServices;
+  /** Returns the main agent if it has a run in progress. */
+  readonly live: () => LiveAgent | undefined;
+  /** Options for every run. */
+  readonly runOptions: Pick<RunRequest, "acceptance" | "verify"> & { readonly waits: boolean };
+  /** Mode that was requested when the session was opened. */
+  readonly requestedMode?: PermissionMode | undefined;
+  /** Called before each prompt except the first one, to apply changes since the last one. Never rejects. */
+  readonly refresh: (agent: ResolvedAgent) => Promise<RefreshedAgent>;
+  /** Called when the first run of this process begins. Never rejects. */
+  readonly onFirstRun: () => Promise<void>;
+  readonly callback?: AgentCallback | undefined;
+}
+
+/** A prompt of this process that waits for its turn. */
+interface WaitingPrompt extends QueuedPrompt {
+  readonly turn: Deferred<"run" | StopCause>;
+}
+
+/** The runs of a session's main agent, one at a time. A prompt that arrives during a run waits for its turn. */
+export class MainRuns {
+  agent: ResolvedAgent;
+  private readonly options: MainRunsOptions;
+  private current: Run | undefined;
+  private isStarted = false;
+  private closedBy: StopCause | undefined;
+  private readonly waiting: WaitingPrompt[] = [];
+
+  constructor(options: MainRunsOptions) {
+    this.options = options;
+    this.agent = options.agent;
+  }
+
+  /** Whether a run has been started in this process. */
+  get hasStarted(): boolean {
+    return this.isStarted;
+  }
+
+  /** The run in progress. */
+  get running(): Run | undefined {
+    return this.current;
+  }
+
+  /** Whether a new prompt would have to wait. */
+  get isBusy(): boolean {
+    return this.current !== undefined || this.waiting.length > 0;
+  }
+
+  /** Starts a run, or queues the prompt if the main agent is busy. */
+  prompt(content: readonly UserBlock[], promptId?: PromptId): Run {
+    if (this.closedBy !== undefined) throw closedSession(this.options.services);
+    return this.isBusy ? this.enqueue(content, promptId ?? createId("prompt_")) : this.start({ content, promptId });
+  }
+
+  /** Gives a message to the run in progress. Returns false if there is none. */
+  async tell(content: readonly UserBlock[], promptId: PromptId): Promise<boolean> {
+    return (await this.options.live()?.tell({ content, from: "person", promptId })) ?? false;
+  }
+
+  /** Removes a prompt from the queue. Returns false if it is not there. */
+  async withdraw(promptId: PromptId): Promise<boolean> {
+    const index = this.waiting.findIndex((waiting) => waiting.promptId === promptId);
+    const isQueued = ({ queue }: { readonly queue: readonly QueuedPrompt[] }): boolean =>
+      queue.some((queued) => queued.promptId === promptId);
+    const [waiting] = index === -1 ? [] : this.waiting.splice(index, 1);
+    const recorded = await this.options.thread.recordIf(isQueued, [{ type: "prompt.withdrawn", promptId }]);
+    waiting?.turn.resolve("stopped");
+    return waiting !== undefined || recorded !== undefined;
+  }
+
+  /** Withdraws all prompts in the queue. */
+  async withdrawAll(): Promise<void> {
+    const ids = this.options.thread.state.queue.map(({ promptId }) => promptId);
+    for (const promptId of ids) await this.withdraw(promptId);
+  }
+
+  /** Stops the run in progress. The prompts in the queue stay there for the next process. */
+  async close(cause: "stopped" | "parked"): Promise<void> {
+    this.closedBy = cause;
+    for (const { turn } of this.waiting.splice(0)) turn.resolve(cause);
+    this.current?.stop(cause);
+    await this.current?.result;
+  }
+
+  /** Returns the main agent as the parent of agents that are resumed while it has no run in progress. */
+  asIdleParent(): LiveAgent {
+    const { thread, services } = this.options;
+    return {
+      agentId: MAIN_AGENT,
+      agent: this.agent,
+      thread,
+      services,
+      runId: "",
+      begun: Promise.resolve(),
+      emit: () => {},
+      record: async (events) => void (await thread.record(events)),
+      beforeCall: async () => undefined,
+      refuseSpawn: async () => {},
+      isQueued: () => false,
+      tell: async () => false,
+      yield: () => async () => {},
+    };
+  }
+
+  private start({
+    content,
+    promptId,
+    runId = newRunId(),
+  }: Pick<RunRequest, "promptId"> & { content: readonly UserBlock[]; runId?: RunId }): Run {
+    const { thread, services, callback, runOptions } = this.options;
+    services.budget.resetSpawns();
+    const { agent } = this;
+    const initial = thread.isNew ? textBlocks(agent.initialPrompt ?? "") : [];
+    const stage = this.isStarted ? { refresh: () => this.refresh() } : this.opening();
+    this.isStarted = true;
+    const run = startRun(services, thread, {
+      ...runOptions,
+      ...stage,
+      runId,
+      agent,
+      prompt: [...initial, ...content],
+      promptId,
+      leftOver: () => this.leftOver(promptId),
+    });
+    this.current = run;
+    void run.result.finally(() => {
+      this.current = undefined;
+      this.waiting[0]?.turn.resolve("run");
+    });
+    if (callback === undefined) return run;
+    const record = thread.record.bind(thread);
+    return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
+  }
+
+  /** Returns the queued prompts that no run of this process will take. */
+  private leftOver(taken: PromptId | undefined): readonly QueuedPrompt[] {
+    const own = new Set([taken, ...this.waiting.map(({ promptId }) => promptId)]);
+    return this.options.thread.state.queue.filter(({ promptId }) => !own.has(promptId));
+  }
+
+  private async refresh(): Promise<RefreshedAgent> {
+    const refreshed = await this.options.refresh(this.agent);
+    this.agent = refreshed.agent;
+    return refreshed;
+  }
+
+  private opening(): Pick<RunRequest, "opens" | "plan" | "onEnter"> {
+    const { thread, requestedMode: requested, onFirstRun } = this.options;
+    const modes = { requested, mode: this.agent.policy.mode, before: thread.state.plan };
+    return { opens: thread.isNew ? "startup" : "resume", onEnter: onFirstRun, ...planChange(modes) };
+  }
+
+  private enqueue(content: readonly UserBlock[], promptId: PromptId): Run {
+    const waiting: WaitingPrompt = { promptId, content, turn: createDeferred() };
+    this.waiting.push(waiting);
+    const recorded = this.recordQueued({ promptId, content });
+    const runId = newRunId();
+    return createRun(runId, async (outlet) => {
+      const onAbort = (): void => void this.withdraw(promptId).catch(() => undefined);
+      outlet.signal.addEventListener("abort", onAbort);
+      await recorded.catch(() => undefined);
+      const turn = await waiting.turn.promise;
+      outlet.signal.removeEventListener("abort", onAbort);
+      if (turn !== "run") return this.notRun(runId, turn);
+      this.waiting.shift();
+      return forward(this.start({ content, promptId, runId }), outlet);
+    });
+  }
+
+  private async recordQueued(prompt: QueuedPrompt): Promise<void> {
+    // The first line of a transcript describes the session.
+    await this.options.live()?.begun;
+    await this.options.thread.record([{ type: "prompt.queued", ...prompt }]);
+  }
+
+  private notRun(runId: RunId, cause: StopCause): RunResult {
+    const { sessionId } = this.options.services;
+    const message =
+      this.closedBy === undefined
+        ? "The prompt was withdrawn before its turn came."
+        : "The session was closed before the prompt's turn came. The prompt stays in the queue and is sent when the session is resumed.";
+    const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };
+    const reason = cause === "parked" ? cause : "stopped";
+    const { model } = this.agent.head;
+    return { runId, outcome: "stopped", reason, message, ...nothing, sessionId, agentId: MAIN_AGENT, model };
+  }
+}
+
+/** Passes the updates of a run on to the readers of the queued run that it belongs to. */
+async function forward(run: Run, { signal, cause, emit }: RunOutlet): Promise<RunResult> {
+  const onAbort = (): void => run.stop(cause());
+  signal.addEventListener("abort", onAbort);
+  if (signal.aborted) onAbort();
+  for await (const update of run) emit(update);
+  signal.removeEventListener("abort", onAbort);
+  return run.result;
+}
+
+function closedSession({ sessionId }: RunServices): UserError {
+  return new UserError(`The session ${sessionId} is closed`, {
+    code: "session_closed",
+    cure: "Open it again with openSession and the option `resume`.",
+  });
+}
+
+/** Returns a text as the content of a prompt: empty for an empty text. */
+export function textBlocks(text: string): readonly UserBlock[] {
+  return text.trim() === "" ? [] : [{ type: "text", text }];
+}

@@ -1,0 +1,272 @@
+import { findSession, followSession, listApprovals, type SessionSummary, stateDirectory } from "../../../app/index.ts";
+import { plural } from "../../../lib/index.ts";
+import { type AgentId, type Line, MAIN_AGENT, type RunUpdate, type SessionUpdate } from "../../../protocol/index.ts";
+import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../../exit-codes.ts";
+import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
+import { printHelp } from "../../help/print-help.ts";
+import { createOutput, messageLines, type Output } from "../../output.ts";
+import { createNotices } from "../../print/notices.ts";
+import { readAgentTranscripts } from "../../progress/agent-transcripts.ts";
+import { createAgentViews } from "../../progress/agent-views.ts";
+import { showProgress } from "../../progress/progress.ts";
+import { type HelpRequest, helpOption, readOptions, usageError } from "../../read-options.ts";
+import { endText } from "./agent-tree.ts";
+import { renderLine } from "./transcript.ts";
+
+/** Runs `retinue attach`, which shows what an agent does, in whatever process it runs, until it has ended. */
+export async function attach(argv: readonly string[]): Promise<number> {
+  const command = parseAttach(argv);
+  if (command.kind === "help") return printHelp(command.topic);
+  const home = stateDirectory(process.env);
+  const session = sessionById({ home, id: command.id });
+  const isMain = command.agent === undefined || command.agent === MAIN_AGENT;
+  const agentId = isMain ? MAIN_AGENT : agentIdOf(command.agent, readAgentTranscripts(session.path));
+  const leaving = new AbortController();
+  let received: StopSignal | undefined;
+  const leave = (signal: StopSignal): void => {
+    received ??= signal;
+    leaving.abort();
+  };
+  const output = createOutput(process.stdout, () => leaving.abort());
+  for (const signal of stopSignals) process.on(signal, leave);
+  try {
+    await follow({ home, session, agentId, output, leaving, ...command }, () => received !== undefined);
+  } finally {
+    for (const signal of stopSignals) process.off(signal, leave);
+  }
+  return received === undefined ? exitCodes.succeeded : signalCodes[received];
+}
+
+interface AttachCommand {
+  readonly kind: "attach";
+  readonly id: string;
+  readonly agent: string | undefined;
+  readonly fromStart: boolean;
+  readonly json: boolean;
+}
+
+export function parseAttach(argv: readonly string[]): AttachCommand | HelpRequest {
+  const kinds = { from: { value: "start", choices: ["start"] }, json: {}, help: helpOption };
+  const options = readOptions(argv, { kinds, help: "retinue attach --help" });
+  if (options.has("help")) return { kind: "help", topic: "attach" };
+  const [id, ...more] = options.positionals;
+  if (id === undefined) throw usageError('"attach" needs the id of a session', '"retinue ps" shows those that run.');
+  if (more.length > 0) throw usageError('"attach" takes one id', "Name one session at a time.");
+  const named = parseSessionAgent(id, undefined);
+  return { kind: "attach", ...named, fromStart: options.has("from"), json: options.has("json") };
+}
+
+interface FollowedAgent {
+  readonly home: string;
+  readonly session: SessionSummary;
+  readonly agentId: AgentId;
+  readonly output: Output;
+  readonly leaving: AbortController;
+  readonly fromStart: boolean;
+  readonly json: boolean;
+}
+
+/** Shows updates to a person or a program. */
+interface View {
+  show(update: SessionUpdate): Promise<void>;
+  report(message: string): void;
+  /** Resolves when everything has been written. */
+  close(): Promise<void>;
+}
+
+/** Follows an agent until it ends or the user leaves, and reports which. */
+async function follow(followed: FollowedAgent, hasLeft: () => boolean): Promise<void> {
+  const { session, agentId, leaving, json } = followed;
+  const createView = json ? createJsonView : createTextView;
+  const history: SessionUpdate[] = [];
+  let view: View | undefined;
+  let run: Line | undefined;
+  // A session is followed until it is closed, because its main agent may get another prompt.
+  const isDone = (): boolean => agentId !== MAIN_AGENT && run?.type === "run.ended";
+  const onCaughtUp = (): void => {
+    view = createView(followed, history);
+    if (isDone()) leaving.abort();
+  };
+  for await (const update of followSession({ path: session.path, signal: leaving.signal, onCaughtUp })) {
+    const { event } = update;
+    if (update.agentId === agentId && (event.type === "run.started" || event.type === "run.ended")) run = event;
+    if (view === undefined) history.push(update);
+    else await view.show(update);
+    if (view !== undefined && isDone()) break;
+  }
+  view ??= createView(followed, []);
+  if (hasLeft()) view.report(leavingText(followed));
+  // Otherwise, the reader of the output has closed it.
+  else if (!leaving.signal.aborted || isDone()) view.report(endingText(followed, run));
+  await view.close();
+}
+
+function leavingText(followed: FollowedAgent): string {
+  const { session, agentId } = followed;
+  const more = isRunning(followed) ? ` It continues. To follow it again: retinue attach ${targetOf(followed)}` : "";
+  return `No longer following ${nameOf(session, agentId)}.${more}`;
+}
+
+/** `run` is the last line at which a run of the agent started or ended. */
+function endingText(followed: FollowedAgent, run: Line | undefined): string {
+  const { session, agentId } = followed;
+  const end = run?.type === "run.ended" ? run : undefined;
+  const how = end === undefined ? "cut off, because the process ended before the run did" : endText(end);
+  const ending = `The ${nameOf(session, agentId)} has ended: ${how}.`;
+  if (isRunning(followed)) return `${ending} Its session continues. To follow it: retinue attach ${session.id}`;
+  return end?.outcome === "succeeded" ? ending : `${ending} To continue: retinue resume ${session.id}`;
+}
+
+function isRunning({ home, session: { id } }: FollowedAgent): boolean {
+  const found = findSession({ home, id });
+  return found.kind === "one" && found.session.inUse;
+}
+
+function nameOf({ id }: SessionSummary, agentId: AgentId): string {
+  return agentId === MAIN_AGENT ? `session ${id}` : `agent ${agentId}`;
+}
+
+function targetOf({ session: { id }, agentId }: FollowedAgent): string {
+  return agentId === MAIN_AGENT ? id : `${id}/${agentId}`;
+}
+
+function createJsonView({ agentId, output, fromStart }: FollowedAgent, history: readonly SessionUpdate[]): View {
+  const asRunUpdate = createFamily(agentId);
+  let written: Promise<void> = Promise.resolve();
+  const write = (update: SessionUpdate): void => {
+    written = output.write(`${JSON.stringify(update)}\n`);
+  };
+  const first = fromStart ? 0 : lastTurn(history, agentId);
+  for (const [index, update] of history.entries()) if (asRunUpdate(update) && index >= first) write(update);
+  return {
+    show: (update) => {
+      if (asRunUpdate(update)) write(update);
+      return written;
+    },
+    report: (message) => {
+      process.stderr.write(messageLines([message]));
+    },
+    close: () => written,
+  };
+}
+
+/** Lines that are shown as progress or as notices. */
+const shownElsewhere: ReadonlySet<Line["type"]> = new Set(["tool.ended", "model.retried", "notice.raised"]);
+
+function createTextView(followed: FollowedAgent, history: readonly SessionUpdate[]): View {
+  const { home, session, agentId, output, fromStart } = followed;
+  const asRunUpdate = createFamily(agentId);
+  const agents = createAgentViews();
+  /** Agents that had ended before the first update that is shown. */
+  const past = new Set<AgentId>();
+  const started = history.findLast((update) => update.agentId === agentId && update.event.type === "run.started");
+  const progress = showProgress(
+    output,
+    {
+      verbose: true,
+      quiet: false,
+      agents: {
+        get: agents.get,
+        inOrder: () => agents.inOrder().filter((agent) => !past.has(agent.agentId)),
+        get size() {
+          return agents.size - past.size;
+        },
+      },
+    },
+    { stream: process.stdout, isRunning: session.inUse, now: Date.now, startedAt: started && timeOf(started) },
+  );
+  const notices = createNotices("wait", progress.report);
+  const targets = new Map<string, string>();
+  /** Requests that have no recorded answer and have not been reported. */
+  const requests = new Map<string, RunUpdate>();
+
+  function display(update: SessionUpdate): void {
+    const shown = asRunUpdate(update);
+    if (shown === undefined) return;
+    const { event } = update;
+    agents.observe(shown, timeOf(update));
+    if (event.type === "run.started") past.delete(update.agentId);
+    if (event.type === "approval.requested") requests.set(event.requestId, shown);
+    else notices.observe(shown);
+    if (event.type === "approval.answered") requests.delete(event.requestId);
+    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event, targets) : "";
+    if (text !== "") progress.print(text);
+    progress.observe(shown);
+  }
+
+  /** Reports requests that wait for an answer. A run that asks no one records its requests too. */
+  async function reportRequests(): Promise<void> {
+    if (requests.size === 0) return;
+    const waiting = await listApprovals({ home, sessionId: session.id });
+    for (const { question } of waiting) {
+      const request = requests.get(question.requestId);
+      if (request !== undefined) notices.observe(request);
+      requests.delete(question.requestId);
+    }
+  }
+
+  const first = fromStart ? 0 : lastTurn(history, agentId);
+  const before = history.slice(0, first);
+  for (const update of before) {
+    const known = asRunUpdate(update);
+    if (known !== undefined) tolerate(() => agents.observe(known, timeOf(update)));
+  }
+  for (const agent of agents.inOrder()) if (agent.end !== undefined) past.add(agent.agentId);
+  const turns = before.filter((update) => update.agentId === agentId && update.event.type === "model.ended").length;
+  const rest = turns === 0 ? "" : ` · ${plural(turns, "earlier turn")} not shown (add --from start)`;
+  progress.print(`Session ${targetOf(followed)} · ${session.inUse ? "running" : "not running"}${rest}`);
+  for (const update of history.slice(first)) tolerate(() => display(update));
+  const begun = reportRequests();
+  return {
+    show: async (update) => {
+      await begun;
+      tolerate(() => display(update));
+      await reportRequests();
+      await progress.flushed();
+    },
+    report: (message) => progress.report(message),
+    close: async () => {
+      await begun;
+      progress.end();
+      await progress.flushed();
+    },
+  };
+}
+
+/** Runs an action for one line. A damaged line must not hide the others. */
+function tolerate(action: () => void): void {
+  try {
+    action();
+  } catch {
+    // `sessions show` reports the line.
+  }
+}
+
+function timeOf({ event }: SessionUpdate): number {
+  return "at" in event ? event.at : Date.now();
+}
+
+/**
+ * Returns a function that turns updates of a session into those of one agent's run: its own, and those of the agents
+ * below it. The function must be called for all updates. It returns undefined for other agents.
+ */
+function createFamily(top: AgentId): (update: SessionUpdate) => RunUpdate | undefined {
+  const members = new Map([[top, { agentType: "", path: [] as readonly AgentId[] }]]);
+  return ({ agentId, event }) => {
+    const parent = event.type === "agent.created" ? members.get(event.parent.agentId) : undefined;
+    if (event.type === "agent.created" && parent !== undefined && agentId !== top)
+      members.set(agentId, { agentType: event.agentType, path: [...parent.path, agentId] });
+    const member = members.get(agentId);
+    if (member === undefined || agentId === top) return member && event;
+    return { type: "subagent.event", agentId, ...member, event };
+  };
+}
+
+/** Returns the index of the agent's last response, or of the prompt that it answers. */
+function lastTurn(history: readonly SessionUpdate[], agentId: AgentId): number {
+  const indexes = history.flatMap((update, index) =>
+    update.agentId === agentId && ["prompt.received", "model.ended"].includes(update.event.type) ? [index] : [],
+  );
+  const [before = 0, last = before] = indexes.slice(-2);
+  return history[before]?.event.type === "prompt.received" ? before : last;
+}

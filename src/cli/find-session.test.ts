@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { agentIdOf } from "./find-session.ts";
+
+const agents = [
+  { agentId: "a7k3m9x2w4qpz", name: "scout" },
+  { agentId: "a7zz00000000a" },
+  { agentId: "abcd00000000b", name: "scout" },
+  { agentId: "a9ff00000000c", name: "a7k3" },
+];
+
+describe("an agent of a session", () => {
+  it.each([
+    ["a7z", "a7zz00000000a"],
+    ["agent-a7z", "a7zz00000000a"],
+    ["agent-a7k3m9x2w4qpz", "a7k3m9x2w4qpz"],
+    ["4qpz", "a7k3m9x2w4qpz"],
+    ["scout", "abcd00000000b"],
+    ["a7k3", "a9ff00000000c"],
+  ])("is found by %s", (reference, expected) => {
+    expect(agentIdOf(reference, agents)).toBe(expected);
+  });
+
+  it.each([
+    ["a7", '"a7" matches 2 agents: a7k3m9x2w4qpz, a7zz00000000a'],
+    ["agent-x", 'starts or ends with "agent-x"'],
+  ])("is not found by %s", (reference, message) => {
+    expect(() => agentIdOf(reference, agents)).toThrow(message);
+  });
+
+  it("is not found in a session that has none", () => {
+    expect(() => agentIdOf("a7", [])).toThrow(expect.objectContaining({ cure: "The session has no subagents." }));
+  });
+});

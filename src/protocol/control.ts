@@ -1,0 +1,58 @@
+import type { PromptId } from "./ids.ts";
+import type { UserBlock } from "./model/message.ts";
+import type { ApprovalAnswer, ApprovalQuestion } from "./permissions/approval.ts";
+
+/**
+ * What a user or a program tells a session to do. A command with an id that was already used has no effect and gets the
+ * same receipt. Agents are given as `main`, by name, by id or by the start or end of an id.
+ */
+export type Command = { readonly id: string } & (
+  | {
+      readonly type: "prompt";
+      readonly to: string;
+      readonly content: readonly UserBlock[];
+      /**
+       * `now`: the agent reads the prompt before its next step. `next`: the main agent starts a new run with it after
+       * the current one. An agent that is not running is started with the prompt in either case.
+       */
+      readonly when: "now" | "next";
+    }
+  /** Removes a prompt from the queue. */
+  | { readonly type: "withdraw"; readonly promptId: PromptId }
+  | { readonly type: "answer"; readonly requestId: string; readonly answer: ApprovalAnswer }
+  /** Stops an agent. `turn`: the main agent's run, while background agents go on. `tree`: all agents. */
+  | { readonly type: "stop"; readonly what: string }
+  /** Continues an agent whose last run ended early. */
+  | { readonly type: "resume"; readonly agent: string }
+  /** Moves a subagent to the background, so that its parent no longer waits for it. */
+  | { readonly type: "background"; readonly agent: string }
+  /** Makes the parent of a background agent wait for it again. */
+  | { readonly type: "foreground"; readonly agent: string }
+);
+
+/** What became of a command. */
+export interface Receipt {
+  readonly commandId: string;
+  readonly status: "done" | "refused";
+  /** Says in one or two sentences what happened, or why nothing did and what to do. */
+  readonly message: string;
+}
+
+/**
+ * A line in a session's `inbox.jsonl`. If a request has several answers, the first one is used. The same applies to
+ * commands with the same id.
+ */
+export type InboxLine = { readonly v: 1; readonly at: number } & (
+  | ({ readonly type: "approval.requested" } & ApprovalQuestion)
+  | ({ readonly type: "approval.answered"; readonly answerId: string } & Answered & ApprovalAnswer)
+  /** The request no longer needs an answer. */
+  | { readonly type: "approval.withdrawn"; readonly requestId: string; readonly reason: string }
+  /** A command from another process. */
+  | { readonly type: "command.sent"; readonly command: Command }
+  | { readonly type: "command.settled"; readonly receipt: Receipt }
+);
+
+interface Answered {
+  readonly requestId: string;
+  readonly inputHash: string;
+}

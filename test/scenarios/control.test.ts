@@ -1,0 +1,292 @@
+import { describe, expect, it } from "vitest";
+import { type Message, type SessionUpdate, textOf } from "../../src/protocol/index.ts";
+import { lastWords, mainLines, open, promised, resultsIn, task, transcriptsIn, watch } from "./delegation-place.ts";
+
+const text = (words: string) => [{ type: "text", text: words }] as const;
+
+describe("prompts that arrive during a run", () => {
+  it("wait for their turn, each with a run of its own", async () => {
+    const { promise: later, keep: finish } = promised();
+    const { session, model, home, cwd } = await open({
+      MAIN: [{ text: "One.", after: later }, { text: "Two." }, { text: "Three." }],
+    });
+    const first = session.prompt("MAIN: one");
+    const second = session.prompt("two");
+    const third = session.prompt("three");
+    await watch(session).until(({ event }) => event.type === "prompt.queued" && textOf(event.content) === "three");
+    expect(session.queue().map(({ content }) => textOf(content))).toEqual(["two", "three"]);
+    finish();
+    const updates: string[] = [];
+    for await (const update of second) updates.push(update.type);
+    const results = await Promise.all([first.result, second.result, third.result]);
+    expect(results.map((result) => result.text)).toEqual(["One.", "Two.", "Three."]);
+    expect(results[1].runId).toBe(second.runId);
+    expect(updates).toContain("run.ended");
+    expect(session.queue()).toEqual([]);
+    await session.close();
+    expect(model.requests("MAIN").map(newestPrompt)).toEqual(["MAIN: one", "two", "three"]);
+    const prompts = mainLines({ home, cwd }, session.id).filter(({ type }) => type.startsWith("prompt."));
+    expect(prompts.map(({ type }) => type)).toEqual([
+      "prompt.received",
+      "prompt.queued",
+      "prompt.queued",
+      "prompt.received",
+      "prompt.received",
+    ]);
+  });
+
+  it("can be withdrawn, and those that are left stay in the queue for the next process", async () => {
+    const { promise: never } = promised();
+    const { session, home, cwd } = await open({ MAIN: [{ text: "One.", after: never }] });
+    const first = session.prompt("MAIN: one");
+    const second = session.prompt("two");
+    const third = session.prompt("three");
+    const waiting = watch(session);
+    await waiting.until(({ event }) => event.type === "prompt.queued" && textOf(event.content) === "three");
+    second.stop("stopped");
+    expect(await second.result).toMatchObject({ outcome: "stopped", message: expect.stringContaining("withdrawn") });
+    await session.close();
+    expect(await first.result).toMatchObject({ outcome: "stopped" });
+    expect(await third.result).toMatchObject({
+      outcome: "stopped",
+      message: expect.stringContaining("stays in the queue"),
+    });
+    expect(() => session.prompt("four")).toThrow(`The session ${session.id} is closed`);
+
+    const again = await open({ MAIN: [{ text: "All." }] }, { at: { home, cwd }, resume: session.id });
+    expect(again.session.queue().map(({ content }) => textOf(content))).toEqual(["three"]);
+    await again.session.prompt("four").result;
+    await again.session.close();
+    const [request] = again.model.requests("MAIN");
+    expect(JSON.stringify(request)).toMatch(/three.*four/);
+    expect(JSON.stringify(request)).not.toContain('"two"');
+  });
+
+  it("reach the agent before its next step if they are sent now, and only once", async () => {
+    const { session, model } = await open({
+      MAIN: [{ calls: [{ name: "Bash", input: { command: "true" } }] }, { text: "Heard." }],
+    });
+    const run = session.prompt("MAIN: one");
+    const command = { id: "p1", type: "prompt", to: "main", content: text("Be brief."), when: "now" } as const;
+    for await (const update of run) {
+      if (update.type !== "run.started") continue;
+      const receipts = await Promise.all([session.send(command), session.send(command)]);
+      expect(receipts[0]).toEqual({
+        commandId: "p1",
+        status: "done",
+        message: "The main agent reads the message before its next step.",
+      });
+      expect(receipts[1]).toEqual(receipts[0]);
+    }
+    await session.close();
+    expect(JSON.stringify(model.requests("MAIN").at(-1)).split("Be brief.")).toHaveLength(2);
+  });
+
+  it("start a run of their own if the main agent has nothing to do", async () => {
+    const { session, model } = await open({ MAIN: [{ text: "One." }, { text: "Two." }] });
+    await session.prompt("MAIN: one").result;
+    const watched = watch(session);
+    expect((await session.messageAgent("main", "two")).message).toBe("The main agent has started.");
+    await watched.until(({ event }) => event.type === "run.ended" && event.text === "Two.");
+    await session.close();
+    expect(model.requests("MAIN").map(newestPrompt)).toEqual(["MAIN: one", "two"]);
+  });
+});
+
+describe("a message to a subagent from a person", () => {
+  it("is read by one that its caller waits for", async () => {
+    const { promise: later, keep: finish } = promised();
+    const { session, model } = await open({
+      MAIN: [{ calls: [task("PART: look.")] }, { text: "Done." }],
+      PART: [{ calls: [{ name: "Bash", input: { command: "true" } }], after: later }, { text: "Found." }],
+    });
+    const watched = watch(session);
+    const run = session.prompt("MAIN: go");
+    const agentId = await subagent(watched);
+    const sent = session.messageAgent(`agent-${agentId}`, "Look in src only.");
+    expect((await sent).message).toBe(`Agent ${agentId} reads the message before its next step.`);
+    finish();
+    expect((await run.result).outcome).toBe("succeeded");
+    await session.close();
+    expect(lastWords(model.requests("PART").at(-1))).toBe("Look in src only.");
+  });
+
+  it("resumes one that has ended, also while the main agent has nothing to do, and its parent is told", async () => {
+    const { session, model } = await open(
+      {
+        MAIN: [{ calls: [task("PART: look.")] }, { text: "Done." }, { text: "Thanks." }],
+        PART: [{ text: "First." }, { text: "Second." }],
+      },
+      { interactive: true },
+    );
+    const watched = watch(session);
+    await session.prompt("MAIN: go").result;
+    const agentId = await subagent(watched);
+    const receipt = await session.messageAgent(agentId, "Look again.");
+    expect(receipt).toMatchObject({ status: "done", message: expect.stringContaining("continues in the background") });
+    await endOf(watched, "Second.");
+    await session.prompt("Anything new?").result;
+    await session.close();
+    expect(lastWords(model.requests("PART").at(-1))).toBe("Look again.");
+    expect(JSON.stringify(model.requests("MAIN").at(-1))).toMatch(/task_notification.*Second\./);
+  });
+});
+
+describe("moving a subagent", () => {
+  it("to the background and back makes its parent go on, then wait, without restarting it", async () => {
+    const { promise: later, keep: finish } = promised();
+    const { promise: between, keep: goOn } = promised();
+    const { session, model, home, cwd } = await open({
+      MAIN: [
+        { calls: [task("PART: look.")] },
+        { calls: [{ name: "Bash", input: { command: "true" } }], after: between },
+        { text: "With the report." },
+      ],
+      PART: [{ text: "Found.", after: later }],
+    });
+    const watched = watch(session);
+    const run = session.prompt("MAIN: go");
+    const agentId = await subagent(watched);
+    expect((await session.foregroundAgent(agentId)).status).toBe("refused");
+    expect((await session.backgroundAgent(agentId)).message).toBe(`Agent ${agentId} goes on in the background.`);
+    expect((await session.backgroundAgent(agentId)).status).toBe("refused");
+    await watched.until(
+      ({ agentId: id, event }) => id === "main" && event.type === "model.requested" && event.turn === 2,
+    );
+    expect((await session.foregroundAgent(agentId)).message).toBe(
+      `The main agent waits for agent ${agentId} before its next step.`,
+    );
+    goOn();
+    await watched.until(
+      ({ agentId: id, event }) => id === "main" && event.type === "tool.ended" && event.name === "Bash",
+    );
+    finish();
+    expect((await run.result).text).toBe("With the report.");
+    await session.close();
+    const last = model.requests("MAIN").at(-1);
+    expect(resultsIn(last)).toHaveLength(1);
+    expect(JSON.stringify(last)).toMatch(/task_notification.*Found\./);
+    const [lines = []] = [...transcriptsIn({ home, cwd }, session.id).values()].filter(
+      ([line]) => line?.type === "agent.created",
+    );
+    expect(lines.filter(({ type }) => type === "run.started")).toHaveLength(1);
+  });
+});
+
+describe("stopping and resuming", () => {
+  it("stops one agent or all of them, and says what goes on", async () => {
+    const hang = { text: "So far.", hangs: true } as const;
+    const { session } = await open({
+      MAIN: [
+        { calls: [task("ONE: go", { run_in_background: true }), task("TWO: go", { run_in_background: true })] },
+        { text: "Started." },
+        { text: "One is gone." },
+      ],
+      ONE: [hang],
+      TWO: [hang],
+    });
+    const watched = watch(session);
+    const run = session.prompt("MAIN: go");
+    await watched.until(({ agentId, event }) => agentId === "main" && event.type === "model.ended" && event.turn === 2);
+    const [one = "", two = ""] = subagents(watched.updates);
+    const stopped = await session.send({ id: "s1", type: "stop", what: one });
+    expect(stopped.message).toBe(`Stopped ${one}. 1 agent still running: ${two}.`);
+    const all = await session.send({ id: "s2", type: "stop", what: "tree" });
+    expect(all).toMatchObject({ status: "done", message: expect.stringContaining(two) });
+    expect((await run.result).outcome).toBe("stopped");
+    expect((await session.send({ id: "s3", type: "stop", what: "nobody" })).message).toContain(
+      'There is no agent "nobody" in this session. Its agents are main,',
+    );
+    expect((await session.send({ id: "s4", type: "stop", what: "tree" })).message).toBe("Nothing was running.");
+    await session.close();
+  });
+
+  it("continues an agent that was stopped, in the background", async () => {
+    const { session } = await open(
+      {
+        MAIN: [{ calls: [task("PART: go", { run_in_background: true })] }, { text: "Started." }],
+        PART: [{ text: "So far.", hangs: true }, { text: "All of it." }],
+      },
+      { interactive: true },
+    );
+    const watched = watch(session);
+    await session.prompt("MAIN: go").result;
+    const agentId = await subagent(watched);
+    await session.stopAgent(agentId);
+    expect((await session.resumeAgent(agentId)).message).toBe(`Agent ${agentId} continues in the background.`);
+    await endOf(watched, "All of it.");
+    expect((await session.resumeAgent(agentId)).message).toContain("has finished its work");
+    await session.close();
+  });
+});
+
+describe("a session that is parked", () => {
+  it("keeps requests open and goes on with all agents when it is resumed", async () => {
+    const ask = (path: string) => ({ name: "Write", input: { file_path: path, content: "new" } });
+    const { session, home, cwd } = await open(
+      {
+        MAIN: [{ calls: [task("BACK: go", { run_in_background: true }), task("FRONT: go")] }],
+        BACK: [{ calls: [ask("back.txt")] }],
+        FRONT: [{ calls: [ask("front.txt")] }],
+      },
+      { onAsk: "wait" },
+    );
+    const watched = watch(session);
+    const run = session.prompt("MAIN: go");
+    await watched.until(() => watched.updates.filter(({ event }) => event.type === "approval.requested").length === 2);
+    await session.park();
+    expect(await run.result).toMatchObject({ outcome: "stopped", reason: "parked" });
+    const requests = watched.updates.flatMap(({ event }) =>
+      event.type === "approval.requested" ? [event.requestId] : [],
+    );
+
+    const again = await open(
+      {
+        MAIN: [{ text: "One is there." }, { text: "Both are there." }],
+        BACK: [{ text: "Back done." }],
+        FRONT: [{ text: "Front done." }],
+      },
+      { at: { home, cwd }, resume: session.id, onAsk: "wait" },
+    );
+    for (const [index, requestId] of requests.entries()) {
+      const answer = { answer: "allow", by: "test" } as const;
+      const { message } = await again.session.send({ id: `a${index}`, type: "answer", requestId, answer });
+      expect(message).toBe(`${requestId} was allowed.`);
+    }
+    const result = await again.session.prompt("").result;
+    expect(result).toMatchObject({ outcome: "succeeded" });
+    await again.session.close();
+    const all = JSON.stringify(again.model.requests("MAIN"));
+    expect(all).toContain("Front done.");
+    expect(all).toContain("Back done.");
+    expect(all).not.toContain("process_lost");
+    const files = [...transcriptsIn({ home, cwd }, session.id).values()].flat();
+    const ends = files.filter((line) => line.type === "tool.ended" && line.name === "Write");
+    expect(ends.map((line) => line.type === "tool.ended" && line.result.outcome)).toEqual(["ok", "ok"]);
+    expect(files.filter((line) => line.type === "approval.answered")).toHaveLength(2);
+  });
+});
+
+type Watched = ReturnType<typeof watch>;
+
+/** Waits until a subagent has sent its first request, and returns its id. */
+async function subagent(watched: Watched): Promise<string> {
+  await watched.until(({ agentId, event }) => agentId !== "main" && event.type === "model.requested");
+  return subagents(watched.updates)[0] ?? "";
+}
+
+/** Waits until a subagent's run with this report has released its resources. */
+async function endOf(watched: Watched, report: string): Promise<void> {
+  await watched.until(({ event }) => event.type === "run.ended" && event.text === report);
+  const end = watched.updates.findIndex(({ event }) => event.type === "run.ended" && event.text === report);
+  await watched.until((update) => update.event.type === "run.cleaned" && watched.updates.indexOf(update) > end);
+}
+
+/** Returns the newest prompt, without the context that the runtime adds to it. */
+function newestPrompt(messages: readonly Message[]): string | undefined {
+  return lastWords(messages).split("\n").at(-1);
+}
+
+function subagents(updates: readonly SessionUpdate[]): readonly string[] {
+  return [...new Set(updates.map(({ agentId }) => agentId))].filter((agentId) => agentId !== "main");
+}

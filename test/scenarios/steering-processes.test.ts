@@ -1,0 +1,143 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type ApiServer, createApiServer, type Step } from "../../src/testing/index.ts";
+import { type CommandLine, startCommandLine } from "../reliability/command-line.ts";
+import { createPlace, type Place, readTranscript, sessionIdOf, transcriptPath } from "../reliability/place.ts";
+
+const task = (prompt: string, more = {}) => ({
+  tool: "Task",
+  input: { description: "a piece of work", prompt, subagent_type: "general-purpose", name: "helper", ...more },
+});
+const reply = (...content: object[]): Step => ({ reply: { content } }) as Step;
+const say = (text: string): Step => ({ reply: { content: text } }) as Step;
+
+describe("a session that runs in another process", () => {
+  it("is messaged, moved and stopped from any terminal, also after it ended", async () => {
+    const { place, start, server } = await open({
+      "MAIN:": [reply(task("PART: look.")), say("I go on."), say("It was stopped."), say("Again.")],
+      "PART:": [
+        reply({ tool: "Bash", input: { command: "sleep 0.2; ls" } }),
+        ...Array(200).fill(reply({ tool: "Bash", input: { command: "sleep 0.2; ls" } })),
+      ],
+    });
+    const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)", "--verbose");
+    await hasLines(place, "agent.spawned");
+    const id = sessionIdOf(transcriptPath(place) ?? "");
+    const run = (...args: string[]) => start(...args).ended;
+
+    expect(await run("message", `${id}/helper`, "Look", "in", "src.")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("reads the message before its next step."),
+    });
+    expect(await run("message", `${id}/nobody`, "Hello.")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no agent "nobody" in this session. Its agents are main, '),
+    });
+    expect(await run("background", `${id}/helper`)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("goes on in the background"),
+    });
+    expect(await run("foreground", `${id}/helper`, "--json")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"status": "done"'),
+    });
+    const asAgent = { place, url: server.url, args: ["stop", id], environment: { RETINUE_CALL_ID: "main_1_0" } };
+    expect(await startCommandLine(asAgent).ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("A command run by an agent can't steer a session"),
+    });
+    expect(await run("stop", `${id}/helper`)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Stopped a\w+\./),
+    });
+    expect(await first.ended).toMatchObject({ code: 0, stdout: "It was stopped.\n" });
+
+    expect(await run("stop", id)).toMatchObject({
+      code: 0,
+      stdout: "The session is not running, so there is nothing to stop.\n",
+    });
+    expect(await run("background", `${id}/helper`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`retinue resume ${id}`),
+    });
+    expect(await run("message", id, "And the tests?")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("is delivered when it is resumed"),
+    });
+    expect(await run("resume", id, "Go on.")).toMatchObject({ code: 0, stdout: "Again.\n" });
+    const prompts = readTranscript(transcriptPath(place) ?? "").filter((line) => line.type === "prompt.received");
+    expect(prompts.map(({ content }) => content.map((block) => "text" in block && block.text).join())).toEqual([
+      "MAIN: go",
+      "And the tests?",
+      "Go on.",
+    ]);
+    const heard = server.requests.filter((request) => JSON.stringify(request.body).includes("Look in src."));
+    expect(heard.length).toBeGreaterThan(0);
+  });
+});
+
+describe("an approval that is given after the process was killed", () => {
+  it("lets a background agent go on when the session is resumed, and its parent is told", async () => {
+    const { place, start } = await open({
+      "MAIN:": [
+        reply(task("PART: make it.", { run_in_background: true })),
+        say("Waiting."),
+        say("Still waiting."),
+        say("It is made."),
+      ],
+      "PART:": [reply({ tool: "Bash", input: { command: "mkdir made" } }), say("Made it.")],
+    });
+    const first = start("-p", "MAIN: go", "--on-ask", "wait");
+    await first.told("retinue approvals answer ask_");
+    await hasLines(place, "model.ended", 2);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const [waiting] = JSON.parse((await start("approvals", "list", "--json").ended).stdout);
+    expect((await start("approvals", "answer", waiting.requestId, "allow").ended).code).toBe(0);
+    const id = sessionIdOf(transcriptPath(place) ?? "");
+    expect(await start("resume", id).ended).toMatchObject({ code: 0, stdout: "It is made.\n" });
+    expect(existsSync(join(place.cwd, "made"))).toBe(true);
+    const lines = readTranscript(transcriptPath(place) ?? "");
+    expect(lines.filter((line) => line.type === "agent.resumed")).toMatchObject([{ by: "approval" }]);
+    const notices = lines.flatMap((line) => (line.type === "notices.delivered" ? line.notices : []));
+    expect(notices).toMatchObject([{ outcome: "succeeded" }]);
+  });
+});
+
+interface Opened {
+  readonly place: Place;
+  readonly server: ApiServer;
+  start(...args: string[]): CommandLine;
+}
+
+async function open(parts: Readonly<Record<string, readonly Step[]>>): Promise<Opened> {
+  const place = createPlace();
+  const conversations = Object.entries(parts).map(([name, steps]) => ({
+    match: { firstUserContains: name },
+    steps: [...steps],
+  }));
+  const server = await createApiServer({ script: { conversations } });
+  const started: CommandLine[] = [];
+  onTestFinished(async () => {
+    for (const { child } of started) child.kill("SIGKILL");
+    await Promise.all(started.map(({ ended }) => ended));
+    await server.close();
+    place.remove();
+  });
+  const start = (...args: string[]): CommandLine => {
+    const command = startCommandLine({ place, url: server.url, args });
+    started.push(command);
+    return command;
+  };
+  return { place, server, start };
+}
+
+/** Waits until the main agent's transcript has this many lines of a type. */
+async function hasLines(place: Place, type: string, count = 1): Promise<void> {
+  const has = (): boolean => {
+    const path = transcriptPath(place);
+    return path !== undefined && readTranscript(path).filter((line) => line.type === type).length >= count;
+  };
+  while (!has()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
