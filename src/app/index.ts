@@ -96,6 +96,8 @@ export {
   answerApproval,
   type ListedRequest,
   listApprovals,
+  readReply,
+  userName,
 } from "./commands/approvals.ts";
 export {
   type AgentCheck,
@@ -107,7 +109,7 @@ export {
   shownPath,
   withApprovals,
 } from "./commands/check-agents.ts";
-export { refuseAgentCommand } from "./commands/check-answerer.ts";
+export { isAgentCommand, refuseAgentCommand } from "./commands/check-answerer.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
 export { type CheckedRow, checkRows } from "./commands/check-rows.ts";
 export { type ExplainedCall, explainCall, listRules, type RuleList, ruleProblems } from "./commands/permissions.ts";

@@ -7,10 +7,12 @@ const textOf = (name: string, input: unknown) => approvalText({ name, inputJson:
 it("shows the whole command, and all other inputs", () => {
   const long = `echo ${"x".repeat(10_000)}; rm y`;
   expect(textOf("Bash", { command: long, timeout: 5, description: "Lists\nfiles" })).toEqual({
+    main: { field: "command", value: long },
     call: `Bash ${long}`,
     inputs: ["timeout: 5", "description: Lists↵files"],
   });
   expect(textOf("Write", { file_path: "a.sh", content: "rm x\n" })).toEqual({
+    main: { field: "file_path", value: "a.sh" },
     call: "Write a.sh",
     inputs: ["content: rm x↵"],
   });

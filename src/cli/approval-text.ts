@@ -1,6 +1,6 @@
 import { formatCount, isRecord, showExactly } from "../lib/index.ts";
-import { canonicalToolName, type ToolCall } from "../protocol/index.ts";
-import { fieldsByTool } from "./describe-call.ts";
+import { type ApprovalQuestion, canonicalToolName, type ToolCall, type UserQuestion } from "../protocol/index.ts";
+import { describeCall, fieldsByTool, oneLine } from "./describe-call.ts";
 
 /** A tool call as shown to the person who decides about it. Different calls never have the same text. */
 export interface ApprovalText {
@@ -8,6 +8,8 @@ export interface ApprovalText {
   readonly call: string;
   /** All other inputs, one line each. */
   readonly inputs: readonly string[];
+  /** The main input, if there is one. */
+  readonly main?: { readonly field: string; readonly value: string } | undefined;
 }
 
 export function approvalText({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">): ApprovalText {
@@ -16,13 +18,50 @@ export function approvalText({ name, inputJson }: Pick<ToolCall, "name" | "input
   const main = fieldsByTool.get(canonicalToolName(name))?.find((field) => typeof fields?.[field] === "string");
   if (fields === undefined || main === undefined) return { call: `${tool} ${showExactly(inputJson)}`, inputs: [] };
   const others = Object.entries(fields).filter(([field]) => field !== main);
+  const value = String(fields[main]);
   return {
-    call: `${tool} ${showExactly(String(fields[main]))}`,
+    main: { field: main, value },
+    call: `${tool} ${showExactly(value)}`,
     inputs: others.map(([field, value]) => {
       const text = typeof value === "string" ? value : JSON.stringify(value);
       return `${showExactly(field)}: ${showExactly(text)}`;
     }),
   };
+}
+
+/** A request for approval as shown to the person who answers it. */
+export interface RequestText {
+  readonly call: string;
+  /** Inputs of the call, the reason why it needs approval, and the permissions that the approval grants. */
+  readonly details: readonly string[];
+  /** For each of the agent's questions, the question and its options. */
+  readonly choices: readonly (readonly string[])[];
+}
+
+export function describeRequest({ call, decision, grants = [], questions = [] }: ApprovalQuestion): RequestText {
+  const isQuestion = questions.length > 0;
+  const shown = isQuestion ? { call: `${call.name} ${describeCall(call)}`, inputs: [] } : approvalText(call);
+  const granted = grants.length > 0 ? [`allows the agent: ${grants.map(showExactly).join(", ")}`] : [];
+  return {
+    call: shown.call,
+    details: [...shown.inputs, showExactly(decision.reason), ...granted],
+    choices: questions.map(describeQuestion),
+  };
+}
+
+function describeQuestion({ header, question, options, multiSelect }: UserQuestion): readonly string[] {
+  return [
+    `${oneLine(header)}: ${oneLine(question)}${multiSelect ? " (several possible)" : ""}`,
+    ...options.map(({ label, description }, index) => {
+      const about = description === undefined ? "" : ` - ${oneLine(description)}`;
+      return `  ${index + 1}. ${oneLine(label)}${about}`;
+    }),
+  ];
+}
+
+/** Shows the line breaks in a line of a request. What follows is indented, so that it doesn't look like a line of its own. */
+export function breakLines(line: string): string {
+  return line.replaceAll("↵", "↵\n    ");
 }
 
 function parseFields(inputJson: string): Readonly<Record<string, unknown>> | undefined {

@@ -57,6 +57,7 @@ export const fieldsByTool: ReadonlyMap<string, readonly string[]> = new Map<stri
   ["WebFetch", ["url"]],
   ["WebSearch", ["query"]],
   ["Task", ["description"]],
+  ["ExitPlanMode", ["plan"]],
 ]);
 
 // Inputs that describe calls to other tools, by priority. A search is described by its pattern first, then by its path.

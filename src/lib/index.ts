@@ -65,7 +65,15 @@ export {
   createTextCollector,
   endOfWholeCharacters,
 } from "./text/bounded-text.ts";
-export { formatBytes, formatCount, formatDuration, plural, showExactly, stripControls } from "./text/format.ts";
+export {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  plural,
+  readExactly,
+  showExactly,
+  stripControls,
+} from "./text/format.ts";
 export { misspelledName, nearest } from "./text/nearest.ts";
 export { testPattern } from "./text/test-pattern.ts";
 export { createCalibration, estimateTokens } from "./text/token-estimate.ts";

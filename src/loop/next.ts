@@ -1,8 +1,8 @@
-import type { CallId, DurableEvent, EndReason, EventOf, ToolCall, ToolResult } from "../protocol/index.ts";
+import type { CallId, DurableEvent, EventOf, ToolCall, ToolResult } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 import { type ContextLimits, isFull } from "./context.ts";
 import { fold, userTurn } from "./fold.ts";
-import { factsOf, type LoopState, type PendingMessage } from "./state.ts";
+import { type Ending, factsOf, type LoopState, type PendingMessage } from "./state.ts";
 import { chargeOf } from "./under-way.ts";
 
 /** Operation that the host must perform next. It produces events; folding them leads to the next operation. */
@@ -18,7 +18,7 @@ export type Operation =
   | { readonly kind: "compact"; readonly cause: "full" | "overflow" }
   /** Waits for background agents, because only they are still working or because the user wants their reports first. */
   | { readonly kind: "wait" }
-  | { readonly kind: "end"; readonly reason: EndReason; readonly message?: string }
+  | ({ readonly kind: "end" } & Ending)
   /** Does nothing, because no run is in progress. */
   | { readonly kind: "rest" };
 
@@ -33,7 +33,7 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
   if (isAwaiting(state)) return { kind: "wait" };
   const hasInput = state.calls.length > 0 || state.said.length > 0 || state.unanswered;
   if (!hasInput) return run.waits && state.background.length > 0 ? { kind: "wait" } : { kind: "end", reason: "done" };
-  if (run.turns >= run.maxTurns) return { kind: "end", reason: "max_turns", message: turnLimitMessage(run.maxTurns) };
+  if (run.turns >= run.maxTurns) return { kind: "end", reason: "max_turns", ...turnLimit(run.maxTurns) };
   const { overflow } = state.context;
   if (overflow !== undefined) {
     return limits
@@ -138,6 +138,7 @@ const unknownOutcome: ToolResult = {
   ],
 };
 
-function turnLimitMessage(maxTurns: number): string {
-  return `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit for this run. Resume the session to continue, or raise --max-turns.`;
+function turnLimit(maxTurns: number): Pick<Ending, "message" | "limit"> {
+  const cause = `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit for this run.`;
+  return { message: `${cause} Resume the session to continue, or raise --max-turns.`, limit: { cause } };
 }

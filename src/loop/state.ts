@@ -1,6 +1,7 @@
 import type {
   EndReason,
   PromptId,
+  ReachedLimit,
   RunFacts,
   RunId,
   RunRef,
@@ -80,6 +81,7 @@ export interface ActiveRun {
 export interface Ending {
   readonly reason: EndReason;
   readonly message?: string;
+  readonly limit?: ReachedLimit | undefined;
 }
 
 /** A prompt that waits for its turn. */

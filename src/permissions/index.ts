@@ -4,7 +4,6 @@
 export { accesses, pathsOf, pendingPatterns, readsOnly, withExpansions } from "./decide/accesses.ts";
 export { decide } from "./decide/decide.ts";
 export { explainDenial, suggestRule } from "./decide/explain-denial.ts";
-export { PROTECTED_FILE } from "./decide/finding.ts";
 export { dependsOnGitHooks } from "./decide/judge-hooks.ts";
 export { deniedPlaces, hiddenPredicate, hidesNothing } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";

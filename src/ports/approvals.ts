@@ -1,6 +1,9 @@
 import type { AgentId, ApprovalAnswer, ApprovalQuestion, CallId, Command, Receipt, Rule } from "../protocol/index.ts";
 
-/** Lets a program answer approval questions. The signal fires if another process answers first. */
+/**
+ * Lets a program answer approval questions. The signal fires when the question no longer needs an answer. If it was
+ * answered, for example by another process, the signal's reason is the answer that counts, an `ApprovalAnswer`.
+ */
 export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
 }

@@ -47,6 +47,7 @@ export type {
   EndedNotice,
   EndReason,
   Outcome,
+  ReachedLimit,
   RunEnd,
   RunFacts,
   RunRef,

@@ -14,6 +14,7 @@ describe("all pages", () => {
     );
     expect(skipped).toEqual([
       "README.md: it changes the machine",
+      "docs/approvals.md: it needs a terminal",
       "docs/architecture.md: npm run check compares it with layers.cjs",
       "docs/hooks.md: it is what a hook prints",
       "docs/models.md: it needs Ollama with that model on its own port",

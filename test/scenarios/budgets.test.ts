@@ -73,7 +73,10 @@ describe("an agent that goes on", () => {
     expect(model.requests("PLAN")).toHaveLength(0);
     const [told = ""] = resultsIn(model.requests("MAIN").at(-1));
     expect(told).toContain(used);
-    expect(told).toMatch(/\[To continue this agent once the budget allows it, call Task with resume: "a\w{12}"\.\]$/);
+    expect(told).toMatch(
+      /\[This is the agent's own budget, .*give what is missing to a new agent as a smaller task.*\]$/,
+    );
+    expect(told).not.toMatch(/definition|settings/);
   });
 });
 

@@ -154,6 +154,6 @@ describe("an agent that did not get done", () => {
     });
     const [told = ""] = resultsIn(model.requests("MAIN")[1]);
     const id = /id="(a\w+)"/.exec(told)?.[1];
-    expect(told).toContain(`[To continue this agent, call Task with resume: "${id}".]`);
+    expect(told).toContain(`[To continue this agent, call Task with resume: "${id}". If this happens again,`);
   });
 });

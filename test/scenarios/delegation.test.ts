@@ -228,8 +228,10 @@ describe("limits", () => {
     );
     model.assertDone();
     expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", text: "Two of three." });
+    expect(result.message).toContain("--max-spawns");
     const results = resultsIn(model.requests("MAIN")[1]);
-    expect(results[2]).toMatch(/^<task_error agent="general-purpose">\n.*--max-spawns/);
+    expect(results[2]).toMatch(/^<task_error agent="general-purpose">\n.*the limit is 2 agents.* Do the work yourself/);
+    expect(results[2]).not.toMatch(/settings|--max-spawns/);
   });
 
   it.each(["allow", "deny"] as const)("asks once where somebody is there to say %s to more agents", async (answer) => {

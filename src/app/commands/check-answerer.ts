@@ -18,12 +18,17 @@ export function checkAnswerer(asker: ProcessIdentity | undefined): void {
   throw new UserError(message, { code: "approval", cure });
 }
 
-/**
- * Throws a `UserError` if this process, or a process that started it, was started by an agent. Where there is no /proc,
- * only the environment is checked.
- */
+/** Throws a `UserError` if this process, or a process that started it, was started by an agent. */
 export function refuseAgentCommand(what: string): void {
-  if (hasAgentEnvironment() || processOrigin()?.isTagged === true) throw agentCommand(what);
+  if (isAgentCommand()) throw agentCommand(what);
+}
+
+/**
+ * Returns whether this process, or a process that started it, was started by an agent. Where there is no /proc, only the
+ * environment is checked.
+ */
+export function isAgentCommand(): boolean {
+  return hasAgentEnvironment() || processOrigin()?.isTagged === true;
 }
 
 /** Returns true if the environment of this process says that an agent started it. */

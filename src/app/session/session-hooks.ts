@@ -1,4 +1,5 @@
 import { createHooks, type FunctionHook, type Hook, type HookFunction } from "../../hooks/index.ts";
+import { isRecord } from "../../lib/index.ts";
 import type { Hooks, WorkerSession } from "../../ports/index.ts";
 import {
   type AgentDefinition,
@@ -88,14 +89,17 @@ function settingsHooks(
   { hooks: value = {}, disableAllHooks }: Settings,
   origins: readonly SettingsOrigin[] | undefined,
 ): ConfiguredHooks {
-  const scopes = new Map(origins?.map((origin) => [origin.value, origin.scope]));
   // Only the administrator can disable managed hooks.
   const allAreOff = origins?.some(({ path, scope }) => path === "disableAllHooks" && scope === "managed");
   const read = Object.entries(value).flatMap(([event, entries]) =>
-    (Array.isArray(entries) ? entries : [entries]).flatMap((entry) => {
-      const scope = scopes.get(entry);
-      if (disableAllHooks && (allAreOff || scope !== "managed")) return [];
-      const source: HookSource = scope === "project" || scope === "local" ? "project" : "user";
+    (Array.isArray(entries) ? entries : [entries]).flatMap((entry, index) => {
+      const path = `hooks.${event}${Array.isArray(entries) ? `[${index}]` : ""}`;
+      const scopes = scopesOf({ entry, path }, origins);
+      if (disableAllHooks && (allAreOff || scopes.length === 0 || scopes.some((scope) => scope !== "managed")))
+        return [];
+      // A hook that is merged from several files belongs to the least trusted one.
+      const isProject = scopes.some((scope) => scope === "project" || scope === "local");
+      const source: HookSource = isProject ? "project" : "user";
       const { hooks, problems } = readHookEntries({ [event]: [entry] });
       return { hooks: hooks.map((hook): Hook => ({ kind: "command", source, ...hook })), problems };
     }),
@@ -103,6 +107,20 @@ function settingsHooks(
   // Problems in settings files were reported when the files were read.
   const problems = origins === undefined ? read.flatMap((each) => each.problems) : [];
   return { hooks: read.flatMap(({ hooks }) => hooks), notices: problems.map(({ message }) => message) };
+}
+
+/**
+ * Returns the scopes of the files that contain an entry. An entry of a list is found by its value, too, because the
+ * program may have changed the list. An entry that is not in a list has one origin for each of its parts.
+ */
+function scopesOf(
+  { entry, path }: { readonly entry: unknown; readonly path: string },
+  origins: readonly SettingsOrigin[] = [],
+): readonly SettingsOrigin["scope"][] {
+  const isPart = (at: string): boolean => at === path || at.startsWith(`${path}.`) || at.startsWith(`${path}[`);
+  return origins
+    .filter((each) => isPart(each.path) || (isRecord(entry) && each.value === entry))
+    .map(({ scope }) => scope);
 }
 
 function functionHooks(functions: SessionHookOptions = {}): readonly Hook[] {

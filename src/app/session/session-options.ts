@@ -87,7 +87,7 @@ export interface SessionOptions {
   /** Hook functions, in addition to the commands in settings and definitions. */
   readonly hooks?: SessionHookOptions;
   /** Answers requests for approval. Other processes can answer them too, with `retinue approvals`. */
-  readonly approvals?: Approvals;
+  readonly approvals?: Approvals | undefined;
   /**
    * How requests for approval are handled without `approvals`. `deny` (default) denies them. `wait` waits for `retinue
    * approvals`. `hook` lets PermissionRequest hooks decide and denies requests that they leave undecided.

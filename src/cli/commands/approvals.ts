@@ -1,4 +1,3 @@
-import { userInfo } from "node:os";
 import {
   type AnswerRequest,
   answerApproval,
@@ -6,11 +5,11 @@ import {
   listApprovals,
   stateDirectory,
   type UserQuestion,
+  userName,
 } from "../../app/index.ts";
 import { formatDuration, showExactly, stripControls } from "../../lib/index.ts";
-import type { ApprovalQuestion } from "../../protocol/index.ts";
-import { type ApprovalText, approvalText } from "../approval-text.ts";
-import { describeCall, oneLine } from "../describe-call.ts";
+import { approvalText, breakLines, describeRequest } from "../approval-text.ts";
+import { oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionById } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -145,43 +144,25 @@ function asJson({ question, askedAt, isRunning }: ListedRequest) {
 }
 
 function render({ question, askedAt, isRunning }: ListedRequest, now: number): string {
-  const { requestId, call, decision, always, agentType, agentId, sessionId, path, grants = [] } = question;
-  const { questions = [] } = question;
-  const shown = questions.length > 0 ? questionText(call) : approvalText(call);
+  const { requestId, always, agentType, agentId, sessionId, path, questions = [] } = question;
+  const { call, details, choices } = describeRequest(question);
   const asker = path.length === 0 ? agentType : `${agentType} (${agentId})`;
   const age = formatDuration(Math.max(0, now - askedAt));
   const state = isRunning ? "" : ", which is not running: the answer takes effect when it is resumed";
   const lines = [
-    `${flat(requestId)}  ${shown.call}`,
-    ...shown.inputs.map((input) => `  ${input}`),
-    `  ${showExactly(decision.reason)}`,
+    `${flat(requestId)}  ${call}`,
+    ...details.map((line) => `  ${line}`),
     `  asked ${age} ago by ${showExactly(asker)} in session ${sessionId}${state}`,
-    ...(grants.length > 0 ? [`  allows the agent: ${grants.map(showExactly).join(", ")}`] : []),
     ...(always.length > 0 ? [`  always: ${always.map(showExactly).join(" or ")}`] : []),
-    ...questions.flatMap(renderQuestion),
+    ...choices.flat().map((line) => `  ${line}`),
     ...(questions.length > 0 ? [`  answer: retinue approvals reply ${requestId} ${replyTemplate(questions)}`] : []),
   ];
-  // The lines of a call are indented so that they don't look like another request.
-  return lines.map((line) => `${line.replaceAll("↵", "↵\n    ")}\n`).join("");
-}
-
-function questionText(call: ApprovalQuestion["call"]): ApprovalText {
-  return { call: `${call.name} ${describeCall(call)}`, inputs: [] };
+  return lines.map((line) => `${breakLines(line)}\n`).join("");
 }
 
 /** Puts text on one line. */
 function flat(text: string): string {
   return stripControls(text.replace(/[\n\r\u2028\u2029]+/g, " "));
-}
-
-function renderQuestion({ header, question, options, multiSelect }: UserQuestion): readonly string[] {
-  return [
-    `  ${oneLine(header)}: ${oneLine(question)}${multiSelect ? " (several possible)" : ""}`,
-    ...options.map(({ label, description }, index) => {
-      const about = description === undefined ? "" : ` - ${oneLine(description)}`;
-      return `    ${index + 1}. ${oneLine(label)}${about}`;
-    }),
-  ];
 }
 
 /** Returns the format of the expected answers: `NUMBER|TEXT NUMBERS|TEXT`. */
@@ -202,12 +183,4 @@ async function answer({ json, kind: _, ...request }: AnswerCommand, home: string
     return `${flat(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;
   }
   return `${requestId} ${given.answer === "allow" ? "allowed" : "denied"}: ${about}.${rule}${later}\n`;
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "a person";
-  }
 }

@@ -105,8 +105,10 @@ Model
 Permissions
       --permission-mode MODE       default, acceptEdits, dontAsk, plan or
                                    bypassPermissions
-      --on-ask deny|wait|hook      Calls that need approval: deny them, wait for
-                                   "retinue approvals", or let a hook decide
+      --on-ask ask|deny|wait|hook  Calls that need approval: ask (default on a
+                                   terminal), deny them (default otherwise),
+                                   wait for "retinue approvals", or let a hook
+                                   decide
       --allowed-tools RULES        Allow calls, e.g. "Edit, Bash(npm test)"
       --disallowed-tools RULES     Deny calls, e.g. "WebFetch, Read(.env)"
       --trust                      Trust the directory for this run. Otherwise,
@@ -353,7 +355,7 @@ Usage
 A deny rule overrides every other rule. In permissions.jsonc, the last matching
 line wins. "retinue agents explain" shows the rule that decides one call.
 `,
-  approvals: `With --on-ask wait, agents' calls and questions wait for your answer.
+  approvals: `Answers agents' questions and calls that need approval, from any terminal.
 
 Examples
   retinue -p "Release it" --on-ask wait

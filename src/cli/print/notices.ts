@@ -1,8 +1,8 @@
-import type { OnAsk } from "../../app/index.ts";
 import { showExactly } from "../../lib/index.ts";
 import { canonicalToolName, type EventOf, NO_APPROVER, type RunUpdate } from "../../protocol/index.ts";
 import { approvalText, cutForMessage } from "../approval-text.ts";
 import { describeCall } from "../describe-call.ts";
+import type { AskingWay } from "./print-options.ts";
 
 export interface Notices {
   observe(update: RunUpdate): void;
@@ -13,7 +13,7 @@ export interface Notices {
  * Reports notices from a run and its agents, and calls that wait for approval or were denied because no one could
  * approve them. Reports each sentence once.
  */
-export function createNotices(onAsk: OnAsk, report: (sentence: string) => void): Notices {
+export function createNotices(onAsk: AskingWay, report: (sentence: string) => void): Notices {
   const requests = new Map<string, EventOf<"approval.requested">>();
   const reported = new Set<string>();
   const reportOnce = (sentence: string): void => {

@@ -1,5 +1,6 @@
 import {
   type AgentUpdates,
+  type Approvals,
   checkHome,
   hasWaitingWork,
   latestSessionId,
@@ -29,6 +30,8 @@ export interface RunSessionOptions {
   readonly prompt: string;
   readonly report: (notice: string) => void;
   readonly agentUpdates: AgentUpdates;
+  /** Asks the user on the terminal. */
+  readonly approvals?: Approvals | undefined;
   /** Cancels opening the session. */
   readonly signal: AbortSignal;
 }
@@ -39,7 +42,7 @@ export async function openRunSession(options: PrintOptions, run: RunSessionOptio
 }
 
 async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunSession> {
-  const { prompt, report, agentUpdates, signal } = run;
+  const { prompt, report, agentUpdates, approvals, signal } = run;
   const home = stateDirectory(process.env);
   const cwd = chosenDirectory(options.cwd);
   const resume = sessionToResume(options, { home, cwd });
@@ -63,7 +66,8 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
     trusted: loaded.trusted,
     agent,
     agents,
-    onAsk,
+    onAsk: onAsk === "ask" ? undefined : onAsk,
+    approvals,
     coordinator,
     ...unmanaged,
     resume,

@@ -13,6 +13,9 @@ import {
 import type { OutputFormat } from "../formats/format.ts";
 import { directoryOption, type OptionKinds, type ReadOptions, splitRules, usageError } from "../read-options.ts";
 
+/** How calls that need approval are handled. `ask`: the user is asked on the terminal of this process. */
+export type AskingWay = OnAsk | "ask";
+
 export interface PrintOptions {
   readonly prompt: string;
   readonly outputFormat: OutputFormat;
@@ -38,8 +41,8 @@ export interface PrintOptions {
   readonly resume?: string | undefined;
   readonly continueLatest: boolean;
   readonly permissionMode?: PermissionMode | undefined;
-  /** How calls that need approval are handled. */
-  readonly onAsk?: OnAsk | undefined;
+  /** How calls that need approval are handled. By default, the user is asked if there is a terminal. */
+  readonly onAsk?: AskingWay | undefined;
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];
   readonly settings?: string | undefined;
@@ -56,7 +59,7 @@ export interface PrintOptions {
 }
 
 const lifetimes: readonly CacheLifetime[] = ["5m", "1h"];
-const onAskChoices: readonly OnAsk[] = ["deny", "wait", "hook"];
+const askingWays: readonly AskingWay[] = ["ask", "deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
 /** All options of a run. */
@@ -81,7 +84,7 @@ export const printOptionKinds = {
   resume: { value: "ID", short: "r" },
   continue: { short: "c" },
   "permission-mode": { value: "MODE", choices: permissionModes },
-  "on-ask": { value: "WHAT", choices: onAskChoices },
+  "on-ask": { value: "WHAT", choices: askingWays },
   "allowed-tools": { value: "RULES" },
   "disallowed-tools": { value: "RULES" },
   settings: { value: "FILE" },
@@ -127,7 +130,7 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
     resume: options.value("resume"),
     continueLatest: options.has("continue"),
     permissionMode: options.value("permission-mode") as PermissionMode | undefined,
-    onAsk: options.value("on-ask") as OnAsk | undefined,
+    onAsk: options.value("on-ask") as AskingWay | undefined,
     allowedTools: rules(options, "allowed-tools"),
     disallowedTools: rules(options, "disallowed-tools"),
     settings: options.value("settings"),

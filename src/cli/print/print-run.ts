@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import {
   type AgentUpdates,
+  type Approvals,
   type CacheReport,
   cleanUpDaily,
   type Run,
@@ -18,12 +19,15 @@ import { createOutput, type Output } from "../output.ts";
 import { missedRunEnds } from "../progress/agent-transcripts.ts";
 import { type AgentViews, createAgentViews } from "../progress/agent-views.ts";
 import { type ShownProgress, showProgress } from "../progress/progress.ts";
+import { usageError } from "../read-options.ts";
 import { type Outputs, reportError } from "../report-error.ts";
-import { type BackgroundKey, createBackgroundKey } from "./background-key.ts";
+import { type BackgroundKey, createBackgroundKey } from "../terminal/background-key.ts";
+import { standardKeys, type TerminalKeys } from "../terminal/terminal-keys.ts";
+import { hasTerminal, isWatched } from "../terminal/terminal-prompt.ts";
 import { closingMessage, interruptMessage } from "./closing-message.ts";
 import { createNotices, openingNotices } from "./notices.ts";
 import { openRunSession } from "./open-run-session.ts";
-import type { PrintOptions } from "./print-options.ts";
+import type { AskingWay, PrintOptions } from "./print-options.ts";
 import { readPrompt } from "./read-prompt.ts";
 
 /** Runs `retinue -p`: one prompt, one run, one result. Returns the exit code. */
@@ -131,7 +135,10 @@ interface RunContext extends Outputs {
 
 async function executeRun(options: PrintOptions, context: RunContext): Promise<EndedRun> {
   const { format, output, errors, agents, progress, signal, isAbandoned, onOpening, onStart } = context;
-  const notices = createNotices(options.onAsk ?? "deny", progress.report);
+  const onAsk = askingWay(options);
+  const notices = createNotices(onAsk, progress.report);
+  // While this process is stopped, other programs write to the rows of the live lines.
+  const keys = standardKeys(progress.clear);
   let key: BackgroundKey | undefined;
   const show = async (update: RunUpdate): Promise<void> => {
     if (agents.size >= MANY_AGENTS) delayOptimization();
@@ -146,7 +153,8 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     const prompt = await readPrompt(options.prompt, report);
     const agentUpdates = updatesFor(options, errors);
     onOpening();
-    const opened = await openRunSession(options, { prompt, report, agentUpdates, signal });
+    const approvals = onAsk === "ask" ? await terminalApprovals(context, keys) : undefined;
+    const opened = await openRunSession(options, { prompt, report, agentUpdates, approvals, signal });
     const { session, settings } = opened;
     if (signal.aborted) {
       await session.close();
@@ -154,7 +162,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     }
     for (const notice of openingNotices(opened.notices, options)) report(notice);
     await output.write(format.opened(session));
-    key = createBackgroundKey({ session, agents, progress });
+    key = createBackgroundKey({ session, agents, progress, keys });
     const run = session.prompt(prompt);
     onStart(run, session);
     let modelError: ModelErrorCode | undefined;
@@ -186,6 +194,21 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     progress.end();
     await progress.flushed();
   }
+}
+
+/** Returns how calls that need approval are handled. Throws if the user wants to be asked and there is no terminal. */
+function askingWay({ onAsk }: PrintOptions): AskingWay {
+  if (onAsk === undefined) return isWatched() ? "ask" : "deny";
+  if (onAsk !== "ask" || hasTerminal()) return onAsk;
+  throw usageError(
+    "--on-ask ask needs a terminal for standard input and standard error",
+    'To answer in another terminal, use --on-ask wait and "retinue approvals".',
+  );
+}
+
+async function terminalApprovals({ progress, agents }: RunContext, keys: TerminalKeys): Promise<Approvals> {
+  const { createTerminalApprovals } = await import("../terminal/terminal-approvals.ts");
+  return createTerminalApprovals({ keys, output: process.stderr, progress, agents });
 }
 
 /**

@@ -98,6 +98,24 @@ describe("progress", () => {
     expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms"]);
   });
 
+  it("writes nothing while it is held, and then what it held back", () => {
+    const { progress, written, screen } = watch({ live: true });
+    progress.tick();
+    progress.hold();
+    expect(screen()).toEqual([""]);
+    const before = written.length;
+    progress.tick();
+    progress.report("one");
+    progress.observe(ended);
+    expect(written).toHaveLength(before);
+    progress.release();
+    expect(screen().slice(0, 2)).toEqual(["retinue: one", "✓ Read · 12 ms"]);
+    progress.hold();
+    progress.report("two");
+    progress.end();
+    expect(screen().at(-1)).toBe("retinue: two");
+  });
+
   it("shows each agent below the status, and nothing of them in the end", () => {
     const { progress, screen } = watch({ live: true });
     const both = [["a1"], ["a2"]];

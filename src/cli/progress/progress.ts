@@ -45,6 +45,10 @@ export interface Progress {
   tick(): void;
   /** Removes the live lines until they are drawn again. */
   clear(): void;
+  /** Writes nothing until `release` is called, because something else uses the terminal. */
+  hold(): void;
+  /** Prints the lines that were held back. */
+  release(): void;
   /** Removes the live lines for good. */
   end(): void;
 }
@@ -79,6 +83,8 @@ export function createProgress(options: ProgressOptions): Progress {
   let isIdle = false;
   let isOver = false;
   let hint = "";
+  /** Lines to be printed later; undefined unless output is held back. */
+  let held: string[] | undefined;
   /** Direct subagents of the main agent whose end has already been printed. */
   const reported = new Set<string>();
 
@@ -93,7 +99,7 @@ export function createProgress(options: ProgressOptions): Progress {
   };
   const isShown = ({ path, end }: AgentView): boolean => end === undefined || !reported.has(path[0] ?? "");
   const liveLines = (): readonly string[] => {
-    if (!live || isOver) return [];
+    if (!live || isOver || held) return [];
     const width = Math.max(1, Math.min(columns() - 1, LONGEST_LINE));
     // One row is the status line, and one stays free, because lines that fill the terminal can't be overwritten.
     const view = { columns: width, rows: rows() - 2, now: now(), frame: frames[frame] ?? "" };
@@ -101,7 +107,15 @@ export function createProgress(options: ProgressOptions): Progress {
     return [status(width), ...below].map(dim);
   };
   const draw = (): void => block.draw(liveLines());
-  const print = (line: string): void => block.print(`${line}\n`, liveLines());
+  const print = (line: string): void => {
+    if (held) held.push(line);
+    else block.print(`${line}\n`, liveLines());
+  };
+  const release = (): void => {
+    const lines = held ?? [];
+    held = undefined;
+    for (const line of lines) print(line);
+  };
 
   const reportEnd = (agent: AgentView): void => {
     if (!calls || agent.end === undefined) return;
@@ -170,8 +184,14 @@ export function createProgress(options: ProgressOptions): Progress {
       if (live) draw();
     },
     clear: () => block.clear(),
+    hold: () => {
+      held ??= [];
+      block.clear();
+    },
+    release,
     end: () => {
       isOver = true;
+      release();
       block.clear();
     },
   };

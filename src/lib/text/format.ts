@@ -88,6 +88,15 @@ export function showExactly(text: string): string {
   });
 }
 
+/** Returns the text that `showExactly` shows in this way. */
+export function readExactly(shown: string): string {
+  return shown.replace(/[↵⇥␠]|\\u\{([0-9a-f]{1,6})\}/g, (found, code?: string) => {
+    if (code === undefined) return found === "↵" ? "\n" : found === "⇥" ? "\t" : " ";
+    const point = Number.parseInt(code, 16);
+    return point > 0x10ffff ? found : String.fromCodePoint(point);
+  });
+}
+
 /** Blanks, the start of an escape, control characters, and everything else that needs a closer look. */
 const noteworthy = / +|\\(?=u\{)|\p{Cc}|[^\p{ASCII}]/gu;
 

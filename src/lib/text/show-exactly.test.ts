@@ -1,15 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { showExactly } from "./format.ts";
-
-/** Reads what `showExactly` wrote. */
-function read(shown: string): string {
-  return shown
-    .replaceAll("↵", "\n")
-    .replaceAll("⇥", "\t")
-    .replaceAll("␠", " ")
-    .replace(/\\u\{([0-9a-f]+)\}/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
-}
+import { readExactly, showExactly } from "./format.ts";
 
 describe("showExactly", () => {
   it.each([
@@ -46,7 +37,7 @@ describe("showExactly", () => {
     ["echo '→ ✓ … — 🎉'", "echo '→ ✓ … — 🎉'"],
   ])("shows %j as %j", (text, shown) => expect(showExactly(text)).toBe(shown));
 
-  it("never shows two different texts alike, and nothing but visible characters", () => {
+  it("never shows two different texts alike, can be read back, and shows nothing but visible characters", () => {
     const part = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom(
@@ -74,9 +65,13 @@ describe("showExactly", () => {
       fc.property(text, (given) => {
         const shown = showExactly(given);
         const isOneForm = shown.normalize("NFC") === shown;
-        return read(shown) === given && isOneForm && !/[\p{C}\p{Z}]/u.test(shown.replaceAll(" ", ""));
+        return readExactly(shown) === given && isOneForm && !/[\p{C}\p{Z}]/u.test(shown.replaceAll(" ", ""));
       }),
     );
+  });
+
+  it("leaves an escape alone that stands for no character", () => {
+    expect(readExactly("\\u{110000} \\u{} \\u{41}↵")).toBe("\\u{110000} \\u{} A\n");
   });
 
   it("is linear in hostile text", () => {

@@ -75,9 +75,10 @@ export function decide(request: DecideRequest): Decision {
     // `echo x > file` runs a read-only command but also writes a file. Report the decision about the write as the
     // reason.
     const isReason = access.kind === "write" && strictest?.rule === READ_ONLY_COMMAND;
-    // A project's hooks can allow other calls that need approval, but not those that write protected files.
+    // What a project's hooks can't approve comes first, and protected files matter more than the project's rules.
     const isProtected = decision.rule === PROTECTED_FILE && !ofUser.has(strictest?.scope ?? "builtin");
-    if (isStricter || ((isReason || isProtected) && decision.effect === strictest?.effect)) strictest = decision;
+    const isFirm = isProtected || (decision.insists && !strictest?.insists);
+    if (isStricter || ((isReason || isFirm) && decision.effect === strictest?.effect)) strictest = decision;
   }
   return strictest!;
 }

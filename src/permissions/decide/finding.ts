@@ -71,5 +71,6 @@ function originOf({ effect, text, scope, file }: Rule): Omit<Finding, "reason"> 
 export function asDecision(finding: Finding, effect: Effect, reason = finding.reason): Decision {
   const { rule, scope, file } = finding;
   const readsOnly = effect === "allow" && scope === "builtin" && rule === READ_ONLY_COMMAND;
-  return { effect, rule, scope, file, reason, readsOnly: readsOnly ? true : undefined };
+  const insists = effect === "ask" && finding.effect === "insist" ? true : undefined;
+  return { effect, rule, scope, file, reason, readsOnly: readsOnly ? true : undefined, insists };
 }

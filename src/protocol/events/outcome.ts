@@ -83,6 +83,19 @@ export const noFacts: RunFacts = {
   agentsCut: 0,
 };
 
+/**
+ * A limit that ended a run, as described to other models. The message of the run is for the user: it names settings and
+ * options, which a model can't change.
+ */
+export interface ReachedLimit {
+  /** What happened. */
+  readonly cause: string;
+  /** For a budget: `session`, or the name of the agent that it belongs to. */
+  readonly owner?: string | undefined;
+  /** Set if the limit only prevents more agents from being started. */
+  readonly spawns?: true | undefined;
+}
+
 /** How a run ended and what it did. */
 export interface RunEnd {
   readonly runId: RunId;
@@ -90,6 +103,8 @@ export interface RunEnd {
   readonly reason: EndReason;
   /** Explains to the user why the run ended and what to do. Absent if the run succeeded. */
   readonly message?: string | undefined;
+  /** The limit that ended the run. */
+  readonly limit?: ReachedLimit | undefined;
   /** Text of the agent's last message. */
   readonly text: string;
   readonly turns: number;

@@ -141,6 +141,11 @@ export interface Decision {
    * there is a sandbox, the call must run in its read-only profile, so that a wrong verdict does no harm.
    */
   readonly readsOnly?: boolean | undefined;
+  /**
+   * Set if the call needs approval even if a rule of the project allows it. Hooks from projects and plugins can't approve
+   * it either.
+   */
+  readonly insists?: true | undefined;
 }
 
 /** Approval of exactly one call with exactly one input. */

@@ -185,8 +185,15 @@ function firstAnswer(
       by: "the program",
       message: `Approval could not be requested: ${describeError(error)}`,
     });
-    void askProgram(question, { program, signal: done.signal }).catch(failed).then(submit);
-  }).finally(() => done.abort());
+    void askProgram(question, { program, signal: done.signal })
+      .catch(failed)
+      .then((answer) => (done.signal.aborted ? undefined : submit(answer)));
+  })
+    .then((answer) => {
+      done.abort(answer);
+      return answer;
+    })
+    .finally(() => done.abort());
 }
 
 async function askProgram(

@@ -1,4 +1,5 @@
 import { formatCount, formatDuration, plural } from "../../lib/index.ts";
+import type { Ending } from "../../loop/index.ts";
 
 /** Names of the limits in a budget. `promptSpawns` is `subagents.maxSpawns`, which is counted per user prompt. */
 export type BudgetLimit = "tokens" | "usd" | "turns" | "seconds" | "spawns" | "promptSpawns" | "concurrent";
@@ -22,8 +23,23 @@ interface RefusedRequest {
   readonly isCall?: true | undefined;
 }
 
+/** A text about a limit. Only the user can change limits, so models get `cause`. */
+export interface LimitText {
+  /** What happened. */
+  readonly cause: string;
+  /** What happened, and what the user can do. */
+  readonly message: string;
+}
+
+/** A limit that does not allow what was requested. */
+export interface RefusedLimit extends LimitText {
+  readonly limit: BudgetLimit;
+  /** Owner of the limit: `session`, or the name of an agent. */
+  readonly owner: string;
+}
+
 /** Explains why the budget refuses a request, with the amounts and what to do. */
-export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCall }: RefusedRequest = {}): string {
+export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCall }: RefusedRequest = {}): LimitText {
   const under = line.reserved > 0 ? `, ${amountText(limit, line.reserved)} reserved for requests in progress` : "";
   const needs =
     needed === undefined ? "" : `; ${isCall ? "it" : "the next request"} needs ${amountText(limit, needed)}`;
@@ -33,23 +49,39 @@ export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCa
       : `, ${amountText(limit, line.estimated)} of it estimated for requests whose answers were lost`;
   const state = `${amountText(limit, line.used)} used${lost}${under}, ${amountText(limit, line.left)} left${needs}`;
   const stops = countsAgents(limit) ? "can't start more agents" : isCall ? "can't make this call" : "can't continue";
-  return `${ownerText(line.owner)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}). ${remedyText(limit, line.owner)}`;
+  const cause = `${ownerText(line.owner)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}).`;
+  return { cause, message: `${cause} ${remedyText(limit, line.owner)}` };
 }
 
-export function warningText(limit: BudgetLimit, line: BudgetLine): string {
+export function warningText(limit: BudgetLimit, line: BudgetLine): LimitText {
   const percent = Math.floor((line.used / line.limit) * 100);
   const state = `${amountText(limit, line.used)} of ${limitText(limit, line.limit)}`;
   const stops = countsAgents(limit) ? "can't start more agents" : "stops and keeps the work done so far";
-  return `${ownerText(line.owner)} has used ${state} (${percent}%); at the limit it ${stops}. ${remedyText(limit, line.owner)}`;
+  const cause = `${ownerText(line.owner)} has used ${state} (${percent}%); at the limit it ${stops}.`;
+  return { cause, message: `${cause} ${remedyText(limit, line.owner)}` };
 }
 
 /** Explains that a limit in dollars can't be enforced for a model whose price is unknown. */
-export function unpricedText(line: BudgetLine, model: string | undefined): string {
+export function unpricedText(line: BudgetLine, model: string | undefined): LimitText {
   const what = model === undefined ? "this model" : `the model ${model}`;
   const whose = line.owner === SESSION ? "the session's limit" : `agent ${line.owner}'s limit`;
   const remedy =
     'Add it to the provider\'s "prices" in your settings, choose a model with a known price, or limit tokens instead.';
-  return `The price of ${what} is unknown, so ${whose} of ${limitText("usd", line.limit)} can't be enforced. ${remedy}`;
+  const cause = `The price of ${what} is unknown, so ${whose} of ${limitText("usd", line.limit)} can't be enforced.`;
+  return { cause, message: `${cause} ${remedy}` };
+}
+
+/** Tells a model that no agent can be started for its call, and what it can do instead. */
+export function noSpawnText({ limit, cause }: RefusedLimit): string {
+  const advice = countsAgents(limit)
+    ? "You can't raise this limit. Do the work yourself, or resume an agent that has ended. If something stays undone, say so in your answer."
+    : "You can't raise this limit. Finish with what you have, and say in your answer what is missing.";
+  return `${cause} ${advice}`;
+}
+
+/** Returns how a run ends that its budget does not allow to continue. */
+export function endingOf({ limit, owner, cause, message }: RefusedLimit): Ending {
+  return { reason: "budget", message, limit: { cause, owner, spawns: countsAgents(limit) ? true : undefined } };
 }
 
 export const SESSION = "session";

@@ -1,6 +1,6 @@
 import type { SpendEstimate } from "../../ports/index.ts";
 import type { AgentBudget, Usage } from "../../protocol/index.ts";
-import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
+import type { BudgetLimit, BudgetLine, LimitText, RefusedLimit } from "./budget-text.ts";
 
 export type BudgetLimits = AgentBudget;
 
@@ -43,7 +43,7 @@ export interface Budget {
   /** Returns, for each kind of limit, the one with the least left among this budget and its ancestors' budgets. */
   left(): BudgetLeft;
   /** Returns a warning when 80% of a limit in this budget or an ancestor's budget is used, once for each limit. */
-  warning(): string | undefined;
+  warning(): LimitText | undefined;
 }
 
 export interface BudgetEstimate extends SpendEstimate {
@@ -88,14 +88,10 @@ export interface Spent {
   readonly costUsd?: number | undefined;
 }
 
-export interface BudgetRefusal {
+export interface BudgetRefusal extends RefusedLimit {
   readonly refused: true;
-  readonly limit: BudgetLimit;
-  /** Owner of the limit: `session`, or the name of an agent. */
-  readonly owner: string;
   /** Whether there may be room once the requests in progress have finished. */
   readonly pending: boolean;
-  readonly message: string;
 }
 
 export interface BudgetSpent {

@@ -331,7 +331,7 @@ describe("the warning", () => {
     const child = budget.child({}, "worker");
     for (let agent = 0; agent < 5; agent++) budget.spawn();
     expect(child.warning()).toBeUndefined();
-    expect(budget.warning()).toContain("5 agents of 5 agents for one prompt");
+    expect(budget.warning()?.message).toContain("5 agents of 5 agents for one prompt");
   });
 
   it("comes once for each limit when 80% are used", () => {
@@ -340,15 +340,18 @@ describe("the warning", () => {
     spend(child, 39);
     expect(child.warning()).toBeUndefined();
     spend(child, 1);
-    expect(child.warning()).toBe(
-      'The agent reviewer has used 40 tokens of 50 tokens (80%); at the limit it stops and keeps the work done so far. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100%); at the limit it stops and keeps the work done so far. To raise it, set budget.turns in your settings.',
-    );
+    expect(child.warning()).toEqual({
+      cause:
+        "The agent reviewer has used 40 tokens of 50 tokens (80%); at the limit it stops and keeps the work done so far. The session has used 2 requests of 2 requests (100%); at the limit it stops and keeps the work done so far.",
+      message:
+        'The agent reviewer has used 40 tokens of 50 tokens (80%); at the limit it stops and keeps the work done so far. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100%); at the limit it stops and keeps the work done so far. To raise it, set budget.turns in your settings.',
+    });
     expect([child.warning(), budget.warning()]).toEqual([undefined, undefined]);
     for (let index = 0; index < 4; index += 1) budget.spawn();
-    expect(budget.warning()).toContain("4 agents of 5 agents for one prompt");
+    expect(budget.warning()?.message).toContain("4 agents of 5 agents for one prompt");
     budget.resetSpawns();
     for (let index = 0; index < 4; index += 1) budget.spawn();
-    expect(budget.warning()).toContain("4 agents");
+    expect(budget.warning()?.message).toContain("4 agents");
   });
 
   it("does not come for a limit of zero", () => {

@@ -19,7 +19,15 @@ import {
   unitsOf,
   type Work,
 } from "./budget-account.ts";
-import { type BudgetLimit, type BudgetLine, refusalText, SESSION, unpricedText, warningText } from "./budget-text.ts";
+import {
+  type BudgetLimit,
+  type BudgetLine,
+  type LimitText,
+  refusalText,
+  SESSION,
+  unpricedText,
+  warningText,
+} from "./budget-text.ts";
 import { createSlotPool, Slot, type SlotPool } from "./slots.ts";
 
 export interface BudgetOptions {
@@ -189,19 +197,21 @@ class BudgetNode implements Budget {
     return left;
   }
 
-  warning(): string | undefined {
+  warning(): LimitText | undefined {
     const startsAgents = this.own.used.spawns > 0;
     const texts = this.accounts.flatMap((account) =>
       account.takeWarnings({ startsAgents }).map((each) => warningText(...each)),
     );
-    return texts.length > 0 ? texts.join(" ") : undefined;
+    if (texts.length === 0) return undefined;
+    const all = (part: keyof LimitText): string => texts.map((text) => text[part]).join(" ");
+    return { cause: all("cause"), message: all("message") };
   }
 
   private unpriced({ usd, model }: BudgetEstimate): BudgetRefusal | undefined {
     const account = usd === undefined ? this.accounts.find(({ limits }) => limits.usd !== undefined) : undefined;
     if (!account) return undefined;
-    const message = unpricedText(account.line("usd"), model);
-    return { refused: true, limit: "usd", owner: account.name, pending: false, message };
+    const text = unpricedText(account.line("usd"), model);
+    return { refused: true, limit: "usd", owner: account.name, pending: false, ...text };
   }
 
   /** Returns a refusal if a limit is exceeded. Limits for which waiting does not help are reported first. */
@@ -307,9 +317,9 @@ interface Reason {
 function refusalOf(account: BudgetAccount, { limit, pending = false, needed, isCall }: Reason): BudgetRefusal {
   const units = limit === "tokens" || limit === "usd" ? needed?.[limit] : undefined;
   const amount = units && amountOf(limit, units);
-  const message = refusalText(limit, account.line(limit), { needed: amount, isCall });
+  const text = refusalText(limit, account.line(limit), { needed: amount, isCall });
   if (limit === "spawns" || limit === "promptSpawns") account.skipWarning(limit);
-  return { refused: true, limit, owner: account.name, pending, message };
+  return { refused: true, limit, owner: account.name, pending, ...text };
 }
 
 function isPending(answer: unknown): boolean {

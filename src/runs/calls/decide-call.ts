@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { inputOf } from "../../loop/index.ts";
-import { PROTECTED_FILE } from "../../permissions/index.ts";
 import type { HookOutcome, Judgement } from "../../ports/index.ts";
 import type { ApprovalAnswer, Decision, DurableEvent, Grant, Policy, ToolCall } from "../../protocol/index.ts";
 import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
@@ -88,9 +87,9 @@ async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<
 }
 
 /**
- * Returns the verdict of the hooks. A hook can always deny or ask. It can allow only what the rules leave open, and
- * only the user's own hooks can approve a call that writes a protected file or for which the user's own rules require
- * approval. No hook can answer a question to the user.
+ * Returns the verdict of the hooks. A hook can always deny or ask. Hooks from projects and plugins can approve no more
+ * than an allow rule of the project could. The user's own hooks can approve every call that needs approval. No hook can
+ * answer a question to the user.
  */
 function verdictOf(outcome: HookOutcome | undefined, { call, decision }: ConsideredCall): HookVerdict {
   const isOpen = decision.effect === "ask";
@@ -99,17 +98,12 @@ function verdictOf(outcome: HookOutcome | undefined, { call, decision }: Conside
     return { kind: "changed", inputJson: JSON.stringify(outcome.input) };
   if (outcome?.decision === "ask") return { kind: "ask", decision: isOpen ? decision : hookAsks(outcome.reason) };
   if (!isOpen) return { kind: "allow" };
-  const needsUser = isUsersRule(decision) || (decision.scope === "builtin" && decision.rule === PROTECTED_FILE);
-  const mayLoosen = (outcome?.allowedBy === "user" || !needsUser) && questionsIn(call) === undefined;
+  const mayLoosen = (outcome?.allowedBy === "user" || !decision.insists) && questionsIn(call) === undefined;
   return outcome?.decision === "allow" && mayLoosen ? { kind: "allow", granted: true } : { kind: "ask", decision };
 }
 
-function isUsersRule({ scope }: Decision): boolean {
-  return scope === "user" || scope === "managed" || scope === "flag" || scope === "session";
-}
-
 function hookAsks(reason = "A hook requires approval for this call."): Decision {
-  return { effect: "ask", rule: "PreToolUse hook", scope: "session", reason };
+  return { effect: "ask", rule: "PreToolUse hook", scope: "session", reason, insists: true };
 }
 
 function deniedText(reason: string | undefined): string {

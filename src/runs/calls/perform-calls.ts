@@ -145,7 +145,8 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
     if (!reserved.refused) reserved.cancel();
     return notStarted;
   }
-  if (reserved.refused) return textResult("error", `${reserved.message} Continue without this call.`);
+  if (reserved.refused)
+    return textResult("error", `${reserved.cause} You can't raise this limit. Continue without this call.`);
   const spend: ReservedSpend = {
     inputTokens: takes.tokens,
     outputTokens: 0,

@@ -11,6 +11,7 @@ import {
   type Usage,
 } from "../../protocol/index.ts";
 import type { BudgetRefusal, Reservation, Spent } from "../budget/budget.ts";
+import type { LimitText } from "../budget/budget-text.ts";
 import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
 import { headSize } from "../compaction/context-limits.ts";
 import { environmentEvents } from "./environment.ts";
@@ -114,10 +115,10 @@ async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): P
   return prompt;
 }
 
-function warningEvents(warning: string): DurableEvent[] {
+function warningEvents({ cause, message }: LimitText): DurableEvent[] {
   return [
-    { type: "notice.raised", code: "budget", message: warning },
-    { type: "context.added", cause: "budget", text: `[${warning} Finish your work soon.]` },
+    { type: "notice.raised", code: "budget", message },
+    { type: "context.added", cause: "budget", text: `[${cause} Finish your work soon.]` },
   ];
 }
 

@@ -1,6 +1,7 @@
 import { describeError, errorCode, formatDuration } from "../../lib/index.ts";
 import { type Ending, factsOf, unknownResults } from "../../loop/index.ts";
 import { type EventOf, noUsage, outcomeOf, type RunResult } from "../../protocol/index.ts";
+import { endingOf } from "../budget/budget-text.ts";
 import type { StopCause } from "./run.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -16,7 +17,7 @@ export async function endUnlessPrompted(host: RunHost, ending: Ending): Promise<
   const isDone = ending.reason === "done";
   // An agent that was not allowed to start a subagent has not done all of its work.
   const cut = isDone && host.spawnRefusal;
-  const event = runEnded(host, cut ? { reason: "budget", message: cut.message } : ending);
+  const event = runEnded(host, cut ? endingOf(cut) : ending);
   const mayEnd = ({ said }: { readonly said: readonly unknown[] }) => !isDone || said.length === 0;
   if (!(await host.recordIf(mayEnd, [event]))) return undefined;
   await host.thread.sync();
@@ -25,7 +26,8 @@ export async function endUnlessPrompted(host: RunHost, ending: Ending): Promise<
 
 export function endStopped(host: RunHost): Promise<RunResult> {
   const reason = host.outlet.cause();
-  return endRun(host, { reason, message: stoppedText(host, reason) });
+  const { timeRefusal } = host;
+  return endRun(host, reason === "budget" && timeRefusal ? endingOf(timeRefusal) : stoppedEnding(host, reason));
 }
 
 /** Ends the run after a bug or a journal failure. The end is reported even if it can't be recorded. */
@@ -67,14 +69,20 @@ function resultOf({ services, thread, request }: RunHost, { type: _, ...end }: E
   return { ...end, sessionId: services.sessionId, agentId: thread.agentId, model: request.agent.head.model };
 }
 
-function stoppedText({ services: { model, limits }, timeRefusal }: RunHost, cause: StopCause): string {
-  if (cause === "budget" && timeRefusal) return timeRefusal.message;
-  if (cause === "stall") {
+function stoppedEnding({ services: { model, limits } }: RunHost, reason: StopCause): Ending {
+  const atLimit = (cause: string, remedy: string): Ending => ({
+    reason,
+    message: `${cause} ${remedy}`,
+    limit: { cause },
+  });
+  if (reason === "stall") {
     const { provider, model: name } = model.describe();
-    return `The model (${provider}, ${name}) sent nothing for ${formatDuration(limits.idleMs)}. Resume to continue, or allow more time with subagents.idleSeconds in your settings.`;
+    const cause = `The model (${provider}, ${name}) sent nothing for ${formatDuration(limits.idleMs)}.`;
+    return atLimit(cause, "Resume to continue, or allow more time with subagents.idleSeconds in your settings.");
   }
-  if (cause === "stopped") return "The run was stopped. Its work is kept, and it can be resumed.";
-  if (cause === "parked") return "The session was parked. The run continues when the session is resumed.";
-  if (cause === "timeout") return "The run reached its time limit. Resume the session to continue.";
-  return "The run was interrupted. Resume the session to continue.";
+  if (reason === "timeout") return atLimit("The run reached its time limit.", "Resume the session to continue.");
+  if (reason === "stopped") return { reason, message: "The run was stopped. Its work is kept, and it can be resumed." };
+  if (reason === "parked")
+    return { reason, message: "The session was parked. The run continues when the session is resumed." };
+  return { reason, message: "The run was interrupted. Resume the session to continue." };
 }

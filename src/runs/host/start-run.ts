@@ -6,6 +6,7 @@ import type { AcceptanceResult, DurableEvent, RunResult, RunUpdate, ToolCall } f
 import { acceptWork } from "../acceptance/acceptance.ts";
 import { suggestVerification, verifyWork } from "../acceptance/verify-work.ts";
 import type { BudgetRefusal } from "../budget/budget.ts";
+import { endingOf } from "../budget/budget-text.ts";
 import { performCalls } from "../calls/perform-calls.ts";
 import { compactConversation } from "../compaction/compaction.ts";
 import { type ContextLimits, contextLimits } from "../compaction/context-limits.ts";
@@ -142,12 +143,12 @@ class Host implements RunHost {
    * Ends a run whose budget does not allow it to continue. Waits for its background agents first, so that their ends
    * are recorded before the end of the run.
    */
-  private async endForBudget({ message }: BudgetRefusal): Promise<RunResult> {
+  private async endForBudget(refusal: BudgetRefusal): Promise<RunResult> {
     while (this.request.waits && this.thread.state.background.length > 0) {
       await waitForBackground(this);
       if (this.outlet.signal.aborted) return endStopped(this);
     }
-    return endRun(this, { reason: "budget", message });
+    return endRun(this, endingOf(refusal));
   }
 
   /** Ends the run. Returns undefined if there is more to do. */

@@ -14,6 +14,7 @@ import {
   type SpawnSpec,
 } from "../../protocol/index.ts";
 import type { Asker } from "../approvals/question.ts";
+import { noSpawnText } from "../budget/budget-text.ts";
 import { withPolicies } from "../host/plan-mode.ts";
 import type { LiveAgent, Retinue } from "../host/run-host.ts";
 import { type Recall, Thread } from "../thread/thread.ts";
@@ -155,7 +156,7 @@ export class Dispatcher implements Retinue {
     const refusal = spawned === undefined ? await this.gate.enter(budget, ask) : undefined;
     if (refusal) {
       await parent.refuseSpawn(refusal);
-      return refuse(refusal.message);
+      return refuse(noSpawnText(refusal));
     }
     const { callId, signal } = caller;
     const { agentType, description, name, isolation, prompt, fork } = request;

@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noFacts, noUsage, type RunEnd, type RunFacts } from "../../protocol/index.ts";
+import {
+  type EndReason,
+  noFacts,
+  noUsage,
+  outcomeOf,
+  type ReachedLimit,
+  type RunEnd,
+  type RunFacts,
+} from "../../protocol/index.ts";
 import type { Subagent, SubagentResult } from "./subagent.ts";
 import { launchedText, noticeText, refusalText, resultText, rosterText, unknownAgentText } from "./task-text.ts";
 
@@ -48,6 +56,38 @@ const tricky = fc
   .map((pieces) => pieces.join(""));
 
 const tagsIn = (text: string): readonly string[] => text.match(/<\s*\/?\s*(?:task[-_]|system[-_\s>])[^>]*>?/gi) ?? [];
+
+const own = { cause: "CAUSE.", owner: "Explore" };
+const resume = 'call Task with resume: "a1"';
+
+describe("what its parent is told to do about an agent", () => {
+  it.each<[EndReason, ReachedLimit | undefined, readonly string[]]>([
+    ["max_turns", { cause: "CAUSE." }, ["CAUSE.", resume, "ask only for what is missing"]],
+    ["timeout", { cause: "CAUSE." }, ["CAUSE.", resume, "ask only for what is missing"]],
+    ["stall", { cause: "CAUSE." }, ["CAUSE.", resume, "If this happens again"]],
+    ["budget", own, ["CAUSE.", "agent's own budget", "new agent as a smaller task"]],
+    ["budget", { cause: "CAUSE.", owner: "session" }, ["CAUSE.", "applies to you too", "say in your answer"]],
+    ["budget", { cause: "CAUSE.", owner: "lead" }, ["CAUSE.", "applies to you too", "say in your answer"]],
+    ["budget", { ...own, spawns: true }, ["CAUSE.", resume, "do the rest itself"]],
+    ["loop", undefined, [resume, "another way"]],
+    ["output_limit", undefined, [resume, "shorter answer"]],
+    ["context_overflow", undefined, ["do not resume it", "smaller parts"]],
+    ["refused", undefined, ["Do not give it the same task again"]],
+    ["model_error", undefined, [resume, "If this happens again"]],
+    ["journal_error", undefined, [resume, "could not be written"]],
+    ["internal_error", undefined, [resume, "If this happens again"]],
+    ["process_lost", undefined, [resume]],
+    ["interrupted", undefined, [resume, "only if its work is still wanted"]],
+    ["stopped", undefined, [resume, "only if its work is still wanted"]],
+  ])("%s, %j", (reason, limit, parts) => {
+    const run = ended({ reason, outcome: outcomeOf(reason), message: "CAUSE. Set x in your settings.", limit });
+    for (const text of [resultText(run), noticeText([run])]) {
+      for (const part of parts) expect(text).toContain(part);
+      if (!parts.includes(resume)) expect(text).not.toContain(resume);
+      if (limit) expect(text).not.toContain("settings");
+    }
+  });
+});
 
 describe("the text about an agent that its parent reads", () => {
   it("has our tags once, whatever the agent says", () => {

@@ -4,6 +4,7 @@ import {
   type AgentId,
   type CommandFact,
   type DeniedFact,
+  type EndReason,
   MAIN_AGENT,
   type Outcome,
   type RunEnd,
@@ -24,27 +25,68 @@ export function resultText(run: SubagentResult, report = run.end.text): string {
   const { agentId, agentType, end } = run;
   if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, report);
   const attributes = attributesOf({ agent: agentType, id: agentId, status: statusOf(end.outcome) });
-  return `<task_result${attributes}>\n${escapeTags(report)}\n</task_result>\n${trailer(run)}${earlyEnd(end)}${resumeHint(run)}`;
+  return `<task_result${attributes}>\n${escapeTags(report)}\n</task_result>\n${trailer(run)}${earlyEnd(end)}${advice(run)}`;
 }
 
 function errorText(run: SubagentResult, report: string): string {
   const { agentId, agentType, end } = run;
   const attributes = attributesOf({ agent: agentType, id: agentId, status: end.outcome });
   const said = report.trim() === "" ? "" : `\nIts last message:\n${escapeTags(report)}`;
-  const why = escapeTags(end.message ?? end.reason);
-  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}${resumeHint(run)}`;
+  const why = escapeTags(causeOf(end) ?? end.reason);
+  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}${advice(run)}`;
 }
 
 /** Explains why an incomplete run ended early. */
-function earlyEnd({ outcome, reason, message = "" }: RunEnd): string {
-  return outcome === "incomplete" ? `\n[Ended early (${reason}). ${escapeTags(message)}]` : "";
+function earlyEnd(end: RunEnd): string {
+  return end.outcome === "incomplete" ? `\n[Ended early (${end.reason}). ${escapeTags(causeOf(end) ?? "")}]` : "";
 }
 
-function resumeHint({ agentId, end }: SubagentResult): string {
-  if (end.outcome === "succeeded") return "";
-  // The next run is charged to the same budget, so the agent can't be resumed immediately.
-  const when = end.reason === "budget" ? " once the budget allows it" : "";
-  return `\n[To continue this agent${when}, call Task with resume: "${agentId}".]`;
+/** Returns why a run ended, without advice that only a person can follow. Older transcripts have only the message. */
+function causeOf({ message, limit, reason }: RunEnd): string | undefined {
+  if (reason === "interrupted" || reason === "stopped") return `The run was ${reason}. Its work is kept.`;
+  return limit?.cause ?? message;
+}
+
+/** Says what the parent can do about a run that did not succeed. */
+function advice(run: SubagentResult): string {
+  const { reason } = run.end;
+  if (reason === "done") return "";
+  const text = reason === "budget" ? budgetAdvice(run) : adviceByReason[reason](resuming(run));
+  return `\n[${text}]`;
+}
+
+function resuming({ agentId }: SubagentResult): string {
+  return `To continue this agent, call Task with resume: "${agentId}"`;
+}
+
+/** Takes the sentence that says how to resume the agent, without a full stop. */
+const adviceByReason: Readonly<Record<Exclude<EndReason, "done" | "budget">, (resume: string) => string>> = {
+  max_turns: (resume) => `${resume}, and ask only for what is missing. If its report is enough, use that.`,
+  timeout: (resume) => `${resume}, and ask only for what is missing. If its report is enough, use that.`,
+  stall: (resume) => `${resume}. If this happens again, do without it, and say so in your answer.`,
+  loop: (resume) => `${resume}, with instructions that lead it another way, or do the work differently.`,
+  output_limit: (resume) => `${resume}, and ask for a shorter answer, or for one part at a time.`,
+  context_overflow: () =>
+    "Its conversation is full, so do not resume it. Give what is missing to new agents, in smaller parts.",
+  refused: () => "Do not give it the same task again. Do the work differently, or say in your answer what is missing.",
+  model_error: (resume) => `${resume}. If this happens again, do without it, and say so in your answer.`,
+  journal_error: (resume) =>
+    `The files of the session could not be written, and you can't change that. Say so in your answer. ${resume}.`,
+  internal_error: (resume) => `${resume}. If this happens again, do without it, and say so in your answer.`,
+  process_lost: (resume) => `${resume}. It knows what it has done so far.`,
+  interrupted: (resume) => `${resume}, but only if its work is still wanted.`,
+  stopped: (resume) => `${resume}, but only if its work is still wanted.`,
+  parked: (resume) => `${resume}. It knows what it has done so far.`,
+};
+
+function budgetAdvice(run: SubagentResult): string {
+  const { limit } = run.end;
+  if (limit?.spawns)
+    return `It can't start more agents. ${resuming(run)}, and ask it to do the rest itself. If something stays undone, say so in your answer.`;
+  // The budget of a definition applies to each agent separately, and to all runs of that agent.
+  if (limit?.owner === run.agentType)
+    return "This is the agent's own budget, so resuming it does not help until the user raises the limit. Use its report, and give what is missing to a new agent as a smaller task, or do it yourself.";
+  return "This limit applies to you too, and resuming the agent does not help until the user raises it. Finish with what you have, and say in your answer what is missing.";
 }
 
 /** Returns the text for a refused call, which has no agent that could be resumed. */
@@ -74,9 +116,10 @@ export function noticeText(ended: readonly SubagentResult[]): string {
       status: statusOf(end.outcome),
       output_file: outputFile,
     });
-    const why = end.message === undefined ? "" : `${escapeTags(end.message)}\n`;
+    const cause = causeOf(end);
+    const why = cause === undefined ? "" : `${escapeTags(cause)}\n`;
     const summary = `${escapeTags(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
-    return `<task_notification${attributes}>\n${summary}\n${why}${escapeTags(boundReport(run, room))}\n${trailer(run)}${resumeHint(run)}\n</task_notification>`;
+    return `<task_notification${attributes}>\n${summary}\n${why}${escapeTags(boundReport(run, room))}\n${trailer(run)}${advice(run)}\n</task_notification>`;
   });
   return `[From the runtime, not from the user: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createTerminalKeys, type KeyInput } from "./background-key.ts";
+import { createTerminalKeys, type KeyInput } from "./terminal-keys.ts";
 
 /** A terminal that logs every call of its methods. */
 function terminal() {
@@ -16,7 +16,6 @@ function terminal() {
   };
   const keys = createTerminalKeys({
     input,
-    onBackground: () => log.push("background"),
     onSignal: (name) => log.push(name),
     isForeground: () => state.isForeground,
     onContinued: (listener) => {
@@ -24,64 +23,83 @@ function terminal() {
       return () => events.off("continued", listener);
     },
   });
+  const reader = (name: string) => ({
+    onKeys: (bytes: Uint8Array) => log.push(`${name}: ${JSON.stringify(Buffer.from(bytes).toString())}`),
+    onContinued: () => log.push(`${name}: continued`),
+  });
   const taken = () => log.splice(0);
   const press = (text: string) => events.emit("data", Buffer.from(text));
-  return { keys, press, taken, state, resume: () => events.emit("continued") };
+  return { keys, reader, press, taken, state, resume: () => events.emit("continued") };
 }
 
 describe("keys of a terminal", () => {
   it("are read while it is wanted, and the terminal is given back", () => {
-    const { keys, press, taken } = terminal();
-    keys.listen(true);
-    keys.listen(true);
+    const { keys, reader, press, taken } = terminal();
+    const stop = keys.read(reader("one"));
     expect(taken()).toEqual(["raw", "read"]);
-    expect(keys.isListening).toBe(true);
+    expect(keys.isReading).toBe(true);
     press("a\u0002b\u001b[A");
-    expect(taken()).toEqual(["background"]);
-    keys.listen(false);
+    expect(taken()).toEqual(['one: "a\\u0002b\\u001b[A"']);
+    stop();
+    stop();
     expect(taken()).toEqual(["cooked", "rest"]);
     press("\u0002");
     expect(taken()).toEqual([]);
-    expect(keys.isListening).toBe(false);
+    expect(keys.isReading).toBe(false);
+  });
+
+  it("go to the newest reader only", () => {
+    const { keys, reader, press, taken } = terminal();
+    const stopOne = keys.read(reader("one"));
+    const stopTwo = keys.read(reader("two"));
+    expect(taken()).toEqual(["raw", "read"]);
+    press("y");
+    stopTwo();
+    press("n");
+    stopOne();
+    expect(taken()).toEqual(['two: "y"', 'one: "n"', "cooked", "rest"]);
   });
 
   it("do what the terminal would have done: Ctrl+C interrupts, Ctrl+Z and Ctrl+\\ find it as it was", () => {
-    const { keys, press, taken } = terminal();
-    keys.listen(true);
+    const { keys, reader, press, taken } = terminal();
+    keys.read(reader("one"));
     taken();
     press("\u0003\u0003");
     expect(taken()).toEqual(["SIGINT", "SIGINT"]);
+    // What arrives together with an interrupt is no answer.
+    press("y\u0003");
+    expect(taken()).toEqual(["SIGINT"]);
     press("\u001a");
     expect(taken()).toEqual(["cooked", "rest", "SIGTSTP"]);
   });
 
   it("are read again when the process goes on in the foreground", () => {
-    const { keys, press, taken, resume } = terminal();
-    keys.listen(true);
+    const { keys, reader, press, taken, resume } = terminal();
+    const stop = keys.read(reader("one"));
     press("\u001a");
     taken();
     resume();
-    expect(taken()).toEqual(["raw", "read"]);
+    expect(taken()).toEqual(["raw", "read", "one: continued"]);
     // Another process stopped this one, and the shell has changed the terminal since.
     resume();
-    expect(taken()).toEqual(["cooked", "rest", "raw", "read"]);
-    keys.listen(false);
+    expect(taken()).toEqual(["cooked", "rest", "raw", "read", "one: continued"]);
+    stop();
     taken();
     resume();
     expect(taken()).toEqual([]);
   });
 
   it("leave a terminal alone that is not ours", () => {
-    const { keys, taken, state, resume } = terminal();
+    const { keys, reader, taken, state, resume } = terminal();
     state.isForeground = false;
-    keys.listen(true);
+    keys.read(reader("one"));
     expect(taken()).toEqual([]);
     state.isForeground = true;
     resume();
-    expect(taken()).toEqual(["raw", "read"]);
+    expect(taken()).toEqual(["raw", "read", "one: continued"]);
     state.isForeground = false;
     resume();
     expect(taken()).toEqual(["rest"]);
-    expect(keys.isListening).toBe(false);
+    expect(keys.isReading).toBe(false);
   });
 });

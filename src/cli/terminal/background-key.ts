@@ -1,0 +1,59 @@
+import { isatty } from "node:tty";
+import type { Session } from "../../app/index.ts";
+import { plural } from "../../lib/index.ts";
+import type { RunUpdate } from "../../protocol/index.ts";
+import type { AgentViews } from "../progress/agent-views.ts";
+import type { ShownProgress } from "../progress/progress.ts";
+import type { TerminalKeys } from "./terminal-keys.ts";
+
+export interface BackgroundKeyOptions {
+  readonly session: Pick<Session, "moveToBackground" | "tools">;
+  /** Views that observe each update before this object does. */
+  readonly agents: AgentViews;
+  readonly progress: ShownProgress;
+  readonly keys: TerminalKeys;
+}
+
+export interface BackgroundKey {
+  observe(update: RunUpdate): void;
+  /** Restores the terminal. */
+  release(): void;
+}
+
+const changes: readonly string[] = ["run.started", "run.backgrounded", "run.ended"];
+const CTRL_B = 0x02;
+
+/**
+ * Handles Ctrl+B while the main agent waits for subagents: they are moved to the background, and the main agent
+ * continues.
+ */
+export function createBackgroundKey({ session, agents, progress, keys }: BackgroundKeyOptions): BackgroundKey {
+  // If background agents are disabled, the tools for them are missing.
+  const isAllowed = session.tools.includes("TaskOutput");
+  const isSupported = isAllowed && progress.isLive && process.platform !== "win32" && isatty(0);
+  let stop: (() => void) | undefined;
+  const press = async (): Promise<void> => {
+    const moved = await session.moveToBackground();
+    if (moved.length > 0) progress.report(`Moved to the background: ${plural(moved.length, "agent")}.`);
+  };
+  const onKeys = (bytes: Uint8Array): void => {
+    if (bytes.includes(CTRL_B)) void press();
+  };
+  const release = (): void => {
+    stop?.();
+    stop = undefined;
+  };
+  const listen = (): void => {
+    const isWaiting = agents.inOrder().some(({ path, end, background }) => path.length === 1 && !end && !background);
+    if (isWaiting) stop ??= keys.read({ onKeys });
+    else release();
+    progress.hint(stop !== undefined && keys.isReading ? "Ctrl+B: background" : "");
+  };
+  return {
+    observe: (update) => {
+      const isChange = update.type === "subagent.event" && changes.includes(update.event.type);
+      if (isSupported && isChange) listen();
+    },
+    release,
+  };
+}
