@@ -107,12 +107,19 @@ export {
   type LintReport,
   lintAgents,
   shownPath,
-  withApprovals,
+  withWorkspace,
 } from "./commands/check-agents.ts";
 export { isAgentCommand, refuseAgentCommand } from "./commands/check-answerer.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
 export { type CheckedRow, checkRows } from "./commands/check-rows.ts";
-export { type ExplainedCall, explainCall, listRules, type RuleList, ruleProblems } from "./commands/permissions.ts";
+export {
+  type ExplainedCall,
+  explainCall,
+  isIgnored,
+  listRules,
+  type RuleList,
+  ruleProblems,
+} from "./commands/permissions.ts";
 export {
   addPlugin,
   disablePlugin,

@@ -41,8 +41,27 @@ export function createOutput(
 
 /** Formats messages for standard error, one `retinue: …` line each, without control characters. */
 export function messageLines(messages: readonly string[]): string {
-  return messages.map((message) => `retinue: ${stripControls(message)}\n`).join("");
+  return messages.map((message) => `retinue: ${stripControls(withFlags(message))}\n`).join("");
 }
+
+/** Rewrites a message for the command line. Other modules name the options of the library: "the option `maxTurns`". */
+export function withFlags(message: string): string {
+  return message
+    .replace(/the option `([a-zA-Z]+)(?:: ([^`]+))?`/g, (_, name: string, value?: string) => {
+      const flag = flagNames[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      return value === undefined ? `--${flag}` : `--${flag} ${value}`;
+    })
+    .replace(/set (budget\.usd|budget\.tokens|subagents\.maxSpawns) in your settings/g, (given, key: string) => {
+      return `${given} or use --${limitFlags[key]}`;
+    });
+}
+
+const flagNames: Readonly<Record<string, string>> = { trusted: "trust", settingsFile: "settings" };
+const limitFlags: Readonly<Record<string, string>> = {
+  "budget.usd": "max-cost",
+  "budget.tokens": "max-tokens",
+  "subagents.maxSpawns": "max-spawns",
+};
 
 /** Sets the exit code. Undelivered output is a failure, even if everything else succeeded. */
 function fail(error: Error): void {

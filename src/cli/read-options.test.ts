@@ -27,6 +27,8 @@ describe("readOptions", () => {
     [["--model", " "], "is empty"],
     [["--print=yes"], "takes no value"],
     [["--level", "hihg"], "Did you mean high?"],
+    [["--level", "hi"], '"hi". It can be'],
+    [["-m=a"], "Write -m a or --model=a."],
     [["--constructor"], "There is no option --constructor"],
     [["--__proto__=1"], "There is no option --__proto__"],
   ])("refuses %j", (argv, says) => {

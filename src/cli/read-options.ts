@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest, UserError } from "../lib/index.ts";
+import { misspelledName, nearest, UserError } from "../lib/index.ts";
 import type { HelpTopic } from "./help/help.ts";
 
 export interface OptionKind {
@@ -121,9 +121,11 @@ interface OptionToken {
   readonly name: string;
   readonly value: string | undefined;
   readonly inlineValue: boolean | undefined;
+  /** The option as it was written, such as `-m`. */
+  readonly rawName: string;
 }
 
-function checkedValue({ name, value, inlineValue }: OptionToken, kind: OptionKind): string {
+function checkedValue({ name, value, inlineValue, rawName }: OptionToken, kind: OptionKind): string {
   if (kind.value === undefined) {
     if (inlineValue) throw usageError(`--${name} takes no value`, `Write --${name} alone.`);
     return "";
@@ -133,9 +135,14 @@ function checkedValue({ name, value, inlineValue }: OptionToken, kind: OptionKin
     const dash = looksLikeOption ? ` (a value that begins with a dash: --${name}=${value})` : "";
     throw usageError(`--${name} needs a value`, `Write --${name} ${kind.value}${dash}.`);
   }
+  if (inlineValue && /^-[^-]$/.test(rawName) && value.startsWith("=")) {
+    const given = value.slice(1) || kind.value;
+    throw usageError(`${rawName} takes its value without "="`, `Write ${rawName} ${given} or --${name}=${given}.`);
+  }
   if (value.trim() === "") throw usageError(`The value of --${name} is empty`, `Write --${name} ${kind.value}.`);
   if (kind.choices !== undefined && !kind.choices.includes(value)) {
-    const meant = nearest(value, kind.choices)[0];
+    // A loose guess could suggest a permission mode that allows more than was meant.
+    const meant = misspelledName(value, kind.choices);
     const list = `It can be ${kind.choices.join(", ")}.`;
     throw usageError(`--${name} can't be "${value}"`, meant === undefined ? list : `Did you mean ${meant}? ${list}`);
   }

@@ -32,6 +32,17 @@ it("tells what a person can act on, and calls anything else a bug", async () => 
 });
 
 it.each([
+  ["Check the option `cwd`.", "Check --cwd."],
+  ["Raise the option `maxTurns`.", "Raise --max-turns."],
+  ["Pass the option `model: openai/gpt`.", "Pass --model openai/gpt."],
+  ["Or with the option `trusted`.", "Or with --trust."],
+  ["To raise it, set budget.usd in your settings.", "To raise it, set budget.usd in your settings or use --max-cost."],
+])("names the options of the command line: %s", async (cure, shown) => {
+  const error = new UserError("No", { code: "x", cure, exitCode: 2 });
+  expect((await report(error)).said).toBe(`retinue: No. ${shown}\n`);
+});
+
+it.each([
   ["Ctrl+C", "\u0003"],
   ["Ctrl+D", "\u0004"],
 ])("recognizes %s at a question", async (_, key) => {

@@ -1,7 +1,7 @@
 import { describeError, stripControls, UserError } from "../lib/index.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Format } from "./formats/format.ts";
-import type { Output } from "./output.ts";
+import { type Output, withFlags } from "./output.ts";
 
 /** Outputs of a run: its result in the chosen format, and messages for the user. */
 export interface Outputs {
@@ -16,7 +16,7 @@ export interface Outputs {
  */
 export async function reportError(thrown: unknown, { format, output, errors }: Outputs): Promise<number> {
   const error = explained(thrown);
-  const message = stripControls(describeError(error));
+  const message = stripControls(withFlags(describeError(error)));
   const isExpected = error instanceof UserError;
   const hint = isExpected ? "" : ". This is a bug in Retinue; RETINUE_DEBUG=1 shows where.";
   await output.write(format.failure({ message, code: isExpected ? error.code : "internal_error" }));

@@ -31,8 +31,22 @@ describe("parseRoot", () => {
         trust: true,
         verbose: true,
         quiet: false,
+        repeated:
+          "-m large --provider x --effort high --max-turns 7 --max-cost 0.5 --max-tokens 9000 --max-spawns 3 --acceptance true -C dir --permission-mode plan --settings s.json --trust",
       },
     });
+  });
+
+  it.each([
+    [["--on-ask", "wait"], "--on-ask wait"],
+    [
+      ["--disallowed-tools", "Bash(rm *)", "--disallowed-tools=Read(it's)"],
+      "--disallowed-tools 'Bash(rm *)' --disallowed-tools 'Read(it'\\''s)'",
+    ],
+    [["--agents", `{"x":{"description":"${"d".repeat(200)}","prompt":"p"}}`], "--agents '…'"],
+    [["-q", "--agent", "Plan", "--output-format", "json", "-c"], ""],
+  ])("knows which options the command that resumes the run needs: %j", (argv, repeated) => {
+    expect(parseRoot(["-p", "x", ...argv])).toMatchObject({ options: { repeated } });
   });
 
   it("reads help about a command, and refuses an unknown one", () => {
@@ -66,7 +80,11 @@ describe("parseRoot", () => {
 
   it.each([
     [["--allowed-tools", "Baash"], "--allowed-tools: `Baash` is not a valid rule", /no tool "Baash".*mean "Bash"\?/],
-    [["--disallowed-tools", "Read, Bash(rm"], "--disallowed-tools: `Bash(rm` is not a valid rule", /parentheses/],
+    [
+      ["--disallowed-tools", "Read, Bash(rm"],
+      "--disallowed-tools: `Bash(rm` is not a valid rule",
+      /closing parenthesis is missing; write `Bash\(rm\)`/,
+    ],
   ])("refuses the rule of %j", (argv, message, cure) => {
     const refused = { message, cure: expect.stringMatching(cure), exitCode: 2 };
     expect(() => parseRoot(["-p", "go", ...argv])).toThrowError(expect.objectContaining(refused));

@@ -21,6 +21,7 @@ export { type Plugin, readPlugin } from "./plugins/read-plugin.ts";
 export { type CheckedFile, checkMarkdownFile } from "./reading/check-markdown-file.ts";
 export { readAgentFile } from "./reading/read-agent.ts";
 export { readAgentJson } from "./reading/read-agent-json.ts";
+export { amongAgents } from "./reading/read-frontmatter.ts";
 export { createSkillCatalog, findSkills, skillDirectory } from "./skills/skills.ts";
 export { followLink } from "./sources/list-files.ts";
 export { loadSnapshot } from "./sources/load-snapshot.ts";

@@ -6,6 +6,7 @@ import {
   hiddenPredicate,
   pathsOf,
   pendingPatterns,
+  protectedPart,
   withExpansions,
 } from "../permissions/index.ts";
 import type { Confinement, Workspace } from "../ports/index.ts";
@@ -65,14 +66,16 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
 }
 
 /**
- * Checks the directories that an allowed command traverses, unless a sandbox hides what the command must not read. A
- * command that a person allowed for this session is not checked, because that person has seen it.
+ * Checks the directories that an allowed command traverses: for files that it must not read, unless a sandbox hides
+ * them, and for names of protected files that it would write elsewhere. A command that a person allowed for this session is not checked, because that person has seen it.
  */
 async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place): Promise<JudgedCall> {
   if (judged.decision.effect !== "allow" || judged.decision.scope === "session") return judged;
-  const isWalking = judged.accesses.some((access) => access.kind === "read" && access.shell?.walk !== undefined);
-  if (!isWalking || (await confinementOf(place)).kind === "on") return judged;
-  const accesses = await accessesOfWalks(judged, call.policy, place);
+  const walks = judged.accesses.flatMap((access) => (access.kind === "read" ? (access.shell?.walk ?? []) : []));
+  if (walks.length === 0) return judged;
+  const isConfined = (await confinementOf(place)).kind === "on";
+  if (isConfined && !walks.some(({ writes }) => writes)) return judged;
+  const accesses = await accessesOfWalks(judged, { policy: call.policy, isConfined }, place);
   return accesses === undefined ? judged : decideOn({ ...call, accesses }, place);
 }
 
@@ -198,16 +201,18 @@ async function deniedFiles(
 }
 
 /**
- * Adds the symlinks and the denied files that commands find when they traverse directories. Returns undefined if there
- * are none. A directory that is too large becomes an unexpanded pattern.
+ * Adds what matters of the files that commands find when they traverse directories: symlinks that they follow, denied
+ * files that they read, and protected files that they copy. Returns undefined if there are none. A directory that is too large becomes an unexpanded pattern.
  */
 async function accessesOfWalks(
   { accesses, resolved }: { readonly accesses: readonly Access[]; readonly resolved: readonly ResolvedPath[] },
-  policy: Policy,
+  { policy, isConfined }: { readonly policy: Policy; readonly isConfined: boolean },
   { workspace, homes }: { readonly workspace: Workspace; readonly homes: readonly string[] },
 ): Promise<readonly Access[] | undefined> {
-  const isHidden = deniedPlaces(policy, homes) === undefined ? undefined : hiddenPredicate(policy, homes);
-  const isRelevant = ({ follows, contents }: DirectoryWalk) => follows || (contents && isHidden !== undefined);
+  const isUnguarded = isConfined || deniedPlaces(policy, homes) === undefined;
+  const isHidden = isUnguarded ? undefined : hiddenPredicate(policy, homes);
+  const isRelevant = ({ follows, contents, writes }: DirectoryWalk) =>
+    writes || (follows && !isConfined) || (contents && isHidden !== undefined);
   const result: Access[] = [];
   let path = 0;
   for (const access of accesses) {
@@ -224,9 +229,13 @@ async function accessesOfWalks(
       result.push({ ...access, shell: { ...shell, state: "pending" } });
       continue;
     }
+    const above = place.real.slice(0, place.real.lastIndexOf("/"));
     const met = found.filter(
-      (each) => (walk.follows && each.kind === "link") || (walk.contents && isHidden?.(each.path) === true),
+      (each) =>
+        (walk.follows && !isConfined && each.kind === "link") || (walk.contents && isHidden?.(each.path) === true),
     );
+    const copied = walk.writes && found.find((each) => protectedPart(each.path.slice(above.length)) !== undefined);
+    if (copied) met.push(copied);
     const walked = { ...shell, state: "walked" } as const;
     result.push(access, ...met.map((each): Access => ({ kind: "read", path: each.path, shell: walked })));
   }

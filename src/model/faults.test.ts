@@ -134,7 +134,7 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
       "no tools",
       { kind: "status", status: 400, message: "registry.test/m does not support tools" },
       "unsupported",
-      /--model/,
+      /the option `model`/,
     ],
     [
       "retry-after of hours",
@@ -154,7 +154,10 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
   it("names the model that does not exist", async () => {
     const server = await serve({ script: [], models: ["other"] });
     const error = errorOf(await callerFor(server.url, dialect).call());
-    expect(error).toMatchObject({ code: "unknown_model", message: expect.stringMatching(/"test-model".*--model/) });
+    expect(error).toMatchObject({
+      code: "unknown_model",
+      message: expect.stringMatching(/"test-model".*the option `model`/),
+    });
   });
 
   it("says that an answer is too large, and holds no more of it than the limit", async () => {

@@ -161,7 +161,7 @@ function asList(text: string): ListRequest | undefined {
 const used =
   "(?:defined|declared|implemented|used|called|located|imported|referenced|come from|coming from|live|lives|defined and used|declared and used|and where is it used)";
 const findForms = [
-  `where (?:is|are|was|were|do|does|did|can i find)(?: we| i| it| the code| this)? (?:define|declare|implement|use|call|import|find)? ?${article}${namePart}(?: (?:is |are |being |get |gets )?${used})*${inPath}`,
+  `where (?:is|are|was|were|do|does|did|can i find)(?: we| i| it| the code| this)? (?:(?:define|declare|implement|use|call|import|find) )?${article}${namePart}(?: (?:is |are |being |get |gets )?${used})*${inPath}`,
   `(?:show me |show )?where ${article}${namePart} (?:is|are|gets|get) \\w+(?: and \\w+)?${inPath}`,
   `(?:find |show |show me |list |get |look up |go to )?${article}(?:definitions?|declarations?|usages?|uses|references|callers|call sites|calls|implementations?|occurrences)(?: and (?:usages?|uses|references|callers))? (?:of|to|for) ${article}${namePart}${inPath}`,
   `(?:who|what|which (?:files?|code|functions?|modules?|places?)) (?:calls?|uses?|imports?|references?|defines?|declares?|implements?) ${article}${namePart}${inPath}`,
@@ -188,8 +188,10 @@ function asPlainFind(text: string): FindRequest | undefined {
 }
 
 function findRequest(match: RegExpExecArray | null): FindRequest | undefined {
-  const symbol = unquote(match?.groups?.["name"] ?? "").replace(/\(\)$/, "");
-  if (symbol === "" || isPronoun(symbol)) return undefined;
+  const name = match?.groups?.["name"] ?? "";
+  const symbol = unquote(name).replace(/\(\)$/, "");
+  // In "Where is defined?", the name is missing.
+  if (symbol === "" || isPronoun(symbol) || new RegExp(`^${used}$`, "i").test(name)) return undefined;
   return { kind: "find", symbol, path: pathOf(match?.groups?.["path"]) };
 }
 

@@ -8,3 +8,4 @@ export { dependsOnGitHooks } from "./decide/judge-hooks.ts";
 export { deniedPlaces, hiddenPredicate, hidesNothing } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";
 export { checkRules, invalidRule, parseRule } from "./rules/parse-rule.ts";
+export { protectedPart } from "./rules/protected-path.ts";

@@ -1,4 +1,4 @@
-import { checkSchema, isRecord, nearest } from "../lib/index.ts";
+import { checkSchema, isRecord, misspelledName } from "../lib/index.ts";
 import { forkChoices, type JsonSchema, permissionModes } from "../protocol/index.ts";
 import { agentProblems } from "./agent-settings.ts";
 
@@ -49,10 +49,8 @@ function unknownKeys(value: Record<string, unknown>, schema: JsonSchema, path: r
     const property = Object.hasOwn(known, key) ? known[key] : undefined;
     const here = [...path, key];
     if (property !== undefined) return isRecord(each) ? unknownKeys(each, property, here) : [];
-    const [guess] = nearest(key, Object.keys(known));
-    // A key for another program that merely contains a known key is not a typing error.
-    const isClose = guess !== undefined && Math.abs(guess.length - key.length) <= 2;
-    return [{ path: here, meant: isClose ? [...path, guess].join(".") : undefined }];
+    const meant = misspelledName(key, Object.keys(known));
+    return [{ path: here, meant: meant && [...path, meant].join(".") }];
   });
 }
 

@@ -175,7 +175,7 @@ describe("loadSettings", () => {
   it("refuses a file that was named and is not there, with exit code 2", () => {
     const file = join(homeWith(), "none.json");
     expect(() => loadSettings({ home: homeWith(), file })).toThrowError(
-      expect.objectContaining({ exitCode: 2, message: expect.stringContaining("--settings") }),
+      expect.objectContaining({ exitCode: 2, message: expect.stringContaining("`settingsFile`") }),
     );
   });
 });

@@ -1,5 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -262,6 +271,21 @@ describe("git in a command that only reads", () => {
       await run("git log --format=%s; echo $?; git diff --quiet --no-index /dev/null .gitignore; echo $?"),
     ).toMatch(/^one\n0\n/);
     expect(await run("PATH=/nowhere:$PATH git log --format=%s")).toBe("one\n");
+  });
+});
+
+describe("the directory of Retinue's own git", () => {
+  it("of a process that was killed is removed when another process creates its own", async () => {
+    const ended = spawnSync("true").pid;
+    const left = join(tmpdir(), `retinue-git-${ended}-left`);
+    const used = join(tmpdir(), `retinue-git-${process.pid}-used`);
+    for (const directory of [left, used]) mkdirSync(directory);
+    const own = (await run("dirname $(command -v git)")).trim();
+    expect(own).toContain(`retinue-git-${process.pid}-`);
+    rmSync(own, { recursive: true, force: true });
+    await run("git --version");
+    expect([left, used].map((directory) => existsSync(directory))).toEqual([false, true]);
+    rmSync(used, { recursive: true });
   });
 });
 

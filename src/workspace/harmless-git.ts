@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createId } from "../lib/index.ts";
+import { codeOf } from "./files/file-stat.ts";
 import { addGitConfiguration, STANDARD_PATH } from "./scrub-environment.ts";
 
 export interface HarmlessGit {
@@ -69,10 +70,35 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
 
 let created: string | undefined;
 
+/**
+ * Removes the directories of processes that were killed. If such a process still runs, but in a container where it has
+ * another id, it creates its directory again when it needs it.
+ */
+function sweepLeftovers(): void {
+  try {
+    for (const name of readdirSync(tmpdir())) {
+      const pid = Number(/^retinue-git-(\d+)-/.exec(name)?.[1]);
+      if (pid > 0 && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    }
+  } catch {
+    // Another user's directory, or one that another process removes at this moment.
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) !== "ESRCH";
+  }
+}
+
 /** Returns the directory of Retinue's own `git`. All workspaces in this process share it. */
 function directoryOfGit(): string {
   if (created !== undefined && existsSync(join(created, "git"))) return created;
-  const directory = mkdtempSync(join(tmpdir(), "retinue-git-"));
+  sweepLeftovers();
+  const directory = mkdtempSync(join(tmpdir(), `retinue-git-${process.pid}-`));
   writeFileSync(join(directory, "git"), script, { mode: 0o500 });
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   created = directory;

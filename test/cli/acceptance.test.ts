@@ -24,7 +24,8 @@ describe("--acceptance", () => {
 
   it("ends with 4 when one does not, after one more go, with what it said", async () => {
     const server = await serve([says("Made."), says("Mended.")]);
-    const run = await retinue([...words, ...check("echo the tests are red; exit 7")], { ...createPlace(), server });
+    const place = createPlace();
+    const run = await retinue([...words, ...check("echo the tests are red; exit 7")], { ...place, server });
     expect(run.code).toBe(4);
     const { session_id: session } = resultOf(run);
     expect(resultOf(run)).toMatchObject({
@@ -39,7 +40,10 @@ describe("--acceptance", () => {
       'retinue: The work is not verified: "echo the tests are red; exit 7" ended with exit code 7.',
     );
     expect(run.stderr).toContain("the tests are red\n");
-    expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${session} "…"`);
+    expect((await retinue(["sessions", "list"], place)).stdout).toMatch(/not verified {2}2 /);
+    expect(run.stderr).toContain(
+      `retinue: To continue: retinue -p --resume ${session} --acceptance 'echo the tests are red; exit 7' "…"`,
+    );
   });
 
   it("is verified when the second go mends it", async () => {

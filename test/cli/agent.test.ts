@@ -60,8 +60,8 @@ it("unknown fields of any agent given on the command line are reported once", as
     const server = await serve([{ content: "A rhyme." }]);
     const ended = await retinue(["-p", "--agents", agents, ...who, "Rhyme."], { ...createPlace(), server });
     expect(ended).toMatchObject({ code: 0, stdout: "A rhyme.\n" });
-    expect(ended.stderr.match(/--agents:1: Agent "poet": .*"meter"/g)).toHaveLength(1);
-    expect(ended.stderr.match(/--agents:1: Agent "other": .*"modle"/g)).toHaveLength(1);
+    expect(ended.stderr.match(/--agents: Agent "poet": .*"meter"/g)).toHaveLength(1);
+    expect(ended.stderr.match(/--agents: Agent "other": .*"modle"/g)).toHaveLength(1);
   }
 });
 
@@ -90,11 +90,16 @@ it("an agent whose file can't be read is answered with that", async () => {
   const byFile = await retinue(["-p", "--trust", "--agent", "file", "Hello?"], place);
   expect(byFile.stderr).toMatch(/no agent "file".*file\.md:4: "tools" can't be read/);
   const byName = await retinue(["-p", "--trust", "--agent", "reviewer", "Hello?"], place);
-  expect(byName.stderr).toMatch(/no agent "reviewer".*1 file did not load; run "retinue agents check" to see why/);
+  expect(byName.stderr).toMatch(
+    /no agent "reviewer".*1 agent does not load: \S+file\.md\. Run "retinue agents check" to see why/,
+  );
 });
 
 it("an agent that does not exist is answered with those that do", async () => {
   const ended = await retinue(["-p", "--agent", "explorer", "Hello?"], createPlace());
   expect(ended.code).toBe(2);
-  expect(ended.stderr).toContain("Explore");
+  expect(ended.stderr).toMatch(/no agent "explorer"\. Did you mean "Explore"\? Available agents: /);
+  expect(ended.stderr).not.toContain("trust");
+  const misspelled = await retinue(["-p", "--agent", "Exlpore", "Hello?"], createPlace());
+  expect(misspelled.stderr).toContain('There is no agent "Exlpore". Did you mean "Explore"?');
 });

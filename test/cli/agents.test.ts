@@ -79,7 +79,7 @@ describe("retinue agents check", () => {
         /^~\/home\/settings\.json:3: error: agents\.bare: .* no description, .*\[no_description\]$/,
       ),
       expect.stringMatching(/^~\/home\/settings\.json:4: warning: agents\.idle: There is no "prompt".*\[no_prompt\]$/),
-      "3 agents and 0 skills load. 2 files do not.",
+      "3 agents and 0 skills load. 2 agents do not.",
       "",
     ]);
     const run = await retinue(["-p", "Map this repository"], place);
@@ -97,6 +97,59 @@ describe("retinue agents check", () => {
     const named = await retinue(["agents", "check", ".claude/agents/README.md"], place);
     expect(named.code).toBe(1);
     expect(named.stdout).toMatch(/^\.claude\/agents\/README\.md:1: error: .* \[no_frontmatter\]\n {2}→ /);
+  });
+
+  it("names files that are not agents, and counts those that do not load like every other command", async () => {
+    const place = createPlace();
+    write(place, {
+      ".agents/agents/reviewer.md": reviewer,
+      ".agents/agents/README.md": "# Agents\n",
+      ".agents/agents/notes.md": "You review changes.\n",
+      ".agents/agents/open.md": reviewer.replace("---\n", ""),
+      ".agents/agents/silent.md": noDescription,
+      ".claude/agents/unread.md": noDescription,
+    });
+    const checked = await retinue(["agents", "check"], place);
+    expect(checked.code).toBe(1);
+    expect(checked.stdout.split("\n").filter((line) => !line.startsWith("  "))).toEqual([
+      expect.stringMatching(/notes\.md:1: warning: The file has no frontmatter, so it is not an agent\. /),
+      expect.stringMatching(/open\.md:1: error: The line "---" is missing before the first field/),
+      expect.stringMatching(/silent\.md:2: error: /),
+      expect.stringMatching(/unread\.md:2: error: /),
+      expect.stringMatching(/unread\.md:1: notice: This file is not read, because .* takes precedence/),
+      "1 agent and 0 skills load. 2 agents do not. 3 other files define nothing.",
+      "",
+    ]);
+    const unloaded = /2 agents do not load: \S+open\.md, \S+silent\.md(\. Run|\n *→ Run) "retinue agents check"/;
+    expect((await retinue(["trust", "add"], place)).stderr).toMatch(unloaded);
+    expect((await retinue(["doctor"], place)).stdout).toMatch(unloaded);
+    expect((await retinue(["--agent", "nobody", "-p", "Hi"], place)).stderr).toMatch(unloaded);
+    const listed = await retinue(["agents", "list"], place);
+    expect(listed.stdout).toMatch(/notes\.md:1: warning: The file has no frontmatter/);
+    expect(listed.stdout).not.toContain("README.md");
+    const { stderr } = await retinue(["-p", "Map this repository"], place);
+    expect(stderr).toContain("open.md:1: The line");
+    expect(stderr).not.toMatch(/notes|README/);
+  });
+
+  it("agrees with a run about .markdown files and about agents in settings that are no definitions", async () => {
+    const place = createPlace();
+    write(place, { ".agents/agents/reviewer.markdown": reviewer });
+    expect((await retinue(["agents", "check"], place)).stdout).toBe("1 agent and 0 skills load.\n");
+    expect((await retinue(["agents", "show", "reviewer", "--trust"], place)).code).toBe(0);
+    write(place, { "../home/settings.json": '{\n  "agents": { "x": "text" }\n}\n' });
+    const { code, stdout } = await retinue(["agents", "check"], place);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/settings\.json:2: error: agents\.x must be a definition.* \[invalid_settings\]/);
+    expect(stdout).toContain("1 agent and 0 skills load. 1 agent does not.");
+  });
+
+  it("reports an effort that the model may not support", async () => {
+    const place = createPlace();
+    write(place, {
+      ".agents/agents/a.md": reviewer.replace("---\n", "---\neffort: max\n").replace(/model: .*/, "model: gpt-unknown"),
+    });
+    expect((await retinue(["agents", "check"], place)).stdout).toMatch(/a\.md:1: warning: .*\[effort\]/);
   });
 
   it("says which path is not there", async () => {
@@ -301,7 +354,7 @@ describe("retinue agents show", () => {
   it("answers an unknown name with the nearest ones", async () => {
     const run = await retinue(["agents", "show", "explor"], createPlace());
     expect(run.code).toBe(2);
-    expect(run.stderr).toMatch(/There is no agent "explor"\. Available agents: Explore, /);
+    expect(run.stderr).toMatch(/There is no agent "explor"\. Did you mean "Explore"\? Available agents: Explore, /);
   });
 });
 

@@ -39,6 +39,10 @@ describe("bad usage", () => {
     [["-p", "- a list"], /goes after "--"/],
     [["sesions", "list"], /no command "sesions".*retinue sessions/],
     [["mcp", "list"], /no command "mcp".*\.mcp\.json/],
+    [
+      ["-p", "x", "--allowed-tools", "Edit(src/**"],
+      /`Edit\(src\/\*\*`.*closing parenthesis is missing.*`Edit\(src\/\*\*\)`/,
+    ],
     [["sessions", "lst"], /Did you mean "list"/],
     [["sessions", "show"], /needs the id/],
     [["sessions", "delete", "zzzz", "--yes"], /no sessions yet/],

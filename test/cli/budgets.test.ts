@@ -59,7 +59,8 @@ describe("a budget", () => {
     expect(times(run.stderr, sentence)).toBe(1);
     expect(times(run.stderr, "has used")).toBe(0);
     expect(run.stderr).toContain("--max-spawns");
-    expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${resultOf(run).session_id} "…"`);
+    const { session_id: session } = resultOf(run);
+    expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${session} --max-spawns … "…"`);
   });
 
   it("of an agent: which agent was cut, why, what to raise, and how to continue", async () => {

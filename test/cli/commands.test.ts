@@ -54,6 +54,7 @@ describe("retinue sessions", () => {
     const { session_id: id } = resultOf(run);
 
     const list = await retinue(["sessions", "list"], place);
+    expect(list.stdout).toContain("FIRST PROMPT");
     expect(list.stdout).toMatch(new RegExp(`${id} +just now +succeeded +3 +What does it say\\?`));
     const json = JSON.parse((await retinue(["sessions", "list", "--all", "--json"], place)).stdout) as {
       path: string;

@@ -46,6 +46,33 @@ describe("retinue permissions", () => {
     expect(stderr).toContain("a WebFetch rule must name a host");
   });
 
+  it("marks rules and keys that are ignored, and never suggests a mode with more rights", async () => {
+    const place = createPlace();
+    const allow = ["Baash(ls)", "Bash(npm test", "Read(a)"];
+    write(place, { "~/settings.json": { modle: "x", maxTurns: 9, permissions: { allow, deny: ["Bash(rm"] } } });
+    const list = (await retinue(["permissions", "list"], place)).stdout;
+    expect(list.split("\n").map((line) => line.split(/ {2,}/).join("|"))).toEqual(
+      [
+        "Mode: default.",
+        "EFFECT|RULE|",
+        "deny|Bash(rm|",
+        "allow|Baash(ls)|ignored",
+        "allow|Bash(npm test|ignored",
+        "allow|Read(a)|",
+        "",
+      ].map((line) => line.replace(/\|$/, "")),
+    );
+    const config = (await retinue(["config", "show"], place)).stdout;
+    expect(config.split("\n").filter((line) => line.endsWith("(ignored)"))).toEqual([
+      'modle = "x"   (ignored)',
+      'permissions.allow[0] = "Baash(ls)"   (ignored)',
+      'permissions.allow[1] = "Bash(npm test"   (ignored)',
+    ]);
+    write(place, { "~/settings.json": { permissions: { defaultMode: "bypass" } } });
+    const refused = await retinue(["config", "show"], place);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.not.stringContaining("Did you mean") });
+  });
+
   it("reports rules that name no tool, with file, line and the nearest name", async () => {
     const place = createPlace();
     const text = '{\n  "permissions": {\n    "allow": ["Read"],\n    "deny": [\n      "Baash(ls)"\n    ]\n  }\n}\n';

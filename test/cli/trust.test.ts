@@ -103,6 +103,18 @@ describe("a project's own settings", () => {
     expect((await retinue(["trust", "list"], place)).stdout).toBe("No directory is trusted.\n");
   });
 
+  it.each([
+    [["trust", "remove"], "stop trusting a directory"],
+    [["plugins", "disable", "kit"], "disable a plugin"],
+    [["plugins", "remove", "kit", "--yes"], "remove a plugin"],
+  ])("are protected from a command of an agent that runs %j", async (command, what) => {
+    const place = createPlace();
+    await retinue(["trust", "add"], place);
+    const run = await retinue(command, { ...place, environment: { RETINUE_CALL_ID: "main_1_0" } });
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining(`agent can't ${what}`) });
+    expect((await retinue(["trust", "list"], place)).stdout).toContain(place.cwd);
+  });
+
   it("are not trusted where the state directory can't be written, and the disk's answer is told", async () => {
     const place = createPlace();
     writeFileSync(place.home, "");

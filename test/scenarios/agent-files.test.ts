@@ -31,7 +31,7 @@ it("many that do not load are one line, with the command that says why", async (
   const files = Object.fromEntries(names.map((name) => [`.claude/agents/${name}.md`, broken]));
   const { notices, cwd } = await performTask({ ...base, files });
   const first = ["a", "b", "c"].map((name) => `${cwd}/.claude/agents/${name}.md`).join(", ");
-  expect(notices).toEqual([`5 agent files do not load: ${first} and 2 more. Run "retinue agents check" to see why.`]);
+  expect(notices).toEqual([`5 agents do not load: ${first} and 2 more. Run "retinue agents check" to see why.`]);
 });
 
 it.each([

@@ -74,6 +74,7 @@ describe("retinue approvals", () => {
       expect(no).toMatchObject({ code: 0, stdout: `${id} denied: Bash mkdir two.\r\n` });
       expect(await second.ended).toMatchObject({ code: 0, stdout: "Made.\n" });
       expect(existsSync(join(place.cwd, "two"))).toBe(false);
+      expect((await elsewhere()).stderr).toContain(`${id} was already answered by`);
       const ends = readTranscript(path).filter((line) => line.type === "tool.ended");
       expect(ends.map(({ result }) => result.outcome)).toEqual(["ok", "denied"]);
       expect(JSON.stringify(ends[1]?.result.content)).toContain("One is enough.");

@@ -42,3 +42,16 @@ it("refuses positions that are none", async () => {
   expect(() => session.events({ after: Number.NaN })).toThrow("must be a whole number");
   await session.close();
 });
+
+it("a closed session takes no prompt, and says how to open it again", async () => {
+  const { session } = await open({ MAIN: [{ text: "Done." }] });
+  await session.prompt("MAIN: begin.").result;
+  await session.close();
+  expect(() => session.prompt("MAIN: again.")).toThrowError(
+    expect.objectContaining({
+      name: "UserError",
+      message: "The session is closed",
+      cure: expect.stringContaining(session.id),
+    }),
+  );
+});

@@ -114,6 +114,8 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   put(join(root, "../outside/deep/more.txt"), hidden);
   put(join(home, ".ssh/id"), hidden, 0o600);
   put(join(home, ".npm/x"), "");
+  // The names of files outside the workspace must not be shown either.
+  put(join(home, `.${secret}`), "");
   put(join(home, ".gitconfig"), `[user]\n\tname = a\n[credential]\n\tusername = ${secret}\n`);
   symlinkSync("../outside/secret.txt", join(root, "link"));
   symlinkSync("../outside", join(root, "dirlink"));

@@ -53,7 +53,7 @@ const files: readonly string[] = [
     "~/.ssh/id * .* *.txt sub/* opts/* l* dirlink/* ./.en? sub/../link dirlink/../outside/secret.txt {TOP}/home/.ssh/id ..",
   ),
   ...split(
-    "/dev/stdin /dev/fd/0 /proc/self/cwd/link /proc/self/root{TOP}/outside/secret.txt odd/* ./link //{TOP}/outside/secret.txt",
+    '$HOME/.* ~root/.* ~/* "$HOME"/* /dev/stdin /dev/fd/0 /proc/self/cwd/link /proc/self/root{TOP}/outside/secret.txt odd/* ./link //{TOP}/outside/secret.txt',
   ),
 ];
 

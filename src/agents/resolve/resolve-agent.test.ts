@@ -241,7 +241,7 @@ describe("the permission mode", () => {
       const mode = modeOf({ permissionMode: "bypassPermissions", source });
       expect(mode).toBe(source === "user" || source === "policy" ? "bypassPermissions" : "default");
     }
-    expect(resolved({ permissionMode: "bypassPermissions" }).notices.join()).toContain("--permission-mode");
+    expect(resolved({ permissionMode: "bypassPermissions" }).notices.join()).toContain("`permissionMode`");
   });
 
   it("under plan or dontAsk is never loosened by any definition", () => {

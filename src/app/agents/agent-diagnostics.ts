@@ -1,6 +1,6 @@
 import { chooseEffort, MAIN_TYPE } from "../../agents/index.ts";
-import { findSkills } from "../../definitions/index.ts";
-import { plural, UserError } from "../../lib/index.ts";
+import { findSkills, type Snapshot } from "../../definitions/index.ts";
+import { misspelledName, plural, UserError } from "../../lib/index.ts";
 import { describeNamedModel } from "../../model/index.ts";
 import { type AgentDefinition, agentAliases, type Diagnostic } from "../../protocol/index.ts";
 import type { AgentCatalog } from "./agent-catalog.ts";
@@ -14,24 +14,31 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
     const message = `The built-in agent "${off.name}" is switched off`;
     return new UserError(message, { code: "agent", cure: off.reason, exitCode: 2 });
   }
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
-  const broken = errors.find(({ file }) => file.endsWith(`/${name}.md`));
-  const files = new Set(errors.map(({ file }) => file)).size;
-  // Any file that can't be read might be the one that defines this name.
-  const unread = files === 0 ? "" : ` ${plural(files, "file")} did not load; run "retinue agents check" to see why.`;
-  const untrusted = trusted
-    ? ""
-    : " The project's own agents were not read, because this directory is not trusted (--trust).";
+  const broken = diagnostics.find(
+    ({ file, severity, code }) =>
+      (severity === "error" || code === "no_frontmatter") && file.toLowerCase().endsWith(`/${name.toLowerCase()}.md`),
+  );
+  // Any file that does not load might be the one that defines this name.
+  const unloaded = unloadedSummary(loaded);
+  const hasUnreadAgents = !trusted && loaded.off.some((path) => /(^|[/\\])agents$/.test(path));
+  const untrusted = hasUnreadAgents
+    ? " The project's own agents were not read, because this directory is not trusted (the option `trusted`)."
+    : "";
+  const meant = misspelledName(
+    name,
+    catalog.agents.map(({ definition }) => definition.name),
+  );
+  const guess = meant === undefined ? "" : `Did you mean "${meant}"? `;
   const names = catalog.nearest(name, 10);
   const label = names.length < catalog.agents.length ? "Similar names" : "Available agents";
-  const choices = `${label}: ${names.join(", ")}.${unread}${untrusted}`;
+  const choices = `${guess}${label}: ${names.join(", ")}.${unloaded === undefined ? "" : ` ${unloaded}. ${seeWhy}`}${untrusted}`;
   const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : choices;
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
 }
 
 /** Like `unknownAgent`, for the agent of a session that is resumed. */
 export function missingSessionAgent(name: string, loaded: AgentCatalog): UserError {
-  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass --agent NAME or --agent ${MAIN_TYPE}.`;
+  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass the option \`agent: NAME\` or the option \`agent: ${MAIN_TYPE}\`.`;
   const message = `This session ran as the agent "${name}", which no longer exists`;
   return new UserError(message, { code: "agent", cure, exitCode: 2 });
 }
@@ -58,21 +65,40 @@ export function contextNotices({ diagnostics }: AgentCatalog): readonly string[]
   return diagnostics.filter(({ code }) => /^(context|import)_/.test(code)).map(formatDiagnostic);
 }
 
-/** Returns messages about agents that do not load or have no prompt. A file without frontmatter is not an agent. */
-export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
-  const failed = diagnostics.filter(({ file, code, severity, agent }) => {
-    // Agents passed with --agents are reported separately.
-    if (file === "--agents" || code === "no_frontmatter") return false;
-    return code === "no_prompt" || (severity === "error" && (agent !== undefined || isAgentFile(file)));
-  });
-  const files = [...new Set(failed.map(({ file }) => file))];
-  if (files.length <= maxFiles) return failed.map(formatDiagnostic);
-  const first = files.slice(0, maxFiles).join(", ");
-  const more = files.length - maxFiles;
-  return [`${files.length} agent files do not load: ${first} and ${more} more. Run "retinue agents check" to see why.`];
+/** Returns messages about agents that do not load or have no prompt. */
+export function agentNotices(loaded: AgentCatalog): readonly string[] {
+  // Agents passed with --agents are reported separately.
+  const about = loaded.diagnostics.filter(({ file }) => file !== "--agents");
+  const unloaded = unloadedAgents(loaded);
+  const withoutPrompt = about.filter(({ code }) => code === "no_prompt").map(formatDiagnostic);
+  if (unloaded.length > maxFiles) return [`${unloadedSummary(loaded)}. ${seeWhy}`, ...withoutPrompt];
+  const errors = about.filter(
+    ({ severity, file, agent }) =>
+      severity === "error" && unloaded.some((each) => each.file === file && each.agent === agent),
+  );
+  return [...errors.map(formatDiagnostic), ...withoutPrompt];
 }
 
 const maxFiles = 3;
+
+function unloadedAgents({ snapshot }: Pick<AgentCatalog, "snapshot">): Snapshot["unloaded"] {
+  return snapshot.unloaded.filter(({ file }) => file !== "--agents");
+}
+
+/** Counts and names the agents that do not load; undefined if all of them load. */
+export function unloadedSummary(
+  loaded: Pick<AgentCatalog, "snapshot">,
+  isMeant = (_file: string) => true,
+): string | undefined {
+  const unloaded = unloadedAgents(loaded).filter(({ file }) => isMeant(file));
+  if (unloaded.length === 0) return undefined;
+  const names = unloaded.map(({ file, agent }) => (agent === undefined ? file : `${agent} in ${file}`));
+  const more = names.length > maxFiles ? ` and ${names.length - maxFiles} more` : "";
+  const count = `${plural(names.length, "agent")} ${names.length === 1 ? "does" : "do"} not load`;
+  return `${count}: ${names.slice(0, maxFiles).join(", ")}${more}`;
+}
+
+export const seeWhy = 'Run "retinue agents check" to see why.';
 
 /**
  * Returns messages about the project's agents that may not do what the user expects, because their hooks or MCP servers
@@ -103,10 +129,6 @@ function unapprovedNotices({ diagnostics }: AgentCatalog): readonly string[] {
   ];
 }
 
-function isAgentFile(file: string): boolean {
-  return /[/\\]agents[/\\].*\.md$/i.test(file) && !/[/\\]skill\.md$/i.test(file);
-}
-
 /** Returns messages about plugin skills and plugin commands that do not load. */
 export function skillNotices({ diagnostics }: AgentCatalog): readonly string[] {
   const isSkillFile = (file: string) =>
@@ -129,5 +151,6 @@ export function isAbout({ file, agent }: Diagnostic, definition: AgentDefinition
 }
 
 export function formatDiagnostic({ file, line, message, fix }: Diagnostic): string {
-  return `${file}:${line}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
+  const where = file === "--agents" ? "the option `agents`" : `${file}:${line}`;
+  return `${where}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
 }

@@ -260,7 +260,7 @@ function agentMemory(
 ): { readonly memory?: AgentMemory; readonly notice?: string } {
   if (scope === undefined) return {};
   if (scope !== "user" && trustedRoot === undefined) {
-    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust the project with "retinue trust add", or for one run with --trust.`;
+    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust the project with "retinue trust add", or for one run with the option \`trusted\`.`;
     return { notice };
   }
   // The memory of a project stays within the trusted directory.

@@ -48,9 +48,9 @@ export interface AnsweredRequest {
 export async function answerApproval(answering: AnswerRequest): Promise<AnsweredRequest> {
   const request = findRequest(answering);
   const { question } = request;
-  checkAnswerer(request.process);
   if (request.answer !== undefined) throw tooLate(question, request.answer);
   if (request.status === "withdrawn") throw problem(`The request ${question.requestId} is no longer open`);
+  checkAnswerer(request.process);
   const answer = answerOf(question, answering);
   const inbox = openInbox({ path: request.inboxPath, clock: systemClock });
   const counted = await inbox.answer(question.requestId, answer);

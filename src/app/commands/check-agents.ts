@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import {
+  amongAgents,
   type CheckedFile,
   checkMarkdownFile,
   lintAgent,
@@ -33,6 +34,8 @@ export interface AgentCheck extends CheckedFile {
   readonly path: string;
   /** True if the file is meant to be a definition but does not load. */
   readonly failed: boolean;
+  /** True if no run reads the file, because another directory takes precedence. */
+  readonly hidden?: boolean | undefined;
 }
 
 /**
@@ -52,10 +55,19 @@ export async function* checkAgents(
       const mayBeText = found.file !== given && checked.kind === "agent";
       const isText = mayBeText && checked.diagnostics.some(({ code }) => code === "no_frontmatter");
       const isOff = checked.diagnostics.some(({ code }) => code === "disabled");
-      yield { file: found.file, path, ...checked, failed: !checked.loaded && !isText && !isOff };
+      const diagnostics = isText ? textFindings(checked.diagnostics, path) : checked.diagnostics;
+      yield { file: found.file, path, ...checked, diagnostics, failed: !checked.loaded && !isText && !isOff };
     }
   }
 }
+
+/** Outside a directory for agents, a file without frontmatter is unlikely to be meant as one. */
+function textFindings(diagnostics: readonly Diagnostic[], path: string): readonly Diagnostic[] {
+  const isForAgents = /[/\\]\.(agents|claude)[/\\]agents[/\\]/.test(path);
+  return amongAgents(diagnostics, path).map((each) => (isForAgents ? each : { ...each, severity: "notice" }));
+}
+
+const HIDDEN = "hidden_by_directory";
 
 interface NamesSoFar {
   readonly path: string;
@@ -86,18 +98,23 @@ function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar)
 }
 
 /**
- * For each checked file in the trusted part of this workspace, adds a warning about hooks and MCP servers that the user
- * has not approved.
+ * Adds what only the whole workspace shows: hooks and MCP servers that the user has not approved, and files that no run
+ * reads because another directory takes precedence.
  */
-export async function* withApprovals(
+export async function* withWorkspace(
   checks: AsyncGenerator<AgentCheck>,
   options: Pick<CatalogOptions, "home" | "cwd" | "environment">,
 ): AsyncGenerator<AgentCheck> {
   const { diagnostics } = await loadAgentCatalog({ ...options, trust: false });
-  const unapproved = diagnostics.filter(({ code }) => code === UNAPPROVED);
+  const ifTrusted = await loadAgentCatalog({ ...options, trust: true });
+  const about = [
+    ...diagnostics.filter(({ code }) => code === UNAPPROVED),
+    ...ifTrusted.diagnostics.filter(({ code }) => code === HIDDEN),
+  ];
   for await (const checked of checks) {
-    const found = unapproved.filter(({ file }) => file === checked.path);
-    yield found.length === 0 ? checked : { ...checked, diagnostics: [...checked.diagnostics, ...found] };
+    const found = about.filter(({ file }) => file === checked.path);
+    const hidden = found.some(({ code }) => code === HIDDEN);
+    yield found.length === 0 ? checked : { ...checked, hidden, diagnostics: [...checked.diagnostics, ...found] };
   }
 }
 
@@ -106,16 +123,26 @@ export async function* withApprovals(
  * applying them.
  */
 export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trust">): Generator<AgentCheck> {
-  const { agents: settings } = readProjectSettings({ ...options, trust: true });
+  const { agents: settings, problems } = readProjectSettings({ ...options, trust: true });
+  yield* problems.flatMap(invalidAgent);
   for (const { file = "settings", source, agents, lines } of settings.definitions) {
     for (const { definition, diagnostics, written } of readAgentJson(agents, { file, source, lines }).agents) {
       const loaded = definition !== undefined;
       const { name = null, description = null } = definition ?? {};
       const isOff = diagnostics.some(({ code }) => code === "disabled");
       const failed = !loaded && !isOff;
-      yield { file, path: file, kind: "agent", loaded, failed, name, description, ...written, diagnostics };
+      const found = [...diagnostics, ...(definition ? effortFindings(definition) : [])];
+      yield { file, path: file, kind: "agent", loaded, failed, name, description, ...written, diagnostics: found };
     }
   }
+}
+
+/** Returns the result for a value under `agents` in a settings file that is no definition, from its message. */
+function invalidAgent(problem: string): AgentCheck[] {
+  const [, file, line, message] = /^(.+?):(\d+): (agents\b.*)$/s.exec(problem) ?? [];
+  if (file === undefined || message === undefined) return [];
+  const diagnostic: Diagnostic = { severity: "error", file, line: Number(line), code: "invalid_settings", message };
+  return [{ ...unread, kind: "agent", file, path: file, failed: true, diagnostics: [diagnostic] }];
 }
 
 /** Shortens an absolute path for messages: relative to `cwd` within its project, with `~` within the home directory. */
@@ -144,18 +171,22 @@ const subdirectories = [
 
 async function checkFile({ path, file, problem }: MarkdownFile): Promise<CheckedFile> {
   const read = problem === undefined ? readDefinition(path, file) : { problem };
-  if ("bytes" in read) return checkMarkdownFile({ bytes: read.bytes, file: resolve(path), source: "project" });
-  return {
-    kind: isSkill(path) ? "skill" : "agent",
-    loaded: false,
-    name: null,
-    description: null,
-    tools: null,
-    disallowedTools: null,
-    model: null,
-    diagnostics: [read.problem],
-  };
+  if ("bytes" in read) {
+    const request = { bytes: read.bytes, file: resolve(path), source: "project" } as const;
+    const { definition, ...checked } = await checkMarkdownFile(request);
+    return { ...checked, diagnostics: [...checked.diagnostics, ...(definition ? effortFindings(definition) : [])] };
+  }
+  return { ...unread, kind: isSkill(path) ? "skill" : "agent", diagnostics: [read.problem] };
 }
+
+const unread = {
+  loaded: false,
+  name: null,
+  description: null,
+  tools: null,
+  disallowedTools: null,
+  model: null,
+} as const;
 
 export interface LintReport {
   /** Number of agents that were checked. */

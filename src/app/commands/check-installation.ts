@@ -9,6 +9,8 @@ import { findRipgrep, type Search, searchEngineFor } from "../../tools/index.ts"
 import { checkHome } from "../../transcript/index.ts";
 import { type ProjectSettings, readProjectSettings } from "../../worker/index.ts";
 import { createSandbox } from "../../workspace/index.ts";
+import { loadAgentCatalog } from "../agents/agent-catalog.ts";
+import { seeWhy, unloadedSummary } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
 import { sandboxSettings } from "../session/session-tools.ts";
 import { VERSION } from "../version.ts";
@@ -44,7 +46,8 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
   const loaded = readSettings(options);
   const { settings } = loaded;
   const choice = chooseProvider(options, settings);
-  const [connection, git, bash, sandbox] = await Promise.all([
+  const [agents, connection, git, bash, sandbox] = await Promise.all([
+    checkAgentFiles(options),
     checkConnection(choice),
     checkProgram("git", { environment, without: "History and diffs are not available.", install: "Install git." }),
     checkProgram("bash", { environment, without: "sh runs commands instead.", install: "Install bash." }),
@@ -55,6 +58,7 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
     checkNode(process.versions.node),
     ...checkSettings(loaded, home),
     checkTrust(loaded),
+    agents,
     checkProvider(choice),
     ...connection,
     checkRipgrep(environment),
@@ -100,6 +104,15 @@ function checkTrust({ trusted, untrusted }: ProjectSettings): Finding {
     ? "this directory is trusted"
     : "this directory is not trusted, and nothing in it requires trust";
   return { name, status: "ok", found };
+}
+
+async function checkAgentFiles({ home, cwd, environment }: InstallationOptions): Promise<Finding> {
+  const name = "agents";
+  const loaded = await loadAgentCatalog({ home, cwd, environment, trust: false });
+  const unloaded = unloadedSummary(loaded);
+  if (unloaded !== undefined) return { name, status: "warn", found: unloaded, cure: seeWhy };
+  const own = loaded.catalog.agents.filter(({ definition }) => definition.source !== "built-in").length;
+  return { name, status: "ok", found: own === 0 ? "only the built-in ones" : `${own} besides the built-in ones` };
 }
 
 function chooseProvider({ environment, provider, model }: InstallationOptions, settings: Settings): ProviderChoice {

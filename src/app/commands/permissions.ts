@@ -17,8 +17,10 @@ import {
   type PermissionMode,
   type Policy,
   type Rule,
+  type SettingsOrigin,
   toolNames,
 } from "../../protocol/index.ts";
+import { checkSettings } from "../../settings/index.ts";
 import type { ProjectSettings, ProjectSettingsOptions } from "../../worker/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
@@ -27,10 +29,15 @@ import { loadProjectSettings } from "../settings/project-settings.ts";
 
 export interface RuleList {
   /** Deny rules, ask rules, the lines of permission files in their order, then allow rules. */
-  readonly rules: readonly Rule[];
+  readonly rules: readonly ListedRule[];
   readonly mode: string;
   readonly problems: readonly string[];
   readonly notices: readonly string[];
+}
+
+export interface ListedRule extends Rule {
+  /** True if the rule has no effect, because it is invalid or names no tool. */
+  readonly ignored?: true | undefined;
 }
 
 /** Lists the rules in force in a directory. Throws a `UserError` for invalid settings. */
@@ -38,8 +45,10 @@ export function listRules(options: ProjectSettingsOptions): RuleList {
   const { rules, settings, notices } = loadProjectSettings(options);
   const entries = (effect: Rule["effect"]) => rules.filter((rule) => rule.effect === effect && rule.form === undefined);
   const lines = rules.filter(({ form }) => form === "compact");
+  const ignored = new Set(ignoredRules(rules));
+  const all = [...entries("deny"), ...entries("ask"), ...lines, ...entries("allow")];
   return {
-    rules: [...entries("deny"), ...entries("ask"), ...lines, ...entries("allow")],
+    rules: all.map((rule): ListedRule => (ignored.has(rule) ? { ...rule, ignored: true } : rule)),
     mode: settings.permissions?.defaultMode ?? "default",
     problems: ruleProblems({ rules }),
     notices,
@@ -49,6 +58,24 @@ export function listRules(options: ProjectSettingsOptions): RuleList {
 /** Returns a message for each rule in the settings that is invalid or has no effect. */
 export function ruleProblems({ rules }: Pick<ProjectSettings, "rules">): readonly string[] {
   return checkRules(rules).map(({ message }) => message);
+}
+
+/** Returns the rules that have no effect. An invalid deny or ask rule for a known tool applies to all of its uses. */
+function ignoredRules(rules: readonly Rule[]): readonly Rule[] {
+  return checkRules(rules).flatMap(({ rule, message }) => (/ignored|has no effect/.test(message) ? [rule] : []));
+}
+
+/** Returns whether a value in the settings has no effect: an unknown key, or a rule that is ignored. */
+export function isIgnored({ settings, rules }: ProjectSettings): (origin: SettingsOrigin) => boolean {
+  const unknown = checkSettings(settings).unknown.map(({ path }) => path.join("."));
+  const ignored = ignoredRules(rules);
+  return ({ path, value, file }) => {
+    const effect = /^permissions\.(allow|ask|deny)\b/.exec(path)?.[1];
+    return (
+      unknown.some((key) => path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`)) ||
+      ignored.some((rule) => rule.effect === effect && rule.text === value && rule.file === file)
+    );
+  };
 }
 
 export interface ExplainRequest {

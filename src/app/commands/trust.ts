@@ -3,6 +3,7 @@ import { sep } from "node:path";
 import type { AgentDefinition, JsonValue, SettingsOrigin } from "../../protocol/index.ts";
 import { createTrustStore, type TrustedPath } from "../../settings/index.ts";
 import { loadAgentCatalog } from "../agents/agent-catalog.ts";
+import { seeWhy, unloadedSummary } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
 import { loadProjectSettings } from "../settings/project-settings.ts";
 
@@ -31,7 +32,8 @@ export interface AddedTrust {
 export async function addTrust({ home, cwd, environment }: TrustOptions): Promise<AddedTrust> {
   const settings = loadProjectSettings({ home, cwd, environment, trust: true });
   const { origins, notices } = settings;
-  const { catalog, snapshot, approvals } = await loadAgentCatalog({ home, cwd, environment, trust: true, settings });
+  const loaded = await loadAgentCatalog({ home, cwd, environment, trust: true, settings });
+  const { catalog, snapshot, approvals } = loaded;
   await createTrustStore({ stateHome: home }).add(cwd, [...settings.approvals, ...approvals]);
   const fromSettings = origins.filter(({ scope, path, file }) => {
     const isOwn = (scope === "project" || scope === "local") && file?.startsWith(cwd + sep);
@@ -49,7 +51,16 @@ export async function addTrust({ home, cwd, environment }: TrustOptions): Promis
     { kind: "hook", names: ofSettings("hooks") },
     { kind: "MCP server", names: ofSettings("mcpServers") },
   ].filter(({ names }) => names.length > 0);
-  return { counts, active, notices: [...broadTrustNotice(cwd, environment), ...notices] };
+  const unloaded = unloadedSummary(loaded, (file) => file.startsWith(cwd + sep));
+  return {
+    counts,
+    active,
+    notices: [
+      ...broadTrustNotice(cwd, environment),
+      ...notices,
+      ...(unloaded === undefined ? [] : [`${unloaded}. ${seeWhy}`]),
+    ],
+  };
 }
 
 interface Defined {

@@ -124,7 +124,7 @@ function modelChangeNotices(before: Head | undefined, now: Head): readonly strin
   if (before.provider === now.provider && before.model === now.model) return [];
   const [old, other] = [`${before.provider}/${before.model}`, `${now.provider}/${now.model}`];
   return [
-    `This session has used the model ${old} so far and now uses ${other}. To keep using ${old}, pass --model ${old}.`,
+    `This session has used the model ${old} so far and now uses ${other}. To keep using ${old}, pass the option \`model: ${old}\`.`,
   ];
 }
 

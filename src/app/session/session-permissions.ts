@@ -150,7 +150,7 @@ export function askAboutGit(policy: Policy, untrusted: string | undefined): Caut
   const why = isBlocking(file)
     ? "can't be checked, because it is not an ordinary file or is too large"
     : "names programs that git would run";
-  const notice = `${file} ${why}, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with --trust.`;
+  const notice = `${file} ${why}, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the option \`trusted\`.`;
   return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
 }
 

@@ -41,7 +41,7 @@ describe("the model of an agent", () => {
   it("is what a flag asks for, before the definition", () => {
     const chosen = choose({ model: "small", flag: "large" });
     expect(chosen.model.describe().model).toContain("opus");
-    expect(chosen.reason).toContain("--model");
+    expect(chosen.reason).toContain("the option `model`");
   });
 
   it("is the session's where the definition says inherit or nothing", () => {
@@ -55,7 +55,7 @@ describe("the model of an agent", () => {
     const chosen = choose({ model: "gpt-9", environment: {} });
     expect(chosen.reason).toBe("offline");
     expect(chosen.notice).toContain(
-      'Agent "finder" can\'t use its model: No provider is configured for the model "gpt-9". Set OPENAI_API_KEY, or choose another provider with --provider. It uses the offline model instead.',
+      'Agent "finder" can\'t use its model: No provider is configured for the model "gpt-9". Set OPENAI_API_KEY, or choose another provider with the option `provider`. It uses the offline model instead.',
     );
   });
 

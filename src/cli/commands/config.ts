@@ -1,4 +1,5 @@
 import {
+  isIgnored,
   loadProjectSettings,
   originsWithoutSecrets,
   type ProjectSettings,
@@ -13,6 +14,7 @@ import {
   parseSettingsQuery,
   renderOrigins,
   type SettingsQuery,
+  type ShownOrigin,
   settingsOptions,
   settingsSources,
 } from "./effective-settings.ts";
@@ -35,11 +37,12 @@ export function parseConfig(argv: readonly string[]): ({ readonly kind: "show" }
   return { kind: "show", ...parseSettingsQuery(read.options) };
 }
 
-function asJson({ settings, origins, files, compact, untrusted, trusted }: ProjectSettings, origin: boolean): string {
+function asJson(loaded: ProjectSettings, origin: boolean): string {
+  const { settings, files, compact, untrusted, trusted } = loaded;
   const shown = withoutSecrets(settings);
   const all = {
     settings: shown,
-    origins: originsWithoutSecrets(origins),
+    origins: shownOrigins(loaded),
     permissionFiles: compact,
     files,
     trusted,
@@ -48,7 +51,13 @@ function asJson({ settings, origins, files, compact, untrusted, trusted }: Proje
   return `${JSON.stringify(origin ? all : shown, null, 2)}\n`;
 }
 
-function asText({ origins }: ProjectSettings, origin: boolean): string {
-  if (origins.length === 0) return "Nothing is set; the defaults apply.\n";
-  return renderOrigins(originsWithoutSecrets(origins), { origin });
+function asText(loaded: ProjectSettings, origin: boolean): string {
+  if (loaded.origins.length === 0) return "Nothing is set; the defaults apply.\n";
+  return renderOrigins(shownOrigins(loaded), { origin });
+}
+
+function shownOrigins(loaded: ProjectSettings): readonly ShownOrigin[] {
+  const ignored = isIgnored(loaded);
+  const marks = loaded.origins.map((each) => (ignored(each) ? true : undefined));
+  return originsWithoutSecrets(loaded.origins).map((each, index) => ({ ...each, ignored: marks[index] }));
 }

@@ -3,7 +3,7 @@ import { stripControls } from "../../lib/index.ts";
 import type { CodeCache } from "../code-cache.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
-import { createOutput } from "../output.ts";
+import { createOutput, withFlags } from "../output.ts";
 import { type HelpRequest, helpOption, readOptions, refusePositionals } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
 
@@ -20,7 +20,10 @@ export async function doctor(argv: readonly string[], codeCache: CodeCache): Pro
     provider,
     model,
   });
-  const findings = [...examined, examineCodeCache(codeCache)];
+  const findings = [
+    ...examined.map((each) => ({ ...each, found: withFlags(each.found) })),
+    examineCodeCache(codeCache),
+  ];
   const output = createOutput(process.stdout);
   const isHealthy = findings.every(({ status }) => status !== "fail");
   const color = output.isTerminal && !process.env["NO_COLOR"];

@@ -44,12 +44,17 @@ export function settingsSources({ cwd, trust, settings }: SettingsQuery): Projec
   };
 }
 
+export interface ShownOrigin extends SettingsOrigin {
+  /** True if the value has no effect. */
+  readonly ignored?: true | undefined;
+}
+
 /** Renders `path = value` lines, with the origin of each value if requested. */
-export function renderOrigins(origins: readonly SettingsOrigin[], { origin }: { readonly origin: boolean }): string {
+export function renderOrigins(origins: readonly ShownOrigin[], { origin }: { readonly origin: boolean }): string {
   return origins
-    .map(({ path, value, scope, file }) => {
+    .map(({ path, value, scope, file, ignored }) => {
       const from = origin ? `   (${scope}${file === undefined ? "" : `, ${showExactly(file)}`})` : "";
-      return `${showExactly(`${path} = ${JSON.stringify(value)}`)}${from}\n`;
+      return `${showExactly(`${path} = ${JSON.stringify(value)}`)}${ignored ? "   (ignored)" : ""}${from}\n`;
     })
     .join("");
 }

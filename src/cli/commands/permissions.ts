@@ -66,10 +66,12 @@ function renderRules({ rules, mode }: RuleList, origin: boolean): string {
   const about = `Mode: ${mode}.`;
   if (rules.length === 0)
     return `${about} There are no rules. Calls that the mode neither allows nor denies need approval.\n`;
-  const head = origin ? ["EFFECT", "RULE", "FROM"] : ["EFFECT", "RULE"];
-  const rows = rules.map(({ effect, text, scope, file, form }) => {
+  const marks = rules.some(({ ignored }) => ignored);
+  const head = ["EFFECT", "RULE", ...(marks ? [""] : []), ...(origin ? ["FROM"] : [])];
+  const rows = rules.map(({ effect, text, scope, file, form, ignored }) => {
     const line = form === "compact" ? " (a line: the last match wins)" : "";
-    return [effect, text, ...(origin ? [`${scope}${file === undefined ? "" : `, ${file}`}${line}`] : [])];
+    const mark = marks ? [ignored ? "ignored" : ""] : [];
+    return [effect, text, ...mark, ...(origin ? [`${scope}${file === undefined ? "" : `, ${file}`}${line}`] : [])];
   });
   return `${about}\n${renderTable([head, ...rows], 0)}`;
 }

@@ -45,10 +45,12 @@ export async function plugins(argv: readonly string[]): Promise<number> {
       return exitCodes.succeeded;
     }
     case "disable":
+      refuseAgentCommand("disable a plugin");
       await disablePlugin(home, command.name);
       await output.write(`${command.name} is disabled. Its files are kept.\n`);
       return exitCodes.succeeded;
     case "remove": {
+      refuseAgentCommand("remove a plugin");
       findPlugin(home, command.name);
       const isConfirmed = command.yes || (await confirm(`Remove the plugin ${command.name} and its files?`));
       if (isConfirmed) await removePlugin(home, command.name);

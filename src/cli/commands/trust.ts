@@ -32,6 +32,7 @@ export async function trust(argv: readonly string[]): Promise<number> {
     await output.write(renderAddedTrust(cwd, added));
     return exitCodes.succeeded;
   }
+  refuseAgentCommand("stop trusting a directory");
   const { removed, stillBy } = await removeTrust({ home, cwd });
   if (stillBy !== undefined) {
     const above = stripControls(stillBy);

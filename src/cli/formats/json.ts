@@ -9,6 +9,7 @@ import {
   type StopReason,
   type Usage,
 } from "../../protocol/index.ts";
+import { withFlags } from "../output.ts";
 import { acceptanceFailure } from "../print/closing-message.ts";
 import type { AgentView } from "../progress/agent-view.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
@@ -88,7 +89,7 @@ export function createResultCollector(agents: AgentViews): ResultCollector {
         duration_api_ms: result.modelMilliseconds,
         num_turns: result.turns,
         result: result.text,
-        errors: failure === undefined ? undefined : [failure],
+        errors: failure === undefined ? undefined : [withFlags(failure)],
         stop_reason: stopReason === undefined ? null : wireStopReason(stopReason),
         session_id: result.sessionId,
         total_cost_usd: totals.costUsd,

@@ -143,9 +143,9 @@ Exit codes
 
 Examples
   retinue sessions list
-  retinue sessions show 01m7gf
-  retinue sessions show 01m7gf/a7k3
-  retinue sessions resume 01m7gf "And the tests?"
+  retinue sessions show t9k4xw
+  retinue sessions show t9k4xw/a7k3
+  retinue sessions resume t9k4xw "And the tests?"
 
 Usage
   retinue sessions list            List the directory's sessions, newest first
@@ -192,9 +192,9 @@ without its subagents.
   attach: `Shows what a session or an agent does, in whatever process it runs.
 
 Examples
-  retinue attach 01m7gf
-  retinue attach 01m7gf/a7k3
-  retinue attach 01m7gf --from start --json
+  retinue attach t9k4xw
+  retinue attach t9k4xw/a7k3
+  retinue attach t9k4xw --from start --json
 
 Usage
   retinue attach ID                Show the last turn of a session's main agent,
@@ -414,8 +414,8 @@ is broken.
 
 Examples
   retinue cache report
-  retinue cache explain 01m7gf
-  retinue cache explain 01m7gf/a7k3 --json
+  retinue cache explain t9k4xw
+  retinue cache explain t9k4xw/a7k3 --json
 
 Usage
   retinue cache report [ID]        Show tokens and cost of a session and its

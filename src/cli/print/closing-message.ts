@@ -1,11 +1,13 @@
 import { plural, stripControls } from "../../lib/index.ts";
 import type { AcceptanceResult, EndReason, RunResult, SessionId } from "../../protocol/index.ts";
-import { messageLines } from "../output.ts";
+import { messageLines, withFlags } from "../output.ts";
 import { nameOf } from "../progress/agent-lines.ts";
 import type { AgentView } from "../progress/agent-view.ts";
 
 export interface ClosingContext {
   readonly sessionId: SessionId;
+  /** Options of the run that the command for resuming it repeats. */
+  readonly repeated: string;
   readonly agents: readonly AgentView[];
   /** Returns whether a sentence was already printed on standard error. */
   readonly wasReported: (sentence: string) => boolean;
@@ -24,10 +26,10 @@ export function closingMessage(result: RunResult, context: ClosingContext): stri
 }
 
 function endMessage(result: RunResult, context: ClosingContext): string {
-  const { sessionId, agents, wasReported, isAbandoned } = context;
+  const { sessionId, repeated, agents, wasReported, isAbandoned } = context;
   const { outcome, facts, acceptance } = result;
   const ofAgents = outcome === "stopped" ? stoppedLines(agents) : incompleteLines(agents, facts.agentsCut);
-  const resume = `retinue -p --resume ${sessionId}`;
+  const resume = ["retinue -p --resume", sessionId, withoutReachedLimit(repeated, result)].join(" ").trimEnd();
   if (outcome === "succeeded" && acceptance?.ok === false) {
     const output = acceptance.output === "" ? "" : `${stripControls(acceptance.output)}\n`;
     return `${messageLines([...ofAgents, acceptanceFailure(acceptance)])}${output}${messageLines([`To continue: ${resume} "…"`])}`;
@@ -43,6 +45,14 @@ function endMessage(result: RunResult, context: ClosingContext): string {
   // If the model gives up, its text says why, and that is on standard output already.
   const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
   return messageLines([...ofAgents, ...reason, `To continue: ${resume}${cutOff.has(result.reason) ? "" : ' "…"'}`]);
+}
+
+/** Leaves the value of a limit open if the run reached it, because with the same limit the next run would end at once. */
+function withoutReachedLimit(repeated: string, { reason, message = "" }: RunResult): string {
+  if (reason !== "budget") return repeated;
+  return repeated.replace(/(--max-[a-z]+) \S+/g, (given, option) =>
+    withFlags(message).includes(option) ? `${option} …` : given,
+  );
 }
 
 /**

@@ -2,6 +2,7 @@ import { showExactly } from "../../lib/index.ts";
 import { canonicalToolName, type EventOf, NO_APPROVER, type RunUpdate } from "../../protocol/index.ts";
 import { approvalText, cutForMessage } from "../approval-text.ts";
 import { describeCall } from "../describe-call.ts";
+import { withFlags } from "../output.ts";
 import type { AskingWay } from "./print-options.ts";
 
 export interface Notices {
@@ -62,7 +63,7 @@ export function openingNotices(
 
 /** Returns whether a notice begins with a file and line, or with an option. */
 function isLocated(notice: string): boolean {
-  return /^(\S+:\d+|--[\w-]+): /.test(notice);
+  return /^(\S+:\d+|--[\w-]+): /.test(withFlags(notice));
 }
 
 const betweenSentences = /(?<=[.!?])\s+(?=[A-Z"`])/;

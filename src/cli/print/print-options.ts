@@ -56,6 +56,8 @@ export interface PrintOptions {
   readonly trust: boolean;
   readonly verbose: boolean;
   readonly quiet: boolean;
+  /** The options that a command needs to resume this run under the same conditions, quoted for a shell. */
+  readonly repeated: string;
 }
 
 const lifetimes: readonly CacheLifetime[] = ["5m", "1h"];
@@ -140,7 +142,40 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
     trust: options.has("trust"),
     verbose: options.has("verbose"),
     quiet: options.has("quiet"),
+    repeated: repeatedOptions(options),
   };
+}
+
+/** The session keeps its agent, and the other options left out here only change what is shown. */
+const notRepeated: ReadonlySet<string> = new Set([
+  "agent",
+  "resume",
+  "continue",
+  "output-format",
+  "include-partial-messages",
+  "forward-subagent-text",
+  "verbose",
+  "quiet",
+]);
+
+function repeatedOptions(options: ReadOptions): string {
+  const kinds: OptionKinds = printOptionKinds;
+  const names = Object.keys(kinds).filter((name) => options.has(name) && !notRepeated.has(name));
+  return names
+    .flatMap((name) => {
+      const option = kinds[name]?.short === undefined ? `--${name}` : `-${kinds[name].short}`;
+      if (kinds[name]?.value === undefined) return [option];
+      return options.values(name).map((value) => `${option} ${shellWord(value)}`);
+    })
+    .join(" ");
+}
+
+const LONGEST_WORD = 120;
+
+/** Quotes a value for a shell. A value that would fill the screen is left out. */
+function shellWord(value: string): string {
+  if (value.length > LONGEST_WORD) return "'…'";
+  return /^[\w./:@%+=,-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }
 
 /** An invalid rule is an error, because a rule that has no effect may be one that was meant to deny something. */

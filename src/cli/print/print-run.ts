@@ -181,6 +181,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     const closing = {
       queued,
       sessionId: session.id,
+      repeated: options.repeated,
       agents: agents.inOrder(),
       wasReported,
       isAbandoned: isAbandoned(),

@@ -9,7 +9,7 @@ import {
 } from "../../protocol/index.ts";
 import { announcementOf, describeCall } from "../describe-call.ts";
 import { fitLine } from "../fit-line.ts";
-import type { Output } from "../output.ts";
+import { type Output, withFlags } from "../output.ts";
 import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
 import { type AgentView, tokensOf } from "./agent-view.ts";
 import type { AgentViews } from "./agent-views.ts";
@@ -174,7 +174,7 @@ export function createProgress(options: ProgressOptions): Progress {
       }
       if (update.type === "tool.ended") endCall(update);
     },
-    report: (notice) => print(`retinue: ${stripControls(notice)}`),
+    report: (notice) => print(`retinue: ${stripControls(withFlags(notice))}`),
     print,
     hint: (text) => {
       hint = text;

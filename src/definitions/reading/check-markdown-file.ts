@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Diagnostic, JsonValue } from "../../protocol/index.ts";
+import type { AgentDefinition, Diagnostic, JsonValue } from "../../protocol/index.ts";
 import { type DefinitionFile, readAgentFile } from "./read-agent.ts";
 import { readSkillFile } from "./read-skill.ts";
 
@@ -18,8 +18,13 @@ export interface CheckedFile {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** A checked file with the agent that it defines, which is not part of the output. */
+export interface CheckedDefinition extends CheckedFile {
+  readonly definition?: AgentDefinition | undefined;
+}
+
 /** Reads SKILL.md as a skill and any other Markdown file as an agent. */
-export async function checkMarkdownFile(request: DefinitionFile): Promise<CheckedFile> {
+export async function checkMarkdownFile(request: DefinitionFile): Promise<CheckedDefinition> {
   if (path.basename(request.file).toLowerCase() === "skill.md") return checkSkill(request);
   const { definition, diagnostics, written } = await readAgentFile(request);
   return {
@@ -29,6 +34,7 @@ export async function checkMarkdownFile(request: DefinitionFile): Promise<Checke
     description: definition?.description ?? null,
     ...written,
     diagnostics,
+    definition,
   };
 }
 

@@ -92,7 +92,7 @@ export interface FieldNames<Name extends string> {
 }
 
 export const agentFieldNames = fieldNames<AgentField>(agentFields, restrictingNames);
-export const skillFieldNames = fieldNames<SkillField>(skillFields);
+export const skillFieldNames = fieldNames<SkillField>(skillFields, ["allowedTools", "disableModelInvocation"]);
 
 function fieldNames<Name extends string>(
   table: Readonly<Record<Name, readonly string[]>>,

@@ -48,6 +48,8 @@ export interface FieldReaderRequest<Name extends string> {
   /** Fields that prevent the definition from loading if they have two contradictory values. */
   readonly strict: ReadonlySet<Name>;
   readonly diagnostics: Diagnostic[];
+  /** What the fields define, for messages. Defaults to an agent. */
+  readonly kind?: "agent" | "skill" | undefined;
   /** Syntax for suggested fixes. Defaults to YAML. */
   readonly syntax?: FieldSyntax | undefined;
 }
@@ -62,11 +64,14 @@ export class FieldReader<Name extends string> {
   readonly unknownFields: readonly Field[];
   readonly syntax: FieldSyntax;
   readonly #file: string;
+  readonly #kind: "agent" | "skill";
   readonly #byName = new Map<Name, Field>();
   #refused = false;
 
-  constructor({ file, fields, names, strict, diagnostics, syntax = yamlSyntax }: FieldReaderRequest<Name>) {
+  constructor(request: FieldReaderRequest<Name>) {
+    const { file, fields, names, strict, diagnostics, kind = "agent", syntax = yamlSyntax } = request;
     this.syntax = syntax;
+    this.#kind = kind;
     this.#file = file;
     this.diagnostics = diagnostics;
     const unknown: Field[] = [];
@@ -116,7 +121,7 @@ export class FieldReader<Name extends string> {
   #refuseMisspelled(field: Field, meant: string): void {
     this.refuse(field, {
       code: "misspelled_field",
-      message: `Unknown field "${field.key}". The agent is not loaded, so that it can't run with more rights than intended.`,
+      message: `Unknown field "${field.key}". The ${this.#kind} is not loaded, so that it can't ${this.#kind === "agent" ? "run" : "be used"} with more rights than intended.`,
       fix: `Did you mean "${meant}"? Correct the name, or delete the ${this.syntax.unit}.`,
     });
   }

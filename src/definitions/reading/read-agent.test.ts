@@ -142,6 +142,14 @@ describe("the files people write", () => {
   });
 });
 
+it.each([
+  ['---\nname: a\ndescription: "Not closed\nmodel: small\ncolor: red\n---\nHi.\n', 3],
+  ["---\nname: a\ndescription: d\ntools: [Read, Grep\ncolor: red\n---\nHi.\n", 4],
+])("reports a value that is not closed where it begins: %j", async (text, line) => {
+  const { diagnostics } = await readAgentFile({ bytes: Buffer.from(text), file: "/a.md", source: "project" });
+  expect(diagnostics).toContainEqual(expect.objectContaining({ code: "yaml_error", line }));
+});
+
 describe("what does not load, and says why", () => {
   it.each([
     ["# Title\n\nText.\n", "no_frontmatter", 1],

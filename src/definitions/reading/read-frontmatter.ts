@@ -30,9 +30,12 @@ export async function readFrontmatter(request: FrontmatterRequest): Promise<Read
   const encoded = detectEncoding(bytes);
   const diagnostics: Diagnostic[] = [];
   if (encoded.encoding === "windows-1252") diagnostics.push({ severity: "notice", file, ...notUtf8 });
-  const found = splitFrontmatter(decodeText(bytes, encoded));
+  const text = decodeText(bytes, encoded);
+  const found = splitFrontmatter(text);
   if (found.kind === "none" && request.optional)
     return { fields: [], diagnostics, body: () => decodeText(bytes, encoded) };
+  if (found.kind === "none" && startsWithField(text, isKnown))
+    return refused({ severity: "error", file, ...unopened }, diagnostics);
   if (found.kind !== "found") return refused({ severity: "error", file, ...describeMissing(found) }, diagnostics);
   if (found.source.length > maxFrontmatter)
     return refused({ severity: "error", file, ...frontmatterTooLarge(found.source.length) }, diagnostics);
@@ -45,6 +48,16 @@ export async function readFrontmatter(request: FrontmatterRequest): Promise<Read
 function refused(problem: Diagnostic, diagnostics: Diagnostic[] = []): ReadFrontmatter {
   diagnostics.push(problem);
   return { diagnostics, body: () => "" };
+}
+
+/**
+ * Returns the diagnostics of a file that lies among agents and need not be one. A file without frontmatter is not an
+ * error there, and a README is not even worth a warning.
+ */
+export function amongAgents(diagnostics: readonly Diagnostic[], file: string): readonly Diagnostic[] {
+  const severity = /(^|[/\\])readme[^/\\]*$/i.test(file) ? "notice" : "warning";
+  const message = "The file has no frontmatter, so it is not an agent.";
+  return diagnostics.map((each) => (each.code === "no_frontmatter" ? { ...each, severity, message } : each));
 }
 
 type TextEncoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
@@ -100,6 +113,19 @@ function describeMissing(found: Exclude<SplitFrontmatter, { kind: "found" }>): O
     fix: 'Begin the file with "---", followed by the lines "name: ..." and "description: ..." and another "---".',
   };
 }
+
+/** Returns true if the first line with text is a field, as in a definition whose first "---" is missing. */
+function startsWithField(text: string, isKnown: (key: string) => boolean): boolean {
+  const key = /^\ufeff?\s*([a-z][\w-]*)[ \t]*:(?=\s)/.exec(text)?.[1];
+  return key !== undefined && isKnown(key);
+}
+
+const unopened = {
+  line: 1,
+  code: "unopened_frontmatter",
+  message: 'The line "---" is missing before the first field, so the file defines nothing.',
+  fix: 'Begin the file with a line "---", and put another one after the last field.',
+} as const;
 
 const fileTooLarge = {
   line: 1,

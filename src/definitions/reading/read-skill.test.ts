@@ -36,6 +36,19 @@ describe("readSkillFile", () => {
     const { definition, diagnostics } = await read("description: d\nlicense: MIT\nargument-hint: version\nvibe: calm");
     expect(definition?.extra).toEqual({ license: "MIT", argumentHint: "version", vibe: "calm" });
     expect(diagnostics).toMatchObject([{ code: "unknown_field", severity: "notice" }]);
+    for (const field of ["allowed-tolls: Read", "disable-model-invokation: true"]) {
+      const bytes = Buffer.from(`---\nname: s\ndescription: d\n${field}\n---\nHi.\n`);
+      const refused = await readSkillFile({ bytes, file: "/s/SKILL.md", source: "project" });
+      expect(refused.definition).toBeUndefined();
+      expect(refused.diagnostics).toMatchObject([
+        {
+          code: "misspelled_field",
+          severity: "error",
+          line: 4,
+          message: expect.stringContaining("The skill is not loaded"),
+        },
+      ]);
+    }
   });
 
   it.each(["disallowed-tools: Write", "context: inline", "agent: Explore", "model: opus", "hooks: {}", "shell: bash"])(

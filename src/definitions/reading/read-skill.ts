@@ -25,7 +25,14 @@ export async function readSkillFile(request: SkillFile): Promise<ReadSkill> {
   const isCommand = command !== undefined;
   const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown, optional: isCommand });
   if (fields === undefined) return { body, diagnostics };
-  const reader = new FieldReader({ file, fields, diagnostics, names: skillFieldNames, strict: strictFields });
+  const reader = new FieldReader({
+    file,
+    fields,
+    diagnostics,
+    names: skillFieldNames,
+    strict: strictFields,
+    kind: "skill",
+  });
   const name = command ?? readText(reader, "name")?.trim() ?? path.basename(path.dirname(file));
   const description = readText(reader, "description")?.trim() ?? (isCommand ? firstLine(body()) : undefined);
   const allowedTools = readAllowedTools(reader);

@@ -73,8 +73,10 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
     });
     // The `yaml` package only warns about an unknown tag, but the tag would be missing from the text.
     const problem = document.errors[0] ?? document.warnings[0];
-    if (problem !== undefined)
-      return { kind: "broken", line: lineOf(problem.pos[0]), message: describeProblem(problem) };
+    if (problem !== undefined) {
+      const start = unclosedStart(yaml, document, problem) ?? problem.pos[0];
+      return { kind: "broken", line: lineOf(start), message: describeProblem(problem) };
+    }
     if (!yaml.isMap(document.contents))
       return { kind: "broken", line: firstLine, message: "The frontmatter is not a list of `key: value` lines." };
     const values = document.toJS({ maxAliasCount: maxAliases, mapAsMap: true }) as Map<unknown, unknown>;
@@ -86,6 +88,22 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
       return { kind: "broken", line: firstLine, message: "A word that begins with `*` is an alias without an anchor." };
     return { kind: "hostile", line: firstLine, message: describeHostile(error) };
   }
+}
+
+/**
+ * Returns where a quoted value or a list begins that has no end. The parser reports such a value where it gave up, which
+ * may be many lines below.
+ */
+function unclosedStart(yaml: typeof Yaml, document: Yaml.Document, problem: Yaml.YAMLError): number | undefined {
+  if (!/^Missing closing|must end with|must be sufficiently indented and end with/.test(problem.message))
+    return undefined;
+  let start: number | undefined;
+  const consider = (node: Yaml.Scalar | Yaml.YAMLMap | Yaml.YAMLSeq): void => {
+    const isEnclosed = yaml.isScalar(node) ? /^QUOTE/.test(node.type ?? "") : node.flow === true;
+    if (isEnclosed && node.range && node.range[0] <= problem.pos[0]) start = node.range[0];
+  };
+  yaml.visit(document, { Scalar: (_, node) => consider(node), Collection: (_, node) => consider(node) });
+  return start;
 }
 
 /**

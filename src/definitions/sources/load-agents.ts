@@ -3,15 +3,16 @@ import type { AgentDefinition, DefinitionSource, Diagnostic } from "../../protoc
 import type { Place } from "../catalog/create-catalog.ts";
 import { readAgentFile } from "../reading/read-agent.ts";
 import { readAgentJson } from "../reading/read-agent-json.ts";
-import { maxFileBytes } from "../reading/read-frontmatter.ts";
+import { amongAgents, maxFileBytes } from "../reading/read-frontmatter.ts";
 import { keepLastGood } from "./keep-last-good.ts";
 import { type ListedFile, listFiles } from "./list-files.ts";
 import { type ProjectLevels, realPath } from "./project-levels.ts";
 import { readBounded, versionOf } from "./read-bounded.ts";
-import type { LoadedAgent, Snapshot, SnapshotOptions, SnapshotPlugin } from "./snapshot.ts";
+import type { LoadedAgent, Snapshot, SnapshotOptions, SnapshotPlugin, UnloadedAgent } from "./snapshot.ts";
 
 export interface LoadedAgents {
   readonly agents: readonly LoadedAgent[];
+  readonly unloaded: readonly UnloadedAgent[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -24,23 +25,35 @@ export async function loadAgents(
   { levels, previous }: { levels: ProjectLevels; previous: Snapshot | undefined },
 ): Promise<LoadedAgents> {
   const agents: LoadedAgent[] = [];
+  const unloaded: UnloadedAgent[] = [];
   const diagnostics: Diagnostic[] = [];
   const found = findFiles(options, levels);
-  diagnostics.push(...found.flatMap((each) => each.diagnostics));
+  for (const problem of found.flatMap((each) => each.diagnostics)) {
+    diagnostics.push(problem);
+    const hidesAgents = isMarkdown(problem.file) || problem.code === "unreadable_directory";
+    if (isError(problem) && hidesAgents) unloaded.push({ file: problem.file });
+  }
   const files = found.flatMap((each) => each.files.map((file) => ({ file, found: each })));
   // List and read all files before the first await, so that a snapshot shows a single point in time.
   const reads = await Promise.all(files.map((each) => readAgent(each.file, each.found)));
   for (const [index, { file }] of files.entries()) {
     const kept = keepLastGood(reads[index]!, { file: file.file, known: previous?.agents });
     if (kept.loaded) agents.push(kept.loaded);
-    diagnostics.push(...kept.diagnostics);
+    const about = amongAgents(kept.diagnostics, file.file);
+    if (!kept.loaded && about.some(isError)) unloaded.push({ file: file.file });
+    diagnostics.push(...about);
   }
   for (const given of givenAgents(options)) {
     const read = readGiven(given);
     agents.push(...read.agents);
+    unloaded.push(...read.unloaded);
     diagnostics.push(...read.diagnostics);
   }
-  return { agents, diagnostics };
+  return { agents, unloaded, diagnostics };
+}
+
+function isError({ severity }: Diagnostic): boolean {
+  return severity === "error";
 }
 
 interface FoundFiles {
@@ -118,7 +131,7 @@ function managedFiles(managedDirectory: string | undefined): FoundFiles[] {
 }
 
 function isMarkdown(name: string): boolean {
-  return /\.md$/i.test(name);
+  return /\.(md|markdown)$/i.test(name);
 }
 
 interface AgentRead {
@@ -202,5 +215,9 @@ function readGiven({ value, file, lines, source, place }: GivenAgents): LoadedAg
     definition ? [{ definition, place, version: versionOf(JSON.stringify([definition, body()])), body }] : [],
   );
   const ofEach = read.agents.flatMap(({ diagnostics }) => diagnostics);
-  return { agents, diagnostics: [...read.diagnostics, ...ofEach] };
+  const unloaded = read.agents.flatMap(({ definition, diagnostics }): UnloadedAgent[] => {
+    const error = definition ? undefined : diagnostics.find(isError);
+    return error ? [{ file, agent: error.agent }] : [];
+  });
+  return { agents, unloaded, diagnostics: [...read.diagnostics, ...ofEach] };
 }

@@ -21,12 +21,15 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
     skills: skills.skills,
     contextFiles: context.files,
   };
+  const { unloaded } = agents;
   const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byLocation);
   deepFreeze(parts);
+  deepFreeze(unloaded);
   deepFreeze(diagnostics);
   let hash: string | undefined;
   return Object.freeze({
     ...parts,
+    unloaded,
     diagnostics,
     get hash() {
       hash ??= hashOf(parts);
@@ -40,7 +43,7 @@ function byLocation(a: Diagnostic, b: Diagnostic): number {
   return a.line - b.line || (a.code < b.code ? -1 : 1);
 }
 
-function hashOf({ agents, skills, contextFiles }: Omit<Snapshot, "diagnostics" | "hash">): string {
+function hashOf({ agents, skills, contextFiles }: Omit<Snapshot, "unloaded" | "diagnostics" | "hash">): string {
   return versionOf(
     JSON.stringify([
       agents.map(({ definition, version }) => [definition.source, definition.name, definition.file ?? "", version]),

@@ -23,9 +23,17 @@ export interface Snapshot {
   /** Skills, one per name. */
   readonly skills: readonly LoadedSkill[];
   readonly contextFiles: readonly ContextFile[];
+  /** Agents that were found but do not load. */
+  readonly unloaded: readonly UnloadedAgent[];
   readonly diagnostics: readonly Diagnostic[];
   /** Hash of everything in effect. Snapshots with the same hash result in the same session. */
   readonly hash: string;
+}
+
+export interface UnloadedAgent {
+  readonly file: string;
+  /** Name of an agent from a settings file or from `--agents`. */
+  readonly agent?: string | undefined;
 }
 
 /** The value of the `agents` key in a settings file. */

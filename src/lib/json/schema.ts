@@ -1,4 +1,4 @@
-import { nearest } from "../text/nearest.ts";
+import { misspelledName, nearest } from "../text/nearest.ts";
 import { testPattern } from "../text/test-pattern.ts";
 
 /** JSON Schema as tools declare it. Keywords that are not listed in `Keywords` are ignored. */
@@ -208,7 +208,8 @@ function withArticle(type: string): string {
 
 function suggestion(value: unknown, allowed: readonly unknown[]): string {
   if (typeof value !== "string") return "";
-  const [guess] = nearest(
+  // A loose guess could suggest a value that allows more than was meant.
+  const guess = misspelledName(
     value,
     allowed.filter((one) => typeof one === "string"),
   );

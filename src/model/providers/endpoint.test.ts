@@ -22,6 +22,13 @@ describe("addresses made of a base URL", () => {
     expect(hostOf(new URL("https://me:secret@host.test:8443/v1"))).toBe("host.test:8443");
   });
 
+  it.each([
+    "ftp://me:hush@host.test/v1",
+    "http://me:hush@host.test:port",
+    "me:hush@host.test",
+    "ftp://me:h@sh@host.test",
+  ])("are refused without the login in %s", (url) => expect(baseUrlProblem(url)).toMatch(/^"(?!.*(hush|sh@|me:))/));
+
   it("are refused when they are none", () => {
     expect(baseUrlProblem("localhost:11434")).toMatch(/http:\/\//);
     expect(baseUrlProblem("nonsense")).toMatch(/not a URL/);

@@ -29,9 +29,11 @@ export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Rec
 
 /** Returns what is wrong with a base URL; undefined if it is valid. */
 export function baseUrlProblem(baseUrl: string): string | undefined {
-  if (!URL.canParse(baseUrl)) return `"${baseUrl}" is not a URL; it should look like http://127.0.0.1:8000/v1`;
+  // The text may contain a user name and a password, even if it is not a URL.
+  const shown = baseUrl.replace(/^([a-z][\w+.-]*:\/\/)?.*@/is, "$1");
+  if (!URL.canParse(baseUrl)) return `"${shown}" is not a URL; it should look like http://127.0.0.1:8000/v1`;
   const url = new URL(baseUrl);
-  if (url.protocol !== "http:" && url.protocol !== "https:") return `"${baseUrl}" must begin with http:// or https://`;
+  if (url.protocol !== "http:" && url.protocol !== "https:") return `"${shown}" must begin with http:// or https://`;
   if (credentialsOf(url) !== undefined) return undefined;
   return "its user name or password is not percent-encoded correctly (write % as %25)";
 }

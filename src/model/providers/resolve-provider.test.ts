@@ -129,7 +129,7 @@ describe("what can't be resolved is reported with the remedy", () => {
     ["a provider is mistyped", { flags: { provider: "antropic" } }, /no provider "antropic".*Did you mean "anthropic"/],
     ["a provider has no address", { settings: { provider: "x", providers: { x: {} } } }, /providers\.x\.baseUrl/],
     ["an address is none", { settings: { provider: "x", providers: { x: { baseUrl: "lab:8000" } } } }, /http:\/\//],
-    ["a model is needed", { flags: { provider: "ollama" } }, /--model.*ollama list/],
+    ["a model is needed", { flags: { provider: "ollama" } }, /the option `model`.*ollama list/],
     ["a model has no provider", { flags: { model: "gpt-6-sol" } }, /OPENAI_API_KEY/],
     [
       "a key has a line break inside",

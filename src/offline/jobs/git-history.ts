@@ -30,10 +30,9 @@ export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
     kindSection(commits),
     {
       heading: "By author",
-      lines: rows(
-        counted(commits.map(({ author }) => author))
-          .slice(0, 6)
-          .map(([author, times]) => [author, plural(times, "commit")]),
+      lines: firstOf(
+        rows(counted(commits.map(({ author }) => author)).map(([author, times]) => [author, plural(times, "commit")])),
+        6,
       ),
     },
     { heading: "Files changed most", lines: fileLines(changes) },
@@ -68,10 +67,9 @@ function kindSection(commits: readonly Commit[]): Section {
 }
 
 function listed(values: readonly (readonly [string, number])[]): string {
-  return values
-    .slice(0, 12)
-    .map(([value, times]) => `${value} ${times}`)
-    .join(", ");
+  const more = values.length > 12 ? ` and ${formatCount(values.length - 12)} more` : "";
+  const shown = values.slice(0, 12).map(([value, times]) => `${value} ${times}`);
+  return `${shown.join(", ")}${more}`;
 }
 
 /** Counts how often each value occurs. Sorts by frequency, most frequent first, then by name. */
@@ -98,15 +96,15 @@ function fileLines(changes: CallResult): string[] {
       right.added + right.removed - left.added - left.removed ||
       (leftName < rightName ? -1 : 1),
   );
-  const lines = rows(
-    sorted
-      .slice(0, 8)
-      .map(([name, { times, added, removed }]) => [
-        name,
-        plural(times, "commit"),
-        `+${formatCount(added)} -${formatCount(removed)}`,
-      ]),
-  );
+  const shown = sorted
+    .slice(0, 8)
+    .map(([name, { times, added, removed }]) => [
+      name,
+      plural(times, "commit"),
+      `+${formatCount(added)} -${formatCount(removed)}`,
+    ]);
+  const lines = rows(shown);
+  if (sorted.length > shown.length) lines.push(`- and ${formatCount(sorted.length - shown.length)} more`);
   if (changes.ok && /\[(?:Full output|…|The whole result)/.test(changes.text))
     lines.push("- the list of changes was truncated; only the part that was shown is counted");
   return lines;

@@ -169,9 +169,47 @@ describe("direct requests", () => {
 
   it("says why it could not", async () => {
     const { report, stopReason } = await workspace.talk("read nothing.txt");
-    expect(stopReason).toBe("end_turn");
+    expect(stopReason).toBe("refusal");
     expect(report).toContain("## What I could not see\n- Read nothing.txt: nothing.txt does not exist.");
     const outside = await workspace.talk("read /etc/hostname");
     expect(outside.report).toMatch(/Read \/etc\/hostname: Read was not run/);
   });
+});
+
+describe("what can't be done", () => {
+  it.each([
+    ["Where is parseSettings defined?", "# parseSettings: could not be searched for"],
+    ["Search for 'timeout'", '# "timeout": could not be searched for'],
+    ["List all *.ts files", "# *.ts: could not be searched for"],
+    ["Read nothing.txt", "# nothing.txt could not be read"],
+    ["Summarise src/nothing.ts", "# src/nothing.ts: not found"],
+    ["List files in nowhere", "# nowhere could not be listed"],
+  ])("fails, and does not look like an answer: %s", async (request, title) => {
+    const poor = createOfflineWorkspace({ without: ["Grep", "Glob"] });
+    try {
+      const { report, stopReason } = await poor.talk(request);
+      expect(report).toContain(title);
+      expect(report).toContain("## What I could not see");
+      expect(stopReason).toBe("refusal");
+    } finally {
+      poor.remove();
+    }
+  });
+
+  it.each(["Where is '' defined?", "Where is  defined?", "Find files named ''", "Search for ''"])(
+    "is a search for an empty name: %s",
+    async (request) => {
+      const { stopReason, calls } = await workspace.talk(request);
+      expect([stopReason, calls]).toEqual(["refusal", []]);
+    },
+  );
+});
+
+it("counts the files of the history that it leaves out", async () => {
+  workspace.put(Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`many/${index}.txt`, "x\n"])));
+  workspace.git("init", "-q");
+  workspace.git("add", "many");
+  workspace.git("commit", "-qm", "Add many");
+  const { report } = await workspace.talk("What changed recently?");
+  expect(report).toMatch(/## Files changed most\n(- .*\n){8}- and 12 more\n/);
 });

@@ -4,7 +4,7 @@ import { isTest } from "../map/languages.ts";
 import { foreignGlob } from "../map/survey-files.ts";
 import { definitionPattern, escapePattern, isDefinition, todoPattern, usagePattern } from "./definitions.ts";
 import { type CallResult, callAll, callTools, glob, grep, type Job, list, read } from "./job.ts";
-import { clip, compose, firstOf, rows, type Section } from "./report.ts";
+import { clip, compose, failure, firstOf, rows, type Section } from "./report.ts";
 import { type Hit, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 
 const maxLines = 200;
@@ -12,7 +12,7 @@ const maxLines = 200;
 export function* browse({ path, pattern }: ListRequest): Job {
   if (pattern !== undefined) return yield* browseByPattern(pattern, path);
   const { listing } = yield* callTools(`Listing ${path}`, { listing: list(path) });
-  if (!listing.ok) return { kind: "report", text: compose(`${path} could not be listed`, []) };
+  if (!listing.ok) return failure(`${path} could not be listed`);
   const { directories, files, left } = parseListing(listing.text);
   const lines = [...directories.map((name) => `- ${name}/`), ...rows(files.map(({ name, size }) => [name, size]))];
   if (left > 0) lines.push(`- and ${left} more that the listing left out`);
@@ -23,7 +23,8 @@ export function* browse({ path, pattern }: ListRequest): Job {
 
 function* browseByPattern(pattern: string, path: string): Job {
   const { found } = yield* callTools(`Looking for ${pattern}`, { found: glob(pattern, path) });
-  const { paths, left } = found.ok ? parsePaths(found.text) : { paths: [], left: 0 };
+  if (!found.ok) return failure(`${pattern}: could not be searched for`);
+  const { paths, left } = parsePaths(found.text);
   const lines = paths.map((name) => `- ${name}`);
   if (left > 0) lines.push(`- and ${plural(left, "older file")} that the result left out`);
   return {
@@ -34,7 +35,7 @@ function* browseByPattern(pattern: string, path: string): Job {
 
 export function* readOne({ path }: ReadRequest): Job {
   const { page } = yield* callTools(`Reading ${path}`, { page: read(path) });
-  if (!page.ok) return { kind: "report", text: compose(`${path} could not be read`, []) };
+  if (!page.ok) return failure(`${path} could not be read`);
   const { lines, total } = parsePage(page.text);
   // Notebooks, pictures and empty files are returned without line numbers.
   const all =
@@ -63,11 +64,12 @@ export function* searchText({ text, path }: SearchRequest): Job {
       "-i": isTodo ? undefined : true,
     }),
   });
-  const { hits, left } = found.ok ? parseHits(found.text) : { hits: [], left: 0 };
+  if (!found.ok) return failure(`"${text}": could not be searched for`);
+  const { hits, left } = parseHits(found.text);
   const files = new Set(hits.map((hit) => hit.path)).size;
   const lines = rows(hits.map((hit) => [`${hit.path}:${hit.line}`, clip(hit.text, 100)]));
   if (left > 0) lines.push(`- and ${plural(left, "more line")} that the search left out`);
-  if (lines.length === 0 && found.ok) lines.push(`- no line in ${path} contains it`);
+  if (lines.length === 0) lines.push(`- no line in ${path} contains it`);
   const title = `${isTodo ? "TODO and FIXME comments" : `"${text}"`}: ${plural(hits.length + left, "line")} in ${plural(files, "file")}${left > 0 ? " or more" : ""}`;
   return { kind: "report", text: compose(title, [{ heading: "Lines", lines: firstOf(lines, maxLines) }]) };
 }
@@ -165,9 +167,9 @@ function* findNear(
   if (left > 0) near.push(`- and ${plural(left, "more line")}`);
   const named = files.ok ? parsePaths(files.text).paths : [];
   const failed = [...before, lines].some(({ ok }) => !ok);
-  const nothing = failed ? "- some of the searches failed" : `- no line in ${path} contains ${symbol}`;
-  const text = compose(`${symbol}: not found`, [
-    { heading: "Result", lines: [nothing] },
+  const result = failed ? [] : [`- no line in ${path} contains ${symbol}`];
+  const text = compose(`${symbol}: ${failed ? "could not be searched for" : "not found"}`, [
+    { heading: "Result", lines: result },
     { heading: "Lines that contain it in a different case or as part of a word", lines: near },
     {
       heading: "Files with a similar name",
@@ -177,7 +179,7 @@ function* findNear(
       ),
     },
   ]);
-  return { kind: "report", text };
+  return { kind: failed ? "refusal" : "report", text };
 }
 
 function hitsIn(result: CallResult): ReturnType<typeof parseHits> {

@@ -1,5 +1,5 @@
 import { formatCount } from "../../lib/index.ts";
-import type { CallResult } from "./job.ts";
+import type { CallResult, Report } from "./job.ts";
 
 export const howToUseAModel =
   'set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run a local one: retinue -p "…" --provider ollama --model NAME';
@@ -10,6 +10,11 @@ export function compose(title: string, sections: readonly (Section | undefined)[
     .filter((section) => section !== undefined && section.lines.length > 0)
     .map((section) => `## ${section?.heading}\n${section?.lines.join("\n")}`);
   return `${[`# ${title}`, ...parts].join("\n\n")}\n`;
+}
+
+/** Reports that the job could not be done. The calls that failed are listed below the title. */
+export function failure(title: string): Report {
+  return { kind: "refusal", text: compose(title, []) };
 }
 
 export interface Section {

@@ -5,7 +5,7 @@ import { readReadme } from "../map/read-readme.ts";
 import { countLines, foreignGlob, joinPath } from "../map/survey-files.ts";
 import { anyDefinitionPattern, todoPattern } from "./definitions.ts";
 import { type CallResult, callAll, callTools, glob, grep, type Job, list, type Report, read } from "./job.ts";
-import { clip, compose, firstOf, rows } from "./report.ts";
+import { clip, compose, failure, firstOf, rows } from "./report.ts";
 import { type Page, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 
 /** Summarises a file or a directory that is given by its path or only by its name. */
@@ -30,7 +30,7 @@ export function* summarise(path: string): Job {
 }
 
 function notFound(path: string): Report {
-  return { kind: "report", text: compose(`${path}: not found`, []) };
+  return failure(`${path}: not found`);
 }
 
 function* summariseResult(path: string, result: CallResult): Job {

@@ -12,14 +12,17 @@ import {
 import { type CompiledPolicy, compilePolicy } from "../rules/compile-policy.ts";
 import { matchDomain } from "../rules/domain-pattern.ts";
 import { weighRules } from "../rules/weigh-rules.ts";
+import { analyseCommand } from "../shell/analyse-command.ts";
 import { readKey } from "../shell/command-reads.ts";
 import { hasKnownAccesses } from "./accesses.ts";
+import { createdPaths } from "./created-paths.ts";
 import {
   type AccessRequest,
   asDecision,
   builtin,
   byRule,
   byVerdict,
+  CREATED_PATH,
   type Finding,
   PLAN_APPROVAL,
   PROTECTED_FILE,
@@ -29,7 +32,7 @@ import {
 } from "./finding.ts";
 import { type CommandReadFindings, judgeCommand } from "./judge-command.ts";
 import { judgeHooks } from "./judge-hooks.ts";
-import { judgePath } from "./judge-path.ts";
+import { deniedPlaces, judgePath } from "./judge-path.ts";
 
 export interface DecideRequest {
   readonly toolName: string;
@@ -68,7 +71,8 @@ export function decide(request: DecideRequest): Decision {
   const spelledOut = lineRule(name, accesses, compiled);
   let strictest: Decision | undefined;
   for (const { access, found } of findingsOf(request, compiled)) {
-    const isNamed = spelledOut !== undefined && found.effect === "open" && found.rule === WRITE_IN_WORKSPACE;
+    const isOpen = found.rule === CREATED_PATH || (found.effect === "open" && found.rule === WRITE_IN_WORKSPACE);
+    const isNamed = spelledOut !== undefined && isOpen;
     const finding = isNamed ? byRule(spelledOut, "this command and its files") : found;
     const decision = applyMode(judgeHooks(access, finding, changedHooks) ?? finding, compiled);
     const isStricter = strictest === undefined || severity[decision.effect] > severity[strictest.effect];
@@ -102,6 +106,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     reads.set(key, [...(reads.get(key) ?? []), found]);
   };
   const findings: AccessFinding[] = [];
+  const settle = unsettled(request, compiled);
   let path = 0;
   for (const access of accesses) {
     const resolvedPath = "path" in access ? resolved[path++] : undefined;
@@ -111,8 +116,10 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     if (shell?.role === "operand" && "path" in access) {
       const place = shell.state === "pending" ? undefined : resolvedPath;
       // It is not known whether the command reads or writes a file that it names, so restrictions on both apply.
-      const used = { kind: shell.state === "walked" ? "read" : "write", path: access.path } as const;
-      const found = judgePath({ toolName, access: used, resolved: place, denied, isOperand: true }, used, compiled);
+      const isOnlyRead = shell.state === "walked" && shell.walk?.writes !== true;
+      const used = { kind: isOnlyRead ? "read" : "write", path: access.path } as const;
+      const judged = judgePath({ toolName, access: used, resolved: place, denied, isOperand: true }, used, compiled);
+      const found = settle(access, judged);
       add(shell, shell.state === "walked" ? leaveToPerson(found) : found);
       continue;
     }
@@ -124,7 +131,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     }
     // Until the workspace has expanded it, `link/../file` may not be the path that the shell opens.
     const place = shell?.state === "pending" ? undefined : resolvedPath;
-    const judged = judgeAccess({ toolName, access, resolved: place, denied }, compiled);
+    const judged = settle(access, judgeAccess({ toolName, access, resolved: place, denied }, compiled));
     const found = shell?.state === "walked" ? leaveToPerson(judged) : judged;
     if (shell?.role === "argument") add(shell, found);
     if (shell?.role !== "argument" || !isForCommand(found, shell)) findings.push({ access, found });
@@ -135,6 +142,26 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     found: judgeCommand(toolName, access.command, { compiled, reads, files, sandboxed }),
   }));
   return [...judged, ...findings];
+}
+
+/**
+ * Returns a function that replaces the finding about a path if another command on the line may change where the path
+ * leads. Restrictions that apply to the path as it is now remain.
+ */
+function unsettled(request: DecideRequest, compiled: CompiledPolicy): (access: Access, found: Finding) => Finding {
+  const { accesses, resolved, policy } = request;
+  const [first] = accesses;
+  const isGuarded = deniedPlaces(policy, compiled.homes) !== undefined;
+  const allowsAll = compiled.allow.some(({ target, coversTool }) => target.kind === "whole" && coversTool("Bash"));
+  if (first?.kind !== "command" || (allowsAll && !isGuarded)) return (_, found) => found;
+  const places = new Map(resolved.map((place) => [place.requested, place]));
+  const isCreated = createdPaths(analyseCommand(first.command), { placeOf: (path) => places.get(path), isGuarded });
+  return (access, found) => {
+    if (found.effect === "deny" || !("path" in access)) return found;
+    if (!isCreated(access.path, "shell" in access ? access.shell : undefined)) return found;
+    const reason = `Another command on this line may change where ${access.path} leads. Run the commands one by one.`;
+    return builtin(isGuarded ? "insist" : "open", CREATED_PATH, reason);
+  };
 }
 
 /**
@@ -151,7 +178,8 @@ function leaveToPerson(finding: Finding): Finding {
  * Returns true if the judgement of the command already covers the finding: the access is allowed, or no rule decided
  * and the word itself may lead outside the workspace.
  */
-function isForCommand({ effect }: Finding, { pattern }: ShellPath): boolean {
+function isForCommand({ effect, rule }: Finding, { pattern }: ShellPath): boolean {
+  if (rule === CREATED_PATH) return false;
   return effect === "allow" || (effect === "open" && /^[/~]|(^|\/)\.\.(\/|$)/.test(pattern));
 }
 

@@ -13,6 +13,8 @@ export const PROTECTED_FILE = "protected file";
 
 export const READ_ONLY_COMMAND = "read-only command";
 export const CHANGED_HOOK = "changed hook";
+/** The built-in rule that asks because another command on the line may change where a path leads. */
+export const CREATED_PATH = "created path";
 export const WRITE_IN_WORKSPACE = "write in workspace";
 
 /** One access of a tool call, with its path resolved. */

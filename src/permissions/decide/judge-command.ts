@@ -11,10 +11,12 @@ import type { CompiledPolicy, CompiledRule } from "../rules/compile-policy.ts";
 import { foldCase } from "../rules/path-pattern.ts";
 import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
-import { operandsOf, printsTrackedFiles, readKey, readsOf } from "../shell/command-reads.ts";
+import { operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
+import { mayBeAlias, mayGiveContents } from "../shell/git-contents.ts";
 import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
 import { shells } from "../shell/programs/wrappers.ts";
 import { isReadOnly, unknownFile, whyItMayChange } from "../shell/read-only/read-only.ts";
+import { hidesPrograms } from "../shell/safe-variables.ts";
 import {
   type CommandUnit,
   everyCommand,
@@ -120,14 +122,19 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
 }
 
 /** Matches rules that apply to the whole line: to the tool, to the literal line, or to several commands at once. */
-function wholeLine(toolName: string, { text, obscure }: ShellAnalysis): (rule: CompiledRule) => boolean {
+function wholeLine(toolName: string, { text, obscure, settings }: ShellAnalysis): (rule: CompiledRule) => boolean {
   let readings: readonly LooseReading[] | undefined;
+  let set: readonly LooseReading[] | undefined;
   return ({ rule, coversTool, target }) => {
     if (!coversTool(toolName)) return false;
     if (target.kind === "whole") return true;
     if (target.kind !== "command") return false;
     const { pattern } = target;
     if (rule.effect === "allow") return pattern.line === text.trim();
+    if (settings.length > 0) {
+      set ??= looseReadings(settings.join(" ; "));
+      if (restrictsText(pattern, set)) return true;
+    }
     if (obscure === undefined && pattern.exact !== undefined && pattern.exact.length > 0) return false;
     readings ??= looseReadings(text);
     return restrictsText(pattern, readings);
@@ -162,10 +169,14 @@ function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefine
   if (doubt !== undefined) return doubt;
   if (programOf(command) === "git" && unit.wrappers.some(stripsEnvironment))
     return "git would run without the settings that keep it from running programs from the repository";
+  // A shell may print its own arguments, such as its name in error messages.
+  const isListing = unit.wrappers.some(
+    (each) => shells.has(programOf(each)) && each.words.some(({ splits }) => splits),
+  );
   const { reads, unknown } = readsOf(command, analysis.loopWords, { sandboxed });
   const found = reads.map(({ shell }) => line.reads.get(readKey(shell)));
   // The read-only profile of a sandbox hides what must not be read.
-  if (!sandboxed && (unknown.length > 0 || found.includes(undefined)))
+  if (!sandboxed && (isListing || unknown.length > 0 || found.includes(undefined)))
     return "only the shell knows which files it would read";
   const open = found.flatMap((findings) => findings ?? []).find(({ effect }) => effect === "open");
   return open?.reason.replace(/\.$/, "");
@@ -198,18 +209,21 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
 }
 
 /**
- * Requires approval for git commands that may print a tracked file that a rule denies. A sandbox hides the file, but
- * not its contents in the repository.
+ * Requires approval for git commands that may print or copy a tracked file that a rule denies. A sandbox hides the
+ * file, but not its contents in the repository.
  */
 function trackedFiles({ units, files }: CommandLine, { policy, homes }: CompiledPolicy): Finding | undefined {
   const commands = units.flatMap(({ command }) => [...everyCommand([command])]);
-  const printing = commands.find((command) => printsTrackedFiles(command, (path) => files.has(path)));
+  const printing = commands.find((command) => mayGiveContents(command, (path) => files.has(path)));
   if (printing === undefined) return undefined;
   const places = deniedPlaces(policy, homes) ?? [];
   const roots = policy.workspaceRoots;
   if (!places.some((place) => roots.some((root) => isWithin(place, root) || isWithin(root, place)))) return undefined;
-  const shown = printing.words[1]!.text.slice(0, 40);
-  const reason = `\`git ${shown}\` could print a tracked file that a rule denies. Name the files to print, after \`--\`.`;
+  const shown = printing.words
+    .slice(0, 2)
+    .map(({ text }) => text.slice(0, 40))
+    .join(" ");
+  const reason = `\`${shown}\` could print or copy a tracked file that a rule denies. To print other files, name them after \`--\`.`;
   return builtin("insist", "tracked files", reason);
 }
 
@@ -231,7 +245,13 @@ function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding 
   const guarded = mentioned ?? restrictedFile(line) ?? trackedFiles(line, compiled);
   if (guarded !== undefined) return guarded;
   if (!compiled.limitsCommands) return undefined;
-  const hides = analysis.obscure !== undefined || units.some(({ command }) => hidesCommand(command));
+  const isSpelledOut = compiled.allow.some(
+    ({ target }) => target.kind === "command" && target.pattern.line === analysis.text.trim(),
+  );
+  const hides =
+    analysis.obscure !== undefined ||
+    units.some(({ command }) => hidesCommand(command)) ||
+    (!isSpelledOut && settingsOf(line).some(hidesPrograms));
   if (!hides && !units.some(({ command }) => hidesWord(command, compiled))) return undefined;
   return builtin(
     "insist",
@@ -239,6 +259,18 @@ function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding 
     "Only the shell knows what this command would run, and rules restrict what may run. Write it without variables, substitutions, eval or aliases in place of program names.",
   );
 }
+
+/** Returns the variables that the line sets for its commands, with their values if they are known. */
+function settingsOf({ analysis, units }: CommandLine): readonly string[] {
+  const commands = units.flatMap(({ command, wrappers }) => [...wrappers, ...everyCommand([command])]);
+  const named = commands.flatMap(({ unsafeVariables, settings = [] }) => [...unsafeVariables, ...settings]);
+  const exported = commands
+    .filter((command) => exporters.has(programOf(command)))
+    .flatMap(({ words }) => words.slice(1).map(({ text }) => text));
+  return [...analysis.settings, ...named, ...exported];
+}
+
+const exporters = new Set("export declare typeset local readonly".split(" "));
 
 /** Returns true if only the shell can tell which program runs: `$X file`, `/bin/r?`, `source file`, `… | sh`. */
 function hidesCommand(command: SimpleCommand): boolean {
@@ -257,13 +289,13 @@ const evaluators = new Set("source . alias hash enable bind".split(" "));
 const finders = new Set(["find", "fd"]);
 
 /**
- * Returns true if the shell could expand an argument to a word that is restricted for this program, such as `push` for
- * git.
+ * Returns true if the shell or an alias could expand an argument to a word that is restricted for this program, such as
+ * `push` for git.
  */
 function hidesWord(command: SimpleCommand, compiled: CompiledPolicy): boolean {
-  const unknown = command.words.slice(1).some(({ open, lead }) => open !== undefined && lead === "");
-  if (!unknown || isReadOnly(command)) return false;
   const name = programOf(command).toLowerCase();
+  const unknown = command.words.slice(1).some(({ open, lead }) => open !== undefined && lead === "");
+  if (!(unknown && !isReadOnly(command)) && !(name === "git" && mayBeAlias(command))) return false;
   return restrictionsOf(compiled).some(
     ([program, ...further]) => program?.slice(program.lastIndexOf("/") + 1) === name && further.length > 0,
   );

@@ -1,3 +1,4 @@
+import { extractsHere } from "../shell/copied-files.ts";
 import { joinPattern } from "../shell/directory-changes.ts";
 import { builtins } from "../shell/programs/builtins.ts";
 import { type CommandEffect, type Effects, isReading } from "../shell/programs/effects.ts";
@@ -39,6 +40,7 @@ export function wildcardHazard(
   const name = programOf(command);
   if (printers.has(name)) return undefined;
   if (launchers.has(name)) return `${name} runs other programs`;
+  if (extractsHere(command)) return "the archive may contain protected files, or replace them";
   const effects = effectsOf(command);
   for (const effect of effects) {
     // Skip effects of words that the rule spells out. Effects of the program itself (index 0) are always checked.

@@ -1,10 +1,12 @@
 import { matchParts } from "../../lib/index.ts";
 import { soleCommand } from "../shell/analyse-command.ts";
-import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
+import { type LooseReading, looseReadings, separateGit } from "../shell/loose-readings.ts";
+import { programs } from "../shell/programs/effects-of.ts";
+import { isSameNpmCommand } from "../shell/programs/languages.ts";
 import { isReadOnly } from "../shell/read-only/read-only.ts";
 import { type CommandUnit, everyCommand, programOf, type SimpleCommand } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
-import { type ArgumentContext, wildcardHazard } from "./command-hazards.ts";
+import { type ArgumentContext, launchers, wildcardHazard } from "./command-hazards.ts";
 
 /**
  * The specifier of a `Bash(…)` rule. `*` matches any characters within a word; on its own, it matches any words. `\*`
@@ -33,7 +35,7 @@ export function parseCommandPattern(specifier: string): CommandPattern {
   const line = hasWildcard ? undefined : text.replaceAll("\\*", "*");
   const exact = patternWords(text);
   const loose = looseReadings(text)[0]?.words() ?? [];
-  const words = exact?.map((word) => word.replaceAll(WILD, "*").toLowerCase()) ?? loose;
+  const words = separated(exact?.map((word) => word.replaceAll(WILD, "*").toLowerCase()) ?? loose);
   return {
     line,
     exact: exact ?? (line === undefined ? undefined : []),
@@ -137,15 +139,20 @@ export interface SearchableUnit {
 
 interface SearchableWrapper {
   readonly words: readonly string[];
+  /** Variables that the wrapper sets for the command that it runs. */
+  readonly readings: readonly LooseReading[];
   readonly text: string;
   readonly restrictedBy: Map<CommandPattern, boolean>;
 }
 
 export function searchableUnit({ command, wrappers }: CommandUnit): SearchableUnit {
-  const commands = [...everyCommand([command])].map((each) => ({
-    words: lowerWords(each),
-    readings: isInert(each) ? [] : looseReadings(each.words.map(({ text }) => text).join(" ")),
-  }));
+  const commands = [...everyCommand([command])].map((each) => {
+    const given = isInert(each)
+      ? []
+      : [each.words.map(({ text }) => text).join(" "), evaluatesInput(each) ? each.input : undefined];
+    const texts = [...given, ...(each.settings ?? [])].filter((text) => text !== undefined && text !== "");
+    return { words: lowerWords(each), readings: texts.flatMap((text) => looseReadings(text!)) };
+  });
   const pieces = commands.map(({ words }) => words.join(" "));
   const loose = commands.flatMap(({ readings }) => readings.map(({ text }) => text));
   return { wrappers: wrappers.map(searchableWrapper), commands, text: [...pieces, ...loose].join("\n") };
@@ -158,14 +165,22 @@ function searchableWrapper(wrapper: SimpleCommand): SearchableWrapper {
   let searchable = searchableWrappers.get(wrapper);
   if (searchable === undefined) {
     const words = lowerWords(wrapper);
-    searchable = { words, text: words.join(" "), restrictedBy: new Map() };
+    const settings = wrapper.words.slice(1, wrapper.runs?.at ?? 1).filter(({ text }) => text.includes("="));
+    const texts = [...settings.map(({ text }) => text), ...(wrapper.settings ?? [])];
+    const readings = texts.flatMap((text) => looseReadings(text));
+    const text = [words.join(" "), ...readings.map((reading) => reading.text)].join("\n");
+    searchable = { words, readings, text, restrictedBy: new Map() };
     searchableWrappers.set(wrapper, searchable);
   }
   return searchable;
 }
 
 function lowerWords({ words }: SimpleCommand): readonly string[] {
-  return words.map(({ text }) => text.toLowerCase());
+  return separated(words.map(({ text }) => text.toLowerCase()));
+}
+
+function separated(words: readonly string[]): readonly string[] {
+  return words.flatMap((word, index) => (index === 0 ? separateGit(word) : [word]));
 }
 
 /** Returns true if the command runs the restricted program, or if arguments that could run a program mention it. */
@@ -178,10 +193,13 @@ export function restrictsUnit(pattern: CommandPattern, unit: SearchableUnit): bo
   return unit.commands.some((each) => restrictsWords(words, each.words) || mentionsProgram(loose, each.readings));
 }
 
-function restrictsWrapper(pattern: CommandPattern, { words, text, restrictedBy }: SearchableWrapper): boolean {
+function restrictsWrapper(pattern: CommandPattern, wrapper: SearchableWrapper): boolean {
+  const { words, readings, text, restrictedBy } = wrapper;
   let isRestricted = restrictedBy.get(pattern);
   if (isRestricted === undefined) {
-    isRestricted = text.includes(pattern.trace) && restrictsWords(pattern.words, words);
+    isRestricted =
+      text.includes(pattern.trace) &&
+      (restrictsWords(pattern.words, words) || mentionsProgram(pattern.loose, readings));
     restrictedBy.set(pattern, isRestricted);
   }
   return isRestricted;
@@ -217,10 +235,14 @@ function baseName(word: string): string {
   return word.slice(word.lastIndexOf("/") + 1);
 }
 
-/** Returns the names that a word can refer to: `/usr/bin/touch`, `X=touch`, `=touch` and `X=!touch` can all mean touch. */
+/**
+ * Returns the names that a word can refer to: `/usr/bin/touch`, `X=touch`, `=touch`, `X=!touch` and `EXEC:touch` can
+ * all mean touch.
+ */
 function namesOf(word: string): readonly string[] {
-  const value = word.slice(word.lastIndexOf("=") + 1);
-  return [word, baseName(word), value, baseName(value), ...[word, value].map((each) => each.replace(/^[!@\-+]+/, ""))];
+  const values = [word.slice(word.lastIndexOf("=") + 1), word.slice(word.lastIndexOf(":") + 1)];
+  const plain = [word, ...values].map((each) => each.replace(/^[!@~\-+]+/, ""));
+  return [word, ...values, ...plain].flatMap((each) => [each, baseName(each)]);
 }
 
 /** Returns the values that option letters can have in the same word: `-qctouch` can mean touch. */
@@ -236,20 +258,44 @@ function follows(wanted: readonly string[], words: readonly string[], start: num
   const free = wanted.includes("*");
   let at = start + 1;
   let skipped = 0;
-  for (const want of wanted.slice(1)) {
+  const synonyms = synonymsOf(wanted[0]!);
+  for (const [index, want] of wanted.slice(1).entries()) {
     if (want === "*") continue;
-    while (at < words.length && !matchStars(want, words[at]!)) {
+    const matches = (word: string) => matchStars(want, word) || (index === 0 && synonyms(want, word));
+    while (at < words.length && !matches(words[at]!)) {
       const option = words[at]!.startsWith("-");
       if (!free && !option) return false;
       // No real command has this many options. Stop searching and apply the restriction.
       if (!free && ++skipped > 100) return true;
       const value = words[at + 1];
-      at += option && value !== undefined && !value.startsWith("-") && !matchStars(want, value) ? 2 : 1;
+      at += option && value !== undefined && !value.startsWith("-") && !matches(value) ? 2 : 1;
     }
     if (at >= words.length) return false;
     at += 1;
   }
   return true;
+}
+
+/** Returns a test for two names of the same subcommand of a program. */
+function synonymsOf(program: string): (left: string, right: string) => boolean {
+  if (baseName(program) === "npm") return isSameNpmCommand;
+  return baseName(program) === "git" ? (want, word) => gitPlumbing.get(word) === want : () => false;
+}
+
+/** The commands that git itself runs for others. */
+const gitPlumbing = new Map([
+  ["send-pack", "push"],
+  ["http-push", "push"],
+  ["fetch-pack", "fetch"],
+  ["http-fetch", "fetch"],
+  ["commit-tree", "commit"],
+]);
+
+/** Returns true if a program may run what it reads. The other known programs treat their input as data. */
+function evaluatesInput(command: SimpleCommand): boolean {
+  const name = programOf(command);
+  if (!programs.has(name) || launchers.has(name)) return true;
+  return command.words.some(({ text }) => /^(-[a-zA-Z]*f|--file|--expression|\/dev\/)/.test(text));
 }
 
 /** Returns true for programs that do not run a program named in their arguments. */

@@ -1,18 +1,11 @@
 import type { DirectoryWalk, ShellPath } from "../../protocol/index.ts";
+import { copyingBy } from "./copied-files.ts";
 import { joinPattern } from "./directory-changes.ts";
-import { git } from "./programs/git.ts";
-import { sortArguments } from "./programs/read-arguments.ts";
+import { effectsOf } from "./programs/effects-of.ts";
 import { isReadOnly, type ReadOnlyOptions, readOnlyUse } from "./read-only/read-only.ts";
 import { programOf, type SimpleCommand } from "./shell-analysis.ts";
 import { fixedWord, type ShellWord } from "./shell-word.ts";
-import {
-  escapePattern,
-  hasGlob,
-  type LoopWords,
-  patternsOf,
-  unescapePattern,
-  type WordPattern,
-} from "./word-patterns.ts";
+import { escapePattern, hasGlob, type LoopWords, pathOf, patternsOf, type WordPattern } from "./word-patterns.ts";
 
 /** A path that a command reads, before symlinks are resolved. */
 export interface CommandRead {
@@ -54,7 +47,8 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
       }
     }
   }
-  return { reads: [...reads, ...listedDirectories(command, words, loops)], unknown };
+  const listed = listedDirectories(command, words, loops);
+  return { reads: [...reads, ...listed.reads], unknown: [...unknown, ...listed.unknown] };
 }
 
 /**
@@ -64,16 +58,22 @@ function listedDirectories(
   { words, directories = [""] }: SimpleCommand,
   files: readonly ShellWord[],
   loops: LoopWords,
-): readonly CommandRead[] {
+): CommandReads {
   const known = new Set(files);
   const others = words.filter((word) => word.open !== undefined && !known.has(word));
-  return others.flatMap((word) => {
+  // `~name` is the home directory of another user.
+  const unknown = others.filter((word) => {
+    const isGlob = word.splits && /[*?[]/.test(word.text);
+    return isGlob && (patternsOf(word, loops)?.some(({ pattern }) => /^~[^/]/.test(pattern)) ?? true);
+  });
+  const reads = others.flatMap((word) => {
     const globs = patternsOf(word, loops)?.filter(({ pattern }) => hasGlob(pattern) && pattern.includes("/")) ?? [];
     return globs.flatMap(({ pattern }) => {
       const listed = { pattern: pattern.slice(0, pattern.lastIndexOf("/")) || "/", splits: false };
       return directories.flatMap((each) => readIn(each, listed, { role: "argument", walk: undefined }) ?? []);
     });
   });
+  return { reads, unknown };
 }
 
 /**
@@ -110,9 +110,18 @@ export type CommandOperands = ReadonlyMap<ShellWord, readonly CommandRead[] | un
 export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOperands {
   let operands = knownOperands.get(command);
   if (operands === undefined) {
-    const walk = copyWalk(command);
+    const walkOver = copyWalks(command);
     const words = isReadOnly(command) ? [] : command.words.slice(1);
-    operands = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk })]));
+    const files = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk: walkOver(word) })]));
+    // The value of an option may be a part of its word that only the argument model can tell: `-czfarchive`.
+    for (const effect of words.length === 0 ? [] : effectsOf(command)) {
+      const word = command.words[effect.at]!;
+      const known = files.get(word);
+      if (!("word" in effect) || effect.word === undefined || effect.word === word || known === undefined) continue;
+      const more = filesOf(effect.word, command, { loops, walk: walkOver(effect.word) });
+      files.set(word, more && [...known, ...more]);
+    }
+    operands = files;
     knownOperands.set(command, operands);
   }
   return operands;
@@ -139,79 +148,6 @@ function filesOf(
   return patterns && files;
 }
 
-/**
- * Returns true if a git command prints the contents of tracked files, some of which a rule may deny. Returns false if
- * its operands limit it to files that are judged on their own. `isFile` tells whether a path is that of a file.
- */
-export function printsTrackedFiles(command: SimpleCommand, isFile: (path: string) => boolean): boolean {
-  if (programOf(command) !== "git") return false;
-  const [, subcommand] = command.words;
-  const name = subcommand?.text ?? "";
-  const spec = git.commands?.get(/^(stash|reflog)$/.test(name) ? "log" : name);
-  // If options precede the subcommand, it may be any of the words.
-  if (spec === undefined) return name.startsWith("-") && command.words.some(({ text }) => printing.has(text));
-  const { options, operands, effects } = sortArguments(spec, command.words, { from: 2, name });
-  const has = (names: RegExp) => options.some(({ option = "" }) => names.test(option));
-  const end = command.words.findIndex(({ text, open }) => open === undefined && text === "--");
-  const given = name === "grep" && !has(/^-[ef]$/) ? operands.slice(1) : operands;
-  const isBlob = ({ text }: ShellWord) => /^(show|cat-file)$/.test(name) && /^[^:]+:[^:]/.test(text);
-  const isHash = ({ text }: ShellWord) => /^[\da-f]{4,}$/i.test(text) && !/^(log|blame|annotate)$/.test(name);
-  const isPath = ({ text, open }: ShellWord) =>
-    open === undefined &&
-    !/^:|[*?[\\]/.test(text) &&
-    (command.directories ?? []).every((directory) => isFile(pathOf(joinPattern(directory, escapePattern(text)))));
-  if (
-    !prints(
-      name,
-      has,
-      given.some(({ word }) => isHash(word) || isBlob(word)),
-    )
-  )
-    return false;
-  if (effects.some(({ kind }) => kind === "unknown") || has(/^--(batch|stdin)/) || command.directories === undefined)
-    return true;
-  // Words before `--` are revisions, even if there is a file with the same name.
-  const paths = given.filter(({ word, at }) => isPath(word) && at > end);
-  const others = given.filter((each) => !paths.includes(each));
-  const isLimited = others.every(
-    ({ word, at }) => word.open === undefined && !isHash(word) && (end === -1 || at < end),
-  );
-  const areBlobs = others.every(({ word }) => isBlob(word) || /^(blob|tree|commit|tag)$/.test(word.text));
-  return !(isLimited && (areBlobs ? given.length > 0 : paths.length > 0 && !others.some(({ word }) => isBlob(word))));
-}
-
-/** Git commands that print contents, unless they are asked for names or a summary. */
-const printing = new Set(
-  "grep blame annotate range-diff archive format-patch cat-file show diff log whatchanged stash reflog diff-tree diff-index diff-files status config".split(
-    " ",
-  ),
-);
-
-/** Returns true if a git command prints contents. `hasObject` is true if an operand may be a file in the repository. */
-function prints(name: string, has: (names: RegExp) => boolean, hasObject: boolean): boolean {
-  const isPatch = has(
-    /^--(patch.*|unified|binary|word-diff.*|color-words|color-moved|function-context|check|cc|dd|diff-merges|remerge-diff|ext-diff|textconv)$|^-[cmL]$/,
-  );
-  switch (name) {
-    case "grep":
-      return !has(/^--(name-only|files-without-match|count|quiet)$/);
-    case "cat-file":
-      return !has(/^-[tse]$|^--batch-check$/);
-    case "show":
-    case "diff":
-      return isPatch || hasObject || !has(summaries);
-    case "status":
-      return has(/^--verbose$/);
-    case "config":
-      return has(/^--blob$/);
-    default:
-      return printing.has(name) && (isPatch || /^(blame|annotate|range-diff|archive|format-patch)$/.test(name));
-  }
-}
-
-const summaries =
-  /^--(stat|shortstat|numstat|name-only|name-status|summary|dirstat|compact-summary|no-patch|raw|quiet)$/;
-
 /** Returns the texts in a word that may be paths: the word itself, what follows `=`, and what follows `-x`. */
 function valuesIn(pattern: string): readonly string[] {
   const value = /^-{0,2}\w[\w-]*=(.*)$/s.exec(pattern)?.[1];
@@ -228,15 +164,25 @@ function isPathLike(pattern: string): boolean {
   return pattern !== "" && !/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(pattern);
 }
 
-/** Returns how a command that copies files traverses directories. */
-function copyWalk(command: SimpleCommand): DirectoryWalk | undefined {
+/**
+ * Returns how a command that copies files traverses the directory that a word names. For an archive, the destination is
+ * traversed: files in it may be replaced.
+ */
+function copyWalks(command: SimpleCommand): (word: ShellWord) => DirectoryWalk | undefined {
   const name = programOf(command);
-  if (!copiers.has(name)) return undefined;
-  const follows = command.words.some(({ text }) => /^-[^-]*[LhH]|^--(copy-links|deref)/.test(text));
-  return { follows: follows || name === "zip" || name === "scp", contents: true };
+  const copying = copyingBy(command);
+  if (!copiers.has(name) || (name === "git" && copying === undefined)) return () => undefined;
+  const isOld = /tar$/.test(name) && /^[A-Za-z]*h/.test(command.words[1]?.text ?? "");
+  const follows = isOld || command.words.some(({ text }) => /^-[^-]*[LhH]|^--(copy-links|deref)/.test(text));
+  const walk = { follows: follows || name === "zip" || name === "scp", contents: true };
+  const writes = (word: ShellWord): boolean => {
+    if (copying === undefined || !copying.isRecursive) return false;
+    return copying.isArchive ? copying.target?.text === word.text : copying.sources.includes(word);
+  };
+  return (word) => (writes(word) ? { ...walk, writes: true } : walk);
 }
 
-const copiers = new Set("cp mv tar bsdtar zip rsync scp 7z 7za".split(" "));
+const copiers = new Set("git cp mv tar gtar bsdtar zip unzip rsync scp 7z 7za 7zr cpio".split(" "));
 
 /** Describes the read of a pattern in a directory; undefined if the pattern can't be the path of a file. */
 function readIn(
@@ -252,11 +198,6 @@ function readIn(
   const state = isPending ? "pending" : undefined;
   const startsWild = /^[*?[-]/.test(word.pattern);
   return { path, shell: { role, pattern, state, splits: word.splits, startsWild, walk } };
-}
-
-function pathOf(pattern: string): string {
-  const text = unescapePattern(pattern);
-  return pattern.startsWith("\\~") ? `./${text}` : text;
 }
 
 function isUsable(path: string): boolean {

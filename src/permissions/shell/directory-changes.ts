@@ -149,7 +149,8 @@ function containsChange(node: SyntaxNode): boolean {
   // approval.
   if (node.type === "Command" && /^(cd|pushd|popd|eval|builtin|command|source|\.|trap)$/.test(node.name?.value ?? "$"))
     return true;
-  if (node.type === "Command" && node.name !== undefined && /[$`{*?[\\"']/.test(node.name.text)) return true;
+  const name = node.type === "Command" ? (node.name?.text ?? "") : "";
+  if (name !== "[" && /[$`{*?[\\"']/.test(name)) return true;
   let found = false;
   forEachChild(node, (child) => {
     found ||= mayChangeDirectory(child);

@@ -26,10 +26,19 @@ function looseReading(text: string): LooseReading {
   return {
     text,
     words: () => {
-      words ??= text.split(SEPARATORS).filter((word) => word !== "");
+      words ??= text
+        .split(SEPARATORS)
+        .filter((word) => word !== "")
+        .flatMap(separateGit);
       return words;
     },
   };
+}
+
+/** Returns `git push` for `git-push`, the program that git itself runs. */
+export function separateGit(word: string): readonly string[] {
+  const name = /^(?:.*\/)?git-(\w[\w-]*)$/.exec(word)?.[1];
+  return name === undefined ? [word] : ["git", name];
 }
 
 const SEPARATORS = /[\s;&|()<>`{},]+/;

@@ -23,6 +23,18 @@ export function steersShell(name: string): boolean {
   return /^(PATH|ENV|IFS|PS\d|CDPATH|GLOBIGNORE|SHELLOPTS|PROMPT_COMMAND|EXECIGNORE|BASH.*|LD_.*|DYLD_.*)$/.test(name);
 }
 
+/**
+ * Returns true if a variable that is set for a command makes it unknown what the command runs: it decides what the
+ * names of programs or subcommands mean, or it names a program in a way that only the shell knows.
+ */
+export function hidesPrograms(setting: string): boolean {
+  const [name = "", ...value] = setting.split("=");
+  if (steersShell(name) || /^GIT_(CONFIG.*|EXEC_PATH|DIR|COMMON_DIR)$/.test(name)) return true;
+  return /EDITOR|VISUAL|PAGER|BROWSER|SHELL|LESSOPEN|LESSCLOSE|RSH|COMMAND|SSH|ASKPASS|_DIFF/.test(name)
+    ? /[$`]/.test(value.join("="))
+    : false;
+}
+
 const plainValue = /^[\w.@-]*$/;
 
 const harmless = new Map<string, RegExp>([

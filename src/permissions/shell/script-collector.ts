@@ -23,7 +23,7 @@ import {
   type SimpleCommand,
 } from "./shell-analysis.ts";
 import { fixedWord, readQuoted, readWord, readWords, type ShellWord, type WordFindings } from "./shell-word.ts";
-import { testProblem } from "./test-expression.ts";
+import { fileTestsIn, testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
 
 const MAX_DEPTH = 80;
@@ -52,6 +52,9 @@ export class ScriptCollector {
   private depth = 0;
   /** Word that xargs receives from the previous command of a pipeline, if known. */
   private input: ShellWord | undefined;
+  /** Text that the next command of a pipeline reads, if known. */
+  private piped: string | undefined;
+  private readonly settings: string[] = [];
 
   obscure(reason: string): void {
     this.obscureReason ??= reason;
@@ -70,6 +73,7 @@ export class ScriptCollector {
       caution: this.caution,
       loopWords: this.loopWords,
       moves: this.moves,
+      settings: this.settings,
     };
   }
 
@@ -170,18 +174,21 @@ export class ScriptCollector {
       return;
     }
     let listed: ShellWord | undefined;
+    let piped: string | undefined;
     for (const [index, command] of node.commands.entries()) {
       // `|&` adds error messages to what is listed.
       if (node.operators[index - 1] === "|&") listed = undefined;
       this.directories.inSubshell(() => {
         if (command.type !== "Command") {
-          listed = undefined;
+          [listed, piped] = [undefined, undefined];
           this.node(command);
           return;
         }
         this.input = command.redirects.some(isInput) ? undefined : listed;
+        this.piped = piped;
         const { input } = this;
         const found = this.command(command);
+        piped = found && printedBy(found);
         listed = found && !command.redirects.some(mixesOutput) ? listedFiles(found, input) : undefined;
       });
     }
@@ -196,6 +203,12 @@ export class ScriptCollector {
     else if (node.type === "TestCommand") {
       const problem = testProblem(node.expression);
       if (problem !== undefined) this.obscure(problem);
+      // What `[[` reveals about files is what `test` would reveal.
+      for (const { operator, words } of fileTestsIn(node.expression)) {
+        const [first, second] = words.map((word) => this.word(word));
+        const tested = second === undefined ? [fixedWord(operator), first!] : [first!, fixedWord(operator), second];
+        this.commands.push(this.describe([fixedWord("test"), ...tested], { unsafeVariables: [], level: 0 }));
+      }
     }
   }
 
@@ -251,23 +264,35 @@ export class ScriptCollector {
 
   private command(node: Command): SimpleCommand | undefined {
     const outside = this.commands;
-    const { input } = this;
-    this.input = undefined;
+    const { input, piped } = this;
+    [this.input, this.piped] = [undefined, undefined];
     const words: ShellWord[] = [];
     if (node.name !== undefined) words.push(...this.words(node.name));
     for (const argument of node.args) words.push(...this.argument(argument));
     const unsafe: string[] = [];
+    const settings: string[] = [];
     for (const part of node.prefix) {
       if (part.type !== "Assignment") continue;
       const value = this.assignment(part);
-      if (words.length === 0) this.assigned(part.name);
-      else if (!isSafeFor(words, part.name, value)) unsafe.push(part.name);
+      const setting = value?.open === undefined && value !== undefined ? `${part.name}=${value.text}` : part.text;
+      if (words.length === 0) {
+        this.assigned(part.name);
+        if (!isLocalName(part.name)) this.settings.push(setting);
+      } else if (!isSafeFor(words, part.name, value)) {
+        unsafe.push(part.name);
+        settings.push(setting);
+      }
     }
     for (const redirect of node.redirects) this.redirect(redirect);
     this.directories.leave(this.directories.current, this.directories.current);
     if (words.length === 0) return undefined;
     this.input = input;
-    const described = this.describe(words, { unsafeVariables: unsafe, level: 0 });
+    const texts = [piped, ...node.redirects.map(hereText)].filter((text) => text !== undefined);
+    const described: SimpleCommand = {
+      ...this.describe(words, { unsafeVariables: unsafe, level: 0 }),
+      settings,
+      input: texts.length === 0 ? undefined : texts.join("\n"),
+    };
     this.input = undefined;
     outside.push(described);
     return described;
@@ -372,6 +397,18 @@ export class ScriptCollector {
     if (unwrapped.obscure !== undefined) this.obscure(unwrapped.obscure);
     return inside;
   }
+}
+
+/** Returns the text of a here-document or here-string. */
+function hereText(node: RedirectionNode): string | undefined {
+  if (node.type === "HereDoc") return node.body.text;
+  return node.type === "HereString" ? node.target?.text : undefined;
+}
+
+/** Returns text that a command passes on: the words of `echo`, or the input of a command that may copy it. */
+function printedBy(command: SimpleCommand): string | undefined {
+  const words = /^(echo|printf)$/.test(programOf(command)) ? command.words.slice(1).map(({ text }) => text) : [];
+  return words.length > 0 ? words.join(" ") : command.input;
 }
 
 /** Returns true if the redirection replaces the input that comes from the pipeline. */

@@ -20,6 +20,8 @@ export interface ShellAnalysis {
   readonly loopWords: ReadonlyMap<string, readonly ShellWord[]>;
   /** True if the line changes the working directory, so that its relative paths do not start at the workspace. */
   readonly moves: boolean;
+  /** Assignments that may affect programs that run later: `EDITOR=…; git commit`. */
+  readonly settings: readonly string[];
 }
 
 /**
@@ -33,6 +35,10 @@ export interface SimpleCommand {
   readonly words: readonly ShellWord[];
   /** Variables that are set only for this command and may be harmful. */
   readonly unsafeVariables: readonly string[];
+  /** These variables with their values, as far as the text of the line shows them: `PAGER=less`. */
+  readonly settings?: readonly string[] | undefined;
+  /** What the command reads from its standard input, if the line contains it: a here-document, the words of `echo`. */
+  readonly input?: string | undefined;
   readonly directories: Directories;
   /**
    * Commands that this command runs in turn, if its words name them: `timeout 5 make`, `bash -c '…'`, `find -exec …`.
@@ -86,9 +92,10 @@ export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
   return [...units.values()];
 }
 
-function keyOf({ words, unsafeVariables, directories = ["?"] }: SimpleCommand): string {
+function keyOf(command: SimpleCommand): string {
+  const { words, unsafeVariables, directories = ["?"], settings = [], input = "" } = command;
   const texts = words.map(({ text, open, lead }) => (open === undefined ? text : `${open} ${lead}\u0002${text}`));
-  return [...directories, "", ...unsafeVariables, "", ...texts].join("\u0000");
+  return [...directories, "", ...unsafeVariables, "", ...settings, input, ...texts].join("\u0000");
 }
 
 /** Yields every simple command at every depth, wrappers before the commands they run. */

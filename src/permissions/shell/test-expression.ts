@@ -1,4 +1,5 @@
-import type { TestExpression } from "unbash";
+import type { TestExpression, Word } from "unbash";
+import { filePairTest, fileTest } from "./programs/builtins.ts";
 
 /** Explains why `[[ … ]]` could run something; undefined if it can't. Numeric comparisons evaluate their operands. */
 export function testProblem(expression: TestExpression): string | undefined {
@@ -16,6 +17,26 @@ export function testProblem(expression: TestExpression): string | undefined {
       return testProblem(expression.operand);
     case "TestGroup":
       return testProblem(expression.expression);
+  }
+}
+
+/** Returns the tests in `[[ … ]]` whose operands are files. */
+export function fileTestsIn(
+  expression: TestExpression,
+): readonly { readonly operator: string; readonly words: readonly Word[] }[] {
+  switch (expression.type) {
+    case "TestUnary":
+      return fileTest.test(expression.operator) ? [{ operator: expression.operator, words: [expression.operand] }] : [];
+    case "TestBinary": {
+      const { operator, left, right } = expression;
+      return filePairTest.test(operator) ? [{ operator, words: [left, right] }] : [];
+    }
+    case "TestLogical":
+      return expression.operands.flatMap(fileTestsIn);
+    case "TestNot":
+      return fileTestsIn(expression.operand);
+    case "TestGroup":
+      return fileTestsIn(expression.expression);
   }
 }
 

@@ -55,6 +55,12 @@ export function unescapePattern(pattern: string): string {
   return pattern.replaceAll(/\\(.)/gs, "$1");
 }
 
+/** Returns the path that a pattern without globs names. */
+export function pathOf(pattern: string): string {
+  const text = unescapePattern(pattern);
+  return pattern.startsWith("\\~") ? `./${text}` : text;
+}
+
 export function hasGlob(pattern: string): boolean {
   return /[*?[]/.test(pattern.replaceAll(/\\./gs, ""));
 }

@@ -60,6 +60,8 @@ export interface DirectoryWalk {
   readonly follows: boolean;
   /** True if the command reads the contents of files, not only their names. */
   readonly contents: boolean;
+  /** True if the command writes files with the names that it finds, so that their names must not be protected ones. */
+  readonly writes?: boolean | undefined;
   /** True if names are split at blanks before they are used. */
   readonly splits?: boolean | undefined;
 }

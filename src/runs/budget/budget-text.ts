@@ -108,14 +108,9 @@ function amountText(limit: BudgetLimit, amount: number): string {
   return Number.isInteger(amount) ? plural(amount, "agent") : `${formatCount(amount)} agents`;
 }
 
-const flags: Partial<Readonly<Record<BudgetLimit, string>>> = {
-  tokens: " or use --max-tokens",
-  usd: " or use --max-cost",
-  promptSpawns: ", use --max-spawns, or continue with a new prompt",
-};
-
 function remedyText(limit: BudgetLimit, owner: string): string {
-  if (limit === "promptSpawns") return `To raise it, set subagents.maxSpawns in your settings${flags[limit]}.`;
-  if (owner === SESSION) return `To raise it, set budget.${limit} in your settings${flags[limit] ?? ""}.`;
+  if (limit === "promptSpawns")
+    return "To raise it, set subagents.maxSpawns in your settings, or continue with a new prompt.";
+  if (owner === SESSION) return `To raise it, set budget.${limit} in your settings.`;
   return `To raise it, change "budget: {${limit}: …}" in the definition of ${owner}.`;
 }

@@ -55,7 +55,7 @@ describe("a budget", () => {
       owner: "session",
       pending: false,
       message:
-        "The session can't continue: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests in progress, 5,800 tokens left; the next request needs 9,000 tokens). To raise it, set budget.tokens in your settings or use --max-tokens.",
+        "The session can't continue: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests in progress, 5,800 tokens left; the next request needs 9,000 tokens). To raise it, set budget.tokens in your settings.",
     });
   });
 
@@ -161,7 +161,7 @@ describe("spawning", () => {
     expect([budget.spawn(), child.spawn(), child.spawn()]).toEqual([undefined, undefined, undefined]);
     const refusal = refused(child.spawn());
     expect(refusal).toMatchObject({ limit: "promptSpawns", owner: "session" });
-    expect(refusal.message).toMatch(/3 agents for one prompt.*subagents\.maxSpawns.*--max-spawns/);
+    expect(refusal.message).toMatch(/3 agents for one prompt.*subagents\.maxSpawns/);
     child.resetSpawns();
     expect(budget.spawn()).toBeUndefined();
     expect(budget.spent().spawns).toBe(4);

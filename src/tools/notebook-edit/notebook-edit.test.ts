@@ -51,6 +51,14 @@ describe("NotebookEdit", () => {
     expect(place.get("n.ipynb")).toBe(text);
   });
 
+  it("refuses a notebook that would take too long to parse", async () => {
+    place.put("n.ipynb", JSON.stringify({ cells, metadata: { long: "x".repeat(11 * 1024 * 1024) } }));
+    const output = await edit({ cell_id: "sum", new_source: "x" });
+    expect(textOfOutput(output)).toBe(
+      "n.ipynb is larger than 10 MB, the limit of NotebookEdit. Clear the outputs of its cells first.",
+    );
+  });
+
   it("refuses with what to do", async () => {
     const message = async (input: JsonObject) => textOfOutput(await edit(input));
     expect(await message({ cell_id: "nope", new_source: "" })).toBe(

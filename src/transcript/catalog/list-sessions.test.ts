@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { conversation, day, longAgo, pathsOf, start, touch } from "../journal/conversation.test-support.ts";
+import { conversation, day, longAgo, pathsOf, runEnded, start, touch } from "../journal/conversation.test-support.ts";
 import { notices, type TestPlace, testPlace } from "../journal/session.test-support.ts";
-import { createTranscript } from "../journal/transcript.ts";
+import { createTranscript, openTranscript } from "../journal/transcript.ts";
 import { projectName } from "../session-paths.ts";
 import { deleteSession } from "./delete-session.ts";
 import { findSession, latestSessionId, listSessions } from "./list-sessions.ts";
@@ -23,6 +23,7 @@ describe("the list of sessions", () => {
       updatedAt: 1_000,
       firstPrompt: "Map this repository",
       lastOutcome: "succeeded",
+      verified: undefined,
       turns: 3,
       model: "test-model",
       inUse: false,
@@ -30,6 +31,15 @@ describe("the list of sessions", () => {
     });
     expect(second).toMatchObject({ id: "s2", lastOutcome: "failed" });
     expect(second?.firstPrompt).toHaveLength(200);
+  });
+
+  it("counts the turns of all runs, and tells whether the last one was verified", async () => {
+    const place = testPlace();
+    await conversation(place, { id: "s1", turns: 3 });
+    const again = await openTranscript(place.options("s1"));
+    await again.append("main", [{ type: "model.requested", turn: 4 }, runEnded("succeeded", { verified: false })]);
+    await again.close();
+    expect(listSessions({ home: place.home })).toMatchObject([{ turns: 4, lastOutcome: "succeeded", verified: false }]);
   });
 
   it("reads long sessions by their ends", async () => {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { errorCode, lockOwner, parseJsonLines } from "../../lib/index.ts";
-import { type Line, type Outcome, type SessionId, textOf } from "../../protocol/index.ts";
+import { type EventOf, type Line, type Outcome, type SessionId, textOf } from "../../protocol/index.ts";
 import { type SessionPaths, sessionPaths } from "../session-paths.ts";
 
 export interface SessionSummary {
@@ -15,7 +15,9 @@ export interface SessionSummary {
   readonly firstPrompt: string | undefined;
   /** Outcome of the last run. Undefined while the session is running, and after a crash. */
   readonly lastOutcome: Outcome | undefined;
-  /** Number of turns in the last run. */
+  /** Whether the last run passed its acceptance check. Undefined if there was none. */
+  readonly verified: boolean | undefined;
+  /** Number of turns of the main agent in all runs. */
   readonly turns: number;
   readonly model: string | undefined;
   readonly inUse: boolean;
@@ -40,7 +42,8 @@ export function summarizeSession(place: { home: string; project: string; session
     createdAt: first?.at,
     updatedAt: typeof last?.at === "number" ? last.at : ends.modifiedAt,
     firstPrompt: Array.isArray(prompt?.content) ? shorten(textOf(prompt.content)) : undefined,
-    lastOutcome: lastOutcome(ends.tail),
+    lastOutcome: lastEnd(ends.tail)?.outcome,
+    verified: lastEnd(ends.tail)?.acceptance?.ok,
     turns: lastTurn(ends.tail),
     model: started?.model,
     inUse: isInUse(paths),
@@ -86,10 +89,7 @@ function readEnds(path: string): Ends {
     const tail = widen(
       stat.size,
       (bytes) => linesOf(readPart(descriptor, stat.size - bytes, bytes)),
-      (lines) =>
-        lines.some(
-          (line) => line.type === "run.ended" || line.type === "run.started" || line.type === "model.requested",
-        ),
+      (lines) => lines.some(isTurn),
     );
     return {
       head,
@@ -143,15 +143,20 @@ function runStartedIn(lines: readonly Line[]) {
   return lines.findLast((line) => line.type === "run.started");
 }
 
-function lastOutcome(tail: readonly Line[]): Outcome | undefined {
+/** Returns the end of the last run; undefined if that run has not ended. */
+function lastEnd(tail: readonly Line[]): EventOf<"run.ended"> | undefined {
   const last = tail.findLast((line) => line.type === "run.ended" || line.type === "run.started");
-  return last?.type === "run.ended" ? last.outcome : undefined;
+  return last?.type === "run.ended" ? last : undefined;
 }
 
+/** Turns are numbered through all runs of a session. */
 function lastTurn(tail: readonly Line[]): number {
-  const last = tail.findLast((line) => line.type === "run.ended" || line.type === "model.requested");
-  if (last === undefined) return 0;
-  return Number(last.type === "run.ended" ? last.turns : last.turn) || 0;
+  const last = tail.findLast(isTurn);
+  return last === undefined ? 0 : Number(last.turn) || 0;
+}
+
+function isTurn(line: Line): line is Extract<Line, { type: "model.requested" | "model.ended" }> {
+  return line.type === "model.requested" || line.type === "model.ended";
 }
 
 function shorten(text: string): string {
@@ -165,5 +170,5 @@ function shorten(text: string): string {
  * file.
  */
 export function lastRunOutcome(path: string): Outcome | undefined {
-  return lastOutcome(readEnds(path).tail);
+  return lastEnd(readEnds(path).tail)?.outcome;
 }

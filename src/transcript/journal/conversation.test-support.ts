@@ -13,12 +13,19 @@ export interface Conversation {
   readonly prompt?: string;
   readonly outcome?: Outcome;
   readonly turns?: number;
+  /** Result of the acceptance check. */
+  readonly verified?: boolean;
   readonly filler?: number;
   readonly lastText?: string;
 }
 
 export async function conversation(place: TestPlace, how: Conversation, cwd = place.cwd): Promise<void> {
   const session = await start({ ...place, cwd }, how.id, how);
+  const turns = Array.from({ length: how.turns ?? 1 }, (_, index) => index + 1);
+  await session.append(
+    "main",
+    turns.map((turn) => ({ type: "model.requested", turn })),
+  );
   if (how.filler)
     await session.append(
       "main",
@@ -63,6 +70,8 @@ export function runEnded(outcome: Outcome, how: Partial<Conversation>): DurableE
     milliseconds: 1,
     modelMilliseconds: 1,
     facts: noFacts,
+    acceptance:
+      how.verified === undefined ? undefined : { command: "check", ok: how.verified, exitCode: 1, output: "" },
   };
 }
 

@@ -12,10 +12,10 @@ import {
   showAgent,
   shownPath,
   stateDirectory,
-  withApprovals,
+  withWorkspace,
 } from "../../../app/index.ts";
 import { plural, stripControls } from "../../../lib/index.ts";
-import { type PermissionMode, permissionModes } from "../../../protocol/index.ts";
+import { type Diagnostic, type PermissionMode, permissionModes } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { createOutput, type Output } from "../../output.ts";
@@ -161,19 +161,21 @@ const CHUNK_CHARACTERS = 64 * 1024;
 async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>, output: Output): Promise<number> {
   const place = { cwd: realDirectory("."), environment: process.env };
   const shown = (path: string): string => shownPath(path, place);
-  const counts = { agent: 0, skill: 0, failed: 0, other: 0 };
+  const counts: CheckCounts = { loaded: { agent: 0, skill: 0 }, failed: { agent: 0, skill: 0 }, other: 0 };
   let pending = "";
   const checks = paths.length > 0 ? checkAgents(paths, shown) : checkPlace(place, shown);
-  for await (const checked of withApprovals(checks, { ...place, home: stateDirectory(process.env) })) {
-    if (checked.loaded) counts[checked.kind] += 1;
-    else counts[checked.failed ? "failed" : "other"] += 1;
+  for await (const checked of withWorkspace(checks, { ...place, home: stateDirectory(process.env) })) {
+    if (checked.hidden && paths.length === 0) counts.other += 1;
+    else if (checked.loaded) counts.loaded[checked.kind] += 1;
+    else if (checked.failed) counts.failed[checked.kind] += 1;
+    else counts.other += 1;
     pending += jsonl ? `${JSON.stringify(checkedLine(checked))}\n` : renderChecked(checked, shown);
     if (pending.length < CHUNK_CHARACTERS) continue;
     await output.write(pending);
     pending = "";
   }
   await output.write(pending + (jsonl ? "" : checkSummary(counts)));
-  return counts.failed > 0 ? exitCodes.failed : exitCodes.succeeded;
+  return counts.failed.agent + counts.failed.skill > 0 ? exitCodes.failed : exitCodes.succeeded;
 }
 
 /** Checks all definitions that apply to a directory: those from the project, the user and the settings. */
@@ -185,22 +187,30 @@ async function* checkPlace(
   yield* checkSettingsAgents({ ...place, home: stateDirectory(process.env) });
 }
 
-function checkedLine({ failed: _, path: _path, diagnostics, ...checked }: AgentCheck): object {
+function checkedLine({ failed: _, hidden: _hidden, path: _path, diagnostics, ...checked }: AgentCheck): object {
   return { ...checked, diagnostics: diagnostics.map(({ file: _file, agent: _agent, ...diagnostic }) => diagnostic) };
 }
 
-/** Returns an empty string for a file that is stored among the definitions but is not meant to be one. */
+/** Shows only warnings about a file that is stored among the definitions but need not be one. */
 function renderChecked({ path, loaded, failed, diagnostics }: AgentCheck, shown: (path: string) => string): string {
-  if (!loaded && !failed) return "";
-  return renderDiagnostics(diagnostics.map((each) => ({ ...each, file: shown(path) })));
+  const isShown = ({ severity }: Diagnostic) => loaded || failed || severity !== "notice";
+  return renderDiagnostics(diagnostics.filter(isShown).map((each) => ({ ...each, file: shown(path) })));
 }
 
-type CheckCounts = Readonly<Record<"agent" | "skill" | "failed" | "other", number>>;
+interface CheckCounts {
+  readonly loaded: { agent: number; skill: number };
+  readonly failed: { agent: number; skill: number };
+  other: number;
+}
 
-function checkSummary({ agent, skill, failed, other }: CheckCounts): string {
+function checkSummary({ loaded, failed, other }: CheckCounts): string {
+  const unloaded = (["agent", "skill"] as const).flatMap((kind) =>
+    failed[kind] === 0 ? [] : [plural(failed[kind], kind)],
+  );
+  const does = failed.agent + failed.skill === 1 ? "does" : "do";
   const sentences = [
-    `${plural(agent, "agent")} and ${plural(skill, "skill")} load.`,
-    ...(failed === 0 ? [] : [`${plural(failed, "file")} ${failed === 1 ? "does" : "do"} not.`]),
+    `${plural(loaded.agent, "agent")} and ${plural(loaded.skill, "skill")} load.`,
+    ...(unloaded.length === 0 ? [] : [`${unloaded.join(" and ")} ${does} not.`]),
     ...(other === 0 ? [] : [`${plural(other, "other file")} ${other === 1 ? "defines" : "define"} nothing.`]),
   ];
   return `${sentences.join(" ")}\n`;

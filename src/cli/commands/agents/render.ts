@@ -80,11 +80,12 @@ export function renderList(list: AgentList, checked: readonly string[]): string 
  */
 function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly string[]): string {
   const isFoundByCheck = ({ file, code }: Diagnostic): boolean =>
-    !crossFileCodes.has(code) && checked.some((directory) => file.startsWith(`${directory}/`));
+    code !== "no_frontmatter" &&
+    !crossFileCodes.has(code) &&
+    checked.some((directory) => file.startsWith(`${directory}/`));
   const isShown = (each: Diagnostic) => each.severity !== "notice" || each.code === "hidden_by_directory";
   const others = diagnostics.filter((each) => isShown(each) && !isFoundByCheck(each));
-  // A file without frontmatter is usually not meant to be a definition.
-  const counted = diagnostics.filter((each) => isFoundByCheck(each) && each.code !== "no_frontmatter");
+  const counted = diagnostics.filter(isFoundByCheck);
   const counts = (["error", "warning", "notice"] as const)
     .map((severity) => [severity, counted.filter((each) => each.severity === severity).length] as const)
     .filter(([, count]) => count > 0)

@@ -115,7 +115,7 @@ function list({ all, json, cwd }: Extract<SessionsCommand, { kind: "list" }>, ho
  * its directory.
  */
 function renderList(found: readonly SessionSummary[], all: boolean): string {
-  const head = ["SESSION", "WHEN", "STATE", "TURNS", ...(all ? ["DIRECTORY"] : []), "PROMPT"];
+  const head = ["SESSION", "WHEN", "STATE", "TURNS", ...(all ? ["DIRECTORY"] : []), "FIRST PROMPT"];
   const now = Date.now();
   const rows = found.map((session) => [
     session.id,
@@ -128,9 +128,10 @@ function renderList(found: readonly SessionSummary[], all: boolean): string {
   return renderTable([head, ...rows], process.stdout.columns || 0);
 }
 
-function stateOf({ inUse, damaged, lastOutcome }: SessionSummary): string {
+function stateOf({ inUse, damaged, lastOutcome, verified }: SessionSummary): string {
   if (damaged !== undefined) return "damaged";
   if (inUse) return "running";
+  if (lastOutcome === "succeeded" && verified === false) return "not verified";
   return lastOutcome ?? "cut off";
 }
 

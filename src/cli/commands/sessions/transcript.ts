@@ -1,6 +1,7 @@
 import { formatCount, formatDuration, plural, stripControls } from "../../../lib/index.ts";
 import { callsOf, ENVIRONMENT_OPENING, type EventOf, type Line, textOf } from "../../../protocol/index.ts";
 import { describeCall, oneLine } from "../../describe-call.ts";
+import { withFlags } from "../../output.ts";
 
 interface TranscriptHead {
   readonly id: string;
@@ -69,7 +70,7 @@ function renderContent(line: Line, targets: ReadonlyMap<string, string>): string
     case "notices.delivered":
       return `  (notified of the end of ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
     case "run.started":
-      return `\n── ${line.kind === "fresh" ? "Run" : "Resumed"} · ${oneLine(line.model)} · ${oneLine(line.modelReason)} · ${line.permissionMode}`;
+      return `\n── ${line.kind === "fresh" ? "Run" : "Resumed"} · ${oneLine(line.model)} · ${oneLine(withFlags(line.modelReason))} · ${line.permissionMode}`;
     case "prompt.received":
       return prompted(line);
     case "context.added":
@@ -87,7 +88,7 @@ function renderContent(line: Line, targets: ReadonlyMap<string, string>): string
     case "conversation.compacted":
       return "  (the conversation was summarised here)";
     case "notice.raised":
-      return `  ! ${oneLine(line.message)}`;
+      return `  ! ${oneLine(withFlags(line.message))}`;
     case "hooks.ran":
       return renderHooks(line);
     case "acceptance.checked":
@@ -144,7 +145,7 @@ function renderEnd({
   ];
   // If the model gives up, its last text explains why, and that is already shown above.
   const isShown = message === undefined || outcome === "succeeded" || message.trim() === text.trim();
-  const why = isShown ? "" : `\n   ${oneLine(message)}`;
+  const why = isShown ? "" : `\n   ${oneLine(withFlags(message))}`;
   const files = facts.filesChanged.length === 0 ? "" : `\n   changed: ${facts.filesChanged.map(oneLine).join(", ")}`;
   return `\n── ${parts.join(" · ")}${why}${files}`;
 }

@@ -65,8 +65,14 @@ export const builtins: readonly (readonly [string, ProgramSpec])[] = [
   ["set", { read: readSet }],
   ["cd", { operands: "read", options: "-L -P -e", check: checkCd }],
   ["printf", { ordered: true, operands: "data*", options: "-v=change --help --version", check: checkPrintf }],
-  ["test", { read: (words) => readTest(words.slice(1)) }],
-  ["[", { read: (words) => (words.at(-1)?.text === "]" ? readTest(words.slice(1, -1)) : [odd("`[` has no `]`")]) }],
+  ["test", { read: (words) => [...readTest(words.slice(1)), ...testedFiles(words)] }],
+  [
+    "[",
+    {
+      read: (words) =>
+        words.at(-1)?.text === "]" ? [...readTest(words.slice(1, -1)), ...testedFiles(words)] : [odd("`[` has no `]`")],
+    },
+  ],
   ["sleep", plain],
   [
     "seq",
@@ -171,6 +177,19 @@ function readTest(given: readonly ShellWord[]): Effects {
   const isNamed = given.some(({ text }) => /^-[vR]$/.test(text));
   return isNamed ? [change, ...evaluated(given.map((word) => ({ option: undefined, word, at: 0 })))] : [change];
 }
+
+/** Returns the files whose existence or attributes a test reveals. */
+function testedFiles(words: readonly ShellWord[]): Effects {
+  return words.flatMap((word, at): CommandEffect[] => {
+    const [before, after] = [words[at - 1]?.text ?? "", words[at + 1]?.text ?? ""];
+    const isTested = fileTest.test(before) || filePairTest.test(before) || filePairTest.test(after);
+    return at > 0 && isTested && word.text !== "]" ? [{ kind: "list", word, at }] : [];
+  });
+}
+
+/** Operators of `test` and `[[` whose operand is a file. */
+export const fileTest = /^-[abcdefghkprsuwxGLNOS]$/;
+export const filePairTest = /^-(nt|ot|ef)$/;
 
 const unaryTests = /^-[abcdefghkprstuwxzGLNOSn]$/;
 const binaryTests = /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/;

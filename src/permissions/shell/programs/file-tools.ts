@@ -1,5 +1,5 @@
 import { fixedWord, type ShellWord } from "../shell-word.ts";
-import { type CommandEffect, type Effects, unknownArgument, unknownCode } from "./effects.ts";
+import { type CommandEffect, type Effects, unknownArgument, unknownCode, unknownProgram } from "./effects.ts";
 import { readFind } from "./find.ts";
 import { type ArgumentReading, each, optionsOf, type ProgramSpec } from "./model.ts";
 import { readArguments } from "./read-arguments.ts";
@@ -18,17 +18,39 @@ const copying: ProgramSpec = {
   ].join(" "),
 };
 
-const tar: ProgramSpec = {
+const tarOptions = [
+  "-v|--verbose -z|--gzip|--gunzip|--ungzip -j|--bzip2 -J|--xz -Z|--compress|--uncompress --lzip --lzma --lzop --zstd -a|--auto-compress",
+  "--no-auto-compress --full-time --numeric-owner --exclude=data --exclude-vcs --exclude-vcs-ignores --exclude-backups --exclude-caches",
+  "--exclude-caches-all --exclude-caches-under --exclude-tag=data --exclude-tag-all=data --exclude-tag-under=data --exclude-ignore=data",
+  "--exclude-ignore-recursive=data --wildcards --no-wildcards --wildcards-match-slash --no-wildcards-match-slash --anchored --no-anchored",
+  "--ignore-case --no-ignore-case --strip-components=data --utc --recursion --no-recursion -h|--dereference --hard-dereference",
+  "-p|--preserve-permissions|--same-permissions --no-same-permissions --same-owner --no-same-owner -o -s|--preserve-order|--same-order",
+  "-O|--to-stdout -k|--keep-old-files --skip-old-files --keep-newer-files --overwrite --overwrite-dir --no-overwrite-dir -U|--unlink-first",
+  "-m|--touch -S|--sparse --hole-detection=data --sparse-version=data -i|--ignore-zeros --ignore-failed-read --delay-directory-restore",
+  "--no-delay-directory-restore -l|--check-links|--one-file-system -n|--seek --no-seek --occurrence[=data] --restrict -W|--verify -M|--multi-volume",
+  "-L|--tape-length=data -b|--blocking-factor=data -B|--read-full-records --record-size=data -H|--format=data --old-archive --portability",
+  "--posix --pax-option=data -V|--label=data --test-label -N|--newer|--after-date=data --newer-mtime=data -K|--starting-file=data",
+  "--owner=data --group=data --owner-map=read --group-map=read --mode=data --mtime=data --clamp-mtime --sort=data --atime-preserve[=data]",
+  "--backup[=data] --suffix=data --acls --no-acls --selinux --no-selinux --xattrs --no-xattrs --xattrs-include=data --xattrs-exclude=data",
+  "--checkpoint[=data] --totals[=data] --block-number --show-defaults --show-omitted-dirs --show-transformed-names --show-stored-names",
+  "--quoting-style=data --quote-chars=data --no-quote-chars=data --warning=data -w|--interactive|--confirmation -R --null --no-null",
+  "--verbatim-files-from --no-verbatim-files-from --unquote --no-unquote --force-local --level=data -G|--incremental --no-check-device",
+  "--check-device --no-ignore-command-error --ignore-command-error --help --usage --version -t|--list -d|--diff|--compare",
+  "-x|--extract|--get!change -c|--create!change -r|--append!change -u|--update!change -A|--catenate|--concatenate!change --delete!change",
+  "-C|--directory=directory -T|--files-from=names -X|--exclude-from=read --add-file=read --one-top-level[=write] -P|--absolute-names",
+  "--transform|--xform=data --keep-directory-symlink --recursive-unlink --remove-files!change --index-file=write --volno-file=write",
+  "-g|--listed-incremental=write -I|--use-compress-program=program -F|--info-script|--new-volume-script=program --to-command=program",
+  "--rsh-command=program --rmt-command=program --checkpoint-action=program",
+].join(" ");
+
+/** An unknown option of tar may do anything. Operands are names in the archive, or files to put into it. */
+const tarReading: ProgramSpec = {
+  isPowerful: true,
   operands: "data*",
-  options: [
-    "-t|--list -v|--verbose -z|--gzip|--gunzip -j|--bzip2 -J|--xz -f|--file=read --full-time --numeric-owner --exclude=data --wildcards",
-    "--strip-components=data --utc -a|--auto-compress --no-recursion -h -p -O -k -m -C|--directory=directory -T|--files-from=names -X|--exclude-from=read",
-    "-x|--extract|--get!change -c|--create!change -r|--append!change -u|--update!change -A|--catenate|--concatenate!change --delete!change",
-    "-I|--use-compress-program=program -F|--info-script|--new-volume-script=program --to-command=program --rsh-command=program --rmt-command=program",
-    "--checkpoint-action=program --index-file=write --volno-file=write -g|--listed-incremental=write --remove-files!change --zstd",
-  ].join(" "),
+  options: `${tarOptions} -f|--file=read`,
   check: checkTar,
 };
+const tarWriting: ProgramSpec = { ...tarReading, operands: "read*", options: `${tarOptions} -f|--file=write` };
 
 const tree: ProgramSpec = {
   operands: "list*",
@@ -135,7 +157,11 @@ export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
       ].join(" "),
     },
   ],
-  ["tar", { ...tar, read: readTar }],
+  ["tar", { ...tarReading, read: readTar }],
+  ...each("gtar bsdtar", {
+    ...tarReading,
+    read: (words) => [...readTar(words), unknownProgram("this version of tar may have other options")],
+  }),
   [
     "unzip",
     {
@@ -213,7 +239,12 @@ const ddKeys = new Set("bs cbs conv count ibs iflag iseek obs oflag oseek seek s
 /** Reads the old form of tar as well: in `tar xfI archive program`, the values of all letters follow the first word. */
 function readTar(words: readonly ShellWord[]): Effects {
   const isOld = words[1]?.open === undefined && /^[A-Za-z]+$/.test(words[1]?.text ?? "");
-  return readSpread(tar, words, { name: "tar", isSpread: (_, index) => index === 1 && isOld });
+  const isStoring = words.some(
+    ({ text }, index) =>
+      /^-[^-]*[cruA]|^--(cr|app|up|cat|con)/.test(text) || (index === 1 && isOld && /[cruA]/.test(text)),
+  );
+  const isSpread = (_: ShellWord, index: number) => index === 1 && isOld;
+  return readSpread(isStoring ? tarWriting : tarReading, words, { name: "tar", isSpread });
 }
 
 /**
@@ -259,17 +290,27 @@ function readSpread(
   return effects.map((effect) => ({ ...effect, at: places[effect.at]! }));
 }
 
-/**
- * Requires `-t`, and an archive whose name has no colon: tar runs a program to fetch such an archive from another host.
- */
+/** Only `tar -t` changes nothing. To reach an archive on another host, tar runs a program. */
 function checkTar({ options, operands }: ArgumentReading): readonly CommandEffect[] {
   const names = new Set(options.map(({ option }) => option));
-  const archive = options.find(({ option }) => option === "--file");
+  const archives = options.filter(({ option }) => option === "--file");
   const effects: CommandEffect[] = [];
   if (!names.has("--list")) effects.push(change("`tar` without -t may change files"));
-  if (archive === undefined || archive.word.open !== undefined || /:/.test(archive.word.text))
+  for (const { word, at } of archives) {
+    if (/^[^/]*:/.test(word.text) && !names.has("--force-local"))
+      effects.push({ kind: "run", reason: "tar runs a program to reach an archive on another host", at });
+  }
+  if (archives.length === 0 || archives.some(({ word }) => word.open !== undefined))
     effects.push(unknownArgument("tar may read a remote archive or a tape", 0));
   if (operands.some(({ word }) => word.open !== undefined))
     effects.push(unknownArgument("only the shell knows the value of an argument to tar", 0));
+  const isExtraction = names.has("--get");
+  for (const { option = "", at } of options) {
+    if (option === "--files-from" || (isExtraction && elsewhere.has(option)))
+      effects.push(unknownCode(`\`tar ${option}\` uses files that its arguments do not show`, at));
+  }
   return effects;
 }
+
+/** Options with which tar extracts files to other places than those that the archive names below the destination. */
+const elsewhere = new Set("--absolute-names --xform --keep-directory-symlink --recursive-unlink".split(" "));

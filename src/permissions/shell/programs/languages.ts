@@ -179,3 +179,42 @@ function checkMake({ operands, options }: ArgumentReading): Effects {
     .map(({ at }) => hiddenRun("make runs commands that it reads", at));
   return [...variables, ...read];
 }
+
+/** The commands of npm. Any beginning of a name that is not itself a name is an abbreviation. */
+const npmCommands = new Set(
+  [
+    "access adduser approve-scripts audit bugs cache ci completion config dedupe deny-scripts deprecate diff dist-tag docs doctor edit exec",
+    "explain explore find-dupes fund help help-search init install install-ci-test install-scripts install-test link ll logout ls org",
+    "outdated owner pack ping pkg prefix profile prune publish query rebuild repo restart root run sbom search shrinkwrap stage star stars",
+    "start stop team test token trust undeprecate uninstall unpublish unstar update version view whoami",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/** Other names of npm's commands, before the names that they stand for. */
+const npmAliases = new Map(
+  [
+    "author:owner home:docs issues:bugs info:view show:view v:view find:search s:search se:search add:install i:install in:install",
+    "ins:install inst:install insta:install instal:install isnt:install isnta:install isntal:install isntall:install unlink:uninstall",
+    "remove:uninstall rm:uninstall r:uninstall un:uninstall rb:rebuild list:ls ln:link create:init innit:init it:install-test",
+    "cit:install-ci-test clean-install-test:install-ci-test sit:install-ci-test u:update up:update upgrade:update udpate:update c:config",
+    "get:config set:config tst:test t:test ddp:dedupe run-script:run rum:run urn:run clean-install:ci install-clean:ci isntall-clean:ci",
+    "ic:ci x:exec why:explain la:ll verison:version hlep:help dist-tags:dist-tag ogr:org add-user:adduser login:adduser",
+  ]
+    .flatMap((line) => line.split(" "))
+    .map((pair) => pair.split(":") as [string, string]),
+);
+
+/** Returns true if npm takes both words for the same command. */
+export function isSameNpmCommand(left: string, right: string): boolean {
+  const found = npmCommandsOf(right);
+  return npmCommandsOf(left).some((name) => found.includes(name));
+}
+
+function npmCommandsOf(word: string): readonly string[] {
+  // npm reads `runScript` as `run-script`. Restrictions are compared in lower case, so hyphens are left out.
+  const plain = (name: string) => name.replaceAll("-", "");
+  const names = [...npmCommands, ...npmAliases.keys()];
+  const exact = names.filter((name) => plain(name) === plain(word));
+  const meant = exact.length > 0 ? exact : names.filter((name) => plain(name).startsWith(plain(word)));
+  return meant.map((name) => npmAliases.get(name) ?? name);
+}

@@ -573,7 +573,7 @@ describe("a wildcard of an allow rule", () => {
     ["curl https://a.example/:*", "curl https://a.example/"],
     ["curl:*", "curl https://b.example/"],
     ["sort:*", "sort -o out f"],
-    ["tar:*", "tar xzf a.tgz"],
+    ["tar:*", "tar xzf a.tgz -C out"],
     ["tee:*", "tee out.log"],
     ["make:*", "make -j4 test"],
     ["git branch:*", "git branch -D x"],

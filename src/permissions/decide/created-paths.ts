@@ -1,0 +1,167 @@
+import { isWithin, matchParts } from "../../lib/index.ts";
+import type { ResolvedPath, ShellPath } from "../../protocol/index.ts";
+import { type CommandRead, operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
+import { copyingBy, isHere } from "../shell/copied-files.ts";
+import { joinPattern } from "../shell/directory-changes.ts";
+import { gitSubcommand } from "../shell/git-contents.ts";
+import { effectsOf } from "../shell/programs/effects-of.ts";
+import { everyCommand, programOf, type ShellAnalysis, type SimpleCommand, unitsOf } from "../shell/shell-analysis.ts";
+import type { ShellWord } from "../shell/shell-word.ts";
+import { hasGlob, patternsOf, unescapePattern } from "../shell/word-patterns.ts";
+
+export interface CreatedPathsContext {
+  /** Returns where a path of the line leads before the line runs. */
+  readonly placeOf: (path: string) => ResolvedPath | undefined;
+  /** True if rules deny reading some files, so that moving such a file matters too. */
+  readonly isGuarded: boolean;
+}
+
+/**
+ * Returns a test for paths of a command line: true if another command on the line may create a symlink, or a directory
+ * with symlinks, at or above the path. It is then unknown where the path leads once that command has run. The order of
+ * the commands is ignored, because loops and background commands can change it.
+ */
+export function createdPaths(
+  analysis: ShellAnalysis,
+  context: CreatedPathsContext,
+): (path: string, shell: ShellPath | undefined) => boolean {
+  const creators = [...everyCommand(analysis.commands)].flatMap((command) => {
+    const created = createdBy(command, analysis, context);
+    return created === undefined ? [] : [{ command, created }];
+  });
+  if (creators.length === 0) return () => false;
+  const keys = new Set<string>();
+  for (const { command } of unitsOf(analysis)) {
+    const others = creators.filter((creator) => creator.command !== command).map(({ created }) => created);
+    for (const read of others.length === 0 ? [] : filesUsedBy(command, analysis)) {
+      if (others.some((created) => leadsThrough(read, created, context))) keys.add(readKey(read.shell));
+    }
+  }
+  return (path, shell) => {
+    if (shell !== undefined && shell.role !== "redirection") return keys.has(readKey(shell));
+    const read: CommandRead = { path, shell: shell ?? { role: "redirection", pattern: path } };
+    return creators.some(({ created }) => leadsThrough(read, created, context));
+  };
+}
+
+/** Paths that a command creates or replaces; `anything` if its words do not show them. */
+type Created = readonly string[] | "anything";
+
+/** Returns the files that a command is known to use. Git does not follow symlinks in its work tree. */
+function filesUsedBy(command: SimpleCommand, { loopWords }: ShellAnalysis): readonly CommandRead[] {
+  if (programOf(command) === "git" && !command.words.some(({ text }) => text.startsWith("--no-index"))) return [];
+  const operands = operandsOf(command, loopWords);
+  const used = effectsOf(command).filter(({ kind }) => fileKinds.has(kind));
+  return [
+    ...[false, true].flatMap((sandboxed) => readsOf(command, loopWords, { sandboxed }).reads),
+    ...used.flatMap(({ at }) => operands.get(command.words[at]!) ?? []),
+  ];
+}
+
+const fileKinds: ReadonlySet<string> = new Set(["read", "list", "write", "directory"]);
+
+function leadsThrough({ path, shell }: CommandRead, created: Created, context: CreatedPathsContext): boolean {
+  if (created === "anything") return true;
+  const { placeOf, isGuarded } = context;
+  // A command that traverses a directory comes across everything that was created in it.
+  const isTraversed = shell.walk !== undefined && (shell.walk.follows || isGuarded);
+  if (hasGlob(shell.pattern)) return created.some((each) => mayOverlap(shell.pattern, each));
+  const place = placeOf(path);
+  if (place === undefined) return true;
+  return created.some((each) => {
+    const ends = absolutePaths(each, placeOf);
+    return ends.some((end) =>
+      [place.absolute, place.real].some((start) => isWithin(start, end) || (isTraversed && isWithin(end, start))),
+    );
+  });
+}
+
+/** Returns a created path with and without symlinks resolved. It may be a name in a directory that is known. */
+function absolutePaths(path: string, placeOf: CreatedPathsContext["placeOf"]): readonly string[] {
+  const place = placeOf(path);
+  if (place !== undefined) return [place.absolute, place.real];
+  const slash = path.lastIndexOf("/");
+  const directory = placeOf(slash === -1 ? "." : path.slice(0, slash));
+  if (directory === undefined) return ["/"];
+  return [directory.absolute, directory.real].map((each) => `${each}/${path.slice(slash + 1)}`);
+}
+
+/** Returns true if a glob may match a path at or below the created one. */
+function mayOverlap(pattern: string, created: string): boolean {
+  const names = (path: string) => path.split("/").filter((name) => name !== "" && name !== ".");
+  const [left, right] = [names(pattern), names(created)];
+  if (/^[/~]/.test(pattern) !== /^[/~]/.test(created) || [...left, ...right].includes("..")) return true;
+  return right.every((name, index) => left[index] === undefined || mayMatch(left[index], name));
+}
+
+function mayMatch(part: string, name: string): boolean {
+  const plain = unescapePattern(part.replace(/\[.*\]/, "*").replaceAll("?", "*"));
+  return matchParts(plain.split("*"), name);
+}
+
+/** Returns what a command creates, if that may include symlinks. */
+function createdBy(command: SimpleCommand, analysis: ShellAnalysis, context: CreatedPathsContext): Created | undefined {
+  const name = programOf(command);
+  if (name === "patch") return "anything";
+  const copying = copyingBy(command);
+  if (name === "git" && copying === undefined) return createdByGit(command, analysis);
+  if (copying === undefined || !(copying.keepsLinks || copying.makesLinks)) return undefined;
+  const { sources, target, makesLinks, isArchive, isUnclear } = copying;
+  const isPlain = (word: ShellWord): boolean =>
+    pathsOf(word, { command, analysis })?.every((path) => isPlainFile(context.placeOf(path))) === true;
+  // A copy of a regular file is a regular file.
+  if (!makesLinks && !isUnclear && sources.every(isPlain)) return undefined;
+  const targets = target === undefined ? command.directories : pathsOf(target, { command, analysis });
+  if (targets === undefined || isUnclear || targets.some(hasGlob)) return "anything";
+  if (isArchive) return targets.some(isHere) ? "anything" : targets;
+  return targets.flatMap((path) => {
+    if (!isHere(path)) return [path];
+    const names = sources.map(({ text, open }) => (open === undefined ? baseName(text) : undefined));
+    return names.map((each) => (each === undefined ? "." : path === "" ? each : `${path}/${each}`));
+  });
+}
+
+function isPlainFile(place: ResolvedPath | undefined): boolean {
+  return place !== undefined && place.kind === "file" && place.absolute === place.real;
+}
+
+/** Returns the last name of a path; undefined if the path refers to the contents of a directory. */
+function baseName(path: string): string | undefined {
+  const name = path.replace(/\/+$/, "").split("/").at(-1);
+  return name === undefined || /^\.{0,2}$/.test(name) ? undefined : name;
+}
+
+function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created | undefined {
+  const subcommand = gitSubcommand(command);
+  if (subcommand === undefined || !gitCreators.has(subcommand.name)) return undefined;
+  const { name, given } = subcommand;
+  const operands = given.filter(({ text }) => !text.startsWith("-"));
+  // A new branch starts with the files that are there.
+  if (/^(checkout|switch)$/.test(name) && operands.length === 1 && given.some(({ text }) => /^-[bBcC]$/.test(text)))
+    return undefined;
+  if (name === "stash" && !/^(pop|apply|branch)$/.test(operands[0]?.text ?? "")) return undefined;
+  if (name === "worktree" && !/^(add|move)$/.test(operands[0]?.text ?? "")) return undefined;
+  const end = given.findIndex(({ text }) => text === "--");
+  const named = end === -1 ? [] : given.slice(end + 1);
+  const paths = named.map((word) => pathsOf(word, { command, analysis }));
+  if (paths.length === 0 || paths.includes(undefined)) return "anything";
+  const all = paths.flatMap((each) => each ?? []);
+  return all.some((path) => /[*?[:]/.test(path) || isHere(path)) ? "anything" : all;
+}
+
+/** Git commands that write files from the repository, or from a patch, to the work tree. */
+const gitCreators = new Set(
+  "am apply bisect checkout checkout-index cherry-pick clone merge pull read-tree rebase reset restore revert sparse-checkout stash submodule switch worktree".split(
+    " ",
+  ),
+);
+
+/** Returns the paths that a word names, as seen from the workspace; undefined if only the shell knows them. */
+function pathsOf(
+  word: ShellWord,
+  { command: { directories }, analysis }: { readonly command: SimpleCommand; readonly analysis: ShellAnalysis },
+): readonly string[] | undefined {
+  const patterns = patternsOf(word, analysis.loopWords);
+  if (directories === undefined) return undefined;
+  return patterns?.flatMap(({ pattern }) => directories.map((each) => unescapePattern(joinPattern(each, pattern))));
+}
