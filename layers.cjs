@@ -7,6 +7,7 @@
 const shared = ["protocol", "ports", "lib"];
 const underApp = [
   ...shared,
+  "worker",
   "settings",
   "definitions",
   "permissions",
@@ -45,6 +46,11 @@ const modules = {
   workspace: { modules: shared, packages: [], builtins: true },
   executor: { modules: [...shared, "permissions"], packages: [], builtins: true },
   mcp: { modules: shared, packages: ["@modelcontextprotocol/client"], builtins: true },
+  worker: {
+    modules: [...shared, "settings", "definitions", "tools", "workspace", "executor", "mcp"],
+    packages: [],
+    builtins: true,
+  },
   loop: { modules: ["protocol", "lib"], packages: [], builtins: false },
   agents: { modules: [...shared, "permissions"], packages: [], builtins: true },
   runs: {

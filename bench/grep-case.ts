@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { rgPath } from "@vscode/ripgrep";
 import { createExecutor } from "../src/executor/index.ts";
 import type { Policy } from "../src/protocol/index.ts";
-import { createTools } from "../src/tools/index.ts";
+import { createWorkerTools } from "../src/tools/index.ts";
 import { createLocalWorkspace } from "../src/workspace/index.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
@@ -16,7 +16,7 @@ export async function grepCase(): Promise<Figure[]> {
   makeTree(root, 20_000);
   const workspace = createLocalWorkspace({ root, environment: process.env });
   const results = { save: async () => "", read: async () => undefined };
-  const tools = createTools({ sessionId: "bench", workspace, results, outputDirectory: root });
+  const tools = createWorkerTools({ sessionId: "bench", workspace, results, outputDirectory: root });
   const executor = createExecutor({ tools, workspace, results });
   const policy: Policy = { mode: "default", pool: ["Grep"], rules: [], workspaceRoots: [root], readableRoots: [] };
   const inputJson = JSON.stringify({

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createExecutor } from "../src/executor/index.ts";
 import type { ToolExecutor } from "../src/ports/index.ts";
 import type { Policy } from "../src/protocol/index.ts";
-import { createTools } from "../src/tools/index.ts";
+import { createWorkerTools } from "../src/tools/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../src/workspace/index.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
@@ -56,7 +56,7 @@ const rules: Policy["rules"] = [{ effect: "allow", text: "Bash(true)", scope: "u
 function executorAt(root: string, sandbox?: Sandbox): ToolExecutor {
   const workspace = createLocalWorkspace({ root, environment: process.env, ...(sandbox && { sandbox }) });
   const results = { save: async () => "", read: async () => undefined };
-  const tools = createTools({ sessionId: "bench", workspace, results, outputDirectory: root });
+  const tools = createWorkerTools({ sessionId: "bench", workspace, results, outputDirectory: root });
   return createExecutor({ tools, workspace, results });
 }
 

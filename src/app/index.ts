@@ -20,6 +20,7 @@ export type {
   ModelProgress,
   ModelRequest,
   Prompt,
+  Transcript,
 } from "../ports/index.ts";
 export type {
   ApprovalAnswer,
@@ -49,6 +50,7 @@ export { type LoadedSettings, type LoadSettingsOptions, loadSettings, type Trust
 export {
   checkHome,
   cleanUpDaily,
+  createMemoryTranscript,
   deleteSession,
   type FollowOptions,
   type FoundSession,
@@ -62,6 +64,7 @@ export {
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
+export type { ProjectSettings, ProjectSettingsOptions } from "../worker/index.ts";
 export {
   describeState,
   type ListedWorktree,
@@ -139,7 +142,7 @@ export { stateDirectory, workspaceDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
-export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./settings/project-settings.ts";
+export { loadProjectSettings } from "./settings/project-settings.ts";
 export { originsWithoutSecrets, withoutSecrets } from "./settings/without-secrets.ts";
 export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

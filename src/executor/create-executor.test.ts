@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ResultStore, Tool, ToolContext, ToolExecutor, ToolOutput } from "../ports/index.ts";
 import { type JsonObject, type Policy, type Rule, type ToolCall, textOf } from "../protocol/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
-import { createExecutor, type ExecutorLimits } from "./index.ts";
+import { combineExecutors, createExecutor, type ExecutorLimits } from "./index.ts";
 
 let top = "";
 let root = "";
@@ -355,6 +355,50 @@ describe("authorize", () => {
       never,
     );
     expect(textOf(result.content)).toBe("deny true false");
+  });
+});
+
+describe("combined executors", () => {
+  const says = (name: string, text: string) => tool(name, async () => ({ content: text }));
+  const names = ["Read", "Write", "TodoWrite", "mcp__s__a"];
+  const everything = () => policy({ mode: "bypassPermissions", pool: names });
+  const combine = () => {
+    const server = createExecutor({
+      tools: [says("TodoWrite", "server"), says("mcp__s__a", "server")],
+      names,
+      results,
+    });
+    const executors = [server, executor([says("Read", "worker"), says("mcp__s__a", "worker")])] as const;
+    return combineExecutors({ executors, order: ["Read", "WebSearch", "TodoWrite"] });
+  };
+
+  it("declare each tool once, in the given order, and the rest after it", () => {
+    expect(
+      combine()
+        .declarations()
+        .map(({ name }) => name),
+    ).toEqual(["Read", "TodoWrite", "mcp__s__a"]);
+  });
+
+  it.each([
+    ["TodoWrite", "server"],
+    ["Read", "worker"],
+    ["mcp__s__a", "worker"],
+  ])("pass a call to %s on to the %s, which declares it last", async (name, text) => {
+    const request = { agentId: "main", call: call(name, { file_path: "a" }), policy: everything() } as const;
+    expect(await combine().execute(request, silent, never)).toMatchObject({ outcome: "ok", content: [{ text }] });
+  });
+
+  it("suggest tools of all executors for an unknown one", async () => {
+    const judged = await combine().judge(call("Raed", {}), everything());
+    expect(judged).toMatchObject({ kind: "invalid", message: expect.stringContaining("Did you mean Read?") });
+  });
+
+  it("do not give a workspace to tools that have none", async () => {
+    const server = createExecutor({ tools: [says("Read", "never")], results });
+    const request = { agentId: "main", call: call("Read", { file_path: "a" }), policy: everything() } as const;
+    const { outcome, content } = await server.execute(request, silent, never);
+    expect([outcome, textOf(content)]).toEqual(["error", expect.stringContaining("has no workspace")]);
   });
 });
 

@@ -11,7 +11,13 @@ import type {
   ToolTraits,
   Workspace,
 } from "../ports/index.ts";
-import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
+import {
+  type AgentId,
+  canonicalToolName,
+  type Policy,
+  type ToolCall,
+  type ToolDeclaration,
+} from "../protocol/index.ts";
 import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
 import { type Advised, judgeCall } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
@@ -33,7 +39,10 @@ export interface ExecutorOptions {
   /** Tools in the order in which they are declared to models. */
   readonly tools: readonly Tool[];
   readonly absent?: readonly AbsentTool[] | undefined;
-  readonly workspace: Workspace;
+  /** Names of all tools, for messages about unknown ones; defaults to those of this executor. */
+  readonly names?: readonly string[] | undefined;
+  /** Absent if the tools use no files and run no commands. */
+  readonly workspace?: Workspace | undefined;
   readonly results: ResultStore;
   readonly limits?: ExecutorLimits | undefined;
   /** Directory that `~/` in rules refers to. Defaults to the home directory of this process. */
@@ -44,8 +53,9 @@ export interface ExecutorOptions {
 
 /** Creates an executor that runs tools in this process. */
 export function createExecutor(options: ExecutorOptions): ToolExecutor {
-  const { workspace, results, absent = [] } = options;
+  const { workspace = noWorkspace, results, absent = [] } = options;
   const tools = new Map(options.tools.map((tool) => [tool.declaration.name, tool]));
+  const { names = [...tools.keys()] } = options;
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
   const place = { workspace, homes: homesOf(options.home ?? homedir()), advised: options.advised };
@@ -55,7 +65,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   let closed = false;
 
   async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
-    const read = readCall(call, { tools, absent, pool: policy.pool });
+    const read = readCall(call, { tools, absent, names, pool: policy.pool });
     if (!read.ok) return { kind: "invalid", message: read.message };
     const judged = await judgeCall({ toolName: read.tool.declaration.name, input: read.input, policy }, place);
     const { decision, accesses } = judged;
@@ -77,6 +87,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
       return await executeCall(request, {
         tools,
         absent,
+        names,
         place,
         results,
         limits,
@@ -112,6 +123,13 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   };
 }
 
+/** Workspace of tools that have none. A call to it is a bug. */
+const noWorkspace = new Proxy({} as Workspace, {
+  get(_, name) {
+    throw new Error(`This tool has no workspace, but uses ${String(name)}.`);
+  },
+});
+
 /** Traits of an unknown tool. Calling an unknown tool only returns an error. */
 const unknownTraits: ToolTraits = { parallel: true, effects: false };
 
@@ -143,27 +161,43 @@ async function releaseAgent(agentId: AgentId, tools: readonly Tool[], releaseMs:
   clearTimeout(timer);
 }
 
-/**
- * Combines two executors. Calls to tools that `own` declares go to `own`; all others go to `executor`. Closing the
- * combined executor does not close `executor`.
- */
-export function addTools(executor: ToolExecutor, own: ToolExecutor): ToolExecutor {
-  const declared = own.declarations();
-  const names = new Set(declared.map(({ name }) => name));
-  const declarations = [...executor.declarations().filter(({ name }) => !names.has(name)), ...declared];
-  const pick = (toolName: string): ToolExecutor => (names.has(canonicalToolName(toolName)) ? own : executor);
+export interface CombinedTools {
+  /** If several executors declare a tool, the last one performs its calls. The first performs calls to unknown tools. */
+  readonly executors: readonly [ToolExecutor, ...ToolExecutor[]];
+  /** Names of tools in the order in which they are declared. Others follow in the order of the executors. */
+  readonly order?: readonly string[] | undefined;
+}
+
+/** Combines executors into one that passes each call on to the executor that declares its tool. */
+export function combineExecutors({ executors, order = [] }: CombinedTools): ToolExecutor {
+  const [first] = executors;
+  const owners = new Map<string, ToolExecutor>();
+  const declared = new Map<string, ToolDeclaration>();
+  for (const executor of executors) {
+    for (const declaration of executor.declarations()) {
+      // A tool that is declared again moves to the end.
+      declared.delete(declaration.name);
+      declared.set(declaration.name, declaration);
+      owners.set(declaration.name, executor);
+    }
+  }
+  const names = new Set([...order.filter((name) => declared.has(name)), ...declared.keys()]);
+  const declarations = [...names].flatMap((name) => declared.get(name) ?? []);
+  const pick = (toolName: string): ToolExecutor => owners.get(canonicalToolName(toolName)) ?? first;
   return {
     declarations: () => declarations,
     traits: (toolName) => pick(toolName).traits(toolName),
     judge: (call, policy) => pick(call.name).judge(call, policy),
     execute: (request, emit, signal) => pick(request.call.name).execute(request, emit, signal),
+    recall: async (call) => (await pick(call.name).recall?.(call)) ?? "lost",
     inherit: (agentId, from) => {
-      executor.inherit?.(agentId, from);
-      own.inherit?.(agentId, from);
+      for (const executor of executors) executor.inherit?.(agentId, from);
     },
     release: async (agentId) => {
-      await Promise.all([executor.release(agentId), own.release(agentId)]);
+      await Promise.all(executors.map((executor) => executor.release(agentId)));
     },
-    close: () => own.close(),
+    close: async () => {
+      await Promise.all(executors.map((executor) => executor.close()));
+    },
   };
 }

@@ -27,6 +27,7 @@ interface AllowedCall {
 export interface ExecutionContext {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly absent: readonly AbsentTool[];
+  readonly names: readonly string[];
   readonly place: Place;
   readonly results: ResultStore;
   readonly limits: {

@@ -2,6 +2,6 @@
 // result.
 // Does not own: the tools, the workspace in which they run (workspace), the rules (permissions), asking for approval
 // (runs).
-// Called by: app, which gives an executor to runs.
-export { addTools, createExecutor, type ExecutorLimits, type ExecutorOptions } from "./create-executor.ts";
+// Called by: worker, and app, which gives an executor to runs.
+export { combineExecutors, createExecutor, type ExecutorLimits, type ExecutorOptions } from "./create-executor.ts";
 export { judgeCall } from "./judge-call.ts";

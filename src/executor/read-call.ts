@@ -23,6 +23,8 @@ export interface AbsentTool {
 interface CallContext {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly absent: readonly AbsentTool[];
+  /** Names of all tools, including those that another executor has. */
+  readonly names: readonly string[];
   /** Tools of the calling agent. */
   readonly pool: readonly string[];
 }
@@ -30,12 +32,20 @@ interface CallContext {
 /**
  * Finds the tool and converts the input to match its schema, or returns a message that tells the model what to change.
  */
-export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): ReadCall {
+export function readCall(call: ToolCall, { tools, absent, names, pool }: CallContext): ReadCall {
   const name = canonicalToolName(call.name);
   const tool = tools.get(name);
   if (tool === undefined) {
     const reason = absent.find((each) => each.name === name)?.reason;
-    return { ok: false, message: reason ?? unknownTool(call.name, namesFor(pool, tools)) };
+    return {
+      ok: false,
+      message:
+        reason ??
+        unknownTool(
+          call.name,
+          names.filter((each) => pool.includes(each)),
+        ),
+    };
   }
   const parsed = parseObject(call.inputJson);
   if (parsed === undefined) {
@@ -113,10 +123,6 @@ function parseObject(text: string): object | undefined {
   } catch {
     return undefined;
   }
-}
-
-function namesFor(pool: readonly string[], tools: ReadonlyMap<string, Tool>): readonly string[] {
-  return [...tools.keys()].filter((name) => pool.includes(name));
 }
 
 function unknownTool(name: string, known: readonly string[]): string {

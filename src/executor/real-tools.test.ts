@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ResultStore, ToolExecutor } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
-import { createTools } from "../tools/index.ts";
+import { createWorkerTools } from "../tools/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { createExecutor } from "./index.ts";
 
@@ -38,7 +38,7 @@ beforeEach(() => {
     read: async (address) => saved.get(address),
   };
   const workspace = createLocalWorkspace({ root, environment: process.env, home: top });
-  const tools = createTools({ sessionId: "real", workspace, results, outputDirectory: join(top, "out") });
+  const tools = createWorkerTools({ sessionId: "real", workspace, results, outputDirectory: join(top, "out") });
   executor = createExecutor({ tools, workspace, results, home: top, limits: { maxCharacters: 2_000 } });
 });
 afterEach(async () => {

@@ -1,12 +1,6 @@
 import { boundText } from "../lib/index.ts";
-import type { HookOutcome } from "../ports/index.ts";
+import type { HookOutcome, HookRun } from "../ports/index.ts";
 import type { Effect, HookAnswer, HookEvent, HookSource, JsonObject } from "../protocol/index.ts";
-
-/** How a hook's command ended. */
-export type CommandRun =
-  | { readonly ended: true; readonly code: number; readonly stdout: string; readonly stderr: string }
-  /** The command could not be started, was aborted, timed out or wrote too much. */
-  | { readonly ended: false; readonly failure: string };
 
 /** Maximum length of text from a hook that is shown to the model or the user. */
 const LONGEST_TEXT = 10_000;
@@ -15,7 +9,7 @@ const LONGEST_TEXT = 10_000;
 const BLOCKED = 2;
 
 /** Interprets the exit and output of a hook's command for an event. `name` identifies the hook in messages. */
-export function readAnswer(event: HookEvent, run: CommandRun, name: string): HookAnswer {
+export function readAnswer(event: HookEvent, run: HookRun, name: string): HookAnswer {
   if (!run.ended) return failed(event, `${capital(name)} did not finish: ${run.failure}`);
   if (run.code === 0) return readOutput(event, run.stdout);
   const message = bounded(run.stderr);

@@ -4,31 +4,34 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HookScene } from "../ports/index.ts";
 import { type CallId, type HookEntry, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
+import { createHookCommands, type HookCommands } from "../worker/hook-commands.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { createHooks, type OpenHooks } from "./create-hooks.ts";
 import type { CommandHook, Hook } from "./hook.ts";
 
 let root: string;
-let opened: OpenHooks[] = [];
+let opened: HookCommands[] = [];
 
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-hooks-")));
 });
 afterEach(async () => {
-  await Promise.all(opened.map((hooks) => hooks.close()));
+  await Promise.all(opened.map((commands) => commands.close()));
   opened = [];
   rmSync(root, { recursive: true, force: true });
 });
 
 function open(hooks: readonly Hook[], environment: Record<string, string> = {}): OpenHooks {
-  const made = createHooks({
+  const workspace = createLocalWorkspace({ root, environment: { ...process.env, ...environment } });
+  const sessionId = "s1" as SessionId;
+  const commands = createHookCommands({ workspace, sessionId });
+  opened.push(commands);
+  return createHooks({
     hooks,
-    workspace: createLocalWorkspace({ root, environment: { ...process.env, ...environment } }),
-    sessionId: "s1" as SessionId,
+    runCommand: commands.run,
+    sessionId,
     transcriptPath: (agentId) => `/kept/${agentId}.jsonl`,
   });
-  opened.push(made);
-  return made;
 }
 
 const command = (line: string, more: Partial<CommandHook> = {}): CommandHook => ({
@@ -131,7 +134,7 @@ describe("a command", () => {
   it("leaves nothing running behind", async () => {
     const hooks = open([command("sleep 60 & echo $! > pid")]);
     await hooks.run("PreToolUse", call, scene());
-    await hooks.close();
+    await Promise.all(opened.map((commands) => commands.close()));
     expect(isAlive(Number(readFileSync(join(root, "pid"), "utf8")))).toBe(false);
   });
 
@@ -142,7 +145,7 @@ describe("a command", () => {
     while (!existsSync(join(root, "started"))) await new Promise((resolve) => setTimeout(resolve, 5));
     abort.abort();
     expect((await outcome).decision).toBe("deny");
-    await hooks.close();
+    await Promise.all(opened.map((commands) => commands.close()));
     expect(isAlive(Number(readFileSync(join(root, "pid"), "utf8")))).toBe(false);
   });
 });

@@ -1,17 +1,17 @@
-import type { HookOutcome, HookScene, Hooks, Workspace } from "../ports/index.ts";
-import type { AgentId, HookEvent, HookFacts, SessionId } from "../protocol/index.ts";
-import { foldAnswers } from "./answers.ts";
-import type { Hook, HookInput } from "./hook.ts";
+import { describeError, isRecord, withTimeLimit } from "../lib/index.ts";
+import type { HookOutcome, HookScene, Hooks, WorkerSession } from "../ports/index.ts";
+import type { AgentId, HookAnswer, HookEvent, HookFacts, SessionId } from "../protocol/index.ts";
+import { failed, foldAnswers, readAnswer } from "./answers.ts";
+import { type FunctionHook, type Hook, type HookInput, nameOf } from "./hook.ts";
 import { planHooks } from "./plan-hooks.ts";
-import { runHook } from "./run-hook.ts";
 
 export interface HooksOptions {
   /** Hooks in the order in which they are configured. */
   readonly hooks: readonly Hook[];
   /** Hooks from the definition of the session's own agent. They do not apply to other agents. */
   readonly own?: readonly Hook[] | undefined;
-  /** Workspace in which commands run. */
-  readonly workspace: Workspace;
+  /** Runs the commands of hooks. */
+  readonly runCommand: WorkerSession["runHook"];
   readonly sessionId: SessionId;
   readonly transcriptPath: (agentId: AgentId) => string | undefined;
 }
@@ -19,32 +19,19 @@ export interface HooksOptions {
 export interface OpenHooks extends Hooks {
   /** Returns the hooks of a subagent, including its own. The session's Stop hooks do not apply to subagents. */
   forAgent(own: readonly Hook[]): Hooks;
-  /** Settles when all processes that hook commands started have ended. */
-  close(): Promise<void>;
 }
 
 /** Creates the hooks of a session. An event is handled in three steps: plan, run, fold. */
 export function createHooks(options: HooksOptions): OpenHooks {
-  const sweeps = new Set<Promise<void>>();
-  const onSwept = (swept: Promise<void>): void => {
-    sweeps.add(swept);
-    void swept.catch(() => undefined).finally(() => sweeps.delete(swept));
-  };
   return {
-    ...hooksOf([...options.hooks, ...(options.own ?? [])], options, onSwept),
-    forAgent: (own) => hooksOf([...options.hooks.filter(({ event }) => event !== "Stop"), ...own], options, onSwept),
-    close: async () => void (await Promise.allSettled(sweeps)),
+    ...hooksOf([...options.hooks, ...(options.own ?? [])], options),
+    forAgent: (own) => hooksOf([...options.hooks.filter(({ event }) => event !== "Stop"), ...own], options),
   };
 }
 
-function hooksOf(hooks: readonly Hook[], options: HooksOptions, onSwept: (swept: Promise<void>) => void): Hooks {
-  const { workspace, sessionId } = options;
+function hooksOf(hooks: readonly Hook[], options: HooksOptions): Hooks {
+  const { runCommand } = options;
   const events = new Set(hooks.map(({ event }) => event));
-  let count = 0;
-  const tag = ({ agentId }: HookScene): readonly string[] => {
-    count += 1;
-    return [sessionId, `${sessionId}-hook-${agentId}-${count}`.replaceAll(/[^\w.-]/g, "_")];
-  };
   return {
     has: (event) => events.has(event),
     run: async (event, facts, scene): Promise<HookOutcome> => {
@@ -52,8 +39,8 @@ function hooksOf(hooks: readonly Hook[], options: HooksOptions, onSwept: (swept:
       const input = inputOf(event, facts, { ...scene, ...options });
       const answers = await Promise.all(
         plan.hooks.map(async (hook) => {
-          const context = { workspace, tag: tag(scene), signal: scene.signal, onSwept };
-          return { source: hook.source, answer: await runHook(hook, input, context) };
+          const { agentId, signal } = scene;
+          return { source: hook.source, answer: await runHook(hook, input, { agentId, signal, runCommand }) };
         }),
       );
       const outcome = foldAnswers(answers);
@@ -103,4 +90,80 @@ function inputOf<Event extends HookEvent>(
     tool: "tool_name" in facts ? facts.tool_name : undefined,
     ...facts,
   } as unknown as HookInput;
+}
+
+const DEFAULT_SECONDS = 60;
+const LONGEST_SECONDS = 3_600;
+
+interface HookContext {
+  readonly agentId: AgentId;
+  readonly signal: AbortSignal;
+  /** Runs the command of a hook. */
+  readonly runCommand: WorkerSession["runHook"];
+}
+
+/** Runs one hook within its time limit. Never rejects. */
+async function runHook(hook: Hook, input: HookInput, context: HookContext): Promise<HookAnswer> {
+  const { agentId, signal, runCommand } = context;
+  const seconds = Math.min(hook.timeoutSeconds ?? DEFAULT_SECONDS, LONGEST_SECONDS);
+  if (hook.kind === "function") return withTimeLimit(signal, seconds * 1_000, (own) => callFunction(hook, input, own));
+  const { command, args, pluginRoot } = hook;
+  const run = await runCommand(
+    { agentId, command, args, pluginRoot, seconds, stdin: `${JSON.stringify(input)}\n` },
+    signal,
+  );
+  return signal.aborted ? abortedAnswer(hook) : readAnswer(hook.event, run, nameOf(hook));
+}
+
+/** Returns the answer for a hook whose run was aborted. No message is needed, because the user aborted the run. */
+function abortedAnswer({ event }: Hook): HookAnswer {
+  return event === "PreToolUse" ? { decision: "deny", reason: "The run was interrupted." } : {};
+}
+
+async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortSignal): Promise<HookAnswer> {
+  const { event, run } = hook;
+  const name = nameOf(hook).replace("a ", "A ");
+  const call = run as (
+    input: HookInput,
+    signal: AbortSignal,
+  ) => HookAnswer | undefined | Promise<HookAnswer | undefined>;
+  try {
+    const answer = (await Promise.race([call(input, signal), rejectOnAbort(signal)])) ?? {};
+    const problem = answerProblem(answer);
+    return problem === undefined ? answer : failed(event, `${name} returned an invalid answer: ${problem}.`);
+  } catch (error) {
+    if (signal.aborted && !isTimeout(signal.reason)) return abortedAnswer(hook);
+    if (isTimeout(signal.reason)) return failed(event, `${name} did not finish within its time limit.`);
+    return failed(event, `${name} failed: ${describeError(error)}`);
+  }
+}
+
+const answerFields: readonly string[] = ["decision", "reason", "input", "context", "notice"];
+const decisions: readonly unknown[] = [undefined, "allow", "ask", "deny"];
+
+/**
+ * Describes what is wrong with the answer that a function returned; undefined if the answer is valid. A misspelled
+ * denial must not let a call pass.
+ */
+function answerProblem(answer: unknown): string | undefined {
+  if (!isRecord(answer)) return "it must be an object or undefined";
+  const unknown = Object.keys(answer).find((field) => !answerFields.includes(field));
+  if (unknown !== undefined) return `unknown field ${unknown}; use ${answerFields.join(", ")}`;
+  const { decision } = answer;
+  return decisions.includes(decision)
+    ? undefined
+    : `decision must be allow, ask or deny, not ${JSON.stringify(decision)}`;
+}
+
+/** Rejects when the signal is aborted, because functions may ignore the signal. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
 }

@@ -246,6 +246,34 @@ describe("recovery after a lost process", () => {
     expect(userTurn(foldAll([ended("b")], resumed))?.content).toMatchObject([{ isError: true }, { isError: false }]);
   });
 
+  it("records what was recalled about a call, and only the rest as unknown", () => {
+    const calls = ["a", "b", "c"];
+    const state = foldAll([
+      started,
+      prompt,
+      requested(1),
+      answer(
+        1,
+        calls.map((id) => call(id)),
+      ),
+      ...calls.flatMap((callId): DurableEvent[] => [
+        { type: "tool.requested", callId, name: "Read" },
+        { type: "tool.started", callId },
+      ]),
+    ]);
+    const known = { outcome: "ok", content: [], facts: { filesChanged: ["/w/a"] } } as const;
+    const events = recovery(
+      state,
+      new Map<string, ToolResult | "never begun">([
+        ["a", known],
+        ["b", "never begun"],
+      ]),
+    );
+    const outcomes = events.flatMap((event) => (event.type === "tool.ended" ? event.result.outcome : []));
+    expect(outcomes).toEqual(["ok", "cancelled", "unknown"]);
+    expect(events.at(-1)).toMatchObject({ facts: { unknown: ["c"], filesChanged: ["/w/a"] } });
+  });
+
   const begun = (name: string, inputJson: string): LoopState =>
     foldAll([
       started,

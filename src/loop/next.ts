@@ -1,4 +1,4 @@
-import type { DurableEvent, EventOf, ToolCall } from "../protocol/index.ts";
+import type { CallId, DurableEvent, EventOf, ToolCall, ToolResult } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 import { type ContextLimits, isFull } from "./context.ts";
 import { fold, userTurn } from "./fold.ts";
@@ -64,17 +64,21 @@ function isResumable({ agentId, resumable }: CallState): boolean {
   return agentId !== undefined || resumable === true;
 }
 
+/** What is known about calls whose results were not recorded. `never begun`: the call had no effect. */
+export type RecalledCalls = ReadonlyMap<CallId, ToolResult | "never begun">;
+
 /** Returns the events that end a run whose process was lost and that end the calls that the run had started. */
-export function recovery(state: LoopState): readonly DurableEvent[] {
-  const unknown = unknownResults(state);
+export function recovery(state: LoopState, recalled?: RecalledCalls): readonly DurableEvent[] {
+  const ended = unknownResults(state, recalled);
+  const unknown = ended.filter(({ result }) => result.outcome === "unknown");
   const charged = lostRequests(state);
-  if (state.run === undefined) return [...charged, ...unknown];
+  if (state.run === undefined) return [...charged, ...ended];
   const { run = state.run } = charged.reduce(fold, state);
   const { runId, turns, usage, costUsd, modelMilliseconds, text } = run;
-  const facts = factsOf(state);
+  const facts = factsOf(ended.filter((event) => !unknown.includes(event)).reduce(fold, state));
   return [
     ...charged,
-    ...unknown,
+    ...ended,
     {
       type: "run.ended",
       runId,
@@ -105,20 +109,34 @@ function lostRequests({ underWay }: LoopState): readonly DurableEvent[] {
   return underWay.length === 0 ? [] : [{ type: "spend.recorded", ...chargeOf(underWay), estimated: true }];
 }
 
-/** Returns events that end every call that was started and whose result was lost. */
-export function unknownResults(state: LoopState): readonly EventOf<"tool.ended">[] {
-  const started = state.calls.filter((call) => call.status === "started" && !isResumable(call));
-  return started.map(({ call }) => ({
-    type: "tool.ended",
-    callId: call.callId,
-    name: call.name,
-    result: { outcome: "unknown", content: [{ type: "text", text: UNKNOWN_OUTCOME }] },
-    milliseconds: 0,
-  }));
+/** Returns the calls that were started and whose results were not recorded. */
+export function startedCalls(state: LoopState): readonly ToolCall[] {
+  return state.calls.filter((call) => call.status === "started" && !isResumable(call)).map(({ call }) => call);
 }
 
-const UNKNOWN_OUTCOME =
-  "Outcome unknown: the run was interrupted after this call was started and before its result was recorded. The call may or may not have taken effect. Check before you repeat it.";
+/** Returns events that end every call that was started. The outcome of calls that were not recalled is unknown. */
+export function unknownResults(state: LoopState, recalled?: RecalledCalls): readonly EventOf<"tool.ended">[] {
+  return startedCalls(state).map(({ callId, name }) => {
+    const known = recalled?.get(callId);
+    const result = known === "never begun" ? neverBegun : (known ?? unknownOutcome);
+    return { type: "tool.ended", callId, name, result, milliseconds: 0 };
+  });
+}
+
+const neverBegun: ToolResult = {
+  outcome: "cancelled",
+  content: [{ type: "text", text: "The run was interrupted before this call began. The call had no effect." }],
+};
+
+const unknownOutcome: ToolResult = {
+  outcome: "unknown",
+  content: [
+    {
+      type: "text",
+      text: "Outcome unknown: the run was interrupted after this call was started and before its result was recorded. The call may or may not have taken effect. Check before you repeat it.",
+    },
+  ],
+};
 
 function turnLimit(maxTurns: number): Pick<Ending, "message" | "limit"> {
   const cause = `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit for this run.`;

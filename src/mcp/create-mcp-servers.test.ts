@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltServer, buildMcpServer } from "../testing/mcp-server/build-server.test-support.ts";
+import { mergeConnections } from "./create-mcp-servers.ts";
 import { createTestServers, neverAborted, runTool, type TestServers, textOfOutput } from "./servers.test-support.ts";
 
 let program: BuiltServer;
@@ -21,7 +22,7 @@ const make: typeof createTestServers = (...parameters) => {
 const connect = (servers: TestServers, ...names: string[]) =>
   servers.connect(
     names.map((name) => ({ name })),
-    "main",
+    { owner: "main" },
     neverAborted,
   );
 
@@ -47,6 +48,27 @@ describe("createMcpServers", () => {
     expect(big?.traits).toEqual({ parallel: false, effects: true });
     expect(echo?.declaration.description).toBe("Says it again.");
     expect(connection.instructions).toEqual([{ server: "my.server", text: "Use it well." }]);
+  });
+
+  it("merges connections from different places into one order, with names that differ", async () => {
+    const names = ["b", "a.x", "a_x"];
+    const [here, there] = [make({ "a.x": program.config() }), make({ b: program.config(), a_x: program.config() })];
+    const connect = (servers: TestServers, uses: readonly string[]) =>
+      servers.connect(
+        uses.map((name) => ({ name })),
+        { owner: "main", names },
+        neverAborted,
+      );
+    const connections = [await connect(here, ["a.x"]), await connect(there, ["b", "a_x"])];
+    const merged = mergeConnections(names, connections);
+    const counters = merged.tools.map(({ declaration }) => declaration.name).filter((name) => name.endsWith("count"));
+    expect(counters).toEqual([
+      "mcp__b__count",
+      expect.stringMatching(/^mcp__a_x_[0-9a-f]{8}__count$/),
+      "mcp__a_x__count",
+    ]);
+    expect(merged.tools).toHaveLength(24);
+    expect(merged.servers.map(({ name }) => name)).toEqual(names);
   });
 
   it("calls tools, passes progress on and tells errors of the tool and of the protocol", async () => {
@@ -84,8 +106,12 @@ describe("createMcpServers", () => {
   it("shares a server of the same configuration until the last user is gone", async () => {
     const servers = make({ s: program.config() });
     const first = await connect(servers, "s");
-    const second = await servers.connect([{ name: "s", config: program.config() }], "a1", neverAborted);
-    const own = await servers.connect([{ name: "s", config: program.config({ junkLines: 1 }) }], "a2", neverAborted);
+    const second = await servers.connect([{ name: "s", config: program.config() }], { owner: "a1" }, neverAborted);
+    const own = await servers.connect(
+      [{ name: "s", config: program.config({ junkLines: 1 }) }],
+      { owner: "a2" },
+      neverAborted,
+    );
     expect(textOfOutput(await runTool(first, "mcp__s__count"))).toBe("1");
     expect(textOfOutput(await runTool(second, "mcp__s__count"))).toBe("2");
     expect(textOfOutput(await runTool(own, "mcp__s__count"))).toBe("1");
@@ -164,7 +190,7 @@ describe("createMcpServers", () => {
   it("cancels a start, and leaves it to others who wait for it", async () => {
     const servers = make({ s: program.config({ slowStartMs: 300 }) });
     const impatient = new AbortController();
-    const first = servers.connect([{ name: "s" }], "a1", impatient.signal);
+    const first = servers.connect([{ name: "s" }], { owner: "a1" }, impatient.signal);
     const second = connect(servers, "s");
     impatient.abort();
     expect((await first).problems).toEqual(['The MCP server "s" could not be started: starting it was cancelled.']);
@@ -176,7 +202,7 @@ describe("createMcpServers", () => {
   it("leaves nothing behind when the only waiter stops waiting, or everything is closed", async () => {
     const servers = make({ s: program.config({ silent: true }) });
     const impatient = new AbortController();
-    const first = servers.connect([{ name: "s" }], "a1", impatient.signal);
+    const first = servers.connect([{ name: "s" }], { owner: "a1" }, impatient.signal);
     impatient.abort();
     await first;
     expect(servers.processes()).toBe(0);

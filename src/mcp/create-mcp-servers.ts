@@ -1,6 +1,15 @@
 import { createId, formatDuration, nearest, plural } from "../lib/index.ts";
-import type { Clock, McpConnection, McpServerConfig, McpServers, Tool, Workspace } from "../ports/index.ts";
-import type { AgentId, JsonObject, McpServerUse } from "../protocol/index.ts";
+import type {
+  Clock,
+  McpClient,
+  McpServerConfig,
+  McpServerOffers,
+  McpServers,
+  RunnableMcpConnection,
+  Tool,
+  Workspace,
+} from "../ports/index.ts";
+import type { JsonObject, McpServerUse } from "../protocol/index.ts";
 import { openLink } from "./connection/open-link.ts";
 import { asSentence, createServer, type Offer, type Server } from "./server.ts";
 import { checkServerConfig, type Environment, expandVariables } from "./server-config.ts";
@@ -19,7 +28,8 @@ export interface McpLimits {
 }
 
 export interface McpServersOptions {
-  readonly workspace: Workspace;
+  /** Workspace in which servers run as processes. */
+  readonly workspace?: Workspace | undefined;
   /** Configurations by name, as in `mcpServers` of `.mcp.json`. */
   readonly configured: Readonly<Record<string, McpServerConfig | JsonObject>>;
   /** Environment variables that replace `${NAME}` in configurations. */
@@ -92,8 +102,13 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     options.report?.(`Waiting for the MCP server "${name}" to start, for up to ${formatDuration(limits.startMs)}.`);
   }
 
-  async function connect(uses: readonly McpServerUse[], owner: AgentId, signal: AbortSignal): Promise<McpConnection> {
-    const user = { owner };
+  async function connect(
+    uses: readonly McpServerUse[],
+    client: McpClient,
+    signal: AbortSignal,
+  ): Promise<RunnableMcpConnection> {
+    const user = { ...client };
+    const all = client.names ?? uses.map(({ name }) => name);
     const problems: string[] = [];
     const wanted = new Map<string, string>();
     for (const use of uses) {
@@ -119,7 +134,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     const isConnected = (name: string): boolean => connected.some((each) => each.name === name);
     const names = [...new Set(uses.map(({ name }) => name))];
     return {
-      ...declare(connected),
+      ...declare(connected, nameServers(all)),
       servers: names.map((name) => ({ name, status: isConnected(name) ? "connected" : "failed" })),
       get problems() {
         return [...problems, ...connected.flatMap(({ server }) => strayProblem(server))];
@@ -166,8 +181,10 @@ function unknownServer(name: string, known: readonly string[]): string {
   return `there is no server with that name. The configured servers are ${known.join(", ")}`;
 }
 
-function declare(connected: readonly Connected[]): Pick<McpConnection, "tools" | "instructions"> {
-  const serverNames = nameServers(connected.map(({ name }) => name));
+function declare(
+  connected: readonly Connected[],
+  serverNames: ReadonlyMap<string, string>,
+): Pick<RunnableMcpConnection, "tools" | "instructions"> {
   const tools = connected.flatMap(({ name, server, offer }) => {
     const offered = new Map(offer.tools.map((tool) => [tool.name, tool]));
     const names = nameTools(serverNames.get(name) ?? name, [...offered.keys()]);
@@ -179,6 +196,24 @@ function declare(connected: readonly Connected[]): Pick<McpConnection, "tools" |
     .map(({ name, offer }) => ({ server: name, text: offer.instructions }))
     .filter(({ text }) => text !== "");
   return { tools, instructions };
+}
+
+/**
+ * Combines the connections of one agent to servers that run in different places. `names` lists the servers in the order
+ * in which their tools are declared.
+ */
+export function mergeConnections(names: readonly string[], connections: readonly McpServerOffers[]): McpServerOffers {
+  const tools = connections.flatMap((each) => each.tools);
+  const servers = connections.flatMap((each) => each.servers);
+  const instructions = connections.flatMap((each) => each.instructions);
+  const unique = [...new Set(names)];
+  const prefixes = [...nameServers(names).values()].map((name) => `mcp__${name}__`);
+  return {
+    tools: prefixes.flatMap((prefix) => tools.filter(({ declaration }) => declaration.name.startsWith(prefix))),
+    servers: unique.flatMap((name) => servers.find((each) => each.name === name) ?? []),
+    instructions: unique.flatMap((name) => instructions.filter(({ server }) => server === name)),
+    problems: connections.flatMap((each) => each.problems),
+  };
 }
 
 function strayProblem(server: Server): readonly string[] {

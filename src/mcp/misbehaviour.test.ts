@@ -18,7 +18,7 @@ async function connect(
 ) {
   const servers = createTestServers({ s: program.config(behaviour) }, limits);
   made.push(servers);
-  return { servers, connection: await servers.connect([{ name: "s" }], "main", neverAborted) };
+  return { servers, connection: await servers.connect([{ name: "s" }], { owner: "main" }, neverAborted) };
 }
 
 describe("an MCP server that misbehaves", () => {
@@ -95,7 +95,7 @@ describe("an MCP server that misbehaves", () => {
     const gone = await runTool(connection, "mcp__s__echo", { input: { text: "x" } });
     expect(gone).toEqual({ content: 'The MCP server "s" no longer has the tool "echo".', isError: true });
     expect(connection.tools.map(({ declaration }) => declaration.name)).toEqual(before);
-    const later = await servers.connect([{ name: "s" }], "a1", neverAborted);
+    const later = await servers.connect([{ name: "s" }], { owner: "a1" }, neverAborted);
     expect(later.tools.map(({ declaration }) => declaration.name)).toContain("mcp__s__other");
     expect(later.tools.map(({ declaration }) => declaration.name)).not.toContain("mcp__s__echo");
   });
@@ -113,7 +113,7 @@ describe("an MCP server that misbehaves", () => {
     made.push(servers);
     for (let count = 0; count < 10; count++) {
       const uses = [{ name: "own", config: program.config({ leavesChild: count % 5 === 0 }) }];
-      const connection = await servers.connect(uses, "a1", neverAborted);
+      const connection = await servers.connect(uses, { owner: "a1" }, neverAborted);
       expect(textOfOutput(await runTool(connection, "mcp__own__count"))).toBe("1");
       await connection.release();
     }

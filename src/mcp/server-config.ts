@@ -21,6 +21,11 @@ export function checkServerConfig(value: unknown): CheckedServer {
   return type === "stdio" ? checkStdio(value, timeout) : checkWeb(value, { type, timeout });
 }
 
+/** Returns true if a configuration starts a process, so that the server runs where the workspace is. */
+export function startsProcess(config: unknown): boolean {
+  return isRecord(config) && kindOf(config) === "stdio";
+}
+
 const kinds: Readonly<Record<string, McpServerConfig["type"]>> = {
   stdio: "stdio",
   local: "stdio",

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { McpConnection, McpServers, ToolOutput } from "../ports/index.ts";
+import type { McpServers, RunnableMcpConnection, ToolOutput } from "../ports/index.ts";
 import type { CallId, JsonObject } from "../protocol/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { createMcpServers, type McpLimits, type McpServersOptions } from "./create-mcp-servers.ts";
@@ -52,7 +52,7 @@ export function createTestServers(
 }
 
 export function runTool(
-  { tools }: McpConnection,
+  { tools }: RunnableMcpConnection,
   name: string,
   { input = {}, signal = neverAborted, progress = () => {} }: RunOptions = {},
 ): Promise<ToolOutput> {

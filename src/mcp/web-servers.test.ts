@@ -25,7 +25,7 @@ function connect(config: { url: string; headers?: Record<string, string> }, limi
   const environment = { PASS: "letmein", ...proxies };
   const servers = createTestServers({ web: { type: "http", ...config } }, { limits, environment });
   made.push(servers);
-  return servers.connect([{ name: "web" }], "main", neverAborted);
+  return servers.connect([{ name: "web" }], { owner: "main" }, neverAborted);
 }
 
 describe("a server by streamable HTTP", () => {
@@ -129,7 +129,7 @@ describe("a server in the older way, by a stream of events", () => {
     const server = await startMcpSseServer({ hangAtCall: 2 });
     const servers = createTestServers({ old: { type: "sse", url: server.url } }, { limits: { callMs: 1_000 } });
     made.push(servers);
-    const connection = await servers.connect([{ name: "old" }], "main", neverAborted);
+    const connection = await servers.connect([{ name: "old" }], { owner: "main" }, neverAborted);
     expect(connection.problems).toEqual([]);
     expect(connection.tools).toHaveLength(8);
     expect(textOfOutput(await runTool(connection, "mcp__old__echo", { input: { text: "hi" } }))).toBe("hi");

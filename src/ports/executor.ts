@@ -45,6 +45,12 @@ export interface ToolExecutor {
    */
   execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
   /**
+   * Returns what became of a call of any agent that was passed to `execute` earlier, perhaps by another process. Waits
+   * for a call that is still running. `lost`: it is not known whether the call had an effect. If absent, all such calls
+   * are lost. Never rejects.
+   */
+  recall?(call: ToolCall): Promise<ToolResult | "never begun" | "lost">;
+  /**
    * Called when an agent starts from the conversation of another agent. The files that the other agent has read then
    * count as read by the new agent too.
    */

@@ -14,18 +14,34 @@ export type {
   Journal,
   NewCheckpoint,
   OutputFile,
+  Transcript,
 } from "./journal.ts";
 export type {
   ConnectedMcpServer,
+  McpClient,
   McpConnection,
   McpServerConfig,
+  McpServerOffers,
   McpServers,
   McpWebServerConfig,
+  RunnableMcpConnection,
   StdioMcpServerConfig,
 } from "./mcp.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, SkillRunner, Skills } from "./skills.ts";
 export type { SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits } from "./tool.ts";
+export type {
+  AgentWorktreeRequest,
+  HookInvocation,
+  HookRun,
+  McpOffer,
+  OpenedWorktree,
+  ServersRequest,
+  WorkerFacts,
+  WorkerPort,
+  WorkerSession,
+  WorkerSessionOptions,
+} from "./worker.ts";
 export type {
   Confinement,
   DirectoryEntry,

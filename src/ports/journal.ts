@@ -1,4 +1,5 @@
 import type { AgentId, AgentLiveEvent, DurableEvent, Head, Line, SessionId, SessionUpdate } from "../protocol/index.ts";
+import type { ResultStore } from "./executor.ts";
 
 export interface OutputFile {
   readonly path: string;
@@ -59,6 +60,24 @@ export interface Journal {
   loadHead(hash: string): Promise<Head | undefined>;
   /** Syncs, empties the write-ahead log and releases the lock. */
   close(): Promise<void>;
+}
+
+/** The record of a session, and everything else that is stored with it: in files, in memory or elsewhere. */
+export interface Transcript extends Journal {
+  readonly results: ResultStore;
+  /** Everything that is appended by this process. */
+  readonly feed: Feed;
+  /** Path of the main agent's transcript. Undefined if the session is not stored in files. */
+  readonly path: string | undefined;
+  /** Path of the approval inbox. Undefined if other processes can't answer requests for approval. */
+  readonly inboxPath: string | undefined;
+  /** Messages for the user about damage that was found, skipped or repaired while reading. */
+  readonly problems: readonly { readonly message: string }[];
+  /**
+   * Whether the previous process ended without closing the session. If so, processes that it started may still be
+   * running.
+   */
+  readonly leftOpen: boolean;
 }
 
 export interface FeedPosition {

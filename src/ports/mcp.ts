@@ -1,5 +1,6 @@
 import type { AgentId, McpServerUse } from "../protocol/index.ts";
-import type { Tool } from "./tool.ts";
+import type { ToolExecutor } from "./executor.ts";
+import type { Tool, ToolSpec } from "./tool.ts";
 
 /** Configuration of a server, as in `.mcp.json`. `${NAME}` and `${NAME:-default}` have not been replaced yet. */
 export type McpServerConfig = StdioMcpServerConfig | McpWebServerConfig;
@@ -32,25 +33,46 @@ export interface McpServers {
    * Connects the servers of one agent. A server that is already running with the same name and configuration is shared.
    * Never rejects: a server that can't be used is reported in `problems`.
    */
-  connect(uses: readonly McpServerUse[], owner: AgentId, signal: AbortSignal): Promise<McpConnection>;
+  connect(uses: readonly McpServerUse[], client: McpClient, signal: AbortSignal): Promise<RunnableMcpConnection>;
   /** Stops all servers, including those in use. */
   close(): Promise<void>;
 }
 
-export interface McpConnection {
+/** An agent that connects to servers. */
+export interface McpClient {
+  readonly owner: AgentId;
+  /**
+   * Names of all servers of the agent, including those that run elsewhere, because their tools must have different
+   * names. Defaults to the servers that are connected.
+   */
+  readonly names?: readonly string[] | undefined;
+}
+
+/** What MCP servers offer to an agent. */
+export interface McpServerOffers {
   /** The requested servers, in the order of the request. */
   readonly servers: readonly ConnectedMcpServer[];
   /**
    * Tools named `mcp__server__tool`, ordered by server and then by name. The list stays the same as long as the
    * connection exists, so if a server has removed a tool, calls to that tool return an error.
    */
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ToolSpec[];
   /** The servers' instructions for the system prompt, in the order of the servers. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
   /** Problems so far, each with advice on what to do. */
   readonly problems: readonly string[];
+}
+
+export interface McpConnection extends McpServerOffers {
+  /** Returns an executor that also has the tools of these servers. */
+  addTo(executor: ToolExecutor): ToolExecutor;
   /** Releases the servers. A server that no other agent uses is stopped with all its processes. */
   release(): Promise<void>;
+}
+
+/** A connection whose tools run in this process. */
+export interface RunnableMcpConnection extends McpServerOffers, Pick<McpConnection, "release"> {
+  readonly tools: readonly Tool[];
 }
 
 export interface ConnectedMcpServer {

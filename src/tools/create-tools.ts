@@ -18,36 +18,26 @@ import type { Search } from "./web-search/search.ts";
 import { createWebSearchTool } from "./web-search/web-search.ts";
 import { createWriteTool } from "./write/write.ts";
 
-export interface ToolsRequest {
+export interface WorkerToolsOptions {
   readonly sessionId: SessionId;
   readonly workspace: Workspace;
   readonly results: ResultStore;
   /** Directory for the complete text of long output. */
   readonly outputDirectory: string;
-  readonly search?: Search | undefined;
-  readonly skills?: Skills | undefined;
-  readonly skillRunner?: SkillRunner | undefined;
   readonly timeouts?: ToolTimeouts | undefined;
   /** Environment variables that name proxies for WebFetch. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/**
- * Creates the built-in tools for one workspace, in the order in which the model sees them. The order never changes.
- * The tools of read-only agents come first, so that agents of all kinds share the beginning of the list in the
- * provider's cache.
- */
-export function createTools({
+/** Creates the built-in tools that work on the files and processes of one workspace. */
+export function createWorkerTools({
   sessionId,
   workspace,
   results,
   outputDirectory,
-  search,
-  skills,
-  skillRunner,
   timeouts = {},
   environment = process.env,
-}: ToolsRequest): readonly Tool[] {
+}: WorkerToolsOptions): readonly Tool[] {
   const seen = createSeenFiles();
   const shells = createShells(sessionId);
   return [
@@ -56,17 +46,50 @@ export function createTools({
     createGlobTool({ workspace }),
     createLsTool({ workspace }),
     createWebFetchTool({ timeoutMs: milliseconds(timeouts.webFetch), environment }),
-    ...(search ? [createWebSearchTool({ search })] : []),
     createEditTool({ workspace, seen }),
     createWriteTool({ workspace, seen }),
     createNotebookEditTool({ workspace, seen }),
     createBashTool({ workspace, shells, outputDirectory, timeoutMs: milliseconds(timeouts.bash) }),
     createBashOutputTool({ shells }),
     createKillShellTool({ shells }),
+  ];
+}
+
+export interface ServerToolsOptions {
+  readonly search?: Search | undefined;
+  readonly skills?: Skills | undefined;
+  readonly skillRunner?: SkillRunner | undefined;
+}
+
+/** Creates the built-in tools that need no workspace. */
+export function createServerTools({ search, skills, skillRunner }: ServerToolsOptions): readonly Tool[] {
+  return [
+    ...(search ? [createWebSearchTool({ search })] : []),
     createTodoWriteTool(),
     ...(skills ? [createSkillTool({ skills, runner: skillRunner })] : []),
   ];
 }
+
+/**
+ * The built-in tools in the order in which the model sees them. The order never changes. The tools of read-only agents
+ * come first, so that agents of all kinds share the beginning of the list in the provider's cache.
+ */
+export const toolOrder: readonly string[] = [
+  "Read",
+  "Grep",
+  "Glob",
+  "LS",
+  "WebFetch",
+  "WebSearch",
+  "Edit",
+  "Write",
+  "NotebookEdit",
+  "Bash",
+  "BashOutput",
+  "KillShell",
+  "TodoWrite",
+  "Skill",
+];
 
 function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1_000;

@@ -13,7 +13,6 @@ export interface SessionPaths {
   readonly subagents: string;
   readonly heads: string;
   readonly results: string;
-  readonly scratch: string;
   /** Approval requests and answers. */
   readonly inbox: string;
   /** Checkpoint of the main agent. */
@@ -42,7 +41,6 @@ export function sessionPathsIn(projectDirectory: string, sessionId: SessionId): 
     subagents: join(directory, "subagents"),
     heads: join(directory, "heads"),
     results: join(directory, "results"),
-    scratch: join(directory, "scratch"),
     inbox: join(directory, "inbox.jsonl"),
     checkpoint: join(directory, "checkpoint"),
     wal: join(directory, "wal.jsonl"),

@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openSession, type SessionOptions } from "../../src/app/index.ts";
 import type { Line, RunResult, RunUpdate } from "../../src/protocol/index.ts";
 import { createScriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import { createMemoryTranscript } from "../../src/transcript/index.ts";
 
 interface Walk {
   readonly result: RunResult;
@@ -41,6 +42,45 @@ async function walk(
 function linesOf(updates: readonly RunUpdate[]): Line[] {
   return updates.filter((update): update is Line => "id" in update);
 }
+
+describe("a supplied transcript", () => {
+  /** A transcript that outlives the sessions that use it. */
+  const lasting = () => {
+    const memory = createMemoryTranscript();
+    let closed = 0;
+    const transcript = { ...memory, close: async () => void closed++ };
+    return { transcript, closed: () => closed };
+  };
+
+  it("gets all lines, and another session continues from them", async () => {
+    const { transcript, closed } = lasting();
+    const first = await walk([{ calls: [{ name: "Read", input: { file_path: "notes.txt" } }] }, { text: "Read." }], {
+      transcript,
+    });
+    expect(first).toMatchObject({ sessionId: transcript.sessionId, transcriptPath: "" });
+    const lines = await transcript.read("main");
+    expect(linesOf(first.updates).map(({ type }) => type)).toEqual(lines.slice(0, -1).map(({ type }) => type));
+    expect(readdirSync(dirname(first.home))).not.toContain("home");
+    const { home, cwd } = first;
+    const again = await walk([{ text: "Again." }], {
+      transcript,
+      home,
+      cwd,
+      resume: transcript.sessionId,
+      say: "More.",
+    });
+    expect(again.model.requests[0]).toHaveLength(5);
+    expect(closed()).toBe(2);
+  });
+
+  it("is closed if the session can't be opened, and must be that of the session to resume", async () => {
+    const { transcript, closed } = lasting();
+    await expect(walk([], { transcript, agent: "nobody" })).rejects.toThrow("nobody");
+    expect(closed()).toBe(1);
+    await expect(walk([], { transcript, resume: "other" })).rejects.toThrow(/resume is other/);
+    await expect(walk([], { transcript, onAsk: "wait" })).rejects.toThrow(/inboxPath/);
+  });
+});
 
 describe("one agent", () => {
   it("reads a file, edits it, and reports facts that are the runtime's own", async () => {

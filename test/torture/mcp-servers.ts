@@ -5,7 +5,7 @@ import {
   type TestServers,
   textOfOutput,
 } from "../../src/mcp/servers.test-support.ts";
-import type { McpConnection } from "../../src/ports/index.ts";
+import type { RunnableMcpConnection } from "../../src/ports/index.ts";
 import { type BuiltServer, buildMcpServer } from "../../src/testing/mcp-server/build-server.test-support.ts";
 import type { McpBehaviour } from "../../src/testing/mcp-server/mcp-server.test-support.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
@@ -65,7 +65,7 @@ async function oneAgent(
   // Servers that respond get the default time limit, because a busy machine is slow.
   const patience = behaviour.hangAtCall === undefined ? {} : { timeout: 300 };
   const uses = [{ name: "own", config: { ...program.config(behaviour), ...patience } }];
-  const connection = await servers.connect(uses, `a${seed}`, neverAborted);
+  const connection = await servers.connect(uses, { owner: `a${seed}` }, neverAborted);
   const violations = behaviour.exitAtStart
     ? connection.problems.length === 1
       ? []
@@ -81,7 +81,7 @@ async function oneAgent(
 }
 
 /** The first and third calls must succeed. The second must fail with a reason if the server misbehaves. */
-async function callThrice(connection: McpConnection, behaviour: McpBehaviour): Promise<string[]> {
+async function callThrice(connection: RunnableMcpConnection, behaviour: McpBehaviour): Promise<string[]> {
   const violations: string[] = [];
   const fails = behaviour.crashAtCall !== undefined || behaviour.hangAtCall !== undefined;
   for (const expected of [false, fails, false]) {

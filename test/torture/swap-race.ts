@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createExecutor } from "../../src/executor/index.ts";
 import type { ToolExecutor } from "../../src/ports/index.ts";
 import { type Policy, textOf } from "../../src/protocol/index.ts";
-import { createTools } from "../../src/tools/index.ts";
+import { createWorkerTools } from "../../src/tools/index.ts";
 import { createLocalWorkspace } from "../../src/workspace/index.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
@@ -143,7 +143,7 @@ async function attack(
 function executorAt(root: string, top: string): ToolExecutor {
   const workspace = createLocalWorkspace({ root, environment: {} });
   const results = { save: async () => "", read: async () => undefined };
-  const all = createTools({ sessionId: "race", workspace, results, outputDirectory: join(top, "out") });
+  const all = createWorkerTools({ sessionId: "race", workspace, results, outputDirectory: join(top, "out") });
   return createExecutor({ tools: all, workspace, results });
 }
 

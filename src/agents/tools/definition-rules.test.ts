@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createExecutor } from "../../executor/index.ts";
 import type { ToolExecutor } from "../../ports/index.ts";
 import type { Policy, PolicyLayer, Rule, ToolResult } from "../../protocol/index.ts";
-import { createTools } from "../../tools/index.ts";
+import { createWorkerTools } from "../../tools/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { limitLayers } from "./definition-rules.ts";
 
@@ -16,7 +16,7 @@ function place(limits: readonly string[]): { executor: ToolExecutor; policy: Pol
   writeFileSync(join(root, "secret.txt"), "omega\n");
   const workspace = createLocalWorkspace({ root, environment: { PATH: process.env["PATH"] } });
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
-  const tools = createTools({ sessionId: "limits", workspace, results, outputDirectory: join(root, "out") });
+  const tools = createWorkerTools({ sessionId: "limits", workspace, results, outputDirectory: join(root, "out") });
   const executor = createExecutor({ tools, workspace, results });
   onTestFinished(async () => {
     await executor.close();

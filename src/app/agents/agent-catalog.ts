@@ -12,10 +12,9 @@ import {
 } from "../../definitions/index.ts";
 import type { AgentDefinition, Diagnostic, PermissionMode, Rule, SettingsOrigin } from "../../protocol/index.ts";
 import { type Approval, createTrustStore, type LoadedSettings, managedDirectory } from "../../settings/index.ts";
+import { readProjectSettings, trustedLevels, unreadFiles } from "../../worker/index.ts";
 import type { Environment } from "../directories.ts";
 import { docsDirectory } from "../directories.ts";
-import { readProjectSettings } from "../settings/project-settings.ts";
-import { trustedLevels, unreadFiles } from "../settings/trusted-levels.ts";
 import { type ApprovedDirectory, approvedDefinition } from "./approved-definition.ts";
 import { type CatalogSettings, catalogSettings, type SwitchedOff } from "./catalog-settings.ts";
 import { guidePrompt, isGuide } from "./guide.ts";

@@ -13,6 +13,7 @@ import {
 } from "../../definitions/index.ts";
 import { isWithin } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
+import { type ProjectSettingsOptions, readProjectSettings } from "../../worker/index.ts";
 import {
   type AgentCatalog,
   type CatalogAgent,
@@ -22,7 +23,6 @@ import {
 import { effortFindings, isAbout, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
 import { UNAPPROVED } from "../agents/approved-definition.ts";
 import type { Environment } from "../directories.ts";
-import { type ProjectSettingsOptions, readProjectSettings } from "../settings/project-settings.ts";
 import { isSkill, type MarkdownFile, markdownFiles, readDefinition } from "./markdown-files.ts";
 
 export interface AgentCheck extends CheckedFile {

@@ -29,7 +29,7 @@ import {
   textOf,
   toolNames,
 } from "../../protocol/index.ts";
-import { createTools } from "../../tools/index.ts";
+import { createServerTools, createWorkerTools } from "../../tools/index.ts";
 import { createLocalWorkspace, createSandbox } from "../../workspace/index.ts";
 
 export interface CheckedRow {
@@ -203,8 +203,9 @@ function executorAt(root: string, sandbox: CheckedRow["sandbox"]): ToolExecutor 
   // No command runs, so the sandbox is only assumed.
   const workspace = { ...local, confinement: async () => ({ kind: sandbox }) };
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
-  const tools = createTools({ sessionId: "check", workspace, results, outputDirectory: join(root, "..", "outputs") });
-  return createExecutor({ tools, workspace, results, home: HOME });
+  const outputDirectory = join(root, "..", "outputs");
+  const tools = createWorkerTools({ sessionId: "check", workspace, results, outputDirectory });
+  return createExecutor({ tools: [...tools, ...createServerTools({})], workspace, results, home: HOME });
 }
 
 /** Replaces `/w` in paths with `stage`, and placeholders with harmless values. */

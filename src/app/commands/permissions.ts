@@ -21,14 +21,11 @@ import {
   toolNames,
 } from "../../protocol/index.ts";
 import { checkSettings } from "../../settings/index.ts";
+import type { ProjectSettings, ProjectSettingsOptions } from "../../worker/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
 import { unknownAgent } from "../agents/agent-diagnostics.ts";
-import {
-  loadProjectSettings,
-  type ProjectSettings,
-  type ProjectSettingsOptions,
-} from "../settings/project-settings.ts";
+import { loadProjectSettings } from "../settings/project-settings.ts";
 
 export interface RuleList {
   /** Deny rules, ask rules, the lines of permission files in their order, then allow rules. */

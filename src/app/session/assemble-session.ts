@@ -1,5 +1,5 @@
 import { UserError } from "../../lib/index.ts";
-import type { McpConnection } from "../../ports/index.ts";
+import type { McpConnection, WorkerSession } from "../../ports/index.ts";
 import { MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
 import {
   type BudgetSpent,
@@ -14,16 +14,13 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import type { Sandbox } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import { mayBackground, mayFork, offerDelegation, taskAgents } from "../subagents/delegation.ts";
 import { createSubagentPorts } from "../subagents/subagent-ports.ts";
-import { settleLostWorktree } from "../subagents/worktrees.ts";
 import { VERSION } from "../version.ts";
 import { createContextUpdates } from "./context-updates.ts";
-import { createEnvironmentFacts } from "./environment-facts.ts";
 import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
 import { createSession, type Session } from "./session.ts";
 import { openApprovals, openSessionInbox } from "./session-approvals.ts";
@@ -32,15 +29,16 @@ import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { attendedTools, collectRules, modeAfterPlan } from "./session-permissions.ts";
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
-import { createSessionSandbox, createSessionTools, type SessionTools } from "./session-tools.ts";
+import { createSessionTools, type SessionTools } from "./session-tools.ts";
 
-/** The files of a session, and the thread of its main agent. */
-export interface OpenedTranscript {
+/** The transcript of a session, the thread of its main agent, and the part that runs where the code is. */
+export interface OpenedThread {
   readonly transcript: Transcript;
   readonly thread: Thread;
+  readonly worker: WorkerSession;
 }
 
-export interface OpenedSession extends OpenedTranscript {
+export interface OpenedSession extends OpenedThread {
   readonly context: SessionContext;
   readonly main: LoadedMainAgent;
   readonly chosen: ChosenModel;
@@ -50,7 +48,7 @@ export interface OpenedSession extends OpenedTranscript {
  * Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent.
  */
 export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
-  const servers = createSessionServers(options, opened.context, opened.transcript);
+  const servers = createSessionServers(options, opened.context, opened);
   try {
     return await assembleWithServers(options, opened, servers);
   } catch (error) {
@@ -64,24 +62,23 @@ async function assembleWithServers(
   opened: OpenedSession,
   servers: SessionServers,
 ): Promise<Session> {
-  const { context, main, chosen, transcript, thread } = opened;
+  const { context, main, chosen, transcript, thread, worker } = opened;
   const { settings, clock, cwd } = context;
   const { definition, agents } = main;
   const { rules, problems } = collectRules(options, context);
   const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
-  const sandbox = createSessionSandbox(context, transcript, options.onTrouble);
   const inbox = openSessionInbox(options, context, transcript);
-  const approvals = await openApprovals(options, context, { inbox, sandbox });
-  const hooks = createSessionHooks(options, context, { definition, transcript });
+  const approvals = await openApprovals(options, context, { inbox, worker });
+  const hooks = createSessionHooks(options, context, { definition, transcript, worker });
   const shared: SharedServices = {
     sessionId: transcript.sessionId,
     version: VERSION,
     approvals,
     feed: transcript.feed,
     clock,
-    environment: createEnvironmentFacts({ context, trusted: options.trusted === true, sandbox }),
+    environment: worker.environment,
     compactAtPercent: settings.compaction?.percent,
     agentUpdates: options.agentUpdates,
     hooks: hooks.shared,
@@ -93,11 +90,12 @@ async function assembleWithServers(
     servers,
     connection,
     hooks,
-    sandbox,
     shared,
   });
   const previousHead = thread.conversation?.head;
-  const resolved = createMainAgent(options, { context, main, chosen, tools, rules, connection, previousHead });
+  const outputDirectory = worker.directory;
+  const parts = { context, main, chosen, tools, rules, connection, outputDirectory, previousHead };
+  const resolved = createMainAgent(options, parts);
   const { agent } = resolved;
   const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });
   if (options.resume !== undefined) await notifyLostRuns(dispatcher, hooks, agents);
@@ -154,8 +152,8 @@ async function assembleWithServers(
     stopWaiting: context.stopWaiting,
     release: async () => {
       await approvals.close();
-      await hooks.close();
       await servers.close();
+      await worker.close();
     },
   });
   return created.session;
@@ -167,7 +165,6 @@ interface DelegationParts {
   /** MCP servers of the main agent. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
-  readonly sandbox: Sandbox;
   readonly shared: SharedServices;
   readonly idleMain: () => LiveAgent;
 }
@@ -182,10 +179,10 @@ interface Delegation {
 /** Creates the session's tools, and the dispatcher for the agents that its delegation tools start. */
 function createDelegation(
   options: SessionOptions,
-  { context, main, chosen, transcript, thread }: OpenedSession,
-  { rules, servers, connection, hooks, sandbox, shared, idleMain }: DelegationParts,
+  { context, main, chosen, transcript, thread, worker }: OpenedSession,
+  { rules, servers, connection, hooks, shared, idleMain }: DelegationParts,
 ): Delegation {
-  const { settings, environment } = context;
+  const { settings } = context;
   const { agents } = main;
   const interactive = options.interactive === true;
   const forks = mayFork(settings, { interactive, coordinator: options.coordinator === true });
@@ -195,7 +192,8 @@ function createDelegation(
     idleMain,
     plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
-    settleLost: (agentId) => settleLostWorktree({ agentId, transcript, environment }),
+    settleLost: (agentId) => worker.leaveWorktree(agentId),
+    recall: async (call) => (await tools.executor.recall?.(call)) ?? "lost",
     offered: memoize(
       () => agents.definitions,
       () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),
@@ -215,19 +213,18 @@ function createDelegation(
     delegation: [...offer(), ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
     dispatcher,
     skills: agents.skillCatalog,
-    serverTools: connection.tools,
-    sandbox,
+    connection,
+    worker,
   });
   const prepare: Prepare = createPrepare(
     createSubagentPorts({
       context,
       agents,
-      transcript,
       servers,
       connection,
       hooks,
       tools,
-      sandbox,
+      worker,
       modelIsGiven: typeof options.model === "object",
       interactive,
       taskTool,

@@ -22,15 +22,24 @@ import type { SessionOptions } from "./session-options.ts";
 /** Throws a `UserError` if an option is invalid. */
 export function checkSessionOptions(options: SessionOptions): void {
   checkOptions("openSession", options, types);
-  if (options.home === false && options.resume !== undefined) {
+  const { transcript, resume } = options;
+  if (transcript !== undefined && resume !== undefined && resume !== transcript.sessionId) {
+    throw optionError(
+      `The option resume is ${resume}, but the transcript is that of the session ${transcript.sessionId}`,
+      "Set resume to the sessionId of the transcript, or remove it to start a new session.",
+    );
+  }
+  if (transcript === undefined && options.home === false && resume !== undefined) {
     throw optionError(
       "A session can't be resumed with home: false, which keeps nothing on disk",
       "Remove resume to start a new session, or set home to the session's state directory.",
     );
   }
-  if (options.home === false && options.onAsk === "wait" && options.approvals === undefined) {
+  const hasInbox = transcript === undefined ? options.home !== false : transcript.inboxPath !== undefined;
+  if (!hasInbox && options.onAsk === "wait" && options.approvals === undefined) {
+    const where = transcript === undefined ? "home: false" : "a transcript that has no inboxPath";
     throw optionError(
-      'With home: false, no other process can answer, so onAsk: "wait" would wait forever',
+      `With ${where}, no other process can answer, so onAsk: "wait" would wait forever`,
       "Set approvals to answer in this program, use another onAsk, or set home to a state directory.",
     );
   }
@@ -72,6 +81,7 @@ const types: OptionTypes<SessionOptions> = {
   acceptance: optional(strings),
   interactive: optional(aBoolean),
   resume: optional(aString),
+  transcript: optional(anObjectWith("append", "read", "close")),
   hooks: optional(anObject),
   approvals: optional(anObjectWith("ask")),
   onAsk: optional(oneOf(["deny", "wait", "hook"])),

@@ -33,6 +33,8 @@ export interface MainAgentParts {
   readonly main: LoadedMainAgent;
   readonly chosen: ChosenModel;
   readonly tools: SessionTools;
+  /** Directory with files of the session, which its agents may read. */
+  readonly outputDirectory: string;
   readonly rules: readonly Rule[];
   /** MCP servers of the main agent. */
   readonly connection: McpConnection;
@@ -64,7 +66,8 @@ export function createMainAgent(options: SessionOptions, parts: MainAgentParts):
   };
 }
 
-function resolveMain(options: SessionOptions, { context, main, chosen, tools, rules, previousHead }: MainAgentParts) {
+function resolveMain(options: SessionOptions, parts: MainAgentParts) {
+  const { context, main, chosen, tools, rules, outputDirectory, previousHead } = parts;
   const { settings, cwd } = context;
   const { permissions = {} } = settings;
   return resolveAgent({
@@ -86,7 +89,7 @@ function resolveMain(options: SessionOptions, { context, main, chosen, tools, ru
     settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: cwd,
     additionalDirectories: existingPaths(permissions.additionalDirectories ?? []),
-    readableRoots: [tools.outputDirectory, ...existingPaths(main.readableRoots)],
+    readableRoots: [outputDirectory, ...existingPaths(main.readableRoots)],
   });
 }
 

@@ -1,4 +1,5 @@
-import { newSessionId, sweepTagged } from "../../lib/index.ts";
+import { newSessionId } from "../../lib/index.ts";
+import type { WorkerPort, WorkerSession } from "../../ports/index.ts";
 import { type AgentDefinition, MAIN_AGENT } from "../../protocol/index.ts";
 import { Thread } from "../../runs/index.ts";
 import {
@@ -8,39 +9,56 @@ import {
   type Transcript,
   type Trouble,
 } from "../../transcript/index.ts";
-import { checkInterrupted } from "../../workspace/index.ts";
+import { createLocalWorker, type LocalWorkerOptions } from "../../worker/index.ts";
 import { loadAgents } from "../agents/load-agents.ts";
 import { stateDirectory } from "../directories.ts";
 import { type ChosenModel, chooseModel } from "../settings/choose-model.ts";
-import { assembleSession, type OpenedTranscript } from "./assemble-session.ts";
+import { VERSION } from "../version.ts";
+import { assembleSession, type OpenedThread } from "./assemble-session.ts";
 import { checkSessionOptions } from "./check-session-options.ts";
 import type { Session } from "./session.ts";
 import { createSessionContext, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { checkMode } from "./session-permissions.ts";
+import { openWorker } from "./session-tools.ts";
 
 /** Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix. */
-export async function openSession(options: SessionOptions = {}): Promise<Session> {
+export function openSession(options: SessionOptions = {}): Promise<Session> {
+  return openSessionOn(options, createLocalWorker);
+}
+
+/** Opens a session whose worker is created by a function. */
+export async function openSessionOn(
+  options: SessionOptions,
+  createWorker: (worker: LocalWorkerOptions) => WorkerPort,
+): Promise<Session> {
   checkSessionOptions(options);
   checkMode(options.settings ?? {}, options.permissionMode);
   const context = createSessionContext(options);
-  checkInterrupted(stateDirectory(context.environment), (message) => options.onTrouble?.(message));
+  const worker = createWorker(workerOptions(options, context));
   const stopWaiting = () => context.stopWaiting.abort();
   options.signal?.addEventListener("abort", stopWaiting, { once: true });
-  let opened: OpenedTranscript | undefined;
+  let opened: OpenedThread | undefined;
   try {
-    opened = options.resume === undefined ? undefined : await openThread(options, context);
+    opened = options.resume === undefined ? undefined : await openThread(options, context, worker);
     const main = await loadAgents(options, context, { before: opened?.thread.agentType });
     const chosen = chooseSessionModel(options, context, main.definition);
     // The files of a new session are opened last, so that a session that can't start leaves no files.
-    opened ??= await openThread(options, context);
+    opened ??= await openThread(options, context, worker);
     return await assembleSession(options, { context, main, chosen, ...opened });
   } catch (error) {
-    await opened?.transcript.close();
+    await opened?.worker.close();
+    await (opened?.transcript ?? options.transcript)?.close();
     throw error;
   } finally {
     options.signal?.removeEventListener("abort", stopWaiting);
   }
+}
+
+function workerOptions({ onTrouble }: SessionOptions, context: SessionContext): LocalWorkerOptions {
+  const { cwd: root, home, environment, clock } = context;
+  const report = (message: string): void => onTrouble?.(message);
+  return { root, home, state: stateDirectory(environment), environment, clock, version: VERSION, report };
 }
 
 function chooseSessionModel(
@@ -52,28 +70,32 @@ function chooseSessionModel(
   return chooseModel({ settings, environment, clock, flags: { provider, model }, agent });
 }
 
-/** Opens the files of a session and restores the thread of its main agent. */
-async function openThread(options: SessionOptions, context: SessionContext): Promise<OpenedTranscript> {
+/** Opens the transcript of a session and its worker, and restores the thread of its main agent. */
+async function openThread(options: SessionOptions, context: SessionContext, port: WorkerPort): Promise<OpenedThread> {
   const transcript = await openFiles(options, context);
+  let worker: WorkerSession | undefined;
   try {
     const thread = new Thread(MAIN_AGENT, transcript);
     // This process has the lock, so processes tagged with this session were left behind by a process that was killed.
-    if (transcript.leftOpen) await sweepTagged(transcript.sessionId);
-    if (options.resume !== undefined) await thread.restore();
+    if (transcript.leftOpen) await port.sweep(transcript.sessionId);
+    worker = await openWorker(options, { context, transcript, worker: port });
+    if (options.resume !== undefined) await thread.restore({ recall: worker.executor(context.cwd).recall });
     await thread.recordCleaned();
-    return { transcript, thread };
+    return { transcript, thread, worker };
   } catch (error) {
-    await transcript.close();
+    await worker?.close();
+    if (transcript !== options.transcript) await transcript.close();
     throw error;
   }
 }
 
 async function openFiles(
-  { resume, home: keepsFiles, onTrouble }: SessionOptions,
+  { resume, transcript, home: keepsFiles, onTrouble }: SessionOptions,
   { cwd, home, clock, stopWaiting: { signal: stopWaiting } }: SessionContext,
 ): Promise<Transcript> {
+  if (transcript !== undefined) return transcript;
   const sessionId = resume ?? newSessionId();
-  if (keepsFiles === false) return createMemoryTranscript({ cwd, sessionId, clock });
+  if (keepsFiles === false) return createMemoryTranscript({ sessionId, clock });
   const files = { home, cwd, sessionId, clock, stopWaiting, onTrouble: ({ message }: Trouble) => onTrouble?.(message) };
   return resume === undefined ? createTranscript(files) : openTranscript(files);
 }

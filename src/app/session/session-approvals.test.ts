@@ -1,14 +1,15 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { newSessionId } from "../../lib/index.ts";
-import type { ApprovalQuestion } from "../../protocol/index.ts";
+import type { ApprovalQuestion, Policy } from "../../protocol/index.ts";
 import { createMemoryTranscript } from "../../transcript/index.ts";
+import { createLocalWorker } from "../../worker/index.ts";
 import { openApprovals, openSessionInbox } from "./session-approvals.ts";
 import { createSessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { createSessionSandbox } from "./session-tools.ts";
+import { openWorker } from "./session-tools.ts";
 
 const rule = "Bash(npm test)";
 const question: ApprovalQuestion = {
@@ -24,6 +25,14 @@ const question: ApprovalQuestion = {
   always: [rule],
 };
 
+const bypass = (cwd: string): Policy => ({
+  mode: "bypassPermissions",
+  pool: ["Bash"],
+  rules: [],
+  workspaceRoots: [cwd],
+  readableRoots: [],
+});
+
 it.each([undefined, () => undefined])(
   "keeps a rule for the project, whether or not messages are shown",
   async (show) => {
@@ -37,24 +46,31 @@ it.each([undefined, () => undefined])(
       ...(show ? { onTrouble: show } : {}),
     };
     const context = createSessionContext(options);
-    const transcript = createMemoryTranscript({ cwd, sessionId: question.sessionId, clock: context.clock });
-    const sandbox = createSessionSandbox(context, transcript);
+    const transcript = createMemoryTranscript({ sessionId: question.sessionId, clock: context.clock });
+    const { home, environment, clock } = context;
+    const report = () => undefined;
+    const local = createLocalWorker({ root: cwd, home, state: home, environment, clock, version: "0", report });
+    const worker = await openWorker(options, { context, transcript, worker: local });
+    const executor = worker.executor(cwd);
     onTestFinished(async () => {
-      await sandbox.close();
+      await executor.close();
+      await worker.close();
       rmSync(join(tmpdir(), `retinue-${question.sessionId}`), { recursive: true, force: true });
     });
     // The rule is kept while a command runs, which must not make it look like a file of that command.
-    const isOn = (await sandbox.ready()).kind === "on";
-    const request = { root: cwd, cwd, command: "true", args: [], environment: {} };
-    const command = isOn ? sandbox.confine(request) : undefined;
+    const line = "touch begun; until [ -e stop ]; do sleep 0.01; done";
+    const call = { callId: "c1", name: "Bash", inputJson: JSON.stringify({ command: line }) };
+    const { signal } = new AbortController();
+    const command = executor.execute({ agentId: "main", call, policy: bypass(cwd) }, () => undefined, signal);
+    while (!existsSync(join(cwd, "begun"))) await new Promise(setImmediate);
     const queue = await openApprovals(options, context, {
       inbox: openSessionInbox(options, context, transcript),
-      sandbox,
+      worker,
     });
-    const { signal } = new AbortController();
     await queue.ask(question, { signal, onOpen: async () => undefined, settledBy: async () => undefined });
     await queue.close();
-    await command?.ended();
+    writeFileSync(join(cwd, "stop"), "");
+    expect(await command).toMatchObject({ outcome: "ok" });
     const settings = JSON.parse(readFileSync(join(cwd, ".retinue/settings.local.json"), "utf8"));
     expect(settings).toEqual({ permissions: { allow: [rule] } });
   },

@@ -1,6 +1,6 @@
 import { createHooks, type FunctionHook, type Hook, type HookFunction } from "../../hooks/index.ts";
 import { isRecord } from "../../lib/index.ts";
-import type { Hooks } from "../../ports/index.ts";
+import type { Hooks, WorkerSession } from "../../ports/index.ts";
 import {
   type AgentDefinition,
   type AgentId,
@@ -12,7 +12,6 @@ import {
   type Settings,
   type SettingsOrigin,
 } from "../../protocol/index.ts";
-import { createLocalWorkspace } from "../../workspace/index.ts";
 import { readPluginHooks } from "./plugin-parts.ts";
 import { pluginHome, type SessionContext } from "./session-context.ts";
 import type { SessionHookOptions, SessionOptions } from "./session-options.ts";
@@ -25,28 +24,28 @@ export interface SessionHooks {
   /** Returns the hooks of a subagent whose definition contains hooks; undefined if only the shared hooks apply. */
   forAgent(definition: AgentDefinition): Hooks | undefined;
   readonly notices: readonly string[];
-  /** Waits for processes that hooks started. */
-  close(): Promise<void>;
 }
 
 interface HookOwner {
   /** Definition of the main agent. */
   readonly definition: AgentDefinition | undefined;
   readonly transcript: { readonly sessionId: SessionId; readonly path: string | undefined };
+  /** Runs the commands of hooks. */
+  readonly worker: WorkerSession;
 }
 
 export function createSessionHooks(
   options: SessionOptions,
   context: SessionContext,
-  { definition, transcript }: HookOwner,
+  { definition, transcript, worker }: HookOwner,
 ): SessionHooks {
-  const { settings, environment, cwd: root } = context;
+  const { settings } = context;
   const { hooks, notices } = configuredHooks(options, context);
   const own = definitionHooks(definition, settings);
   const opened = createHooks({
     hooks,
     own,
-    workspace: createLocalWorkspace({ root, environment }),
+    runCommand: worker.runHook,
     sessionId: transcript.sessionId,
     transcriptPath: (agentId) => transcriptPath(transcript.path, agentId),
   });
@@ -60,7 +59,6 @@ export function createSessionHooks(
       return added.length === 0 ? undefined : opened.forAgent(added);
     },
     notices: missesHook ? [...notices, missingHook] : notices,
-    close: () => opened.close(),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { HookFunction } from "../../hooks/index.ts";
-import type { Approvals, Clock, Model } from "../../ports/index.ts";
+import type { Approvals, Clock, Model, Transcript } from "../../ports/index.ts";
 import type {
   Effort,
   HookEvent,
@@ -79,6 +79,11 @@ export interface SessionOptions {
   readonly interactive?: boolean;
   /** Full id of a session to resume. */
   readonly resume?: SessionId | undefined;
+  /**
+   * Stores the session instead of files in `home`. The session closes it. With `resume`, which must be its session id,
+   * the session continues from its lines.
+   */
+  readonly transcript?: Transcript;
   /** Hook functions, in addition to the commands in settings and definitions. */
   readonly hooks?: SessionHookOptions;
   /** Answers requests for approval. Other processes can answer them too, with `retinue approvals`. */

@@ -1,14 +1,17 @@
-import { createMcpServers } from "../../mcp/index.ts";
-import type { McpConnection, McpServers } from "../../ports/index.ts";
+import { combineExecutors, createExecutor } from "../../executor/index.ts";
+import { createMcpServers, mergeConnections, startsProcess } from "../../mcp/index.ts";
+import type { McpConnection, McpServers, WorkerSession } from "../../ports/index.ts";
 import { type AgentId, type JsonObject, MAIN_AGENT, type McpServerUse } from "../../protocol/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { createLocalWorkspace } from "../../workspace/index.ts";
 import { VERSION } from "../version.ts";
 import { readPluginServers } from "./plugin-parts.ts";
 import { pluginHome, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** The MCP servers of a session. A server starts when an agent first connects to it. */
+/**
+ * The MCP servers of a session. A server starts when an agent first connects to it. Servers on the web are connected
+ * from here; servers that run as processes run on the worker.
+ */
 export interface SessionServers {
   /** Connects the main agent to all configured servers and to those in its definition. */
   connectMain(own: readonly McpServerUse[], signal?: AbortSignal): Promise<McpConnection>;
@@ -26,17 +29,22 @@ export interface ServerClient {
   readonly root: string;
 }
 
+export interface ServerParts {
+  readonly transcript: Pick<Transcript, "sessionId" | "results">;
+  readonly worker: WorkerSession;
+}
+
 export function createSessionServers(
   options: SessionOptions,
   context: SessionContext,
-  { sessionId }: Pick<Transcript, "sessionId">,
+  { transcript, worker }: ServerParts,
 ): SessionServers {
   const { settings, environment, clock, cwd } = context;
+  const { sessionId, results } = transcript;
   const configured = enabledServers(options, context);
   const callSeconds = settings.timeouts?.mcp;
-  const createServersAt = (root: string): McpServers =>
+  const createWebServers = (): McpServers =>
     createMcpServers({
-      workspace: createLocalWorkspace({ root, environment }),
       configured,
       environment,
       clock,
@@ -45,14 +53,40 @@ export function createSessionServers(
       version: VERSION,
       report: options.onTrouble,
     });
-  const shared = createServersAt(cwd);
-  const connect: SessionServers["connect"] = async (uses, { owner, signal, root }) => {
+  const shared = createWebServers();
+
+  async function connect(uses: readonly McpServerUse[], client: ServerClient): Promise<McpConnection> {
     if (uses.length === 0) return noConnection;
-    if (root === cwd) return shared.connect(uses, owner, signal);
-    const own = createServersAt(root);
-    const connection = await own.connect(uses, owner, signal);
-    return { ...connection, release: () => own.close() };
-  };
+    const { owner, signal, root } = client;
+    const names = uses.map(({ name }) => name);
+    const { onWorker, onWeb } = divide(uses, configured);
+    const web = root === cwd ? shared : createWebServers();
+    const [offer, connection] = await Promise.all([
+      onWorker.length > 0 ? worker.connectServers({ uses: onWorker, names, owner, root }, signal) : undefined,
+      onWeb.length > 0 ? web.connect(onWeb, { owner, names }, signal) : undefined,
+    ]);
+    const merged = mergeConnections(
+      names,
+      [offer, connection].filter((each) => each !== undefined),
+    );
+    return {
+      ...merged,
+      addTo: (executor) => {
+        const own = connection?.tools.length ? [createExecutor({ tools: connection.tools, results })] : [];
+        const processes = offer?.tools.length ? [worker.serverExecutor(offer.connectionId)] : [];
+        if (own.length + processes.length === 0) return executor;
+        const added = new Set(merged.tools.map(({ declaration }) => declaration.name));
+        const before = executor.declarations().filter(({ name }) => !added.has(name));
+        const order = [...before.map(({ name }) => name), ...added];
+        return combineExecutors({ executors: [executor, ...own, ...processes], order });
+      },
+      release: async () => {
+        if (offer) await worker.releaseServers(offer.connectionId);
+        await (web === shared ? connection?.release() : web.close());
+      },
+    };
+  }
+
   return {
     connectMain: (own, signal = new AbortController().signal) => {
       const others = Object.keys(configured).filter((name) => own.every((use) => use.name !== name));
@@ -64,6 +98,19 @@ export function createSessionServers(
   };
 }
 
+/** Divides servers into those that run as processes, with their configurations, and all others. */
+function divide(uses: readonly McpServerUse[], configured: Readonly<Record<string, JsonObject>>) {
+  const configOf = ({ name, config }: McpServerUse) =>
+    config ?? (Object.hasOwn(configured, name) ? configured[name] : undefined);
+  // A server that is listed twice is connected as its first entry says.
+  const first = new Map(uses.toReversed().map((use) => [use.name, configOf(use)]));
+  const isProcess = ({ name }: McpServerUse): boolean => startsProcess(first.get(name));
+  return {
+    onWorker: uses.filter(isProcess).map((use) => ({ name: use.name, config: configOf(use) })),
+    onWeb: uses.filter((use) => !isProcess(use)),
+  };
+}
+
 /** Returns the servers from plugins and settings, by name. */
 function enabledServers(options: SessionOptions, context: SessionContext): Readonly<Record<string, JsonObject>> {
   const home = pluginHome(options, context);
@@ -72,4 +119,11 @@ function enabledServers(options: SessionOptions, context: SessionContext): Reado
   return Object.fromEntries(all.filter(([, { disabled }]) => disabled !== true));
 }
 
-const noConnection: McpConnection = { servers: [], tools: [], instructions: [], problems: [], release: async () => {} };
+const noConnection: McpConnection = {
+  servers: [],
+  tools: [],
+  instructions: [],
+  problems: [],
+  addTo: (executor) => executor,
+  release: async () => {},
+};

@@ -1,10 +1,7 @@
 import { relative } from "node:path";
-import { addTools, createExecutor } from "../../executor/index.ts";
-import type { McpConnection } from "../../ports/index.ts";
-import type { AgentDefinition, AgentId, KeptWorktree, ToolDeclaration } from "../../protocol/index.ts";
+import type { McpConnection, WorkerSession } from "../../ports/index.ts";
+import type { AgentDefinition, AgentId, ToolDeclaration } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
-import type { Transcript } from "../../transcript/index.ts";
-import { createLocalWorkspace, type Sandbox } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import type { SessionHooks } from "../session/session-hooks.ts";
@@ -12,18 +9,16 @@ import type { SessionServers } from "../session/session-servers.ts";
 import type { SessionTools } from "../session/session-tools.ts";
 import { chooseModel } from "../settings/choose-model.ts";
 import { mayBackground } from "./delegation.ts";
-import { leaveWorktree, openAgentWorktree } from "./worktrees.ts";
 
 export interface SubagentParts {
   readonly context: SessionContext;
   readonly agents: LoadedAgents;
-  readonly transcript: Transcript;
   readonly servers: SessionServers;
   /** MCP servers of the main agent. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
   readonly tools: SessionTools;
-  readonly sandbox: Sandbox;
+  readonly worker: WorkerSession;
   /** True if the embedding program supplied the model, which is then the only one available. */
   readonly modelIsGiven: boolean;
   /** True if a person is present. */
@@ -34,7 +29,7 @@ export interface SubagentParts {
 
 /** Creates the ports that provide subagents with models, MCP servers, working copies, hooks and tools. */
 export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
-  const { context, agents, transcript, servers, connection, hooks, tools, modelIsGiven, interactive, taskTool } = parts;
+  const { context, agents, servers, connection, hooks, tools, modelIsGiven, interactive, taskTool } = parts;
   const { settings, environment, clock } = context;
   return {
     agents,
@@ -54,10 +49,6 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
     connect: (uses, client) => servers.connect(uses, client),
     openCopy: (agentId, definition, cwd) => openCopy(parts, { agentId, definition, cwd }),
     hooksFor: async (definition) => hooks.forAgent(definition),
-    addTools: async (executor, added, root) => {
-      const workspace = createLocalWorkspace({ root, environment });
-      return addTools(executor, createExecutor({ tools: added, workspace, results: transcript.results }));
-    },
   };
 }
 
@@ -69,30 +60,19 @@ interface CopyRequest {
 }
 
 async function openCopy(
-  { context, transcript, tools, sandbox }: SubagentParts,
+  { context, tools, worker }: SubagentParts,
   { agentId, definition, cwd }: CopyRequest,
 ): ReturnType<SubagentPorts["openCopy"]> {
-  const { environment, clock } = context;
-  const scratch = isVerifier(definition);
-  const created = await openAgentWorktree({
-    transcript,
-    agentId,
-    cwd,
-    includeUncommitted: scratch,
-    scratch,
-    environment,
-    now: clock.now(),
-  });
-  if (!created.ok) {
-    const message = `Agent "${definition.name}" needs its own worktree, which can't be created here: ${created.message}`;
+  const opened = await worker.openWorktree({ agentId, cwd, scratch: isVerifier(definition), now: context.clock.now() });
+  if (!opened.ok) {
+    const message = `Agent "${definition.name}" needs its own worktree, which can't be created here: ${opened.message}`;
     return { ok: false, message };
   }
-  const { path: top, directory: root } = created.worktree;
-  const leave = (): Promise<KeptWorktree | undefined> => leaveWorktree(created.worktree, environment);
+  const { root, top, sandboxed } = opened;
+  const leave = () => worker.leaveWorktree(agentId);
   try {
     const below = relative(top, root);
     const original = below === "" ? cwd : cwd.slice(0, -below.length - 1);
-    const sandboxed = scratch && (await sandbox.ready()).kind === "on";
     return { ok: true, copy: { root, top, original, sandboxed, executor: tools.executorAt(root), leave } };
   } catch (error) {
     await leave();

@@ -12,7 +12,7 @@ import type { Clock, RunningProcess, StdioMcpServerConfig, Workspace } from "../
 import { settleWithin, type Wire } from "./wire.ts";
 
 export interface StdioOptions {
-  readonly workspace: Workspace;
+  readonly workspace?: Workspace | undefined;
   readonly clock: Clock;
   /** Tags of the server's processes, from the widest group to the server itself. */
   readonly tag: readonly string[];
@@ -43,10 +43,12 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
       void end();
     },
   });
-  const running = options.workspace.spawn({
+  const { workspace } = options;
+  if (workspace === undefined) throw new Error("servers that run as processes are not available here");
+  const running = workspace.spawn({
     command: config.command,
     args: config.args ?? [],
-    cwd: resolve(options.workspace.root, config.cwd ?? "."),
+    cwd: resolve(workspace.root, config.cwd ?? "."),
     env: config.env,
     tag: options.tag,
     stdinOpen: true,

@@ -54,7 +54,7 @@ export async function testRun(
   model: Model,
   { journal, window = 4_000, budget = {} }: TestPlace = {},
 ): Promise<TestRun> {
-  const session = journal ?? createMemoryTranscript({ cwd: "/", sessionId: "s", clock });
+  const session = journal ?? createMemoryTranscript({ sessionId: "s", clock });
   const thread = new Thread("main", session);
   await thread.restore();
   const abort = new AbortController();

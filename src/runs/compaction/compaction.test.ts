@@ -294,7 +294,6 @@ describe("whatever was said", () => {
         fc.constantFrom<"full" | "overflow">("full", "overflow"),
         async (steps, summary, cause) => {
           const journal = createMemoryTranscript({
-            cwd: "/",
             sessionId: "s",
             clock: { now: () => 0, monotonic: () => 0 },
           });
@@ -317,7 +316,7 @@ describe("whatever was said", () => {
 
   it("a run whose journal is cut at any line continues to its end", async () => {
     const reading = { calls: [{ name: "Read", input: {} }] };
-    const whole = createMemoryTranscript({ cwd: "/", sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
+    const whole = createMemoryTranscript({ sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
     const steps = [reading, reading, reading, { text: "Sum." }, reading, { text: "Done." }];
     const first = await runWith(steps, [said("FIRST: go")], { journal: whole, counts: true });
     await first.drive(({ callId }) => `${callId} ${words(1_250)}`);
@@ -325,7 +324,7 @@ describe("whatever was said", () => {
     const at = lines.findIndex(({ type }) => type === "conversation.compacted");
     for (let count = 3; count < lines.length; count += 1) {
       const left = lines.slice(0, count);
-      const journal = createMemoryTranscript({ cwd: "/", sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
+      const journal = createMemoryTranscript({ sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
       await journal.saveHead(first.host.request.agent.head);
       await journal.append("main", left.map(eventOf));
       // Answers with a summary when it is asked for one.

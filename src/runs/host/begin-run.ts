@@ -1,5 +1,4 @@
 import { headFingerprints, headLength, SERIALIZER_VERSION } from "../../conversation/index.ts";
-import { recovery } from "../../loop/index.ts";
 import {
   type DurableEvent,
   type EndReason,
@@ -21,8 +20,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   const refreshed = await host.refresh();
   const { thread, request } = host;
   // The journal may have failed during an earlier run of this process and left that run without an end.
-  const left = recovery(thread.state);
-  if (left.length > 0) await host.record(left);
+  for (const line of await thread.recover(host.services.executor.recall)) host.outlet.emit(line);
   const events: DurableEvent[] = [];
   if (thread.isNew) events.push(created(host));
   events.push(...planEvents(host));

@@ -17,7 +17,7 @@ import type { Asker } from "../approvals/question.ts";
 import { noSpawnText } from "../budget/budget-text.ts";
 import { withPolicies } from "../host/plan-mode.ts";
 import type { LiveAgent, Retinue } from "../host/run-host.ts";
-import { Thread } from "../thread/thread.ts";
+import { type Recall, Thread } from "../thread/thread.ts";
 import { offeredTo } from "./available-agents.ts";
 import { firstPrompt, isForkConversation, Siblings } from "./forks.ts";
 import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
@@ -48,6 +48,8 @@ export interface DispatcherOptions {
   /** Whether agents may start forks of themselves. */
   readonly mayFork: boolean;
   readonly settleLost: SettleLost;
+  /** Asked about calls of earlier processes whose results were not recorded. */
+  readonly recall?: Recall | undefined;
   /** Returns the main agent as a parent of agents that are resumed while it has no run in progress. */
   readonly idleMain: () => LiveAgent;
 }
@@ -86,7 +88,7 @@ export class Dispatcher implements Retinue {
 
   constructor(options: DispatcherOptions) {
     this.options = options;
-    this.registry = new Registry(options.journal, options.settleLost);
+    this.registry = new Registry(options.journal, options.settleLost, options.recall);
     this.policies = new Policies(options.plan);
   }
 
@@ -177,7 +179,7 @@ export class Dispatcher implements Retinue {
     }
     const approved = await this.preapproved(ready, parent, caller);
     const thread = new Thread(agentId, this.options.journal);
-    if (spawned !== undefined) await thread.restore();
+    if (spawned !== undefined) await thread.restore(this.options);
     const first = approved.inherits
       ? this.siblings.startFork(thread, approved, { parent, prompt, turns: fork?.turns })
       : { origin: undefined, prepared: this.siblings.startFresh(approved, parent.thread), prompt: [prompt] };
@@ -321,7 +323,7 @@ export class Dispatcher implements Retinue {
     const { how, resumed, signal } = options;
     const { agentId, fork } = subagent;
     const thread = subagent.restored ?? new Thread(agentId, this.options.journal);
-    if (!subagent.restored) await thread.restore();
+    if (!subagent.restored) await thread.restore(this.options);
     if (thread.past === "lost") return refuse(lostPast(subagent));
     const model = terms.model ?? subagent.model;
     const prepared = await this.options.prepare({

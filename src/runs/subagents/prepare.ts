@@ -9,7 +9,7 @@ import {
 } from "../../agents/index.ts";
 import { describeError, UserError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
-import type { Hooks, McpConnection, Model, Tool, ToolExecutor } from "../../ports/index.ts";
+import type { Hooks, McpConnection, Model } from "../../ports/index.ts";
 import {
   type AgentDefinition,
   type AgentId,
@@ -59,8 +59,6 @@ export interface SubagentPorts {
   ): Promise<{ readonly ok: true; readonly copy: WorkingCopy } | Refusal>;
   /** Returns the hooks of the session together with those of a definition. */
   hooksFor(definition: AgentDefinition): Promise<Hooks | undefined>;
-  /** Adds the tools of an agent's own MCP servers to the tools that the agent has in the directory `root`. */
-  addTools(executor: ToolExecutor, tools: readonly Tool[], root: string): Promise<ToolExecutor>;
 }
 
 /** Creates the function that prepares subagents from their definition, call and parent. */
@@ -129,10 +127,9 @@ async function prepareDefined(
     await release();
     return prepared;
   }
-  const { tools } = own;
   return {
     ...prepared,
-    executor: tools.length === 0 ? prepared.executor : await ports.addTools(prepared.executor, tools, root),
+    executor: own.addTo(prepared.executor),
     hooks: definition.hooks && (await ports.hooksFor(definition)),
   };
 }

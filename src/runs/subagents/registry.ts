@@ -14,7 +14,7 @@ import { spendingIn, sumSpending } from "../budget/spending.ts";
 import type { StopCause } from "../host/run.ts";
 import type { LiveAgent, RunRegistry } from "../host/run-host.ts";
 import { orAbort } from "../or-abort.ts";
-import { Thread } from "../thread/thread.ts";
+import { type Recall, Thread } from "../thread/thread.ts";
 import { type EarlierRuns, earlierRuns } from "./lost-runs.ts";
 import {
   cleanUpOf,
@@ -46,14 +46,16 @@ export class Registry implements RunRegistry {
   readonly live = new Map<AgentId, LiveAgent>();
   private readonly journal: Journal;
   private readonly settleLost: SettleLost;
+  private readonly recall: Recall | undefined;
   private readonly subagents = new Map<AgentId, Subagent>();
   /** Names of agents that are about to start. */
   private readonly claimedNames = new Set<string>();
   private loading: Promise<readonly EarlierRuns[]> | undefined;
 
-  constructor(journal: Journal, settleLost: SettleLost) {
+  constructor(journal: Journal, settleLost: SettleLost, recall?: Recall) {
     this.journal = journal;
     this.settleLost = settleLost;
+    this.recall = recall;
   }
 
   enter(agent: LiveAgent): void {
@@ -162,7 +164,7 @@ export class Registry implements RunRegistry {
     if (end.reason === "parked") return "parked";
     if (answered.length === 0) return undefined;
     const thread = restored ?? new Thread(agentId, this.journal);
-    if (!restored) await thread.restore();
+    if (!restored) await thread.restore({ recall: this.recall });
     // The process may have died after it asked and before it recorded that.
     const isOpen = (status: string): boolean => status === "new" || status === "asked";
     const waits = thread.state.calls.some(({ call, status }) => isOpen(status) && answered.includes(call.callId));
@@ -292,7 +294,7 @@ export class Registry implements RunRegistry {
 
   /** Ends the run that an earlier process left open and releases its resources. Returns the lines that were added. */
   private async endLostRun(thread: Thread, lines: readonly Line[]): Promise<readonly Line[]> {
-    const added = await thread.restore(lines);
+    const added = await thread.restore({ lines, recall: this.recall });
     const { uncleaned } = thread;
     if (uncleaned.length === 0) return added;
     const worktree = await this.settleLost(thread.agentId);

@@ -1,6 +1,14 @@
 import { Chain, type PackedChain, type WrittenPrompt } from "../../conversation/index.ts";
-import { fold, initialState, type LoopState, recovery, userTurn } from "../../loop/index.ts";
-import type { Checkpoint, Journal } from "../../ports/index.ts";
+import {
+  fold,
+  initialState,
+  type LoopState,
+  type RecalledCalls,
+  recovery,
+  startedCalls,
+  userTurn,
+} from "../../loop/index.ts";
+import type { Checkpoint, Journal, ToolExecutor } from "../../ports/index.ts";
 import {
   type AgentId,
   type AssistantBlock,
@@ -12,6 +20,7 @@ import {
   type LineId,
   MAIN_AGENT,
   type RunId,
+  type ToolCall,
   type UserMessage,
 } from "../../protocol/index.ts";
 import { type Past, readPast } from "./fork-past.ts";
@@ -34,6 +43,13 @@ interface ThreadFacts {
   readonly answer: LineId | undefined;
   readonly kept: readonly RunId[];
   readonly chain: PackedChain["facts"];
+}
+
+export type Recall = NonNullable<ToolExecutor["recall"]>;
+
+export interface RestoreOptions {
+  readonly lines?: readonly Line[] | undefined;
+  readonly recall?: Recall | undefined;
 }
 
 /**
@@ -136,15 +152,21 @@ export class Thread {
 
   /**
    * Folds the lines of the journal and ends the run that an earlier process left open. Returns the lines that were
-   * added. Pass `lines` if all lines of the journal have already been read.
+   * added. Pass `lines` if all lines of the journal have already been read. `recall` is asked about calls whose results
+   * were not recorded.
    */
-  async restore(lines?: readonly Line[]): Promise<readonly Line[]> {
+  async restore({ lines, recall }: RestoreOptions = {}): Promise<readonly Line[]> {
     const { agentId, journal } = this;
     // `onRequest` must be called for every request, so all lines are read, even if there is a checkpoint.
     const saved = this.onRequest || lines ? undefined : journal.checkpoints?.take(agentId);
     const isRestored = saved !== undefined && (await this.restoreCheckpoint(saved.checkpoint));
     await this.replay(isRestored ? saved.lines : (lines ?? (await journal.read(agentId))));
-    const left = recovery(this.current);
+    return this.recover(recall);
+  }
+
+  /** Ends the run that was left open. Returns the lines that were added. */
+  async recover(recall: Recall | undefined): Promise<readonly Line[]> {
+    const left = recovery(this.current, recall && (await recallCalls(startedCalls(this.current), recall)));
     return left.length > 0 ? this.record(left) : [];
   }
 
@@ -309,6 +331,12 @@ export class Thread {
     const turn = userTurn(this.current);
     if (turn) chain.append(turn);
   }
+}
+
+/** Returns the results of the calls that are not lost. */
+async function recallCalls(calls: readonly ToolCall[], recall: Recall): Promise<RecalledCalls> {
+  const answers = await Promise.all(calls.map(async (call) => [call.callId, await recall(call)] as const));
+  return new Map(answers.flatMap(([callId, answer]) => (answer === "lost" ? [] : [[callId, answer]])));
 }
 
 /**

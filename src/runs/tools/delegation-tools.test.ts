@@ -26,7 +26,7 @@ const specs = delegationSpecs({
 /** Creates a session with one running agent whose tools are resolved for this depth. */
 function sessionWith(agentId: string, maxDepth: number, words: readonly string[] = ["Look."]) {
   let prepared = 0;
-  const journal = createMemoryTranscript({ cwd: "/", sessionId: "s", clock });
+  const journal = createMemoryTranscript({ sessionId: "s", clock });
   const dispatcher = new Dispatcher({
     shared: {
       sessionId: "s",

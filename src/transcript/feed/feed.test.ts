@@ -9,7 +9,7 @@ import { createTranscript, openTranscript, type Transcript } from "../journal/tr
 
 const stores = [
   { kind: "on files", create: () => createTranscript(testPlace().options()) },
-  { kind: "in memory", create: async () => createMemoryTranscript({ cwd: "/", sessionId: "s1", clock: fixedClock }) },
+  { kind: "in memory", create: async () => createMemoryTranscript({ sessionId: "s1", clock: fixedClock }) },
 ];
 
 /** Reads until the number of updates is reached, or to the end. */

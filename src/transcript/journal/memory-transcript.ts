@@ -1,21 +1,19 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { monotonic, newSessionId } from "../../lib/index.ts";
+import type { Transcript } from "../../ports/index.ts";
 import { type AgentId, type Line, MAIN_AGENT } from "../../protocol/index.ts";
 import { createFeed } from "../feed/feed.ts";
 import { hashHead } from "./heads.ts";
 import { addressOf, nameIn, resultName } from "./result-store.ts";
-import type { Transcript, TranscriptOptions } from "./transcript.ts";
+import type { TranscriptOptions } from "./transcript.ts";
 
-/** Creates a session that exists only in this process, for a read-only state directory and for tests. */
+/** Creates a transcript that exists only in this process, for a read-only state directory and for tests. */
 export function createMemoryTranscript({
-  sessionId,
-  clock,
-}: Pick<TranscriptOptions, "cwd" | "sessionId" | "clock">): Transcript {
+  sessionId = newSessionId(),
+  clock = { now: Date.now, monotonic },
+}: Partial<Pick<TranscriptOptions, "sessionId" | "clock">> = {}): Transcript {
   const agents = new Map<AgentId, Line[]>();
   const heads = new Map<string, string>();
   const results = new Map<string, string>();
-  let scratch: string | undefined;
   let closed = false;
   let seq = 0;
   const source = {
@@ -73,15 +71,9 @@ export function createMemoryTranscript({
       const json = heads.get(hash);
       return json === undefined ? undefined : JSON.parse(json);
     },
-    scratchDirectory() {
-      scratch ??= mkdtempSync(join(tmpdir(), "retinue-scratch-"));
-      return scratch;
-    },
     async close() {
       closed = true;
       feed.close();
-      if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
-      scratch = undefined;
     },
   };
 }

@@ -10,7 +10,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
   const open = (place: ReturnType<typeof testPlace>, id = "s1") =>
     where === "files"
       ? createTranscript(place.options(id))
-      : Promise.resolve(createMemoryTranscript({ cwd: place.cwd, sessionId: id, clock: fixedClock }));
+      : Promise.resolve(createMemoryTranscript({ sessionId: id, clock: fixedClock }));
 
   it("are read back by the address that saving gave", async () => {
     const session = await open(testPlace());

@@ -95,7 +95,6 @@ describe("a session on files", () => {
     await session.sync("main");
     await session.saveHead(someHead);
     await session.results.save("r1", "text");
-    session.scratchDirectory();
     const project = dirname(session.path ?? "");
     for (const entry of readdirSync(project, { recursive: true, withFileTypes: true })) {
       const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;

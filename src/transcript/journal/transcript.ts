@@ -1,6 +1,6 @@
-import { appendFileSync, existsSync, mkdirSync, rmdirSync } from "node:fs";
+import { appendFileSync, existsSync, rmdirSync } from "node:fs";
 import { type FileLock, openAppendFile, UserError } from "../../lib/index.ts";
-import type { Clock, Feed, Journal, OutputFile, ResultStore } from "../../ports/index.ts";
+import type { Clock, OutputFile, Transcript } from "../../ports/index.ts";
 import { type AgentId, type Line, MAIN_AGENT, type SessionId } from "../../protocol/index.ts";
 import { createFeed } from "../feed/feed.ts";
 import { lastNumber } from "../feed/session-lines.ts";
@@ -24,23 +24,11 @@ import { createOpenFiles, type OpenAppendFile } from "./open-files.ts";
 import { createResultStore } from "./result-store.ts";
 import { openWriteAheadLog, recover } from "./write-ahead-log.ts";
 
-export interface Transcript extends Journal {
-  readonly results: ResultStore;
-  /** Everything that is appended by this process. */
-  readonly feed: Feed;
-  /** Path of the main agent's transcript. Undefined for a session in memory. */
-  readonly path: string | undefined;
-  /** Path of the approval inbox. Undefined for a session in memory. */
-  readonly inboxPath: string | undefined;
-  /** Damage that was found, skipped or repaired while reading. */
+export type { Transcript } from "../../ports/index.ts";
+
+/** A transcript in files. */
+export interface FileTranscript extends Transcript {
   readonly problems: readonly Problem[];
-  /**
-   * Whether the previous process ended without closing the session. If so, processes that it started may still be
-   * running.
-   */
-  readonly leftOpen: boolean;
-  /** Returns the session's directory for temporary files. The directory is created on first use. */
-  scratchDirectory(): string;
 }
 
 export interface TranscriptOptions {
@@ -62,7 +50,7 @@ export interface TranscriptOptions {
   readonly worthKeeping?: number;
 }
 
-export async function createTranscript(options: TranscriptOptions): Promise<Transcript> {
+export async function createTranscript(options: TranscriptOptions): Promise<FileTranscript> {
   const paths = pathsOf(options);
   try {
     const changedDirectories = makeDirectories(paths.directory);
@@ -76,7 +64,7 @@ export async function createTranscript(options: TranscriptOptions): Promise<Tran
   }
 }
 
-export async function openTranscript(options: TranscriptOptions): Promise<Transcript> {
+export async function openTranscript(options: TranscriptOptions): Promise<FileTranscript> {
   const paths = pathsOf(options);
   if (!hasSession(paths)) throw notThere(options.sessionId);
   let lock: FileLock | undefined;
@@ -164,7 +152,7 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
     }
   }
 
-  const session: Transcript = {
+  const session: FileTranscript = {
     sessionId,
     path: paths.transcript,
     inboxPath: paths.inbox,
@@ -209,10 +197,6 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
     output: (agentId) => outputFile(paths, agentId),
     saveHead: heads.save,
     loadHead: heads.load,
-    scratchDirectory() {
-      mkdirSync(paths.scratch, { recursive: true, mode: 0o700 });
-      return paths.scratch;
-    },
     close() {
       closing ??= finish();
       return closing;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Line } from "../../protocol/index.ts";
 import { messagesOf, notice, notices, type TestPlace, testPlace } from "../journal/session.test-support.ts";
-import { openTranscript, type Transcript } from "../journal/transcript.ts";
+import { type FileTranscript, openTranscript } from "../journal/transcript.ts";
 import { projectName, sessionPaths } from "../session-paths.ts";
 import { parseTranscript } from "./parse-transcript.ts";
 
@@ -38,7 +38,7 @@ function allBytes(path: string): Buffer {
   return Buffer.concat([readFileSync(path), ...copies]);
 }
 
-async function openedWith(content: string | Uint8Array): Promise<{ session: Transcript; lines: readonly Line[] }> {
+async function openedWith(content: string | Uint8Array): Promise<{ session: FileTranscript; lines: readonly Line[] }> {
   const place = testPlace();
   writeTranscript(transcriptOf(place), content);
   const session = await openTranscript(place.options());

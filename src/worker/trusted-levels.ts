@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
-import { projectLevels } from "../../definitions/index.ts";
-import type { TrustStore } from "../../settings/index.ts";
+import { projectLevels } from "../definitions/index.ts";
+import type { TrustStore } from "../settings/index.ts";
 
 export interface TrustedLevels {
   /** Directories from the workspace up to the root of its project. */

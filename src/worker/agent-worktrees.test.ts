@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { cleanUp } from "../../transcript/catalog/clean-up.ts";
-import { createMemoryTranscript, createTranscript } from "../../transcript/index.ts";
-import { systemClock } from "../system-clock.ts";
-import { leaveWorktree, openAgentWorktree, settleLostWorktree } from "./worktrees.ts";
+import { systemClock } from "../app/system-clock.ts";
+import { cleanUp } from "../transcript/catalog/clean-up.ts";
+import { createTranscript } from "../transcript/index.ts";
+import { leaveWorktree, openAgentWorktree, settleLostWorktree } from "./agent-worktrees.ts";
 
 const agentId = "a0123456789ab";
 
@@ -26,14 +26,8 @@ function createRepository() {
 it("an agent's worktree is kept in its session's directory", async () => {
   const { cwd, environment, home } = createRepository();
   const transcript = await createTranscript({ home, cwd, sessionId: "s1", clock: systemClock });
-  const created = await openAgentWorktree({
-    transcript,
-    agentId,
-    cwd,
-    environment,
-    includeUncommitted: false,
-    now: Date.now(),
-  });
+  const owner = { sessionId: "s1", directory: transcript.path?.replace(/\.jsonl$/, ""), environment };
+  const created = await openAgentWorktree(owner, { agentId, cwd, scratch: false, now: Date.now() });
   if (!created.ok) throw new Error(created.message);
   const { worktree } = created;
   expect(worktree.path).toMatch(new RegExp(`^${home}/worktrees/shop-[0-9a-f]{8}/${agentId}$`));
@@ -53,38 +47,30 @@ it("an agent's worktree is kept in its session's directory", async () => {
   for (const file of [path, subagents]) utimesSync(file, 1, 1);
   const kept = cleanUp({ home, days: 1, now: Date.now() }).kept;
   expect(kept).toEqual([{ id: "s1", reason: `The worktree of its agent ${agentId} still exists.` }]);
-  expect(await leaveWorktree(worktree, environment)).toBeUndefined();
+  expect(await leaveWorktree(owner, worktree)).toBeUndefined();
 });
 
 it("one whose process was lost is kept and named if it was changed, and gone if not", async () => {
   const { cwd, environment } = createRepository();
-  const transcript = createMemoryTranscript({ cwd, sessionId: `l${process.pid}`, clock: systemClock });
   const directory = join(tmpdir(), `retinue-l${process.pid}`);
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  const place = { transcript, agentId, environment };
-  expect(await settleLostWorktree(place)).toBeUndefined();
-  const created = await openAgentWorktree({ ...place, cwd, includeUncommitted: false, now: Date.now() });
+  const owner = { sessionId: `l${process.pid}`, environment };
+  expect(await settleLostWorktree(owner, agentId)).toBeUndefined();
+  const created = await openAgentWorktree(owner, { agentId, cwd, scratch: false, now: Date.now() });
   if (!created.ok) throw new Error(created.message);
   const { path, branch } = created.worktree;
   writeFileSync(join(path, "made.txt"), "made\n");
-  expect(await settleLostWorktree(place)).toEqual({ path, branch, changes: "1 file changed" });
+  expect(await settleLostWorktree(owner, agentId)).toEqual({ path, branch, changes: "1 file changed" });
   rmSync(join(path, "made.txt"));
-  expect(await settleLostWorktree(place)).toBeUndefined();
+  expect(await settleLostWorktree(owner, agentId)).toBeUndefined();
   expect(existsSync(path)).toBe(false);
 });
 
 it("a session without files has it among its temporary ones", async () => {
   const { cwd, environment } = createRepository();
-  const transcript = createMemoryTranscript({ cwd, sessionId: `t${process.pid}`, clock: systemClock });
+  const owner = { sessionId: `t${process.pid}`, environment };
   const directory = join(tmpdir(), `retinue-t${process.pid}`);
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  const created = await openAgentWorktree({
-    transcript,
-    agentId,
-    cwd,
-    environment,
-    includeUncommitted: false,
-    now: Date.now(),
-  });
+  const created = await openAgentWorktree(owner, { agentId, cwd, scratch: false, now: Date.now() });
   expect(created).toMatchObject({ ok: true, worktree: { path: join(realpathSync(directory), "worktrees", agentId) } });
 });

@@ -1,0 +1,128 @@
+import type {
+  AgentId,
+  HookEntry,
+  KeptWorktree,
+  McpServerUse,
+  SandboxSettings,
+  SessionId,
+  ToolTimeouts,
+} from "../protocol/index.ts";
+import type { EnvironmentFacts } from "./environment.ts";
+import type { ResultStore, ToolExecutor } from "./executor.ts";
+import type { McpServerOffers } from "./mcp.ts";
+
+/**
+ * The place where the code is: a directory, its files and the processes that run in it. Sessions reach the workspace
+ * only through this port. It takes and returns plain data, so that a worker can run on another machine.
+ */
+export interface WorkerPort {
+  describe(): WorkerFacts;
+  /** Ends processes that an earlier process of a session left behind when it was killed. */
+  sweep(sessionId: SessionId): Promise<void>;
+  open(options: WorkerSessionOptions): Promise<WorkerSession>;
+}
+
+export interface WorkerFacts {
+  /** Real path of the workspace. */
+  readonly root: string;
+  /** Operating system, such as `linux`. */
+  readonly platform: string;
+}
+
+export interface WorkerSessionOptions {
+  readonly sessionId: SessionId;
+  /** Directory for files of the session. If absent, the worker uses a temporary directory. */
+  readonly directory?: string | undefined;
+  /** Start of the session in milliseconds since 1970. */
+  readonly since: number;
+  readonly sandbox: SandboxSettings & Required<Pick<SandboxSettings, "mode">>;
+  /** Variables to pass to commands in addition to harmless ones. */
+  readonly passedVariables: readonly string[];
+  readonly timeouts?: ToolTimeouts | undefined;
+  /** Whether the user trusts the workspace, so that git may read its configuration. */
+  readonly trusted: boolean;
+  /** Stores complete outputs for the session. */
+  readonly results: ResultStore;
+  /** Receives messages for the user. */
+  readonly report: (message: string) => void;
+}
+
+/** The part of a session that runs where the code is. */
+export interface WorkerSession {
+  /** Directory with files of the session, which its agents may read. */
+  readonly directory: string;
+  readonly environment: EnvironmentFacts;
+  /** Returns the executor of the worker's tools for a directory: the workspace or a worktree. */
+  executor(root: string): ToolExecutor;
+  /** Runs the command of a hook within its time limit. Never rejects. */
+  runHook(hook: HookInvocation, signal: AbortSignal): Promise<HookRun>;
+  /** Connects an agent to servers that run as processes. Never rejects. */
+  connectServers(request: ServersRequest, signal: AbortSignal): Promise<McpOffer>;
+  /** Returns the executor of the tools that connected servers offer. */
+  serverExecutor(connectionId: string): ToolExecutor;
+  /** Releases servers. A server that no other agent uses is stopped with all its processes. */
+  releaseServers(connectionId: string): Promise<void>;
+  /** Opens the worktree of an agent: its existing one or a new one. */
+  openWorktree(request: AgentWorktreeRequest): Promise<OpenedWorktree>;
+  /**
+   * Removes the worktree of an agent if it has no changes. Returns the worktree if it is kept. Call this after
+   * everything that runs in the worktree has ended. Never rejects.
+   */
+  leaveWorktree(agentId: AgentId): Promise<KeptWorktree | undefined>;
+  /** Adds an allow rule to the settings of the workspace. Returns a message for the user. Never rejects. */
+  keepRule(rule: string): Promise<string>;
+  /** Ends everything that runs for the session. Executors must be closed first. */
+  close(): Promise<void>;
+}
+
+/** A call of a hook's command. */
+export interface HookInvocation extends Pick<HookEntry, "command" | "args"> {
+  readonly agentId: AgentId;
+  /** Directory of the plugin that the hook belongs to. */
+  readonly pluginRoot?: string | undefined;
+  readonly stdin: string;
+  readonly seconds: number;
+}
+
+/** How the command of a hook ended. */
+export type HookRun =
+  | { readonly ended: true; readonly code: number; readonly stdout: string; readonly stderr: string }
+  /** The command could not be started, was aborted, timed out or wrote too much. */
+  | { readonly ended: false; readonly failure: string };
+
+export interface ServersRequest {
+  /** Servers to connect, each with its configuration. */
+  readonly uses: readonly McpServerUse[];
+  /** Names of all servers of the agent, including those that run elsewhere. Tool names must differ between them. */
+  readonly names: readonly string[];
+  readonly owner: AgentId;
+  /** Directory in which the servers start. Servers that start outside the workspace are not shared between agents. */
+  readonly root: string;
+}
+
+/** What servers that run as processes offer to an agent. */
+export interface McpOffer extends McpServerOffers {
+  readonly connectionId: string;
+}
+
+export interface AgentWorktreeRequest {
+  readonly agentId: AgentId;
+  /** Directory that the agent would work in without a worktree. */
+  readonly cwd: string;
+  /** Whether the worktree is a scratch copy, which includes uncommitted changes. */
+  readonly scratch: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export type OpenedWorktree =
+  | {
+      readonly ok: true;
+      /** Directory in which the agent works. */
+      readonly root: string;
+      /** Top directory of the worktree. */
+      readonly top: string;
+      /** Whether commands in a scratch copy run in the sandbox. */
+      readonly sandboxed: boolean;
+    }
+  | { readonly ok: false; readonly message: string };
