@@ -3,7 +3,7 @@
 // (permissions). Called by: runs, app.
 
 export { narrowTo, recordPolicy } from "./policy/recorded-policy.ts";
-export { compactionPrompt } from "./prompt/compaction-prompt.ts";
+export { compactionPrompt } from "./prompt/compose-prompt.ts";
 export { MAIN_TYPE } from "./prompt/main-agent.ts";
 export { type ForkedAgent, type ForkRequest, forkAgent } from "./resolve/fork-agent.ts";
 export { chooseEffort } from "./resolve/model-parameters.ts";

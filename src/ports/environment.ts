@@ -20,3 +20,10 @@ export interface GitState {
   /** Total number of changed files. */
   readonly changed?: number | undefined;
 }
+
+export interface Clock {
+  /** Returns the time in milliseconds since 1970. */
+  now(): number;
+  /** Returns monotonic time in milliseconds, for measuring durations and waiting. */
+  monotonic(): number;
+}

@@ -2,8 +2,7 @@
 // Does not own: any implementation.
 // Called by: modules that implement a port, and modules that receive one.
 export type { Approvals, CountedAnswer, Inbox } from "./approvals.ts";
-export type { Clock } from "./clock.ts";
-export type { EnvironmentFacts, GitState } from "./environment.ts";
+export type { Clock, EnvironmentFacts, GitState } from "./environment.ts";
 export type { ExecuteRequest, Judgement, ResultStore, ToolExecutor } from "./executor.ts";
 export type { HookOutcome, HookScene, Hooks } from "./hooks.ts";
 export type {

@@ -11,10 +11,9 @@ export type {
   SkillFork,
 } from "./agents/definition.ts";
 export { agentAliases, definitionSources, isSameAgent, VERIFIER } from "./agents/definition.ts";
-export { ENVIRONMENT_OPENING, type ToldEnvironment } from "./agents/environment.ts";
+export { ENVIRONMENT_OPENING, runtimeTexts, type ToldEnvironment } from "./agents/environment.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
-export { runtimeTexts } from "./agents/runtime-texts.ts";
 export type { Command, InboxLine, Receipt } from "./control.ts";
 export type {
   CacheDimension,

@@ -27,6 +27,5 @@ export type { Subagent } from "./subagents/subagent.ts";
 export { isVerifier, type WorkingCopy } from "./subagents/working-copy.ts";
 export { Thread } from "./thread/thread.ts";
 export { askUserQuestionSpec, NO_ONE_TO_ASK } from "./tools/ask-user-question.ts";
-export { delegationSpecs, delegationTools } from "./tools/delegation-tools.ts";
+export { createSkillRunner, delegationSpecs, delegationTools } from "./tools/delegation-tools.ts";
 export { planSpecs } from "./tools/plan-tools.ts";
-export { createSkillRunner } from "./tools/skill-runner.ts";

@@ -145,7 +145,7 @@ describe("a session that is resumed", () => {
     const resume = { resume: first.sessionId, at: first, say: "More.", steps: [] };
     await expect(performTask(resume)).rejects.toMatchObject({
       message: 'This session ran as the agent "poet", which no longer exists',
-      cure: expect.stringContaining("--agent main"),
+      cure: expect.stringContaining("the option `agent: main`"),
     });
     const again = await performTask({ ...resume, agents: poet, steps: hello });
     expect(again.started.agentType).toBe("poet");

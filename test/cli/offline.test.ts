@@ -103,7 +103,9 @@ describe("the offline model, asked to map a large repository", () => {
     writeFileSync(join(place.home, "settings.json"), JSON.stringify({ subagents: { maxSpawns: 2 } }));
     const { result } = resultOf(await retinue(map, place));
     expect(headingsIn(result).sort()).toEqual(parts);
-    expect(result.match(/^- not explored: .+maxSpawns.+\n- contains \d+ files, \d+ lines: /gm)).toHaveLength(3);
+    expect(
+      result.match(/^- not explored: .+the limit is 2 agents.+\n- contains \d+ files, \d+ lines: /gm),
+    ).toHaveLength(3);
   });
 
   it("says that an agent ended early, and why, or that it saw nothing", async () => {

@@ -51,7 +51,7 @@ describe("prompts that arrive during a run", () => {
       outcome: "stopped",
       message: expect.stringContaining("stays in the queue"),
     });
-    expect(() => session.prompt("four")).toThrow(`The session ${session.id} is closed`);
+    expect(() => session.prompt("four")).toThrow("The session is closed");
 
     const again = await open({ MAIN: [{ text: "All." }] }, { at: { home, cwd }, resume: session.id });
     expect(again.session.queue().map(({ content }) => textOf(content))).toEqual(["three"]);

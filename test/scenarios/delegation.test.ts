@@ -228,7 +228,7 @@ describe("limits", () => {
     );
     model.assertDone();
     expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", text: "Two of three." });
-    expect(result.message).toContain("--max-spawns");
+    expect(result.message).toContain("subagents.maxSpawns");
     const results = resultsIn(model.requests("MAIN")[1]);
     expect(results[2]).toMatch(/^<task_error agent="general-purpose">\n.*the limit is 2 agents.* Do the work yourself/);
     expect(results[2]).not.toMatch(/settings|--max-spawns/);

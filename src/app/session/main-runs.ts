@@ -231,9 +231,9 @@ async function forward(run: Run, { signal, cause, emit }: RunOutlet): Promise<Ru
 }
 
 function closedSession({ sessionId }: RunServices): UserError {
-  return new UserError(`The session ${sessionId} is closed`, {
+  return new UserError("The session is closed", {
     code: "session_closed",
-    cure: "Open it again with openSession and the option `resume`.",
+    cure: `Open it again with the option \`resume: ${sessionId}\`.`,
   });
 }
 

@@ -12,7 +12,9 @@ export function partSections(parts: readonly Part[]): Section[] {
 }
 
 function linesOf({ directory, report }: Part): string[] {
-  if (report.kind === "none") return [`- not explored: ${clip(report.why, 300)}`, outsideLine(directory)];
+  // The sentences after the first one are advice for a model.
+  const [why = ""] = report.kind === "none" ? report.why.split(/(?<=\.) /) : [];
+  if (report.kind === "none") return [`- not explored: ${clip(why, 300)}`, outsideLine(directory)];
   const cut = report.kind === "partial" ? [`- incomplete: ${report.why}`, outsideLine(directory)] : [];
   const sections = sectionsOf(report.text);
   if (!shown.some(({ heading }) => sections.has(heading))) return [...cut, ...foreignLines(report.text)];

@@ -95,8 +95,9 @@ function mayOverlap(pattern: string, created: string): boolean {
 }
 
 function mayMatch(part: string, name: string): boolean {
-  const plain = unescapePattern(part.replace(/\[.*\]/, "*").replaceAll("?", "*"));
-  return matchParts(plain.split("*"), name);
+  const [open, close] = [part.indexOf("["), part.lastIndexOf("]")];
+  const withoutSets = open !== -1 && open < close ? `${part.slice(0, open)}*${part.slice(close + 1)}` : part;
+  return matchParts(unescapePattern(withoutSets.replaceAll("?", "*")).split("*"), name);
 }
 
 /** Returns what a command creates, if that may include symlinks. */
@@ -127,7 +128,7 @@ function isPlainFile(place: ResolvedPath | undefined): boolean {
 
 /** Returns the last name of a path; undefined if the path refers to the contents of a directory. */
 function baseName(path: string): string | undefined {
-  const name = path.replace(/\/+$/, "").split("/").at(-1);
+  const name = path.split("/").filter(Boolean).at(-1);
   return name === undefined || /^\.{0,2}$/.test(name) ? undefined : name;
 }
 

@@ -63,7 +63,7 @@ export function extractsHere(command: SimpleCommand): boolean {
 
 /** Returns true for `.`, `./` and the like. */
 export function isHere(path: string): boolean {
-  return /^(\.?\/+)*\.?$/.test(path);
+  return path.split("/").every((name) => name === "" || name === ".");
 }
 
 function copying(command: SimpleCommand, name: string): Copying {

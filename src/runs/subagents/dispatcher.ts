@@ -384,8 +384,9 @@ export class Dispatcher implements Retinue {
    */
   private async hasBegun(agentId: AgentId): Promise<void> {
     const live = this.registry.live.get(agentId);
-    await new Promise(setImmediate);
-    if (live && !live.isQueued()) await live.begun;
+    if (live === undefined) return;
+    await Promise.race([live.begun, new Promise(setImmediate)]);
+    if (!live.isQueued()) await live.begun;
   }
 
   /** Returns an agent with a run in progress. Its policies include the restrictions of plan mode. */
