@@ -89,9 +89,10 @@ export function createControl(options: ControlOptions): Control {
   ): Promise<Done> {
     if (when === "now" && (await runs.tell(content, promptId)))
       return done("The main agent reads the message before its next step.");
-    const { isBusy } = runs;
-    void drain(runs.prompt(content, promptId));
-    return done(isBusy ? "The prompt is in the queue of the main agent." : "The main agent has started.");
+    const accepted = await runs.accept(content, promptId);
+    return done(
+      accepted === "queued" ? "The prompt is in the queue of the main agent." : "The main agent has started.",
+    );
   }
 
   async function promptSubagent(subagent: Subagent, content: readonly UserBlock[], promptId: PromptId): Promise<Done> {
@@ -129,7 +130,7 @@ export function createControl(options: ControlOptions): Control {
   async function resume(reference: string): Promise<Done> {
     if (isMain(reference)) {
       if (runs.isBusy) return refused("The main agent is already running.");
-      void drain(runs.prompt([]));
+      await runs.accept([]);
       return done("The main agent continues.");
     }
     const found = await find(reference);
@@ -224,7 +225,11 @@ export function createControl(options: ControlOptions): Control {
       earlier = [];
       for (const command of commands) {
         const failed = (error: unknown): Receipt => ({ commandId: command.id, ...refused(describeError(error)) });
-        await inbox.settle(await deliver(command).catch(failed)).catch(() => undefined);
+        const settled = deliver(command)
+          .catch(failed)
+          .then((receipt) => inbox.settle(receipt).catch(() => undefined));
+        // A subagent may have to wait for a slot before it can begin.
+        if (command.type !== "prompt" || isMain(command.to)) await settled;
       }
     },
   };
@@ -248,9 +253,4 @@ function stopped({ stopped: ended, goesOn }: StopReceipt): Done {
   const what = ended.length === 0 ? "Nothing was stopped." : `Stopped ${names}.`;
   const others = goesOn.map(({ agentId }) => agentId).join(", ");
   return done(goesOn.length === 0 ? what : `${what} ${plural(goesOn.length, "agent")} still running: ${others}.`);
-}
-
-/** Reads a run that nobody else reads, so that its updates do not pile up. Its lines are in the feed. */
-async function drain(run: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of run);
 }

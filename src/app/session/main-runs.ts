@@ -47,6 +47,8 @@ export interface MainRunsOptions {
 /** A prompt of this process that waits for its turn. */
 interface WaitingPrompt extends QueuedPrompt {
   readonly turn: Deferred<"run" | StopCause>;
+  /** Settles when the prompt is in the transcript. */
+  readonly recorded: Promise<void>;
 }
 
 /** The runs of a session's main agent, one at a time. A prompt that arrives during a run waits for its turn. */
@@ -82,6 +84,17 @@ export class MainRuns {
   prompt(content: readonly UserBlock[], promptId?: PromptId): Run {
     if (this.closedBy !== undefined) throw closedSession(this.options.services);
     return this.isBusy ? this.enqueue(content, promptId ?? createId("prompt_")) : this.start({ content, promptId });
+  }
+
+  /**
+   * Like `prompt`, for a prompt whose run nobody reads. Resolves when the prompt is in the transcript, so that it can't
+   * be lost any more, and returns whether it has to wait.
+   */
+  async accept(content: readonly UserBlock[], promptId?: PromptId): Promise<"started" | "queued"> {
+    void drain(this.prompt(content, promptId));
+    const waiting = this.waiting.find((each) => each.promptId === promptId);
+    await (waiting?.recorded ?? this.options.live()?.begun);
+    return waiting === undefined ? "started" : "queued";
   }
 
   /** Gives a message to the run in progress. Returns false if there is none. */
@@ -183,9 +196,9 @@ export class MainRuns {
   }
 
   private enqueue(content: readonly UserBlock[], promptId: PromptId): Run {
-    const waiting: WaitingPrompt = { promptId, content, turn: createDeferred() };
-    this.waiting.push(waiting);
     const recorded = this.recordQueued({ promptId, content });
+    const waiting: WaitingPrompt = { promptId, content, turn: createDeferred(), recorded };
+    this.waiting.push(waiting);
     const runId = newRunId();
     return createRun(runId, async (outlet) => {
       const onAbort = (): void => void this.withdraw(promptId).catch(() => undefined);
@@ -218,6 +231,11 @@ export class MainRuns {
     const { model } = this.agent.head;
     return { runId, outcome: "stopped", reason, message, ...nothing, sessionId, agentId: MAIN_AGENT, model };
   }
+}
+
+/** Reads a run that nobody else reads, so that its updates do not pile up. Its lines are in the feed. */
+async function drain(run: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of run);
 }
 
 /** Passes the updates of a run on to the readers of the queued run that it belongs to. */

@@ -235,8 +235,8 @@ export class Dispatcher implements Retinue {
 
   /**
    * Resumes a subagent in the background without a call. Its end is reported to the nearest agent above it that is
-   * running, or else to the main agent. Returns the reason if that is impossible. Pass no prompt to continue a run that
-   * was lost or parked.
+   * running, or else to the main agent. Returns the reason if that is impossible. A prompt is in the agent's transcript
+   * when the promise resolves. Pass no prompt to continue a run that was lost or parked.
    */
   async wake(
     subagent: Subagent,
@@ -252,6 +252,7 @@ export class Dispatcher implements Retinue {
       const runId = promptId && (await this.announcedRun(parent.agentId, promptId));
       return this.reactivate({ subagent, terms, parent, signal, how, resumed: { by, promptId }, runId });
     });
+    if (refused === undefined && promptId !== undefined) await this.registry.live.get(agentId)?.begun;
     return refused?.message;
   }
 
