@@ -86,7 +86,9 @@ describe("a prompt", () => {
   it("is a text or blocks", async () => {
     const session = await openSession({ home: false, environment: {}, model: createScriptedModel([]) });
     onTestFinished(() => session.close());
-    expect(() => session.prompt(undefined as unknown as string)).toThrowError("must be a string or an array of blocks");
+    expect(() => session.prompt(undefined as unknown as string)).toThrowError(
+      "must be a string or an array of text and image blocks",
+    );
   });
 });
 

@@ -130,10 +130,11 @@ function agentResumed(state: LoopState, { callId, agentId, runId, by }: EventOf<
   return withBackground({ ...state, background: others }, [{ agentId, runId }]);
 }
 
-function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
+function promptReceived(state: LoopState, { content, from }: EventOf<"prompt.received">): LoopState {
   const prompt = textOf(content);
   return {
     ...restartCount(state),
+    awaited: from === "person" ? [] : state.awaited,
     said: [...state.said, ...content],
     asked: prompt.trim() === "" ? state.asked : { first: state.asked?.first ?? prompt, latest: prompt },
   };

@@ -16,8 +16,8 @@ export interface Inbox {
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   withdraw(requestId: string, reason: string): Promise<void>;
   answerTo(requestId: string): ApprovalAnswer | undefined;
-  /** Returns the calls of an agent whose questions have an answer. */
-  answeredCalls(agentId: AgentId): readonly CallId[];
+  /** Returns the calls of an agent whose questions are open or have an answer. */
+  askedCalls(agentId: AgentId): readonly CallId[];
   /** Returns the questions that have no answer yet. */
   open(): readonly ApprovalQuestion[];
   /** Returns the rules from "always" answers in this session. Returns the same list until a rule is added. */

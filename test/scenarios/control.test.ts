@@ -62,6 +62,19 @@ describe("prompts that arrive during a run", () => {
     expect(JSON.stringify(request)).not.toContain('"two"');
   });
 
+  it("are never sent if they are withdrawn at once", async () => {
+    const { session, model } = await open({ MAIN: [{ text: "One." }, { text: "Three." }] });
+    const first = session.prompt("MAIN: one");
+    const second = session.prompt("two");
+    second.stop("stopped");
+    await first.result;
+    expect(await second.result).toMatchObject({ message: expect.stringContaining("withdrawn") });
+    expect(session.queue()).toEqual([]);
+    await session.prompt("three").result;
+    await session.close();
+    expect(JSON.stringify(model.requests("MAIN"))).not.toContain('"two"');
+  });
+
   it("stay in the queue if the session is closed as soon as the run before them has ended", async () => {
     const { session, home, cwd } = await open({ MAIN: [{ text: "One." }, { text: "never asked" }] });
     const first = session.prompt("MAIN: one");
@@ -276,6 +289,66 @@ describe("a session that is parked", () => {
     const ends = files.filter((line) => line.type === "tool.ended" && line.name === "Write");
     expect(ends.map((line) => line.type === "tool.ended" && line.result.outcome)).toEqual(["ok", "ok"]);
     expect(files.filter((line) => line.type === "approval.answered")).toHaveLength(2);
+  });
+});
+
+describe("a command", () => {
+  it("that an earlier process has carried out has no effect, and gets the same receipt", async () => {
+    const prompt = { id: "p1", type: "prompt", to: "main", content: text("MAIN: one"), when: "next" } as const;
+    const stop = { id: "s1", type: "stop", what: "tree" } as const;
+    const first = await open({ MAIN: [{ text: "One." }] });
+    const watched = watch(first.session);
+    const sent = await first.session.send(prompt);
+    await watched.until(({ event }) => event.type === "run.ended");
+    const stopped = await first.session.send(stop);
+    await first.session.close();
+    const { home, cwd } = first;
+    const again = await open({ MAIN: [{ text: "Two." }] }, { at: { home, cwd }, resume: first.session.id });
+    const run = again.session.prompt("two");
+    expect(await again.session.send(prompt)).toEqual(sent);
+    expect(await again.session.send(stop)).toEqual(stopped);
+    expect(await run.result).toMatchObject({ outcome: "succeeded", text: "Two." });
+    await again.session.close();
+    const prompts = mainLines({ home, cwd }, first.session.id).filter(({ type }) => type === "prompt.received");
+    expect(prompts).toHaveLength(2);
+  });
+
+  it.each([
+    [undefined, "The type of a command must be one of prompt, withdraw"],
+    [{ id: "c", type: "promt" }, "The type of a command must be one of prompt, withdraw"],
+    [{ type: "stop", what: "tree" }, 'The command "stop" needs the option'],
+    [{ id: "c", type: "stop" }, 'The command "stop" needs the option'],
+    [{ id: "c", type: "prompt", to: "main", content: 5, when: "next" }, "a list of text and image blocks"],
+    [
+      { id: "c", type: "prompt", to: "main", content: [{ type: "text" }], when: "now" },
+      "a list of text and image blocks",
+    ],
+    [{ id: "c", type: "prompt", to: "main", content: text("x"), when: "later" }, '"now" or "next"'],
+    [{ id: "c", type: "prompt", to: "main", content: text(" "), when: "now" }, "The prompt is empty."],
+    [{ id: "c", type: "answer", requestId: "ask_1", answer: { answer: "alow", by: "x" } }, "an object such as"],
+  ])("that is not valid is refused, with what to do: %j", async (command, message) => {
+    const { session } = await open({ MAIN: [] });
+    const receipt = await session.send(command as never);
+    expect(receipt).toMatchObject({ status: "refused", message: expect.stringContaining(message) });
+    expect(() => session.prompt([{ type: "text" }] as never)).toThrow("must be a string or an array of text and image");
+    await session.close();
+  });
+
+  it("to wait for an agent is refused if nobody runs who could wait", async () => {
+    const { session } = await open(
+      {
+        MAIN: [{ calls: [task("PART: go", { run_in_background: true })] }, { text: "Started." }],
+        PART: [{ text: "So far.", hangs: true }],
+      },
+      { interactive: true },
+    );
+    const watched = watch(session);
+    await session.prompt("MAIN: go").result;
+    const agentId = await subagent(watched);
+    expect(await session.foregroundAgent(agentId)).toMatchObject({ status: "refused" });
+    expect(await session.resumeAgent("main")).toMatchObject({ status: "done" });
+    expect(await session.stopAgent("main")).toMatchObject({ stopped: [] });
+    await session.close();
   });
 });
 

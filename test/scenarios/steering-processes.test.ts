@@ -61,11 +61,18 @@ describe("a session that runs in another process", () => {
       code: 2,
       stderr: expect.stringContaining(`retinue resume ${id}`),
     });
+    const unknown = { code: 2, stderr: expect.stringContaining("nobody") };
+    expect(await run("message", `${id}/nobody`, "Hello.")).toMatchObject(unknown);
+    expect(await run("resume", `${id}/nobody`)).toMatchObject(unknown);
     expect(await run("message", id, "And the tests?")).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("is delivered when it is resumed"),
     });
     expect(await run("resume", id, "Go on.")).toMatchObject({ code: 0, stdout: "Again.\n" });
+    expect(await run("resume", id)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("has nothing left to do"),
+    });
     const prompts = readTranscript(transcriptPath(place) ?? "").filter((line) => line.type === "prompt.received");
     expect(prompts.map(({ content }) => content.map((block) => "text" in block && block.text).join())).toEqual([
       "MAIN: go",
@@ -102,6 +109,31 @@ describe("an approval that is given after the process was killed", () => {
     expect(lines.filter((line) => line.type === "agent.resumed")).toMatchObject([{ by: "approval" }]);
     const notices = lines.flatMap((line) => (line.type === "notices.delivered" ? line.notices : []));
     expect(notices).toMatchObject([{ outcome: "succeeded" }]);
+  });
+});
+
+describe("a request that nobody has answered when the process is killed", () => {
+  it("is asked again under the same id when the session is resumed", async () => {
+    const { place, start } = await open({
+      "MAIN:": [
+        reply(task("PART: make it.", { run_in_background: true })),
+        say("Waiting."),
+        say("Wait."),
+        say("Done."),
+      ],
+      "PART:": [reply({ tool: "Bash", input: { command: "mkdir made" } }), say("Made it.")],
+    });
+    const first = start("-p", "MAIN: go", "--on-ask", "wait");
+    await first.told("retinue approvals answer ask_");
+    const request = /answer (ask_\w+)/.exec(first.stderr())?.[1] ?? "";
+    await hasLines(place, "model.ended", 2);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const second = start("resume", sessionIdOf(transcriptPath(place) ?? ""), "--on-ask", "wait");
+    await second.told(`retinue approvals answer ${request}`);
+    expect((await start("approvals", "answer", request, "allow").ended).code).toBe(0);
+    expect(await second.ended).toMatchObject({ code: 0, stdout: "Done.\n" });
+    expect(existsSync(join(place.cwd, "made"))).toBe(true);
   });
 });
 

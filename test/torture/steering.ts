@@ -36,7 +36,8 @@ async function killWhileSteering(seed: number): Promise<Verdict> {
       await person.act();
     }
     person.isSteering = false;
-    for (let tries = 0; tries < 5 && !isOver(place); tries++) {
+    // The last process is not killed, so that it closes the session.
+    for (let tries = 0; tries === 0 || (tries < 5 && !isOver(place)); tries++) {
       const last = await live(place, server, { person });
       if (last.code !== 0 && last.code !== 3) violations.push(`ended with exit code ${last.code}: ${last.stderr}`);
     }

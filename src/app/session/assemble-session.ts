@@ -140,6 +140,7 @@ async function assembleWithServers(
       acceptance: mainAcceptance({ definition, given: options.acceptance, policy: agent.policy }),
     },
     mayBackground: mayBackground(context),
+    endsWithRun: options.entryPoint === "cli" && options.interactive !== true,
     requestedMode: options.permissionMode,
     taskTool,
     contextUpdates: createContextUpdates({

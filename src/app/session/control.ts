@@ -1,4 +1,4 @@
-import { describeError, matchAgentId, plural } from "../../lib/index.ts";
+import { describeError, isRecord, matchAgentId, plural, UserError } from "../../lib/index.ts";
 import type { Inbox, Journal } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -10,17 +10,26 @@ import {
   type UserBlock,
 } from "../../protocol/index.ts";
 import type { Dispatcher, SessionApprovals, StopReceipt, Subagent, Thread } from "../../runs/index.ts";
+import { aString, checkOptions, type OptionType, type OptionTypes, oneOf } from "../check-options.ts";
 import { outlivesProcess } from "../commands/steer.ts";
-import type { MainRuns } from "./main-runs.ts";
+import { isPromptContent, type MainRuns } from "./main-runs.ts";
 
 export interface ControlOptions {
   readonly runs: MainRuns;
   readonly dispatcher: Dispatcher;
   readonly approvals: SessionApprovals;
+  /** Commands of other processes, and the receipts of all commands. */
+  readonly inbox: Inbox;
+  /** Whether the session was resumed, so that an earlier process may have carried out a command. */
+  readonly isResumed: boolean;
   readonly journal: Pick<Journal, "read">;
   /** Thread of the main agent. */
   readonly thread: Thread;
   readonly mayBackground: boolean;
+  /** Whether the program closes the session when the main agent's run has ended. */
+  readonly endsWithRun: boolean;
+  /** Receives messages for the user. */
+  readonly onTrouble: (message: string) => void;
   interrupt(): Promise<StopReceipt>;
   stopAll(): Promise<StopReceipt>;
   stopAgent(agentId: AgentId): Promise<StopReceipt>;
@@ -31,28 +40,39 @@ export interface Control {
   /** Carries out a command. Never rejects: the receipt says why nothing happened. */
   send(command: Command): Promise<Receipt>;
   /** Carries out the commands that other processes send from now on. Returns a function that stops listening. */
-  listen(inbox: Inbox): () => void;
+  listen(): () => void;
   /** Delivers the prompts that other processes sent while the session was closed. Never rejects. */
-  deliverEarlier(inbox: Inbox): Promise<void>;
+  deliverEarlier(): Promise<void>;
 }
 
 type Done = Omit<Receipt, "commandId">;
 
 /** Creates the control of a session. */
 export function createControl(options: ControlOptions): Control {
-  const { runs, dispatcher, approvals, journal, thread } = options;
+  const { runs, dispatcher, approvals, inbox, journal, thread } = options;
   const { registry } = dispatcher;
   const receipts = new Map<string, Promise<Receipt>>();
   /** Commands that were sent before this process opened the session. */
   let earlier: readonly Command[] = [];
 
   function send(command: Command): Promise<Receipt> {
+    const problem = problemOf(command);
+    if (problem !== undefined) return Promise.resolve({ commandId: String(command?.id), ...refused(problem) });
     const known = receipts.get(command.id);
     if (known !== undefined) return known;
-    const receipt = carryOut(command)
-      .catch((error: unknown) => refused(describeError(error)))
-      .then((done): Receipt => ({ commandId: command.id, ...done }));
+    const receipt = carryOutOnce(command);
     receipts.set(command.id, receipt);
+    return receipt;
+  }
+
+  /** Carries out a command, unless this process or an earlier one has done so. */
+  async function carryOutOnce(command: Command): Promise<Receipt> {
+    const earlierReceipt = inbox.receiptOf(command.id);
+    if (earlierReceipt !== undefined) return earlierReceipt;
+    const isDelivered = command.type === "prompt" && options.isResumed && (await isReceived(command));
+    const outcome = isDelivered ? done("The agent has received the message.") : await carryOut(command).catch(failed);
+    const receipt: Receipt = { commandId: command.id, ...outcome };
+    await inbox.settle(receipt).catch(() => undefined);
     return receipt;
   }
 
@@ -76,7 +96,8 @@ export function createControl(options: ControlOptions): Control {
   }
 
   async function prompt({ id, to, content, when }: Extract<Command, { type: "prompt" }>): Promise<Done> {
-    if (content.length === 0) return refused("The prompt is empty.");
+    if (content.every((block) => block.type === "text" && block.text.trim() === ""))
+      return refused("The prompt is empty.");
     if (isMain(to)) return promptMain(content, { promptId: id, when });
     const found = await find(to);
     if (!("agentId" in found)) return found;
@@ -121,8 +142,10 @@ export function createControl(options: ControlOptions): Control {
   }
 
   async function stop(what: string): Promise<Done> {
-    if (what === "tree") return stopped(await options.stopAll());
-    if (what === "turn" || isMain(what)) return stopped(await options.interrupt());
+    const isMainOnly = what === "turn" || isMain(what);
+    // If the session ends with the run of the main agent, its background agents end too.
+    if (what === "tree" || (isMainOnly && options.endsWithRun)) return stopped(await options.stopAll());
+    if (isMainOnly) return stopped(await options.interrupt());
     const found = await find(what);
     return "agentId" in found ? stopped(await options.stopAgent(found.agentId)) : found;
   }
@@ -130,6 +153,9 @@ export function createControl(options: ControlOptions): Control {
   async function resume(reference: string): Promise<Done> {
     if (isMain(reference)) {
       if (runs.isBusy) return refused("The main agent is already running.");
+      const { queue, background } = thread.state;
+      if (thread.lastEnd === "done" && queue.length + background.length === 0)
+        return refused("The main agent has finished its work. Send it a prompt to give it more.");
       await runs.accept([]);
       return done("The main agent continues.");
     }
@@ -163,10 +189,12 @@ export function createControl(options: ControlOptions): Control {
     if (!running.background) return refused(`The caller of agent ${agentId} is already waiting for it.`);
     const threads = [...registry.live.values()].map((live) => live.thread);
     const parent = [thread, ...threads].find(({ state }) => state.background.some((run) => run.runId === runId));
-    if (parent === undefined) return refused(`No running agent gets the report of agent ${agentId}.`);
+    if (parent?.state.run === undefined)
+      return refused(`No agent that is running gets the report of agent ${agentId}. The report is delivered later.`);
+    if (parent.state.awaited.includes(runId))
+      return refused(`${nameOf(parent)} is already waiting for agent ${agentId}.`);
     await parent.record([{ type: "run.awaited", agentId, runId }]);
-    const who = parent.agentId === MAIN_AGENT ? "The main agent" : `Agent ${parent.agentId}`;
-    return done(`${who} waits for agent ${agentId} before its next step.`);
+    return done(`${nameOf(parent)} waits for agent ${agentId} before its next step.`);
   }
 
   async function find(reference: string): Promise<Subagent | Done> {
@@ -193,50 +221,109 @@ export function createControl(options: ControlOptions): Control {
     );
   }
 
-  async function deliver(command: Command): Promise<Receipt> {
-    const commandId = command.id;
-    if (!outlivesProcess(command))
-      return { commandId, ...refused("The session ended before it could carry out this command.") };
-    // The run that is about to begin continues the main agent.
-    if (command.type === "resume" && isMain(command.agent)) return { commandId, ...done("The main agent continues.") };
-    if (command.type !== "prompt") return send(command);
-    if (await isReceived(command)) return { commandId, ...done("The agent has received the message.") };
-    if (!isMain(command.to)) return send(command);
-    // The run that is about to begin takes the prompt from the queue.
-    await thread.record([{ type: "prompt.queued", promptId: commandId, content: command.content }]);
-    return { commandId, ...done("The main agent has received the message.") };
+  /** Carries out a command that was sent while the session was closed. Never rejects. */
+  async function deliver(command: Command): Promise<void> {
+    const isForMain = command.type === "prompt" && isMain(command.to);
+    if (outlivesProcess(command) && !isForMain && !isMainResumption(command)) {
+      const { status, message } = await send(command);
+      if (status === "refused") options.onTrouble(`A message that was sent earlier could not be delivered: ${message}`);
+      return;
+    }
+    const outcome = await deliverToMain(command).catch(failed);
+    await inbox.settle({ commandId: command.id, ...outcome }).catch(() => undefined);
+  }
+
+  /** Leaves a prompt to the run of the main agent that is about to begin. */
+  async function deliverToMain(command: Command): Promise<Done> {
+    if (isMainResumption(command)) return done("The main agent continues.");
+    if (command.type !== "prompt") return refused("The session ended before it could carry out this command.");
+    if (!(await isReceived(command)))
+      await thread.record([{ type: "prompt.queued", promptId: command.id, content: command.content }]);
+    return done("The main agent has received the message.");
   }
 
   return {
     send,
-    listen(inbox) {
+    listen() {
       earlier = inbox.commands();
       const seen = new Set(earlier.map(({ id }) => id));
       const look = (): void => {
         for (const command of inbox.commands().filter(({ id }) => !seen.has(id))) {
           seen.add(command.id);
-          void send(command).then((receipt) => inbox.settle(receipt).catch(() => undefined));
+          void send(command);
         }
       };
       return inbox.watch(look, { idle: true });
     },
-    async deliverEarlier(inbox) {
+    async deliverEarlier() {
       const commands = earlier;
       earlier = [];
       for (const command of commands) {
-        const failed = (error: unknown): Receipt => ({ commandId: command.id, ...refused(describeError(error)) });
-        const settled = deliver(command)
-          .catch(failed)
-          .then((receipt) => inbox.settle(receipt).catch(() => undefined));
+        const delivered = deliver(command);
         // A subagent may have to wait for a slot before it can begin.
-        if (command.type !== "prompt" || isMain(command.to)) await settled;
+        if (command.type !== "prompt" || isMain(command.to)) await delivered;
       }
     },
   };
 }
 
+function isMainResumption(command: Command): boolean {
+  return command.type === "resume" && isMain(command.agent);
+}
+
+function failed(error: unknown): Done {
+  return refused(describeError(error));
+}
+
+const content: OptionType = { accepts: isPromptContent, description: "a list of text and image blocks" };
+const answerType: OptionType = { accepts: isAnswer, description: 'an object such as { answer: "allow", by: "Ana" }' };
+const id = aString;
+const type = aString;
+
+/** Fields of the commands, which programs without type checking may get wrong. */
+const commandFields: { readonly [Type in Command["type"]]: OptionTypes<Extract<Command, { type: Type }>> } = {
+  prompt: { id, type, to: aString, content, when: oneOf(["now", "next"]) },
+  withdraw: { id, type, promptId: aString },
+  answer: { id, type, requestId: aString, answer: answerType },
+  stop: { id, type, what: aString },
+  resume: { id, type, agent: aString },
+  background: { id, type, agent: aString },
+  foreground: { id, type, agent: aString },
+};
+
+/** Returns what is wrong with a command. */
+function problemOf(command: unknown): string | undefined {
+  const name = isRecord(command) ? String(command["type"]) : "";
+  const fields = Object.hasOwn(commandFields, name) ? commandFields[name as Command["type"]] : undefined;
+  if (fields === undefined) return `The type of a command must be one of ${Object.keys(commandFields).join(", ")}.`;
+  try {
+    checkOptions(`The command "${name}"`, command, fields as OptionTypes<unknown>);
+    return undefined;
+  } catch (error) {
+    return error instanceof UserError ? `${error.message}. ${error.cure}` : describeError(error);
+  }
+}
+
+function isAnswer(value: unknown): boolean {
+  if (!isRecord(value) || (value["answer"] !== "allow" && value["answer"] !== "deny")) return false;
+  const { by, inputJson } = value;
+  return typeof by === "string" && (inputJson === undefined || isJsonObject(inputJson));
+}
+
+function isJsonObject(text: unknown): boolean {
+  try {
+    return isRecord(JSON.parse(String(text)));
+  } catch {
+    return false;
+  }
+}
+
 function isMain(reference: string): boolean {
   return reference === MAIN_AGENT;
+}
+
+function nameOf({ agentId }: Thread): string {
+  return agentId === MAIN_AGENT ? "The main agent" : `Agent ${agentId}`;
 }
 
 function done(message: string): Done {

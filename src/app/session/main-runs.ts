@@ -1,5 +1,5 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
-import { createDeferred, createId, type Deferred, newRunId, UserError } from "../../lib/index.ts";
+import { createDeferred, createId, type Deferred, isRecord, newRunId, UserError } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
 import {
   MAIN_AGENT,
@@ -108,6 +108,7 @@ export class MainRuns {
     const isQueued = ({ queue }: { readonly queue: readonly QueuedPrompt[] }): boolean =>
       queue.some((queued) => queued.promptId === promptId);
     const [waiting] = index === -1 ? [] : this.waiting.splice(index, 1);
+    await waiting?.recorded.catch(() => undefined);
     const recorded = await this.options.thread.recordIf(isQueued, [{ type: "prompt.withdrawn", promptId }]);
     waiting?.turn.resolve("stopped");
     return waiting !== undefined || recorded !== undefined;
@@ -258,4 +259,19 @@ function closedSession({ sessionId }: RunServices): UserError {
 /** Returns a text as the content of a prompt: empty for an empty text. */
 export function textBlocks(text: string): readonly UserBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
+}
+
+const imageTypes: readonly unknown[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** Returns whether a value is a list of text and image blocks. */
+export function isPromptContent(value: unknown): value is readonly UserBlock[] {
+  return Array.isArray(value) && value.every(isPromptBlock);
+}
+
+function isPromptBlock(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { type, text, mediaType, data } = value;
+  return type === "text"
+    ? typeof text === "string"
+    : type === "image" && imageTypes.includes(mediaType) && typeof data === "string";
 }

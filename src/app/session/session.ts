@@ -32,7 +32,7 @@ import { optionError } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
 import type { ContextUpdate } from "./context-updates.ts";
 import { createControl } from "./control.ts";
-import { MainRuns, type MainRunsOptions, textBlocks } from "./main-runs.ts";
+import { isPromptContent, MainRuns, type MainRunsOptions, textBlocks } from "./main-runs.ts";
 
 export interface Session {
   readonly id: SessionId;
@@ -86,7 +86,8 @@ export interface Session {
   /** Stops the current run and its foreground subagents. Background agents continue. */
   interrupt(): Promise<StopReceipt>;
   /**
-   * Stops an agent by its name, its id, or the start or end of its id. The background agents that it started continue.
+   * Stops an agent by its name, its id, or the start or end of its id; `main` is the same as `interrupt()`. The
+   * background agents that it started continue.
    * Returns undefined if there is no such agent; throws a `UserError` if several match.
    */
   stopAgent(reference: string): Promise<StopReceipt | undefined>;
@@ -111,6 +112,8 @@ export interface SessionParts extends Pick<MainRunsOptions, "callback" | "reques
   readonly inbox: Inbox;
   readonly info: Pick<Session, "absentTools" | "mcpServers" | "notices" | "toolReport">;
   readonly mayBackground: boolean;
+  /** Whether the program closes the session when the main agent's run has ended. */
+  readonly endsWithRun: boolean;
   /** Describes changes to agents, skills and instructions since the last prompt, for the agent and the user. */
   readonly contextUpdates: () => Promise<ContextUpdate>;
   /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
@@ -140,11 +143,13 @@ export function createSession(parts: SessionParts): CreatedSession {
     ...parts,
     runs,
     journal: transcript,
+    isResumed: !thread.isNew,
+    endsWithRun: parts.endsWithRun,
     interrupt,
     stopAll,
     stopAgent: (agentId) => stopWithReceipt(registry.working(), () => registry.stop(agentId)),
   });
-  const stopListening = control.listen(inbox);
+  const stopListening = control.listen();
   const stopContinuing = inbox.watch(() => void (runs.hasStarted && continueUnfinished()), { idle: true });
 
   async function refresh(before: ResolvedAgent): Promise<RefreshedAgent> {
@@ -154,14 +159,14 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   async function onFirstRun(): Promise<void> {
     if (thread.isNew) return;
-    await control.deliverEarlier(inbox);
+    await control.deliverEarlier();
     await continueUnfinished();
   }
 
-  /** Continues agents that were parked, or whose calls were answered after their process had ended. Never rejects. */
+  /** Continues agents that were parked, or that waited for approval when their process ended. Never rejects. */
   async function continueUnfinished(): Promise<void> {
     if (closing !== undefined) return;
-    const problems = await dispatcher.continueUnfinished(inbox.answeredCalls).catch((error) => [describeError(error)]);
+    const problems = await dispatcher.continueUnfinished(inbox.askedCalls).catch((error) => [describeError(error)]);
     for (const problem of problems) parts.onTrouble(problem);
   }
 
@@ -202,7 +207,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     prompt: (prompt) => runs.prompt(blocksOf(prompt)),
     queue: () => thread.state.queue,
     send: (command) => control.send(command),
-    messageAgent: (to, message) => send({ type: "prompt", to, content: textBlocks(message), when: "now" }),
+    messageAgent: (to, text) => send({ type: "prompt", to, content: [{ type: "text", text }], when: "now" }),
     resumeAgent: (reference) => send({ type: "resume", agent: reference }),
     backgroundAgent: (reference) => send({ type: "background", agent: reference }),
     foregroundAgent: (reference) => send({ type: "foreground", agent: reference }),
@@ -211,6 +216,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     interrupt,
     stopAll,
     stopAgent: async (reference) => {
+      if (reference === MAIN_AGENT) return interrupt();
       const found = await registry.find(reference);
       if (found === undefined) await throwIfAmbiguous(reference);
       return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
@@ -263,14 +269,12 @@ function checkPosition(position: FeedPosition = {}): FeedPosition {
 }
 
 function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
-  if (Array.isArray(prompt)) return prompt;
-  if (typeof prompt !== "string") {
-    throw optionError(
-      "The prompt of a session must be a string or an array of blocks",
-      'Use "" to continue without one.',
-    );
-  }
-  return textBlocks(prompt);
+  if (typeof prompt === "string") return textBlocks(prompt);
+  if (isPromptContent(prompt)) return prompt;
+  throw optionError(
+    "The prompt of a session must be a string or an array of text and image blocks",
+    'Use "" to continue without one.',
+  );
 }
 
 /** Returns the agent with another declaration of Task, or the same agent if the declaration is unchanged. */

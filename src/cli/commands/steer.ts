@@ -1,4 +1,5 @@
 import {
+  lastRunOutcome,
   type NewCommand,
   type SessionSummary,
   type SteerResult,
@@ -7,11 +8,12 @@ import {
 } from "../../app/index.ts";
 import { MAIN_AGENT } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
+import { agentIdOf, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
 import { parsePrintOptions, printOptionKinds } from "../print/print-options.ts";
 import { printRun } from "../print/print-run.ts";
+import { agentPathOf, readAgentTranscripts } from "../progress/agent-transcripts.ts";
 import {
   helpOption,
   type OptionKinds,
@@ -34,12 +36,15 @@ export async function steer(verb: SteeringVerb, argv: readonly string[]): Promis
   const home = stateDirectory(process.env);
   const session = sessionById({ home, id });
   const request = { home, sessionId: session.id };
+  const known =
+    session.inUse || agent === MAIN_AGENT ? undefined : agentIdOf(agent, readAgentTranscripts(session.path));
   const text = words.join(" ").trim();
   if (verb === "resume") {
     const printing = { ...options, positionals: [] };
     const isOpened = !session.inUse;
     if (isOpened && agent === MAIN_AGENT)
       return printRun({ ...parsePrintOptions({ ...options, positionals: words }), resume: session.id });
+    if (known !== undefined && text === "") refuseFinished(session, known);
     const result = await steerSession({ ...request, command: resumption(agent, text) });
     if (!result.isRunning) return printRun({ ...parsePrintOptions(printing), resume: session.id });
     return report(result, { session, verb, json: options.value("output-format") === "json" });
@@ -61,6 +66,13 @@ function kindsOf(verb: SteeringVerb): OptionKinds {
   if (verb !== "resume") return { json: {} };
   const { resume: _resume, continue: _continue, ...kinds } = printOptionKinds;
   return kinds;
+}
+
+/** Throws a `UserError` if an agent of a session that is not running has nothing left to do. */
+function refuseFinished({ id, path }: SessionSummary, agentId: string): void {
+  if (lastRunOutcome(agentPathOf(path, agentId)) !== "succeeded") return;
+  const cure = `Send it a message to give it more: retinue resume ${id}/${agentId} "…".`;
+  throw sessionError(`Agent ${agentId} has finished its work`, cure);
 }
 
 function resumption(agent: string, text: string): NewCommand {
@@ -105,8 +117,10 @@ interface Reported {
 async function report({ isRunning, receipt }: SteerResult, { session, verb, json }: Reported): Promise<number> {
   const { write } = createOutput(process.stdout);
   const isDone = receipt ? receipt.status === "done" : verb === "message" || (verb === "stop" && !isRunning);
+  const status = isDone ? "done" : "refused";
   const message = receipt?.message ?? (isRunning ? slow : notRunning(verb, session));
-  if (json) await write(`${JSON.stringify({ sessionId: session.id, isRunning, ...receipt, message }, null, 2)}\n`);
+  if (json)
+    await write(`${JSON.stringify({ sessionId: session.id, isRunning, status, ...receipt, message }, null, 2)}\n`);
   else if (isDone) await write(`${message}\n`);
   else throw sessionError(message.replace(/\.$/, ""), `"retinue ps" shows the agents.`);
   return isDone ? exitCodes.succeeded : exitCodes.failed;

@@ -16,8 +16,8 @@ Usage
                                    message after the current one
       --json                       Print JSON
   retinue stop SESSION             Stop all agents of a session
-  retinue stop SESSION/AGENT       Stop one agent. With main as the agent,
-                                   background agents continue
+  retinue stop SESSION/AGENT       Stop one agent. The agents that it started in
+                                   the background continue
       --json                       Print JSON
   retinue resume SESSION[/AGENT] [TEXT]
                                    Continue an agent that ended early, or give

@@ -49,7 +49,12 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
   const { trust, agent } = options;
   const needsInitialPrompt = prompt === "" && (resume === undefined || isDone(home, resume));
   // Only a named agent in a new session can have an initial prompt.
-  if (needsInitialPrompt && (resume !== undefined || agent === undefined)) throw noPrompt();
+  if (needsInitialPrompt && resume !== undefined)
+    throw sessionError(
+      `The session ${resume} has nothing left to do`,
+      `Give it a prompt: retinue resume ${resume} "…".`,
+    );
+  if (needsInitialPrompt && agent === undefined) throw noPrompt();
   const flags = flagSettings(options);
   const loaded = loadProjectSettings({ home, cwd, environment: process.env, trust, flags, file: options.settings });
   const { unmanaged, notices } = withoutManaged(options, loaded.origins);

@@ -62,7 +62,7 @@ function readAgentTranscript(transcriptPath: string, agentId: AgentId): AgentTra
   return { agentId, name, lines, problems: problems.map(({ message }) => message) };
 }
 
-function agentPathOf(transcriptPath: string, agentId: AgentId): string {
+export function agentPathOf(transcriptPath: string, agentId: AgentId): string {
   return join(directoryOf(transcriptPath), `agent-${agentId}.jsonl`);
 }
 

@@ -6,6 +6,7 @@ import {
   type ApprovalAnswer,
   type CallId,
   type EventOf,
+  type Line,
   MAIN_AGENT,
   type Policy,
   type PromptId,
@@ -249,7 +250,7 @@ export class Dispatcher implements Retinue {
     const terms: RunTerms = { prompt, background: true };
     const how = by === "person" ? "resumed" : "continued";
     const refused = await this.whileResuming(agentId, async () => {
-      const runId = promptId && (await this.announcedRun(parent.agentId, promptId));
+      const runId = await this.announcedRun(parent.agentId, agentId);
       return this.reactivate({ subagent, terms, parent, signal, how, resumed: { by, promptId }, runId });
     });
     if (refused === undefined && promptId !== undefined) await this.registry.live.get(agentId)?.begun;
@@ -263,21 +264,27 @@ export class Dispatcher implements Retinue {
     return above === undefined ? this.withPlan(this.options.idleMain()) : this.parentOf(above);
   }
 
-  /** Returns the run that was announced for a prompt before the process ended. */
-  private async announcedRun(parent: AgentId, promptId: PromptId): Promise<RunId | undefined> {
-    const lines = await this.options.journal.read(parent);
-    const line = lines.findLast((each) => each.type === "agent.resumed" && each.promptId === promptId);
-    return line?.type === "agent.resumed" ? line.runId : undefined;
+  /** Returns a run of an agent that its parent's transcript announces, if the process ended before the run began. */
+  private async announcedRun(parent: AgentId, agentId: AgentId): Promise<RunId | undefined> {
+    const { journal } = this.options;
+    const isAnnounced = (line: Line) =>
+      line.type === "agent.resumed" && line.agentId === agentId && line.callId === undefined;
+    const announced = (await journal.read(parent)).findLast(isAnnounced);
+    if (announced?.type !== "agent.resumed") return undefined;
+    const { runId } = announced;
+    const own = await journal.read(agentId);
+    return own.some((line) => line.type === "run.started" && line.runId === runId) ? undefined : runId;
   }
 
   /**
-   * Continues the background agents that were parked, and those whose call was approved after their process had ended.
-   * Returns messages about agents that can't continue.
+   * Continues the background agents that were parked, and those that waited for approval when their process ended.
+   * `askedCalls` returns the calls of an agent whose questions are open or have an answer. Returns messages about agents
+   * that can't continue.
    */
-  async continueUnfinished(answered: (agentId: AgentId) => readonly CallId[]): Promise<readonly string[]> {
+  async continueUnfinished(askedCalls: (agentId: AgentId) => readonly CallId[]): Promise<readonly string[]> {
     const problems: string[] = [];
     for (const subagent of await this.registry.all()) {
-      const cause = await this.registry.whyContinue(subagent, answered(subagent.agentId));
+      const cause = await this.registry.whyContinue(subagent, askedCalls(subagent.agentId));
       const top = cause && this.registry.inBackgroundAbove(subagent);
       if (cause === undefined || top === undefined || top.running || this.resuming.has(top.agentId)) continue;
       const problem = await this.wake(top, cause);

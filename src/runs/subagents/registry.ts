@@ -153,21 +153,21 @@ export class Registry implements RunRegistry {
   }
 
   /**
-   * Returns why an agent that is not running should continue: because it was parked, or because a call that waited for
-   * approval was answered after the process had ended.
+   * Returns why an agent that is not running should continue: because it was parked, or because one of its calls waited
+   * for approval when the process ended. `asked`: the agent's calls whose questions are open or have an answer.
    */
   async whyContinue(
     { agentId, end, running, restored }: Subagent,
-    answered: readonly CallId[],
+    asked: readonly CallId[],
   ): Promise<"parked" | "approval" | undefined> {
     if (running || end === undefined || !isUnfinished(end)) return undefined;
     if (end.reason === "parked") return "parked";
-    if (answered.length === 0) return undefined;
+    if (asked.length === 0) return undefined;
     const thread = restored ?? new Thread(agentId, this.journal);
     if (!restored) await thread.restore({ recall: this.recall });
     // The process may have died after it asked and before it recorded that.
     const isOpen = (status: string): boolean => status === "new" || status === "asked";
-    const waits = thread.state.calls.some(({ call, status }) => isOpen(status) && answered.includes(call.callId));
+    const waits = thread.state.calls.some(({ call, status }) => isOpen(status) && asked.includes(call.callId));
     return waits ? "approval" : undefined;
   }
 

@@ -117,14 +117,14 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
     answerTo: (requestId) => state.requests.get(requestId)?.answer?.answer,
     open: () => openRequests(state),
     rules: () => state.rules,
-    answeredCalls: (agentId) =>
-      [...state.requests.values()].flatMap(({ question, answer }) =>
-        answer && question.agentId === agentId ? [question.call.callId] : [],
+    askedCalls: (agentId) =>
+      [...state.requests.values()].flatMap(({ question, isWithdrawn }) =>
+        question.agentId === agentId && !isWithdrawn ? [question.call.callId] : [],
       ),
     send: (command) => write(() => (state.commands.has(command.id) ? undefined : { type: "command.sent", command })),
-    commands: () => [...state.commands.values()].flatMap(({ command, receipt }) => (receipt ? [] : [command])),
+    commands: () => [...state.commands.values()].filter(({ id }) => !state.receipts.has(id)),
     settle: (receipt) => write(() => ({ type: "command.settled", receipt })),
-    receiptOf: (commandId) => state.commands.get(commandId)?.receipt,
+    receiptOf: (commandId) => state.receipts.get(commandId),
     watch(onChange, { idle = false } = {}) {
       watchers.set(onChange, idle);
       timer ??= path === undefined ? undefined : setInterval(lookAgain, LOOK_EVERY_MS);
@@ -242,8 +242,10 @@ interface InboxState {
   readonly requests: ReadonlyMap<string, InboxEntry>;
   /** Rules from "always" answers. The same array is kept as long as no rule is added. */
   readonly rules: readonly Rule[];
-  /** Commands by id, oldest first. */
-  readonly commands: ReadonlyMap<string, { readonly command: Command; readonly receipt?: Receipt }>;
+  /** Commands of other processes by id, oldest first. */
+  readonly commands: ReadonlyMap<string, Command>;
+  /** Receipts by the ids of their commands, including commands of the session's own process. */
+  readonly receipts: ReadonlyMap<string, Receipt>;
 }
 
 interface InboxEntry {
@@ -254,7 +256,13 @@ interface InboxEntry {
   readonly isWithdrawn: boolean;
 }
 
-export const emptyInbox: InboxState = { lines: [], requests: new Map(), rules: [], commands: new Map() };
+export const emptyInbox: InboxState = {
+  lines: [],
+  requests: new Map(),
+  rules: [],
+  commands: new Map(),
+  receipts: new Map(),
+};
 
 /**
  * Computes the state of an inbox from its lines. An answer is valid if it is the first one after its request and has
@@ -265,15 +273,15 @@ export function foldInbox(lines: readonly unknown[], before: InboxState): InboxS
   const read = lines.filter(isInboxLine);
   const requests = new Map<string, InboxEntry>();
   const rules = new Set<string>();
-  const commands = new Map<string, { readonly command: Command; readonly receipt?: Receipt }>();
+  const commands = new Map<string, Command>();
+  const receipts = new Map<string, Receipt>();
   for (const line of read) {
     if (line.type === "command.sent") {
-      if (!commands.has(line.command.id)) commands.set(line.command.id, { command: line.command });
+      if (!commands.has(line.command.id)) commands.set(line.command.id, line.command);
       continue;
     }
     if (line.type === "command.settled") {
-      const sent = commands.get(line.receipt.commandId);
-      if (sent && !sent.receipt) commands.set(sent.command.id, { ...sent, receipt: line.receipt });
+      if (!receipts.has(line.receipt.commandId)) receipts.set(line.receipt.commandId, line.receipt);
       continue;
     }
     const { requestId } = line;
@@ -293,7 +301,7 @@ export function foldInbox(lines: readonly unknown[], before: InboxState): InboxS
       if (answer.answer === "allow" && answer.always !== undefined) rules.add(answer.always.rule);
     }
   }
-  return { lines: read, requests, rules: sameOr(before.rules, rules), commands };
+  return { lines: read, requests, rules: sameOr(before.rules, rules), commands, receipts };
 }
 
 function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly Rule[] {
