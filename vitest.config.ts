@@ -37,7 +37,8 @@ function rank({ moduleId }: TestSpecification): number {
 export default defineConfig({
   test: {
     pool: "forks",
-    maxWorkers: 2,
+    // Many tests wait for processes, so that two cores can serve three workers.
+    maxWorkers: 3,
     reporters: ["default"],
     // A single project, so that each source file is compiled only once, and loaded only once by each worker.
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],

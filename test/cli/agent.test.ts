@@ -79,7 +79,7 @@ it("an agent with words to begin with needs no others; one without is refused an
   expect(JSON.stringify(server.requests[0]?.body)).toContain("Write a verse.");
   const again = await retinue([...words, "poet", "--continue"], { ...place, server });
   expect(again.code).toBe(2);
-  expect(again.stderr).toContain("There is no prompt.");
+  expect(again.stderr).toContain("has nothing left to do");
   expect(server.requests).toHaveLength(1);
 });
 

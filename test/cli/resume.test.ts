@@ -93,7 +93,7 @@ describe("going on with a session", () => {
     expect(resumed).toMatchObject({ code: 0, stdout: "It says hello.\n" });
     const nothing = await retinue(["-p", "--continue"], { ...place, server });
     expect(nothing.code).toBe(2);
-    expect(nothing.stderr).toContain("no prompt");
+    expect(nothing.stderr).toContain("has nothing left to do");
   });
 
   it("tells the model that a command's outcome is unknown after the process was killed", async () => {

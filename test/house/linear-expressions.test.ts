@@ -50,7 +50,7 @@ function expressionsIn(file: string): Expression[] {
   return found;
 }
 
-const LENGTH = 30_000;
+const LENGTH = 20_000;
 
 /** Tests long repetitions of what the expression mentions. Tries three times, because the machine may be busy. */
 function isSlow({ source, flags }: Expression): boolean {
