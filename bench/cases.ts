@@ -13,6 +13,7 @@ import { forkCase } from "./fork-case.ts";
 import { grepCase } from "./grep-case.ts";
 import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
+import { sessionCase } from "./session-case.ts";
 
 /**
  * The order matters: just after thousands of files were deleted, a file system takes longer to create new ones. Cases
@@ -32,6 +33,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   cache: cacheCase,
   definitions: definitionsCase,
   grep: grepCase,
+  session: sessionCase,
 };
 
 const text = (said: string): Reply => ({ content: said });
