@@ -153,6 +153,7 @@ function homesOf(home: string): readonly string[] {
 /** Releases the resources that tools hold for an agent. Ignores tools that fail or take too long. */
 async function releaseAgent(agentId: AgentId, tools: readonly Tool[], releaseMs: number): Promise<void> {
   const releases = tools.filter(({ release }) => release).map(async (tool) => tool.release?.(agentId));
+  if (releases.length === 0) return;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, releaseMs);

@@ -392,6 +392,16 @@ describe("the queue of prompts", () => {
   const eventOf = ({ type, promptId, text }: { type: DurableEvent["type"]; promptId: string; text: string }) =>
     ({ type, promptId, content: content(text), from: "person" }) as DurableEvent;
 
+  const launched = { agentId: "a1", runId: "r2" };
+  /** State after an agent was started in the background. */
+  const before = foldAll([
+    started,
+    prompt,
+    { type: "model.requested", turn: 1 },
+    answer(1, [call("main_1_0", "Task")]),
+    ended("main_1_0", "launched", { facts: { launched } }),
+  ]);
+
   it("holds the prompts that were neither taken nor withdrawn, in order, with their newest content", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
@@ -408,14 +418,6 @@ describe("the queue of prompts", () => {
   });
 
   it("makes an agent wait for an awaited run before its next request, until a message arrives", () => {
-    const launched = { agentId: "a1", runId: "r2" };
-    const before = foldAll([
-      started,
-      prompt,
-      { type: "model.requested", turn: 1 },
-      answer(1, [call("main_1_0", "Task")]),
-      ended("main_1_0", "launched", { facts: { launched } }),
-    ]);
     expect(next(before)).toMatchObject({ kind: "request" });
     const waiting = foldAll([{ type: "run.awaited", ...launched }], before);
     expect(next(waiting)).toEqual({ kind: "wait" });
@@ -427,14 +429,6 @@ describe("the queue of prompts", () => {
   });
 
   it("replaces the lost run of an agent that continues, and keeps the unreported one of an agent that is resumed", () => {
-    const launched = { agentId: "a1", runId: "r2" };
-    const before = foldAll([
-      started,
-      prompt,
-      { type: "model.requested", turn: 1 },
-      answer(1, [call("main_1_0", "Task")]),
-      ended("main_1_0", "launched", { facts: { launched } }),
-    ]);
     const resumed = { type: "agent.resumed", agentId: "a1", runId: "r3" } as const;
     const now = { agentId: "a1", runId: "r3" };
     expect(fold(before, { ...resumed, by: "approval" }).background).toEqual([now]);

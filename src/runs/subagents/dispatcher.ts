@@ -6,7 +6,6 @@ import {
   type ApprovalAnswer,
   type CallId,
   type EventOf,
-  type Line,
   MAIN_AGENT,
   type Policy,
   type PromptId,
@@ -22,7 +21,7 @@ import { type Recall, Thread } from "../thread/thread.ts";
 import { offeredTo } from "./available-agents.ts";
 import { firstPrompt, isForkConversation, Siblings } from "./forks.ts";
 import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
-import { type HooksOf, reportLostRuns } from "./lost-runs.ts";
+import { announcedRun, type HooksOf, hasPrompt, reportLostRuns } from "./lost-runs.ts";
 import { type Planner, Policies } from "./policies.ts";
 import type { Prepare, PreparedAgent } from "./prepared-agent.ts";
 import { Registry, type SettleLost } from "./registry.ts";
@@ -213,7 +212,8 @@ export class Dispatcher implements Retinue {
     const subagent = await this.registry.get(agentId);
     if (subagent === undefined) return refuse(`There is no agent ${agentId} in this session.`);
     const resumed = findCall(this.liveAgent(caller.agentId).thread.state, caller.callId)?.resumes;
-    if (resumed !== undefined && (await this.hasPrompt(agentId, resumed))) return this.rejoin(subagent, terms, caller);
+    if (resumed !== undefined && (await hasPrompt(this.options.journal, { agentId, runId: resumed })))
+      return this.rejoin(subagent, terms, caller);
     const parent = this.liveAgent(caller.agentId);
     const { callId, signal } = caller;
     const refusal = await this.whileResuming(agentId, () =>
@@ -250,7 +250,7 @@ export class Dispatcher implements Retinue {
     const terms: RunTerms = { prompt, background: true };
     const how = by === "person" ? "resumed" : "continued";
     const refused = await this.whileResuming(agentId, async () => {
-      const runId = await this.announcedRun(parent.agentId, agentId);
+      const runId = await announcedRun(this.options.journal, { parent: parent.agentId, agentId });
       return this.reactivate({ subagent, terms, parent, signal, how, resumed: { by, promptId }, runId });
     });
     if (refused === undefined && promptId !== undefined) await this.registry.live.get(agentId)?.begun;
@@ -262,18 +262,6 @@ export class Dispatcher implements Retinue {
     if (this.registry.live.has(agentId)) return this.liveAgent(agentId);
     const above = this.registry.known(agentId);
     return above === undefined ? this.withPlan(this.options.idleMain()) : this.parentOf(above);
-  }
-
-  /** Returns a run of an agent that its parent's transcript announces, if the process ended before the run began. */
-  private async announcedRun(parent: AgentId, agentId: AgentId): Promise<RunId | undefined> {
-    const { journal } = this.options;
-    const isAnnounced = (line: Line) =>
-      line.type === "agent.resumed" && line.agentId === agentId && line.callId === undefined;
-    const announced = (await journal.read(parent)).findLast(isAnnounced);
-    if (announced?.type !== "agent.resumed") return undefined;
-    const { runId } = announced;
-    const own = await journal.read(agentId);
-    return own.some((line) => line.type === "run.started" && line.runId === runId) ? undefined : runId;
   }
 
   /**
@@ -291,13 +279,6 @@ export class Dispatcher implements Retinue {
       if (problem !== undefined) problems.push(problem);
     }
     return problems;
-  }
-
-  /** Returns whether a run has begun and recorded its prompt. */
-  private async hasPrompt(agentId: AgentId, runId: RunId): Promise<boolean> {
-    const lines = await this.options.journal.read(agentId);
-    const from = lines.findIndex((line) => line.type === "run.started" && line.runId === runId);
-    return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
   }
 
   /** Stops all subagents so that they can go on when the session is resumed. */

@@ -1,5 +1,5 @@
 import type { Hooks, Journal } from "../../ports/index.ts";
-import type { AgentId, EventOf, Line, RunEnd, RunId } from "../../protocol/index.ts";
+import type { AgentId, EventOf, Line, RunEnd, RunId, RunRef } from "../../protocol/index.ts";
 import { type Spending, spendingIn } from "../budget/spending.ts";
 import { hookLines, withoutContext } from "../host/ask-hooks.ts";
 import { endFacts } from "../host/run-hooks.ts";
@@ -61,4 +61,25 @@ async function report({ end, created, started }: UnreportedEnd, hooksOf: HooksOf
   });
   const events = hookLines({ event: "SubagentStop", runId }, withoutContext(outcome));
   if (events.length > 0) await journal.append(agentId, events);
+}
+
+/** Returns whether a run has begun and recorded its prompt. */
+export async function hasPrompt(journal: Pick<Journal, "read">, { agentId, runId }: RunRef): Promise<boolean> {
+  const lines = await journal.read(agentId);
+  const from = lines.findIndex((line) => line.type === "run.started" && line.runId === runId);
+  return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
+}
+
+/** Returns a run of an agent that its parent's transcript announces, if the process ended before the run began. */
+export async function announcedRun(
+  journal: Pick<Journal, "read">,
+  { parent, agentId }: { readonly parent: AgentId; readonly agentId: AgentId },
+): Promise<RunId | undefined> {
+  const isAnnounced = (line: Line): boolean =>
+    line.type === "agent.resumed" && line.agentId === agentId && line.callId === undefined;
+  const announced = (await journal.read(parent)).findLast(isAnnounced);
+  if (announced?.type !== "agent.resumed") return undefined;
+  const { runId } = announced;
+  const own = await journal.read(agentId);
+  return own.some((line) => line.type === "run.started" && line.runId === runId) ? undefined : runId;
 }
