@@ -95,9 +95,9 @@ export interface Session {
   stopAll(): Promise<StopReceipt>;
   /**
    * Closes the session so that it goes on where it stopped when it is resumed: requests for approval stay open and can
-   * be answered meanwhile, and background agents continue with the next run.
+   * be answered meanwhile, and background agents continue with the next run. A reason is recorded as a notice.
    */
-  park(): Promise<void>;
+  park(reason?: string): Promise<void>;
   /** Stops everything and closes the session. If the disk is full, does not wait for free space. */
   close(): Promise<void>;
 }
@@ -221,9 +221,9 @@ export function createSession(parts: SessionParts): CreatedSession {
       if (found === undefined) await throwIfAmbiguous(reference);
       return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
     },
-    park: () => {
+    park: (reason) => {
       parts.approvals.park();
-      closing ??= close("parked");
+      closing ??= close("parked", reason);
       return closing;
     },
     close: () => {
@@ -242,10 +242,12 @@ export function createSession(parts: SessionParts): CreatedSession {
     throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
   }
 
-  async function close(cause: "stopped" | "parked"): Promise<void> {
+  async function close(cause: "stopped" | "parked", reason?: string): Promise<void> {
     stopListening();
     stopContinuing();
     parts.stopWaiting.abort();
+    if (reason !== undefined && !thread.isNew)
+      await thread.record([{ type: "notice.raised", code: cause, message: reason }]).catch(() => undefined);
     // Both are stopped at once, so that the main agent does not take the end of a parked subagent for its result.
     if (cause === "parked") await Promise.all([dispatcher.park(), runs.close(cause)]);
     await runs.close(cause);

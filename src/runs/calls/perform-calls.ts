@@ -112,8 +112,7 @@ type Ended = EventOf<"tool.ended">;
 
 /** Records the result before PostToolUse hooks run, because hooks can take a long time. */
 async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
-  // A resumable call goes on in the next run.
-  if (isParked(host) && ended.result.outcome !== "ok" && host.services.executor.traits(call.name).resumable) return;
+  if (isParked(host) && staysOpen(host, ended)) return;
   await host.record([ended]);
   const { result, milliseconds } = ended;
   if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
@@ -130,6 +129,14 @@ async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void
 
 function isParked({ outlet }: RunHost): boolean {
   return outlet.signal.aborted && outlet.cause() === "parked";
+}
+
+/**
+ * Returns whether a call of a parked run has no result yet: it goes on in the next run, or its worker, which can't be
+ * reached now, may still finish it.
+ */
+function staysOpen({ services }: RunHost, { name, result: { outcome } }: Ended): boolean {
+  return outcome === "unknown" || (outcome !== "ok" && services.executor.traits(name).resumable === true);
 }
 
 type Execution = Omit<ExecuteRequest, "agentId" | "policy">;
