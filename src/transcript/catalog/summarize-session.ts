@@ -149,7 +149,7 @@ function lastEnd(tail: readonly Line[]): EventOf<"run.ended"> | undefined {
   return last?.type === "run.ended" ? last : undefined;
 }
 
-/** Turns are numbered through all runs of a session. */
+/** Turns are numbered across all runs of a session. */
 function lastTurn(tail: readonly Line[]): number {
   const last = tail.findLast(isTurn);
   return last === undefined ? 0 : Number(last.turn) || 0;
