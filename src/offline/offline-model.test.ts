@@ -58,7 +58,7 @@ describe("the offline model", () => {
     expect(
       text,
     ).toBe(`The offline model can't do this: "Write me a poem about the sea". It finds and reports what is in the files, and changes nothing.
-It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarise a file or directory ("Summarise src/main.ts"),
+It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarize a file or directory ("Summarize src/main.ts"),
 report the git history ("What changed recently?"), and list, read and search files ("List files in docs", "Read README.md", "Search for 'timeout'").
 For anything else, use a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run a local one: retinue -p "…" --provider ollama --model NAME
 `);

@@ -62,7 +62,7 @@ describe("recognise", () => {
     ["summarise the lib directory", "lib"],
     ["what does the executor room do", "executor"],
     ["summarise src/history.ts", "src/history.ts"],
-  ])("summarises: %s", (text, path) => {
+  ])("summarizes: %s", (text, path) => {
     expect(recognise(text)).toEqual({ kind: "summarise", path });
   });
 

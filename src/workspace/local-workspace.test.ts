@@ -37,7 +37,7 @@ function run(
   return { ...started, output };
 }
 
-/** A killed orphan stays listed until somebody reaps it. */
+/** A killed orphan stays listed until it is reaped. */
 function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -84,7 +84,7 @@ describe("a limit across five kills", () => {
     for (let count = 0; count < 5; count += 1) {
       const words = count === 0 ? ["-p", "MAIN: go"] : ["-p", "MAIN: continue", "--resume", session];
       const child = startRetinue([...command(...words), "stream-json"], { ...place, server });
-      // When the budget is nearly used up, fewer than three requests are under way at once.
+      // When the budget is nearly used up, fewer than three requests are in progress at once.
       let timer: NodeJS.Timeout | undefined;
       onHanging = () => {
         clearTimeout(timer);

@@ -15,7 +15,10 @@ import {
   underCommand,
 } from "./command-line.ts";
 
-/** Whether util-linux's `script`, which starts a program in a new terminal, is installed. Others have other options. */
+/**
+ * Whether util-linux's `script`, which starts a program in a new terminal, is installed. Other implementations have
+ * other options.
+ */
 const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
 if (!hasTerminals) console.warn("SKIPPED: terminal keys, because util-linux's `script` is not installed.");
 

@@ -173,7 +173,7 @@ describe("moving a subagent", () => {
     const run = session.prompt("MAIN: go");
     const agentId = await subagent(watched);
     expect((await session.foregroundAgent(agentId)).status).toBe("refused");
-    expect((await session.backgroundAgent(agentId)).message).toBe(`Agent ${agentId} goes on in the background.`);
+    expect((await session.backgroundAgent(agentId)).message).toBe(`Agent ${agentId} now works in the background.`);
     expect((await session.backgroundAgent(agentId)).status).toBe("refused");
     await watched.until(
       ({ agentId: id, event }) => id === "main" && event.type === "model.requested" && event.turn === 2,

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-/** What each command of a session said, and what the person was told meanwhile. */
+/** Output of each command in a session, and the messages that the user got in the meantime. */
 async function runCommands(
   commands: readonly string[],
   sandbox: NonNullable<SessionOptions["settings"]>["sandbox"],

@@ -66,7 +66,7 @@ describe("the keys of a terminal", () => {
     taken();
     press("\u0003\u0003");
     expect(taken()).toEqual(["SIGINT", "SIGINT"]);
-    // What arrives together with an interrupt is no answer.
+    // Input that arrives together with an interrupt is not an answer.
     press("y\u0003");
     expect(taken()).toEqual(["SIGINT"]);
     press("\u001a");

@@ -84,7 +84,7 @@ describe("finding a name", () => {
   });
 });
 
-describe("summarising", () => {
+describe("summarizing", () => {
   it("covers a file: size, language, comment, definitions, imports, to-dos", async () => {
     const { report } = await workspace.talk("Summarise src/parse.ts");
     expect(report).toContain("- TypeScript, 9 lines, ");

@@ -374,7 +374,7 @@ describe("commands", () => {
     expect(bash("git -x ".repeat(150_000), { rules })).toBe("deny");
     expect(bash(`${"true; ".repeat(5_000)}git push`, { rules })).toBe("deny");
     expect(bash("true; ".repeat(20_000), { rules })).toBe("allow");
-    // Longer than the Bash tool accepts, so it is not analysed.
+    // Longer than the Bash tool accepts, so it is not analyzed.
     expect(bash("true; ".repeat(150_000), { rules })).toBe("ask");
   });
 });

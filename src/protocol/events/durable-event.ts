@@ -18,7 +18,7 @@ export type DurableEvent =
       readonly sessionId: SessionId;
       readonly cwd: string;
       readonly version: string;
-      /** Version of the serialiser that produced the conversation's bytes. */
+      /** Version of the serializer that produced the conversation's bytes. */
       readonly serializer: number;
     }
   /** First line of a subagent's transcript. */

@@ -112,7 +112,7 @@ type Ended = EventOf<"tool.ended">;
 
 /** Records the result before PostToolUse hooks run, because hooks can take a long time. */
 async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
-  // A resumable call goes on in the next run.
+  // A resumable call continues in the next run.
   if (isParked(host) && ended.result.outcome !== "ok" && host.services.executor.traits(call.name).resumable) return;
   await host.record([ended]);
   const { result, milliseconds } = ended;

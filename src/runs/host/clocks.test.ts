@@ -237,7 +237,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 const limit = fc.integer({ min: 1, max: 60_000 });
 
-/** A simple model of the clocks: returns which clock strikes, and after how much time. */
+/** A simple model of the clocks: returns which clock fires, and after how much time. */
 function expected(steps: readonly Step[], idleMs: number, wallMs: number): readonly [string, number] | undefined {
   let [now, active, pauses] = [0, 0, 0];
   let quietSince: number | undefined;

@@ -69,7 +69,7 @@ describe("the advice to a parent about an agent", () => {
     ["budget", { cause: "CAUSE.", owner: "session" }, ["CAUSE.", "applies to you too", "say in your answer"]],
     ["budget", { cause: "CAUSE.", owner: "lead" }, ["CAUSE.", "applies to you too", "say in your answer"]],
     ["budget", { ...own, spawns: true }, ["CAUSE.", resume, "do the rest itself"]],
-    ["loop", undefined, [resume, "another way"]],
+    ["loop", undefined, [resume, "different approach"]],
     ["output_limit", undefined, [resume, "shorter answer"]],
     ["context_overflow", undefined, ["do not resume it", "smaller parts"]],
     ["refused", undefined, ["Do not give it the same task again"]],

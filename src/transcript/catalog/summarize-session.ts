@@ -25,7 +25,7 @@ export interface SessionSummary {
   readonly damaged: string | undefined;
 }
 
-/** Summarises a session. Reads only the start and the end of the file, so that listing long sessions is fast. */
+/** Summarizes a session. Reads only the start and the end of the file, so that listing long sessions is fast. */
 export function summarizeSession(place: { home: string; project: string; sessionId: SessionId }): SessionSummary {
   const paths = sessionPaths(place);
   const ends = readEnds(paths.transcript);

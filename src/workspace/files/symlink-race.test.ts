@@ -5,7 +5,10 @@ import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocalWorkspace } from "../local-workspace.ts";
 
-/** Swaps a directory for a link to the outside and back, as fast as it can. Renames only: making links anew is slow. */
+/**
+ * Swaps a directory for a link to the outside and back, as fast as it can. Only renames, because creating links is
+ * slow.
+ */
 const swapper = `
 const { parentPort, workerData } = require("node:worker_threads");
 const fs = require("node:fs");

@@ -281,7 +281,8 @@ describe.runIf(hasSandbox)("other processes and hosts", () => {
   });
 
   it("can't be reached through Unix sockets", async () => {
-    // Where no other test's sandbox sees it: one that is gone again when its mount is made fails that command.
+    // Placed where no other test's sandbox sees it, because a socket that disappears before it is mounted makes that
+    // command fail.
     const hidden = createSandboxPlace({}, tmpdir());
     const socket = join(hidden.root, "s");
     const server = createServer((connection) => connection.end("SECRET"));
@@ -294,7 +295,7 @@ describe.runIf(hasSandbox)("other processes and hosts", () => {
     expect((await place.run("ls /run; env | grep -E 'SSH_AUTH_SOCK|DOCKER_HOST'")).output).toBe("");
   });
 
-  it("can't be seen, signalled or traced, and their environment can't be read", async () => {
+  it("can't be seen, signaled or traced, and their environment can't be read", async () => {
     const other = spawn("sleep", ["60"], { env: { ...process.env, OTHERS_SECRET: "SECRET" } });
     const { output } = await place.run(
       `kill -9 ${other.pid}; cat /proc/${other.pid}/environ /proc/*/environ | tr '\\0' '\\n' | grep OTHERS; ls /proc | grep -c '^[0-9]'`,

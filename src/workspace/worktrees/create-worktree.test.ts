@@ -233,7 +233,7 @@ describe("programs from a repository", () => {
       expect(await settleWorktree(worktree, place)).toEqual({ state: "removed" });
     }
     expect(existsSync(mark) ? textOf(mark) : "nothing ran").toBe("nothing ran");
-    // The trap was set: git by itself falls into it.
+    // Without Retinue's settings, git runs the programs.
     try {
       git("status");
     } catch {}
@@ -376,7 +376,7 @@ describe("a worktree that can't be created", () => {
       expect(created).toEqual({ ok: false, message: expect.stringContaining("the disk is full") });
       expect(place.git("branch", "--list", "retinue/*")).toBe("");
     }
-    // Git itself could not be asked to forget the last two; it does when their directory is gone.
+    // The failing git could not unregister the last two, but git removes them once their directory is missing.
     place.git("worktree", "prune");
     expect(place.git("worktree", "list").split("\n")).toHaveLength(1);
     await place.create();
@@ -394,7 +394,7 @@ describe("a worktree that can't be created", () => {
       ok: false,
       message: expect.stringMatching(/on the branch retinue\/a1.*worktree add/),
     });
-    // The cure that the message names.
+    // Runs the command that the message suggests.
     const [, words = ""] = /(git -C .*)\.$/.exec(again.ok ? "" : again.message) ?? [];
     execFileSync("sh", ["-c", words], {
       env: place.environment,

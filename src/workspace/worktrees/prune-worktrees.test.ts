@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** In a process of its own, so that its owner has died. */
+/** Runs in a separate process, so that the owner of the worktree is dead. */
 async function createElsewhere(place: TestPlace, agent: string, more: object = {}): Promise<NodeJS.Signals | null> {
   const child = spawn(process.execPath, [program, JSON.stringify({ ...place.request(agent), ...more })], {
     stdio: ["ignore", "ignore", "inherit"],
@@ -54,7 +54,7 @@ describe("worktrees", () => {
       place.gitIn(path(place, agent), "commit", "-qm", agent);
     }
     place.git("merge", "-q", "retinue/merged");
-    // Only another agent's branch has it.
+    // Only another agent's branch contains it.
     place.git("branch", "retinue/other", "retinue/pushed");
     for (const agent of ["gone", "lost"]) rmSync(path(place, agent), { recursive: true });
     mkdirSync(path(place, "stranger"));
@@ -88,7 +88,7 @@ describe("worktrees", () => {
     expect(place.git("branch", "--list", "--format=%(refname:short)", "retinue/*").split("\n")).toEqual(
       ["changed", "gone", "other", "pushed", "used"].map((agent) => `retinue/${agent}`),
     );
-    // Once its agent is done, it is settled as any other.
+    // Once its agent is done, it is settled like any other.
     expect(await settleWorktree(used, place)).toEqual({ state: "removed" });
   });
 
