@@ -2,7 +2,7 @@ import { accesses, decide, pathsOf } from "../src/permissions/index.ts";
 import type { Policy, Rule } from "../src/protocol/index.ts";
 import type { Figure } from "./figure.ts";
 
-/** Measures how long decisions about shell commands take: everyday commands with many rules, and very long commands. */
+/** Measures how long decisions on shell commands take: everyday commands with many rules, and very long commands. */
 export async function decisionCase(): Promise<Figure[]> {
   const policy = policyWith(1_000);
   const daily = everyday.flatMap((command) => [command, `cd src && ${command} 2>&1 | tail -20`]);
@@ -12,14 +12,14 @@ export async function decisionCase(): Promise<Figure[]> {
     return timeOf(`${daily[index % daily.length]} # ${index}`, policy);
   });
   return [
-    atMost("decision about a command, 1,000 rules, p99", percentile(times, 0.99), 5),
+    atMost("decision on a command, 1,000 rules, p99", percentile(times, 0.99), 5),
     atMost(
-      "decision about one 1 MB command",
+      "decision on one 1 MB command",
       longest(() => `echo ${"a".repeat(1_000_000)}`),
       100,
     ),
     atMost(
-      "decision about a 1 MB list of commands",
+      "decision on a 1 MB list of commands",
       longest(() => `${"true && ".repeat(125_000)}touch x`),
       100,
     ),
@@ -29,12 +29,12 @@ export async function decisionCase(): Promise<Figure[]> {
       100,
     ),
     atMost(
-      "decision about 30 nested substitutions",
+      "decision on 30 nested substitutions",
       longest(() => nested(30)),
       100,
     ),
     atMost(
-      "decision about 3,000 nested substitutions",
+      "decision on 3,000 nested substitutions",
       longest(() => nested(3_000)),
       100,
     ),

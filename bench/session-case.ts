@@ -21,7 +21,10 @@ export async function sessionCase(): Promise<Figure[]> {
 const EVENTS = 50_000;
 const WRITERS = 50;
 
-/** Opens a session and reads 50,000 events of 50 agents, also from several positions. The floor parses the same lines. */
+/**
+ * Opens a session and reads 50,000 events of 50 agents, including from several positions. The floor parses the same
+ * lines.
+ */
 async function manyEvents(root: string): Promise<Figure[]> {
   const options = { home: join(root, "events"), cwd: root, sessionId: "events", clock: systemClock };
   const written = await createTranscript(options);

@@ -45,7 +45,7 @@ async function photograph() {
     tmux("wait-for", "prompt");
     tmux("send-keys", command, "Enter");
     const busiest = await busiestScreen();
-    // Captures colours, and the lines that scrolled off the screen.
+    // Captures colors, and the lines that scrolled off the screen.
     const screen = tmux("capture-pane", "-e", "-p", "-S", "-").split("\n");
     // The terminal shows typed keys twice if they arrive before the shell is ready; the second copy follows the prompt.
     const start = screen.findIndex((line) => line.includes(`$ ${command}`));

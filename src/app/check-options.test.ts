@@ -59,7 +59,7 @@ describe("options of openSession", () => {
     ],
     [{ permisionMode: "plan" }, "openSession has no option permisionMode", "Did you mean permissionMode?"],
     [{ zzz: 1 }, "openSession has no option zzz", "docs/library.md"],
-  ])("are checked when the program runs: %o", async (options, message, cure) => {
+  ])("are checked at run time: %o", async (options, message, cure) => {
     await expect(open(options)).rejects.toMatchObject({
       name: "UserError",
       message: expect.stringContaining(message),
@@ -69,7 +69,7 @@ describe("options of openSession", () => {
     });
   });
 
-  it("say that nothing can be resumed where nothing is kept", async () => {
+  it("explain that nothing can be resumed if nothing is stored", async () => {
     await expect(open({ resume: "01j0000000000000000000000a" })).rejects.toMatchObject({
       message: "A session can't be resumed with home: false, which keeps nothing on disk",
       cure: "Remove resume to start a new session, or set home to the session's state directory.",
@@ -83,7 +83,7 @@ describe("options of openSession", () => {
 });
 
 describe("a prompt", () => {
-  it("is a text or blocks", async () => {
+  it("must be text or blocks", async () => {
     const session = await openSession({ home: false, environment: {}, model: createScriptedModel([]) });
     onTestFinished(() => session.close());
     expect(() => session.prompt(undefined as unknown as string)).toThrowError(

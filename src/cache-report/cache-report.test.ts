@@ -31,7 +31,7 @@ describe("explaining a lost cache", () => {
     [{ systemContext: "Platform: darwin" }, "system_context"],
     [{ userContext: "Answer at length." }, "user_context"],
   ];
-  it.each(cases)("names what changed: %j", async (change, dimension) => {
+  it.each(cases)("names the changed part: %j", async (change, dimension) => {
     const play = await begin();
     await play.ask("main", { read: 0, written: 1_000 });
     await play.setHead("main", { ...head, ...change });
@@ -48,7 +48,7 @@ describe("explaining a lost cache", () => {
     expect(third?.tokens).toMatchObject({ ideal: 1_100, missed: 0 });
   });
 
-  it("names the messages after a compaction", async () => {
+  it("blames the messages after a compaction", async () => {
     const play = await begin();
     await play.ask("main", { read: 0, written: 1_000 });
     await play.record("main", { type: "conversation.compacted", summary: "So far.", kept: 0, trigger: "auto" });
@@ -57,7 +57,7 @@ describe("explaining a lost cache", () => {
     expect(second?.broken).toMatchObject({ dimension: "messages", before: expect.stringContaining("Question 1") });
   });
 
-  it("tells a cache that was too old, not ready, or not there from bytes that changed", async () => {
+  it("distinguishes a cache that was expired, not ready or missing from changed bytes", async () => {
     const play = await begin();
     await play.ask("main", { read: 0, written: 2_000 });
     play.pass(6 * 60_000);
@@ -77,7 +77,7 @@ describe("explaining a lost cache", () => {
     expect(requests[1]?.tokens).toMatchObject({ ideal: 2_000, missed: 2_000 });
   });
 
-  it("tells a lifetime that was too short, or was changed, from bytes that changed", async () => {
+  it("distinguishes a lifetime that was too short, or was changed, from changed bytes", async () => {
     const play = await begin();
     const long: Head = { ...head, cacheLifetime: "1h" };
     await play.setHead("main", long);
@@ -102,7 +102,7 @@ describe("explaining a lost cache", () => {
     expect(requests[2]?.tokens).toMatchObject({ written: 2_200, written1h: 2_200 });
   });
 
-  it("neither expects nor misses what is below the minimum of the model", async () => {
+  it("neither expects nor misses anything below the model's minimum", async () => {
     const play = await begin({ cacheMinimumTokens: 4_096 });
     await play.ask("main", { read: 0, written: 0, plain: 2_000 });
     await play.ask("main", { read: 0, written: 0, plain: 3_000 });
@@ -120,7 +120,7 @@ describe("explaining a lost cache", () => {
     expect(belowMinimum).toEqual([{ model: "m-1", minimumTokens: 4_096, requests: 4, tooShort: 2 }]);
   });
 
-  it("still misses what a model with a minimum could have read", async () => {
+  it("still reports misses for a model with a minimum", async () => {
     const play = await begin({ cacheMinimumTokens: 512 });
     await play.ask("main", { read: 0, written: 800 });
     await play.ask("main", { read: 0, written: 900 });
@@ -128,7 +128,7 @@ describe("explaining a lost cache", () => {
     expect((await reportCache(play.path)).belowMinimum).toEqual([]);
   });
 
-  it("assumes no minimum of a model whose minimum is unknown", async () => {
+  it("assumes no minimum for a model whose minimum is unknown", async () => {
     const play = await begin();
     await play.ask("main", { read: 0, written: 800 });
     await play.ask("main", { read: 0, written: 900 });
@@ -136,7 +136,7 @@ describe("explaining a lost cache", () => {
     expect((await reportCache(play.path)).belowMinimum).toEqual([]);
   });
 
-  it("counts the tools that a subagent shares with its parent as readable", async () => {
+  it("counts tools that a subagent shares with its parent as readable", async () => {
     const play = await begin();
     const shared = { name: "Read", description: "Reads. ".repeat(500), inputSchema: { type: "object" } } as const;
     const task = { name: "Task", description: "Delegates.", inputSchema: { type: "object" } } as const;
@@ -151,7 +151,7 @@ describe("explaining a lost cache", () => {
     expect(first?.tokens?.missed).toBeLessThan(2_000);
   });
 
-  it("says which agent of a type does not begin as the one before it", async () => {
+  it("names the agent whose beginning differs from the previous one of its type", async () => {
     const play = await begin();
     await play.spawn("a1", "a2");
     await play.ask("a1", { read: 0, written: 2_000 });
@@ -160,7 +160,7 @@ describe("explaining a lost cache", () => {
     expect((await play.explain())[1]?.broken).toMatchObject({ dimension: "system_context" });
   });
 
-  it("does not blame a provider that tells of no cache, and sees a transcript that was changed", async () => {
+  it("does not blame a provider that reports no cache, and detects a changed transcript", async () => {
     const play = await begin();
     await play.ask("main", { read: 0, written: 0, plain: 2_000 });
     await play.ask("main", { read: 0, written: 0, plain: 2_100 });
@@ -174,7 +174,7 @@ describe("explaining a lost cache", () => {
 });
 
 describe("the report", () => {
-  it("gives tokens by kind and money: spent, without a cache, and at the ideal", async () => {
+  it("contains tokens by kind and costs: actual, without a cache and ideal", async () => {
     const play = await begin();
     await play.ask("main", { read: 0, written: 1_000 });
     await play.spawn("a1");
@@ -201,7 +201,7 @@ describe("the report", () => {
     );
   });
 
-  it("counts what is kept for an hour at its price, and what was missed as such", async () => {
+  it("counts tokens kept for an hour at their price, even as missed ones", async () => {
     const play = await begin();
     await play.setHead("main", { ...head, cacheLifetime: "1h" });
     await play.ask("main", { read: 0, written: 1_000, hour: 1_000 });
@@ -214,7 +214,7 @@ describe("the report", () => {
     expect(total.usd?.ideal).toBeCloseTo((1_200 * 8 + 300 * 5 + 1_000 * 0.4) / 1e6, 9);
   });
 
-  it("reports no cost if a price is unknown, and counts the request for a summary", async () => {
+  it("contains no cost if a price is unknown, and counts the summary request", async () => {
     const play = await begin();
     await play.record("main", { ...started("main"), runId: "r2" });
     const usage = { inputTokens: 50, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5 };

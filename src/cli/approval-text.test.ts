@@ -18,7 +18,7 @@ it("shows the whole command, and all other inputs", () => {
   });
 });
 
-it("shows the whole input of a tool that it does not know", () => {
+it("shows the whole input of an unknown tool", () => {
   expect(textOf("mcp__db__run", { query: "a", drop: true })).toEqual({
     call: 'mcp__db__run {"query":"a","drop":true}',
     inputs: [],

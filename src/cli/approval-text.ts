@@ -2,7 +2,7 @@ import { formatCount, isRecord, showExactly } from "../lib/index.ts";
 import { type ApprovalQuestion, canonicalToolName, type ToolCall, type UserQuestion } from "../protocol/index.ts";
 import { describeCall, fieldsByTool, oneLine } from "./describe-call.ts";
 
-/** A tool call as shown to the person who decides about it. Different calls never have the same text. */
+/** A tool call as shown to the person who decides on it. Different calls never have the same text. */
 export interface ApprovalText {
   /** The tool and its main input, such as the command, on one line and never truncated. */
   readonly call: string;

@@ -113,7 +113,7 @@ function moveBehindLink(path: string): void {
 const shippedFile = ({ bundle }: Place) => bundle.replace(".cjs", `-${process.versions.v8}-${process.arch}.cache`);
 
 describe("compiled code", () => {
-  it("is written for the owner only, and used from then on", async () => {
+  it("is written so that only the owner can read it, and is used from then on", async () => {
     const place = createPlace();
     const { target: file = "" } = await load(place, { command: "keep" });
     expect(readdirSync(place.folder)).toEqual([basename(file)]);
@@ -125,7 +125,7 @@ describe("compiled code", () => {
     expect(lstatSync(file).ino).toBe(ino);
   });
 
-  it("beside the bundle is used before that in the state directory, unless it is of another V8", async () => {
+  it("next to the bundle takes precedence over the state directory, unless it is for another V8", async () => {
     const place = createPlace();
     const file = await keepCode(place);
     const shipped = shippedFile(place);
@@ -138,7 +138,7 @@ describe("compiled code", () => {
     expect(await load(place)).toMatchObject({ file });
   });
 
-  it("is kept for each set of V8's flags", async () => {
+  it("is stored for each set of V8 flags", async () => {
     const place = createPlace();
     const file = await keepCode(place);
     copyFileSync(file, shippedFile(place));
@@ -154,7 +154,7 @@ describe("compiled code", () => {
     expect(readdirSync(place.folder)).toEqual([]);
   });
 
-  it("of another version of the bundle is not used", async () => {
+  it("is not used for another version of the bundle", async () => {
     const place = createPlace();
     await keepCode(place);
     // V8 would use it, because it compares only the length of the source.
@@ -173,7 +173,7 @@ describe("compiled code", () => {
     expect(readdirSync(place.folder).sort()).toEqual(["c", "d", "e", basename(target)]);
   });
 
-  it("is not used from a file that is damaged or that others can write to, and is replaced", async () => {
+  it("is not used from a damaged or unsafe file, and is replaced", async () => {
     const place = createPlace();
     const file = await keepCode(place);
     const good = readFileSync(file);
@@ -223,7 +223,7 @@ describe("compiled code", () => {
     expect(loaded).toMatchObject({ problem: { found: expect.stringContaining("relative") } });
   });
 
-  it.runIf(isRoot)("of another user is not used", async () => {
+  it.runIf(isRoot)("is not used if another user owns it", async () => {
     const place = createPlace();
     const file = await keepCode(place);
     chownSync(file, NOBODY, NOBODY);
@@ -237,14 +237,14 @@ describe("compiled code", () => {
     expect(await load(place)).toMatchObject({ file });
   });
 
-  it("is written by several processes at once", async () => {
+  it("can be written by several processes at once", async () => {
     const place = createPlace();
     await Promise.all(Array.from({ length: 6 }, () => load(place, { command: "keep" })));
     const { file = "" } = await load(place);
     expect(readdirSync(place.folder)).toEqual([basename(file)]);
   });
 
-  it("is not written where there is no state directory", async () => {
+  it("is not written if there is no state directory", async () => {
     const place = createPlace();
     rmSync(place.state, { recursive: true });
     await load(place, { command: "keep" });

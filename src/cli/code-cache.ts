@@ -36,7 +36,7 @@ interface CodeCacheProblem {
   readonly cure: string;
 }
 
-/** Loads a CommonJS bundle. Its compiled code is read from a file beside the bundle or in the state directory. */
+/** Loads a CommonJS bundle. Its compiled code is read from a file next to the bundle or in the state directory. */
 export function loadCompiled(
   bundle: string,
   state: string,

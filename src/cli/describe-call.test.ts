@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { describeCall } from "./describe-call.ts";
 
-describe("what a call is about", () => {
+describe("the description of a call", () => {
   it.each([
     [{ file_path: "src/a.ts", offset: 3 }, "src/a.ts"],
     [{ command: "npm test", description: "runs the tests" }, "npm test"],
@@ -13,16 +13,16 @@ describe("what a call is about", () => {
     [{ path: "src" }, "src"],
     [{ command: "a\n\u001b[2Jb" }, "a b"],
     [{ other: 1 }, ""],
-  ])("of %j is %j", (input, expected) => {
+  ])("for %j is %j", (input, expected) => {
     expect(describeCall({ name: "mcp__x__y", inputJson: JSON.stringify(input) })).toBe(expected);
   });
 
-  it("is told by the inputs of its tool, not by others that have no effect", () => {
+  it("uses the inputs of its tool, and ignores others, which have no effect", () => {
     const input = { file_path: "README.md", questions: [{ question: "npm test" }], command: "rm -rf ~/important" };
     expect(describeCall({ name: "Bash", inputJson: JSON.stringify(input) })).toBe("rm -rf ~/important");
   });
 
-  it("of a value that is not an object is nothing", () => {
+  it("is empty for a value that is not an object", () => {
     expect(["{", "null", "3"].map((inputJson) => describeCall({ name: "Read", inputJson }))).toEqual(["", "", ""]);
   });
 });

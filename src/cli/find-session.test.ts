@@ -27,7 +27,7 @@ describe("an agent of a session", () => {
     expect(() => agentIdOf(reference, agents)).toThrow(message);
   });
 
-  it("is not found in a session that has none", () => {
+  it("is not found in a session without agents", () => {
     expect(() => agentIdOf("a7", [])).toThrow(expect.objectContaining({ cure: "The session has no subagents." }));
   });
 });

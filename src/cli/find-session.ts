@@ -55,12 +55,13 @@ export function parseSessionAgent(
 ): { readonly id: string; readonly agent: string | undefined } {
   const at = argument.indexOf("/");
   const suffix = at < 0 ? undefined : argument.slice(at + 1);
-  if (suffix === "") throw usageError(`"${argument}" names no agent`, "Write SESSION/AGENT, or leave the slash out.");
+  if (suffix === "")
+    throw usageError(`"${argument}" does not name an agent`, "Write SESSION/AGENT, or leave the slash out.");
   if (suffix !== undefined && option !== undefined) {
     throw usageError(`"${argument}" and --agent both name an agent`, "Use one of them.");
   }
   const id = at < 0 ? argument : argument.slice(0, at);
-  if (id === "") throw usageError(`"${argument}" names no session`, '"retinue sessions list" shows them.');
+  if (id === "") throw usageError(`"${argument}" does not name a session`, '"retinue sessions list" shows them.');
   return { id, agent: suffix ?? option };
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `retinue` program. Selects an entry point by the first argument. Each entry point is a complete bundle beside
+// The `retinue` program. Selects an entry point by the first argument. Each entry point is a complete bundle next to
 // this one, so that a process loads only what it needs, and nothing twice.
 
 import { createRequire } from "node:module";

@@ -42,7 +42,7 @@ describe("readOptions", () => {
     expect(message).toContain(says);
   });
 
-  it("reads anything or refuses it with a message for the user", () => {
+  it("either reads a command line or rejects it with a message for the user", () => {
     const word = fc.oneof(fc.string(), fc.constantFrom("-p", "-m", "--model", "--", "--level", "low", "-pm", "--x=y"));
     fc.assert(
       fc.property(fc.array(word), (argv) => {
@@ -58,7 +58,7 @@ describe("readOptions", () => {
 });
 
 describe("splitRules", () => {
-  it("parts rules at commas and blanks outside of parentheses", () => {
+  it("splits rules at commas and blanks outside of parentheses", () => {
     expect(splitRules(" Read,Edit  Bash(git log, git show) ,WebFetch(domain:a.b)")).toEqual([
       "Read",
       "Edit",
@@ -69,7 +69,7 @@ describe("splitRules", () => {
     expect(splitRules("Bash(echo (a b))")).toEqual(["Bash(echo (a b))"]);
   });
 
-  it("finds every rule of a list again, whatever parts them", () => {
+  it("finds every rule in a list, whatever separates them", () => {
     const specifier = fc.stringMatching(/^[a-z ,:*/.]{0,12}$/);
     const rule = fc.oneof(
       fc.stringMatching(/^[A-Z][a-z]{1,8}$/),

@@ -22,7 +22,7 @@ async function report(error: unknown): Promise<{ readonly code: number; readonly
   return { code: await reportError(error, { format, output, errors: output }), said };
 }
 
-it("tells what a person can act on, and calls anything else a bug", async () => {
+it("shows users what they can act on, and calls anything else a bug", async () => {
   const known = new UserError("No key", { code: "auth", cure: "Set it.", exitCode: 2 });
   expect(await report(known)).toEqual({ code: 2, said: "retinue: No key. Set it.\n" });
   expect(await report(new Error("x is not a function"))).toMatchObject({
@@ -37,7 +37,7 @@ it.each([
   ["Pass the option `model: openai/gpt`.", "Pass --model openai/gpt."],
   ["Or with the option `trusted`.", "Or with --trust."],
   ["To raise it, set budget.usd in your settings.", "To raise it, set budget.usd in your settings or use --max-cost."],
-])("names the options of the command line: %s", async (cure, shown) => {
+])("names the command-line options: %s", async (cure, shown) => {
   const error = new UserError("No", { code: "x", cure, exitCode: 2 });
   expect((await report(error)).said).toBe(`retinue: No. ${shown}\n`);
 });

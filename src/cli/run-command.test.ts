@@ -45,11 +45,11 @@ describe("parseRoot", () => {
     ],
     [["--agents", `{"x":{"description":"${"d".repeat(200)}","prompt":"p"}}`], "--agents '…'"],
     [["-q", "--agent", "Plan", "--output-format", "json", "-c"], ""],
-  ])("knows which options the command that resumes the run needs: %j", (argv, repeated) => {
+  ])("repeats the options that the resume command needs: %j", (argv, repeated) => {
     expect(parseRoot(["-p", "x", ...argv])).toMatchObject({ options: { repeated } });
   });
 
-  it("reads help about a command, and refuses an unknown one", () => {
+  it("shows help for a command, and rejects an unknown one", () => {
     expect(parseRoot(["help"])).toEqual({ kind: "help", topic: "retinue" });
     expect(parseRoot(["help", "sessions"])).toEqual({ kind: "help", topic: "sessions" });
     expect(() => parseRoot(["help", "sesions"])).toThrow('There is no command "sesions"');
@@ -60,12 +60,12 @@ describe("parseRoot", () => {
     expect(parseRoot(["help", topic])).toEqual({ kind: "help", topic: "retinue" });
   });
 
-  it("says of a short option with a value that it takes none", () => {
+  it("says that a short option takes no value", () => {
     const refused = { message: "-p takes no value", cure: expect.stringContaining('retinue -p "…"'), exitCode: 2 };
     expect(() => parseRoot(["-p=1", "x"])).toThrowError(expect.objectContaining(refused));
   });
 
-  it("explains prompts that begin with a dash only to a run", () => {
+  it("explains prompts that begin with a dash only for a run", () => {
     const cure = (argv: readonly string[]): string => {
       try {
         parseRoot(argv);
@@ -85,12 +85,12 @@ describe("parseRoot", () => {
       "--disallowed-tools: `Bash(rm` is not a valid rule",
       /closing parenthesis is missing; write `Bash\(rm\)`/,
     ],
-  ])("refuses the rule of %j", (argv, message, cure) => {
+  ])("rejects the rule in %j", (argv, message, cure) => {
     const refused = { message, cure: expect.stringMatching(cure), exitCode: 2 };
     expect(() => parseRoot(["-p", "go", ...argv])).toThrowError(expect.objectContaining(refused));
   });
 
-  it("reads who works, and agents for this run", () => {
+  it("reads the agent to run, and agents for this run", () => {
     const agents = { poet: { description: "Writes verse.", prompt: "You rhyme." } };
     const command = parseRoot(["-p", "--agent", "poet", "--agents", JSON.stringify(agents), "go"]);
     expect(command).toMatchObject({ kind: "print", options: { prompt: "go", agent: "poet", agents } });
@@ -99,7 +99,7 @@ describe("parseRoot", () => {
     }
   });
 
-  it("adds up rules of several flags", () => {
+  it("combines the rules from several flags", () => {
     const command = parseRoot([
       "-p",
       "--allowed-tools",
@@ -118,7 +118,7 @@ describe("parseRoot", () => {
     });
   });
 
-  it("reads the name of a command as part of the prompt, unless it comes first", () => {
+  it("treats the name of a command as part of the prompt, unless it comes first", () => {
     expect(parseRoot(["-p", "doctor"])).toMatchObject({ kind: "print", options: { prompt: "doctor" } });
     expect(parseRoot(["-p", "--", "sessions", "--help"])).toMatchObject({ options: { prompt: "sessions --help" } });
   });
@@ -146,7 +146,7 @@ describe("parseRoot", () => {
       /Did you mean "retinue sessions"\? For a prompt: retinue -p /,
     ],
     [["confg", "show"], 'There is no command "confg"', /Did you mean "retinue config"\?/],
-  ])("%j is no prompt: it looks like a command", (argv, message, cure) => {
+  ])("%j looks like a command, not a prompt", (argv, message, cure) => {
     expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ message, exitCode: 2 }));
     expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ cure: expect.stringMatching(cure) }));
   });
@@ -176,7 +176,7 @@ describe("parseRoot", () => {
     [["-p", "--forward-subagent-text"]],
     [["docter"]],
     [["mcp", "list"]],
-  ])("refuses %j with an error for people and exit code 2", (argv) => {
+  ])("rejects %j with a user error and exit code 2", (argv) => {
     expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
   });
 });

@@ -118,7 +118,7 @@ describe("a chain", () => {
     );
   });
 
-  it("has the same fingerprint however it was made: through forks, or anew from the same messages", () => {
+  it("has the same fingerprint whether it was built through forks or directly from the same messages", () => {
     fc.assert(
       fc.property(fc.constantFrom(head, otherProvider), fc.array(step, { maxLength: 10 }), (of, steps) => {
         let chain = begin(of);
@@ -136,7 +136,7 @@ describe("a chain", () => {
     );
   });
 
-  it("gives siblings that share a prefix the bytes they would have had alone", () => {
+  it("gives siblings that share a prefix the same bytes as without sharing", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(head, otherProvider),
@@ -172,7 +172,7 @@ describe("a chain", () => {
     );
   });
 
-  it("leaves out all but its newest turns, whose bytes stay", () => {
+  it("keeps only its newest turns, with unchanged bytes", () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), fc.nat(7), (past, wanted) => {
         const chain = begin(head);
@@ -193,7 +193,7 @@ describe("a chain", () => {
     );
   });
 
-  it("gives a fork the parent's bytes, whichever goes on", () => {
+  it("gives a fork the parent's bytes, whichever of them continues", () => {
     fc.assert(
       fc.property(fc.array(turn, { maxLength: 5 }), turn, turn, (past, mine, theirs) => {
         const parent = begin(head);
@@ -208,7 +208,7 @@ describe("a chain", () => {
     );
   });
 
-  it("gives the same bytes when rebuilt from its messages", () => {
+  it("produces the same bytes when it is rebuilt from its messages", () => {
     fc.assert(
       fc.property(fc.constantFrom(head, otherProvider), fc.array(turn, { maxLength: 6 }), (of, turns) => {
         const first = begin(of);
@@ -225,7 +225,7 @@ describe("a chain", () => {
     );
   });
 
-  it("keeps the bytes of what compaction keeps, and never splits a call from its result", () => {
+  it("keeps the bytes that compaction keeps, and never splits a call from its result", () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), fc.nat(12), (turns, keep) => {
         const chain = begin(head);
@@ -246,7 +246,7 @@ describe("a chain", () => {
     );
   });
 
-  it("gives its first messages with the bytes they had", () => {
+  it("returns its first messages with unchanged bytes", () => {
     fc.assert(
       fc.property(fc.array(turn, { maxLength: 6 }), fc.nat(13), (turns, count) => {
         const chain = begin(head);
@@ -258,14 +258,14 @@ describe("a chain", () => {
     );
   });
 
-  it("does not cut an answer from its continuation after a pause", () => {
+  it("does not separate a response from its continuation after a pause", () => {
     const chain = begin(head);
     for (const said of ["one", "two"]) chain.append({ role: "assistant", content: [{ type: "text", text: said }] });
     expect(chain.compact("Sum.", 1).kept).toBe(0);
     expect(chain.compact("Sum.", 2).kept).toBe(2);
   });
 
-  it("leaves out what another model thought, in both directions", () => {
+  it("leaves out another model's thinking, in both directions", () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 5 }), (turns) => {
         const chain = begin(head);
@@ -285,7 +285,7 @@ describe("a chain", () => {
     );
   });
 
-  it("keeps the messages' bytes under a new head of the same model", () => {
+  it("keeps the messages' bytes under a new head for the same model", () => {
     const chain = begin(head);
     const next = chain.withHead({ ...head, userContext: "Be brief." });
     const messages = (body: string): string => body.slice(body.indexOf('"messages":['));
@@ -303,7 +303,7 @@ describe("a chain", () => {
 });
 
 describe("cache marks", () => {
-  it("stand on the tools, the system, on the mark of the request before and on the newest message", () => {
+  it("are placed on the tools, the system text, the previous request's mark and the newest message", () => {
     const chain = begin(head);
     const first = JSON.parse(bodyOf(chain)) as Body;
     expect(marked(first)).toEqual(["Read", "system", "0.0"]);
@@ -312,7 +312,7 @@ describe("cache marks", () => {
     expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["Read", "system", "0.0", "2.0"]);
   });
 
-  it("let an agent read the tools it shares with who calls it, whatever stands behind them", () => {
+  it("let an agent read the tools that it shares with its caller, whatever follows them", () => {
     const named = (name: string) => ({ name, description: `${name}s, “so”`, inputSchema: { type: "object" } as const });
     const tools = ["Read", "Grep", "Task", "TaskStop"].map(named);
     const own = JSON.parse(bodyOf(begin({ ...head, tools }))) as Body;
@@ -321,7 +321,7 @@ describe("cache marks", () => {
     expect(marked(JSON.parse(bodyOf(begin({ ...head, tools: tools.slice(2) }))) as Body)).toEqual(["system", "0.0"]);
   });
 
-  it("can stand behind the environment, up to which agents of one kind are equal", () => {
+  it("can follow the environment, up to which agents of the same kind are identical", () => {
     const chain = new Chain(head);
     const texts = [`${ENVIRONMENT_OPENING}\nDate: today]`, "Do part 1."];
     chain.append({ role: "user", content: texts.map((text) => ({ type: "text", text })) });
@@ -331,7 +331,7 @@ describe("cache marks", () => {
     expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["Read", "system", "0.0", "0.1"]);
   });
 
-  it("let a read-only agent read the tools that its caller begins with, as long as there are marks left", () => {
+  it("let a read-only agent read its caller's first tools, as long as marks are left", () => {
     const named = (name: string) => ({ name, description: `${name}s`, inputSchema: { type: "object" } as const });
     const tools = ["Read", "Grep", "Edit", "Bash", "Task"].map(named);
     const caller = begin({ ...head, tools });
@@ -348,8 +348,8 @@ describe("cache marks", () => {
 
   it.each([
     ["results", [], ["system", "1.0", "2.0", "2.1"]],
-    ["results and words", [{ type: "text" as const, text: FORK_INTRODUCTION }], ["system", "1.0", "2.1", "2.2"]],
-  ])("stand behind the shared %s of sibling forks", (_, words, places) => {
+    ["results and text", [{ type: "text" as const, text: FORK_INTRODUCTION }], ["system", "1.0", "2.1", "2.2"]],
+  ])("follow the shared %s of sibling forks", (_, words, places) => {
     const parent = begin(head);
     parent.request();
     const child = parent.fork();
@@ -366,18 +366,18 @@ describe("cache marks", () => {
     expect(marked(JSON.parse(bodyOf(child)) as Body)).toEqual(places);
   });
 
-  it("are placed right behind text of any script", () => {
+  it("directly follow text in any script", () => {
     const chain = new Chain(head);
     chain.append({ role: "user", content: [{ type: "text", text: "日本語 😀 é" }] });
     expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["Read", "system", "0.0"]);
   });
 
-  it("do not exist in a dialect that caches by itself", () => {
+  it("do not exist in a dialect that caches automatically", () => {
     expect(bodyOf(begin(otherProvider))).not.toContain("cache_control");
     expect(bodyOf(begin({ ...otherProvider, cacheLifetime: "1h" }))).not.toContain("cache_control");
   });
 
-  describe("that are kept for an hour", () => {
+  describe("with a lifetime of an hour", () => {
     const longHead: Head = { ...head, cacheLifetime: "1h" };
     const lifetimes = (chain: Chain): string[] =>
       [...bodyOf(chain).matchAll(/"cache_control":\{"type":"ephemeral"(,"ttl":"1h")?\}/g)].map(([, ttl]) =>
@@ -389,7 +389,7 @@ describe("cache marks", () => {
       return chain;
     };
 
-    it("are all of them, in every request, and after a change from either", () => {
+    it("apply to every request, and after a change in either direction", () => {
       const chain = begin(longHead);
       expect(lifetimes(chain)).toEqual(["1h", "1h", "1h"]);
       expect(lifetimes(goOn(chain))).toEqual(["1h", "1h", "1h", "1h"]);
@@ -400,7 +400,7 @@ describe("cache marks", () => {
       expect(lifetimes(shorter.withHead(longHead))).toEqual(["1h", "1h", "1h"]);
     });
 
-    it("are those of the past of a fork, and none of its own; so the longer come first", () => {
+    it("cover the past of a fork but not its own messages, so longer lifetimes come first", () => {
       const parent = goOn(begin(longHead));
       parent.request();
       const child = parent.fork();
@@ -421,7 +421,7 @@ describe("cache marks", () => {
       expect(lifetimes(goOn(chain))).toEqual(lifetimes(goOn(child)));
     });
 
-    it("are no difference between two requests", () => {
+    it("do not count as a difference between two requests", () => {
       const chain = begin(longHead);
       const earlier = chain.request();
       expect(cacheDifference(earlier, goOn(chain).withHead(head).request())).toBeUndefined();
@@ -458,7 +458,7 @@ describe("the difference between two requests", () => {
     });
   });
 
-  it("is none where the later one continues the earlier", () => {
+  it("is undefined if the later request continues the earlier one", () => {
     const chain = begin(head);
     const earlier = chain.request();
     chain.append({ role: "assistant", content: [{ type: "text", text: "yes" }] });
@@ -467,7 +467,7 @@ describe("the difference between two requests", () => {
 });
 
 describe("fingerprints of messages", () => {
-  it("are equal exactly where the bytes are, through appends, forks and other heads, asked in any order", () => {
+  it("are equal exactly if the bytes are, through appends, forks and new heads, in any order of calls", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.boolean(), (steps, late) => {
         const branches = [begin(head)];
@@ -492,7 +492,7 @@ describe("fingerprints of messages", () => {
     );
   });
 
-  it("name of a head only the dimension that changed", () => {
+  it("of a head differ only in the dimension that changed", () => {
     const changes = { system: "Other.", systemContext: "darwin", userContext: "Be brief.", model: "m-2" };
     const names = Object.entries(changes).map(([key, value]) => {
       const [before, after] = [headFingerprints(head), headFingerprints({ ...head, [key]: value })];

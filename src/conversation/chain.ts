@@ -29,8 +29,8 @@ export interface PackedChain {
 }
 
 /**
- * A conversation: a head, and messages that are only ever appended. Messages are serialised once, for the head's model.
- * A new head with the same provider and model keeps the bytes; for any other head, the messages are serialised again.
+ * A conversation: a head, and messages that are only ever appended. Messages are serialized once, for the head's model.
+ * A new head with the same provider and model keeps the bytes; for any other head, the messages are serialized again.
  */
 export class Chain {
   readonly head: Head;

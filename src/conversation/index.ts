@@ -1,4 +1,4 @@
-// Owns: conversations as immutable bytes (heads, segments, chunks, serialisers, forks, marks, fingerprints,
+// Owns: conversations as immutable bytes (heads, segments, chunks, serializers, forks, marks, fingerprints,
 // compaction). Does not own: when to compact or fork (runs), how bytes are transmitted (model), how they are stored
 // (transcript). Called by: runs, and model through the Prompt port.
 export { Chain, canFollowSummary, type PackedChain, type WrittenPrompt } from "./chain.ts";

@@ -80,7 +80,7 @@ describe("judge", () => {
     expect(judgement).toMatchObject({ kind: "decided", decision: { effect: "allow" }, accesses: [{ kind: "read" }] });
   });
 
-  it("tells the nearest name for an unknown tool", async () => {
+  it("suggests the nearest name for an unknown tool", async () => {
     const judgement = await executor([
       tool("Write", async () => ({ content: "" })),
       tool("Grep", async () => ({ content: "" })),
@@ -88,18 +88,18 @@ describe("judge", () => {
     expect(judgement).toEqual({ kind: "invalid", message: expect.stringContaining("Did you mean Grep?") });
   });
 
-  it("names only tools that are there for who calls", async () => {
+  it("suggests only tools that the caller has", async () => {
     const all = executor(["Read", "Task"].map((name) => tool(name, async () => ({ content: "" }))));
     const judgement = await all.judge(call("none", {}), policy());
     expect(judgement).toEqual({ kind: "invalid", message: 'There is no tool named "none". The tools are: Read.' });
   });
 
-  it.each(["[1]", "null", "{", '"x"'])("refuses the input %s", async (inputJson) => {
+  it.each(["[1]", "null", "{", '"x"'])("rejects the input %s", async (inputJson) => {
     const judgement = await executor([writer()]).judge({ callId: "c1", name: "Write", inputJson }, policy());
     expect(judgement).toMatchObject({ kind: "invalid" });
   });
 
-  it("names a misspelled input that leaves a required one out", async () => {
+  it("names a misspelled input if a required one is missing", async () => {
     const made = writer();
     const required = { ...made.declaration.inputSchema, required: ["file_path"] };
     const strict = { ...made, declaration: { ...made.declaration, inputSchema: required } };
@@ -126,14 +126,14 @@ describe("unknown inputs", () => {
     return { result, text: textOf(result.content), seen };
   }
 
-  it("are ignored with a remark that names the nearest input", async () => {
+  it("are ignored with a note that names the nearest input", async () => {
     const { result, text, seen } = await read({ file_path: "a", limt: 3 });
     expect(result.outcome).toBe("ok");
     expect(text).toBe('text\n[Ignored unknown input: "limt" (did you mean "limit"?).]');
     expect(seen).toEqual([{ file_path: "a" }]);
   });
 
-  it("are all named in one line, however long and many", async () => {
+  it("are all named in one line, however long and numerous they are", async () => {
     const { text, seen } = await read(JSON.parse('{"__proto__":1,"a\\n]b":2,"limit":"5","file_path":"a"}'));
     expect(text).toBe('text\n[Ignored unknown inputs: "__proto__", "a\\n]b".]');
     expect(seen).toEqual([{ limit: 5, file_path: "a" }]);
@@ -141,13 +141,13 @@ describe("unknown inputs", () => {
     expect((await read({ ...many, file_path: "a" })).text.length).toBeLessThan(1_000);
   });
 
-  it("do not excuse a wrong value", async () => {
+  it("do not excuse an invalid value", async () => {
     const { result, text } = await read({ file_path: "a", limit: "many", colour: "red" });
     expect(result.outcome).toBe("error");
     expect(text).toContain("`limit` must be an integer");
   });
 
-  it("are not what a permission decides on", async () => {
+  it("have no influence on the permission decision", async () => {
     const judgement = await executor([tool("Grep", async () => ({ content: "" }))]).judge(
       call("Grep", { path: "src", file_path: "src", paths: "/etc" }),
       policy(),
@@ -155,7 +155,7 @@ describe("unknown inputs", () => {
     expect(judgement).toMatchObject({ accesses: [{ kind: "search", path: "src" }] });
   });
 
-  it("reach a tool that takes any input, and MCP tools, which check their own", async () => {
+  it("are passed to tools that accept any input, and to MCP tools, which check their own", async () => {
     const declaration = { name: "mcp__s__t", description: "", inputSchema: { type: "object" } };
     const { text, seen } = await read({ any: 1 }, { declaration }, "mcp__s__t");
     expect([text, seen]).toEqual(["text", [{ any: 1 }]]);
@@ -165,7 +165,7 @@ describe("unknown inputs", () => {
 });
 
 describe("execute", () => {
-  it("runs what the policy allows, with the input read", async () => {
+  it("runs what the policy allows, with the parsed input", async () => {
     const seen: JsonObject[] = [];
     const read = tool("Read", async (input) => {
       seen.push(input);
@@ -180,7 +180,7 @@ describe("execute", () => {
     expect(seen).toEqual([{ file_path: "a", limit: 3 }]);
   });
 
-  it("denies an ask without a grant, and says which flag would allow it", async () => {
+  it("denies a call that needs approval and has none, and names the flag that would allow it", async () => {
     const result = await executor([writer()]).execute(
       { agentId: "main", call: call("Write", { file_path: "a", content: "x" }), policy: policy() },
       silent,
@@ -192,7 +192,7 @@ describe("execute", () => {
     expect(() => readFileSync(join(root, "a"))).toThrow();
   });
 
-  it("takes a grant for exactly this call and input, and never against a deny", async () => {
+  it("accepts a grant only for exactly this call and input, and never against a deny", async () => {
     const asked = call("Write", { file_path: "a", content: "x" });
     const { callId, inputJson } = asked;
     const attempt = async (grant: { callId: string; inputJson: string }, rules: Policy = policy()) =>
@@ -210,7 +210,7 @@ describe("execute", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("x");
   });
 
-  it("turns a throwing tool into an error with its words", async () => {
+  it("turns an exception from a tool into an error with its message", async () => {
     const broken = tool("Read", () => {
       throw new Error("no luck");
     });
@@ -223,7 +223,7 @@ describe("execute", () => {
     expect(textOf(result.content)).toContain("no luck");
   });
 
-  it("gives up a tool that never returns, and aborts it", async () => {
+  it("abandons and aborts a tool that never returns", async () => {
     let signal: AbortSignal | undefined;
     const stuck = tool(
       "Read",
@@ -242,7 +242,7 @@ describe("execute", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it("cancels a tool that ignores the signal, and drops its late words", async () => {
+  it("cancels a tool that ignores the signal, and drops its late result", async () => {
     const abort = new AbortController();
     const heard: string[] = [];
     let late: () => void = silent;
@@ -266,7 +266,7 @@ describe("execute", () => {
     expect(heard).toEqual(["working"]);
   });
 
-  it("keeps the facts a tool reports when it is told to end", async () => {
+  it("keeps the facts that a tool reports when it is aborted", async () => {
     const abort = new AbortController();
     const obedient = tool("Read", (_, context) => {
       queueMicrotask(() => abort.abort());
@@ -287,7 +287,7 @@ describe("execute", () => {
 describe("long results", () => {
   const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
 
-  it("are kept whole and cut for the model, with the address in the last line", async () => {
+  it("are saved in full and cut for the model, with the address in the last line", async () => {
     const long = Array.from({ length: 2_000 }, (_, index) => `line ${index}`).join("\n");
     const read = tool("Read", async () => ({ content: [{ type: "text", text: long }, image] }));
     const result = await executor([read], { maxCharacters: 1_000 }).execute(
@@ -302,7 +302,7 @@ describe("long results", () => {
     expect(result.content[1]).toEqual(image);
   });
 
-  it("say so when they can't be kept", async () => {
+  it("say so if they can't be saved", async () => {
     const workspace = createLocalWorkspace({ root, environment: {} });
     const failing: ResultStore = { ...results, save: () => Promise.reject(new Error("disk full")) };
     const read = tool("Read", async () => ({ content: "x".repeat(5_000) }));
@@ -338,12 +338,12 @@ describe("authorize", () => {
     expect(await granted({ kind: "read", path: join(top, "secret") }, policy())).toBe("ask");
   });
 
-  it("follows deny rules whatever was granted", async () => {
+  it("applies deny rules whatever was granted", async () => {
     const rules = policy({}, ["deny", "WebFetch(domain:evil.test)"]);
     expect(await granted({ kind: "network", url: "https://evil.test/" }, rules)).toBe("deny");
   });
 
-  it("sees where a link leads now", async () => {
+  it("follows a link to its current target", async () => {
     symlinkSync("/etc", join(root, "link"));
     const read = tool("Read", async (_, context) => {
       const decision = await context.authorize({ kind: "read", path: "link/passwd" });
@@ -372,7 +372,7 @@ describe("combined executors", () => {
     return combineExecutors({ executors, order: ["Read", "WebSearch", "TodoWrite"] });
   };
 
-  it("declare each tool once, in the given order, and the rest after it", () => {
+  it("declare each tool once, in the given order, followed by the others", () => {
     expect(
       combine()
         .declarations()
@@ -389,7 +389,7 @@ describe("combined executors", () => {
     expect(await combine().execute(request, silent, never)).toMatchObject({ outcome: "ok", content: [{ text }] });
   });
 
-  it("suggest tools of all executors for an unknown one", async () => {
+  it("suggest tools from all executors for an unknown one", async () => {
     const judged = await combine().judge(call("Raed", {}), everything());
     expect(judged).toMatchObject({ kind: "invalid", message: expect.stringContaining("Did you mean Read?") });
   });
@@ -403,7 +403,7 @@ describe("combined executors", () => {
 });
 
 describe("release and close", () => {
-  it("end running calls and let every tool go, also one that fails", async () => {
+  it("end running calls and release every tool, even one that fails", async () => {
     const released: string[] = [];
     let started: () => void = silent;
     const running = new Promise<void>((resolve) => {

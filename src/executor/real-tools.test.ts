@@ -82,7 +82,7 @@ it("reads in the workspace, and outside only with a grant", async () => {
   }
 });
 
-it("hides what is denied from searches and listings", async () => {
+it("hides denied files from searches and listings", async () => {
   const rules = [deny("Read(.env)")];
   expect((await call("Grep", { pattern: "key", output_mode: "content" })).text).toContain("secret");
   const found = await call("Grep", { pattern: "key", output_mode: "content" }, { rules });
@@ -92,7 +92,7 @@ it("hides what is denied from searches and listings", async () => {
   expect((await call("Read", { file_path: ".env" }, { rules })).outcome).toBe("denied");
 });
 
-it("writes as the mode says", async () => {
+it("writes only if the mode allows it", async () => {
   const input = { file_path: "new.txt", content: "x" };
   expect((await call("Write", input)).outcome).toBe("denied");
   expect((await call("Write", input, { mode: "plan", granted: true })).outcome).toBe("denied");
@@ -102,7 +102,7 @@ it("writes as the mode says", async () => {
   expect((await call("Write", { ...input, file_path: ".git/config" }, { mode: "acceptEdits" })).outcome).toBe("denied");
 });
 
-it("understands the names that other programs have for its tools", async () => {
+it("understands the names that other programs use for its tools", async () => {
   expect((await call("grep_search", { pattern: "key" })).text).toContain("a.ts");
   await call("read_file", { file_path: "src/a.ts" });
   const replaced = { file_path: "src/a.ts", old_string: "key", new_string: "lock" };
@@ -119,7 +119,7 @@ it("ignores a request to leave the sandbox, and needs the same approval", async 
   });
 });
 
-it("gives the rest of a long result by its address", async () => {
+it("returns the rest of a long result by its address", async () => {
   const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index}`);
   writeFileSync(join(root, "long.txt"), lines.join("\n"));
   const first = await call("Read", { file_path: "long.txt" });

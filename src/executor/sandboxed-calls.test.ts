@@ -57,7 +57,7 @@ it.each(['while read f; do cat "$f"; done < list', "cat $(git ls-files)", "grep 
 );
 
 it.each(["npm test", "rm a.ts", "cat /etc/passwd", "cat link", "eval $x", "x() { cat a.ts; }; x", "cat a.ts > b"])(
-  "%s needs approval in a sandbox too",
+  "%s needs approval even in a sandbox",
   async (command) => expect((await bash(command)).effect).toBe("ask"),
 );
 
@@ -68,7 +68,7 @@ it("still applies deny rules to files that the command names", async () => {
   expect((await bash("grep -r x .", { deny: "Read(.env)", confinement: { kind: "off" } })).effect).toBe("ask");
 });
 
-it("asks for the sandbox only if that matters", async () => {
+it("checks for the sandbox only if it matters", async () => {
   const place = placeWith({ kind: "on" });
   const policy = policyOf({});
   const calls: [string, JsonObject][] = [
@@ -83,7 +83,7 @@ it("asks for the sandbox only if that matters", async () => {
   expect(place.asked()).toBe(1);
 });
 
-it("says once that a sandbox would spare the question", async () => {
+it("says once that a sandbox would make the request unnecessary", async () => {
   const place = placeWith({ kind: "off", cure: "Install it." });
   const reason = async (command: string) =>
     (await judgeCall({ toolName: "Bash", input: { command }, policy: policyOf({}) }, place)).decision.reason;

@@ -170,7 +170,7 @@ describe("names outside the workspace need approval", () => {
     "cd sub && echo ../*.ts",
     "compgen -f sub/",
     "x=a/b; echo $x",
-  ])("%s needs none", async (command) => expect(await judge(command)).toBe("allow"));
+  ])("%s needs no approval", async (command) => expect(await judge(command)).toBe("allow"));
 });
 
 describe("git commands that could print a denied file need approval", () => {
@@ -228,15 +228,15 @@ describe("git commands that could print a denied file need approval", () => {
     "git diff --stat",
     "git status",
     "git stash list",
-  ])("%s needs none", async (command) => expect(await judge(command, rules)).toBe("allow"));
+  ])("%s needs no approval", async (command) => expect(await judge(command, rules)).toBe("allow"));
 
-  it("such as git archive, whatever rules allow it", async () => {
+  it("for example git archive, whatever rules allow it", async () => {
     expect(await judge("git archive HEAD", [...rules, allow("Bash(git archive:*)")])).toBe("ask");
     expect(await judge("git archive HEAD", [allow("Bash(git archive:*)")])).toBe("allow");
   });
 });
 
-describe("reads inside the workspace need none", () => {
+describe("reads inside the workspace need no approval", () => {
   it.each([
     "cat {a,b}.ts",
     "cat {a.ts,sub/{c.ts,d.ts}}",
@@ -273,7 +273,7 @@ describe("reads inside the workspace need none", () => {
   ])("%s", async (command) => expect(await judge(command)).toBe("allow"));
 });
 
-describe("Read rules apply to the files that a command would really read", () => {
+describe("Read rules apply to the files that a command would actually read", () => {
   it.each([
     ["cat .env", "deny"],
     ["cat .en[[:alpha:]]", "deny"],
@@ -310,7 +310,7 @@ describe("Read rules apply to the files that a command would really read", () =>
   });
 });
 
-describe("what the shell evaluates needs approval", () => {
+describe("text that the shell evaluates needs approval", () => {
   it.each([
     "a['x[$(touch y)]']=1",
     "a=([b]=1)",
@@ -332,13 +332,13 @@ describe("what the shell evaluates needs approval", () => {
   ])("%s", async (command) => expect(await judge(command)).toBe("ask"));
 
   it.each(["diff <(sort a.ts) <(sort b.ts)", "GIT_OPTIONAL_LOCKS=0 git status", "a=([0]=x y)"])(
-    "%s needs none",
+    "%s needs no approval",
     async (command) => expect(await judge(command)).toBe("allow"),
   );
 });
 
 describe("names of files", () => {
-  it("may not become options or several words", async () => {
+  it("must not become options or several words", async () => {
     writeFileSync(join(base, "w/sub/-R"), "x");
     expect(await judge("cd sub && grep x *")).toBe("ask");
     expect(await judge("cd sub && grep x ./*")).toBe("allow");
@@ -423,12 +423,12 @@ describe("wildcards in rules for commands that may change something", () => {
     ["cp .e?v x", "ask"],
     ["cp -r links x", "allow"],
     ["cp a.ts x", "allow"],
-  ] as const)("do not set aside rules for Read: %s", async (command, effect) => {
+  ] as const)("do not override rules for Read: %s", async (command, effect) => {
     expect(await judge(command, [...rules, deny("Read(.env)")])).toBe(effect);
     expect(await judge(command, [allow("Bash"), deny("Read(.env)")])).toBe(effect);
   });
 
-  it("leave alone what a person allowed for the session", async () => {
+  it("do not affect what a person allowed for the session", async () => {
     const rule: Rule = { text: "Bash(cp -r . x)", effect: "allow", scope: "session" };
     expect(await judge("cp -r . x", [rule, deny("Read(.env)")])).toBe("allow");
   });

@@ -9,26 +9,26 @@ const exit = (event: HookEvent, code: number, { stdout = "", stderr = "" } = {})
 const says = (event: HookEvent, value: unknown) => exit(event, 0, { stdout: JSON.stringify(value) });
 
 describe("an exit code", () => {
-  it("0 goes on, at every event", () => {
+  it("0 lets the run continue, at every event", () => {
     for (const event of hookEvents) expect(exit(event, 0)).toEqual({});
   });
 
-  it("2 blocks a call and keeps an agent going, with what standard error says", () => {
+  it("2 blocks a call and keeps an agent running, with standard error as the message", () => {
     expect(exit("PreToolUse", 2, { stderr: "no\n" })).toEqual({ decision: "deny", reason: "no" });
     expect(exit("Stop", 2, { stderr: "tests fail" })).toEqual({ decision: "deny", reason: "tests fail" });
   });
 
-  it("2 without words still has a reason", () => {
+  it("2 without output still has a reason", () => {
     expect(exit("PreToolUse", 2).reason).toContain("./check.sh");
   });
 
-  it("other than 0 and 2 is a clear error before a call, and the call is not made", () => {
+  it("other than 0 and 2 is an error before a call, and the call is not made", () => {
     const { decision, reason } = exit("PreToolUse", 127, { stderr: "not found" });
     expect(decision).toBe("deny");
     expect(reason).toMatch(/exited with code 127.*not found.*not made/s);
   });
 
-  it.each([1, 2, 127])("%d behind a call tells the model and decides nothing", (code) => {
+  it.each([1, 2, 127])("%d after a call is reported to the model and decides nothing", (code) => {
     const { decision, context } = exit("PostToolUse", code, { stderr: "2 lint errors" });
     expect(decision).toBeUndefined();
     expect(context).toContain("2 lint errors");
@@ -41,14 +41,14 @@ describe("an exit code", () => {
     },
   );
 
-  it("1 at Stop is a notice: the agent may end", () => {
+  it("1 at Stop is a notice, and the agent may end", () => {
     expect(exit("Stop", 1)).toEqual({ notice: expect.stringContaining("exited with code 1") });
   });
 });
 
-describe("what could not be run", () => {
+describe("a hook that could not be run", () => {
   const run = { ended: false, failure: "No such program." } as const;
-  it("blocks a call, and tells model and person", () => {
+  it("blocks a call, and tells the model and the user", () => {
     const { decision, reason, notice } = readAnswer("PreToolUse", run, name);
     expect(decision).toBe("deny");
     expect(reason).toContain("No such program.");
@@ -94,16 +94,16 @@ describe("JSON on standard output", () => {
     expect(says("PreToolUse", value)).toEqual(expected);
   });
 
-  it("with continue: false lets an agent stop", () => {
+  it("lets an agent stop with continue: false", () => {
     expect(says("Stop", { continue: false })).toEqual({});
     expect(says("Stop", { decision: "block", reason: "go on" })).toEqual({ decision: "deny", reason: "go on" });
   });
 
-  it("behind a call gives the model the reason", () => {
+  it("gives the model the reason after a call", () => {
     expect(says("PostToolUse", { decision: "block", reason: "lint" }).context).toBe("lint");
   });
 
-  it("that is none is plain text: words for the model where the event takes words", () => {
+  it("is treated as plain text if it is invalid, for the model if the event allows context", () => {
     expect(exit("PreToolUse", 0, { stdout: '{"decision": "deny"' })).toEqual({});
     expect(exit("SessionStart", 0, { stdout: "On branch main\n" })).toEqual({ context: "On branch main" });
     expect(exit("PreToolUse", 0, { stdout: "[1]" })).toEqual({});
@@ -113,7 +113,7 @@ describe("JSON on standard output", () => {
     expect(exit("PreToolUse", 2, { stdout: '{"decision": "allow"}', stderr: "no" }).decision).toBe("deny");
   });
 
-  it("is bounded", () => {
+  it("has a limited length", () => {
     const { context = "" } = says("SessionStart", { additionalContext: "x".repeat(50_000) });
     expect(context.length).toBeLessThanOrEqual(10_000);
   });
@@ -134,7 +134,7 @@ const said = fc.record({
 
 const strictness = (decision: Effect | undefined): number => ["allow", "ask", "deny"].indexOf(decision ?? "");
 
-it("the strictest decision wins, in whatever order hooks are configured", () => {
+it("lets the strictest decision win, in any order of configuration", () => {
   fc.assert(
     fc.property(fc.array(said), fc.array(said), (left, right) => {
       const both = foldAnswers([...left, ...right]).decision;
@@ -144,7 +144,7 @@ it("the strictest decision wins, in whatever order hooks are configured", () => 
   );
 });
 
-it("yes is the user's word only if one of the user's hooks said it", () => {
+it("treats an approval as the user's only if one of the user's hooks gave it", () => {
   fc.assert(
     fc.property(fc.array(said), (all) => {
       const { decision, allowedBy } = foldAnswers(all);

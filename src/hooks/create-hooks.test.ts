@@ -54,7 +54,7 @@ const scene = (signal = new AbortController().signal): HookScene => ({
 const call = { tool_name: "Bash", tool_input: { command: "ls" }, tool_use_id: "c1" as CallId };
 
 describe("a command", () => {
-  it("reads who does what, as JSON", async () => {
+  it("receives the agent and the call as JSON", async () => {
     const hooks = open([command("cat > told.json")]);
     await hooks.run("PreToolUse", call, {
       ...scene(),
@@ -80,12 +80,12 @@ describe("a command", () => {
     });
   });
 
-  it("says no with exit code 2 and gives the reason on standard error", async () => {
+  it("denies with exit code 2 and gives the reason on standard error", async () => {
     const outcome = await open([command("echo 'not here' >&2; exit 2")]).run("PreToolUse", call, scene());
     expect(outcome).toEqual({ ran: 1, decision: "deny", reason: "not here", notices: [] });
   });
 
-  it("changes the input by JSON", async () => {
+  it("changes the input with JSON", async () => {
     writeFileSync(
       join(root, "answer.json"),
       JSON.stringify({ hookSpecificOutput: { updatedInput: { command: "ls -la" } } }),
@@ -95,7 +95,7 @@ describe("a command", () => {
     });
   });
 
-  it("runs in the workspace, without keys, and knows where it is", async () => {
+  it("runs in the workspace, without keys, and gets its path", async () => {
     const hooks = open([command('pwd > where; echo "$CLAUDE_PROJECT_DIR|$MY_API_KEY|$PLAIN" >> where')], {
       MY_API_KEY: "secret",
       PLAIN: "seen",
@@ -104,14 +104,14 @@ describe("a command", () => {
     expect(readFileSync(join(root, "where"), "utf8")).toBe(`${root}\n${root}||seen\n`);
   });
 
-  it("of a plugin knows the plugin's directory", async () => {
+  it("from a plugin gets the plugin's directory", async () => {
     const hooks = open([
       command('echo "$CLAUDE_PLUGIN_ROOT" >&2; exit 2', { source: "plugin", pluginRoot: "/plugins/kit" }),
     ]);
     expect((await hooks.run("PreToolUse", call, scene())).reason).toBe("/plugins/kit");
   });
 
-  it("with arguments is a program, and no shell reads them", async () => {
+  it("with arguments is run as a program, without a shell", async () => {
     const hooks = open([command("printf", { args: ['{"decision":"deny","reason":"%s"}', "$HOME; ls"] })]);
     expect((await hooks.run("PreToolUse", call, scene())).reason).toBe("$HOME; ls");
   });
@@ -126,19 +126,19 @@ describe("a command", () => {
     expect((await open([hook]).run("PreToolUse", call, scene())).decision).toBe("deny");
   });
 
-  it("that does not read a long input is no trouble", async () => {
+  it("may ignore a long input", async () => {
     const long = { ...call, tool_input: { command: "x".repeat(300_000) } };
     expect(await open([command("exit 0")]).run("PreToolUse", long, scene())).toEqual({ ran: 1, notices: [] });
   });
 
-  it("leaves nothing running behind", async () => {
+  it("leaves nothing running", async () => {
     const hooks = open([command("sleep 60 & echo $! > pid")]);
     await hooks.run("PreToolUse", call, scene());
     await Promise.all(opened.map((commands) => commands.close()));
     expect(isAlive(Number(readFileSync(join(root, "pid"), "utf8")))).toBe(false);
   });
 
-  it("is ended with all it started when the run is broken off", async () => {
+  it("is ended with all its processes when the run is aborted", async () => {
     const abort = new AbortController();
     const hooks = open([command("sleep 60 & echo $! > pid; mkfifo started; echo > started; wait")]);
     const outcome = hooks.run("PreToolUse", call, scene(abort.signal));
@@ -150,8 +150,8 @@ describe("a command", () => {
   });
 });
 
-describe("hooks of an occasion", () => {
-  it("all run, side by side, and the strictest wins", async () => {
+describe("hooks for an event", () => {
+  it("all run in parallel, and the strictest wins", async () => {
     // Each hook waits for the other, so they would never end if they ran in sequence.
     const hooks = open([
       command('mkfifo a 2>/dev/null; echo x > a; echo \'{"decision":"allow"}\''),
@@ -160,14 +160,14 @@ describe("hooks of an occasion", () => {
     expect(await hooks.run("PreToolUse", call, scene())).toMatchObject({ ran: 2, decision: "deny", reason: "no" });
   });
 
-  it("are none where none matches", async () => {
+  it("are none if none matches", async () => {
     const hooks = open([command("exit 2", { matcher: "Edit" })]);
     expect(await hooks.run("PreToolUse", call, scene())).toEqual({ ran: 0, notices: [] });
     expect(hooks.has("PreToolUse")).toBe(true);
     expect(hooks.has("Stop")).toBe(false);
   });
 
-  it("of an agent are the session's, but for its Stop hooks, and its own", async () => {
+  it("for an agent are the session's, except Stop hooks, and its own", async () => {
     const stop: Pick<HookEntry, "event"> = { event: "Stop" };
     const hooks = open([command("exit 2"), command("echo session >&2; exit 2", stop)]);
     const own = hooks.forAgent([command("echo own >&2; exit 2", stop)]);
@@ -183,11 +183,11 @@ describe("hooks of an occasion", () => {
   });
 });
 
-describe("a function of the program", () => {
+describe("a function set by the program", () => {
   const functionHook = (run: (input: never, signal: AbortSignal) => unknown, more: Partial<Hook> = {}): Hook =>
     ({ kind: "function", source: "user", event: "PreToolUse", run, ...more }) as Hook;
 
-  it("is asked like a command", async () => {
+  it("is called like a command", async () => {
     const seen: unknown[] = [];
     const hooks = open([
       functionHook((input) => {
@@ -199,7 +199,7 @@ describe("a function of the program", () => {
     expect(seen).toEqual([expect.objectContaining({ tool_name: "Bash", agent_type: "main" })]);
   });
 
-  it("may have nothing to say", async () => {
+  it("may return nothing", async () => {
     expect(await open([functionHook(() => undefined)]).run("PreToolUse", call, scene())).toEqual({
       ran: 1,
       notices: [],
@@ -219,7 +219,7 @@ describe("a function of the program", () => {
   });
 
   it.each([{ decision: "block" }, { decison: "deny" }, "deny"])(
-    "that gives the invalid answer %j blocks a call",
+    "that returns the invalid answer %j blocks a call",
     async (answer) => {
       const hooks = open([functionHook(() => answer as never)]);
       expect(await hooks.run("PreToolUse", call, scene())).toMatchObject({
@@ -229,7 +229,7 @@ describe("a function of the program", () => {
     },
   );
 
-  it("that never answers blocks a call after its time", async () => {
+  it("that never returns blocks a call after its time limit", async () => {
     const hooks = open([functionHook(() => new Promise(() => {}), { timeoutSeconds: 0.05 })]);
     expect(await hooks.run("PreToolUse", call, scene())).toMatchObject({
       decision: "deny",

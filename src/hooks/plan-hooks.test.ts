@@ -15,7 +15,7 @@ const holds = (matcher: string | undefined, subject: string | undefined, event: 
   planHooks([hook(matcher, event)], event, subject).hooks.length === 1;
 
 describe("a matcher", () => {
-  it.each([undefined, "", "*", " "])("%j holds for every tool", (matcher) => {
+  it.each([undefined, "", "*", " "])("%j matches every tool", (matcher) => {
     expect(holds(matcher, "Bash")).toBe(true);
   });
 
@@ -44,14 +44,14 @@ describe("a matcher", () => {
     expect(holds(matcher, tool)).toBe(expected);
   });
 
-  it("of agents compares as everywhere: aliases count, case does not", () => {
+  it("for agents compares like everywhere else: aliases count, case does not", () => {
     expect(holds("explore", "Explore", "SubagentStart")).toBe(true);
     expect(holds("db-agent", "db-agent", "SubagentStop")).toBe(true);
     expect(holds("db-agent", "db-agent-2", "SubagentStop")).toBe(false);
     expect(holds("read", "Read", "SubagentStop")).toBe(true);
   });
 
-  it("of an event that is about nothing in particular means nothing", () => {
+  it("has no effect for an event without a subject", () => {
     expect(holds("Bash", undefined, "Stop")).toBe(true);
   });
 
@@ -61,20 +61,20 @@ describe("a matcher", () => {
     expect(plan.notices).toEqual([expect.stringContaining("not a valid regular expression")]);
   });
 
-  it("that is written like a rule holds for the tool, and says so", () => {
+  it("that looks like a permission rule matches the tool, and is reported", () => {
     expect(planHooks([hook("Bash(git *)")], "PreToolUse", "Bash").notices).toEqual([
       expect.stringContaining("like a permission rule"),
     ]);
   });
 
-  it("that would take for ever is broken off, holds, and says so", () => {
+  it("that takes too long is aborted, matches, and is reported", () => {
     const plan = planHooks([hook("(a+)+b")], "PreToolUse", "a".repeat(80));
     expect(plan.hooks).toHaveLength(1);
     expect(plan.notices).toEqual([expect.stringContaining("takes too long")]);
   });
 });
 
-it("hooks of other events are left alone, all others run in their order", () => {
+it("keeps the order of hooks, and leaves out hooks for other events", () => {
   const hooks = [hook("Bash"), hook("Bash", "PostToolUse"), hook(), hook("Edit")];
   expect(planHooks(hooks, "PreToolUse", "Bash").hooks).toEqual([hooks[0], hooks[2]]);
 });

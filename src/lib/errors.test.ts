@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { describeError, errorCode, UserError } from "./errors.ts";
 
 describe("UserError", () => {
-  it("carries code, cure and exit code", () => {
+  it("has a code, a cure and an exit code", () => {
     const error = new UserError('reviewer.md:4 lists "Grpe"', {
       code: "unknown_tool",
       cure: 'Did you mean "Grep"?',
@@ -18,7 +18,7 @@ describe("UserError", () => {
     expect(describeError(error)).toBe('reviewer.md:4 lists "Grpe". Did you mean "Grep"?');
   });
 
-  it("exits with 1 and keeps its cause unless told otherwise", () => {
+  it("exits with 1 and keeps its cause by default", () => {
     const error = new UserError("No.", { code: "no", cause: "why" });
     expect([error.exitCode, error.cure, error.cause]).toEqual([1, undefined, "why"]);
   });
@@ -39,7 +39,7 @@ describe("describeError", () => {
     }
   });
 
-  it("names the address that refused", async () => {
+  it("names the address that refused the connection", async () => {
     const server = createServer();
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     const { port } = server.address() as { port: number };
@@ -49,7 +49,7 @@ describe("describeError", () => {
   });
 
   it.each(["ENOSPC", "EACCES", "EROFS", "ENOENT", "ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "EMFILE"])(
-    "puts %s into words with a cure",
+    "describes %s and says what to do",
     (code) => {
       const described = describeError(Object.assign(new Error(`${code}: raw`), { code }));
       expect(described).not.toContain("raw");
@@ -57,7 +57,7 @@ describe("describeError", () => {
     },
   );
 
-  it("looks into causes and aggregates that say nothing themselves", () => {
+  it("uses the causes of errors that say nothing themselves", () => {
     const refused = Object.assign(new Error("x"), { code: "ECONNREFUSED", address: "::1", port: 80 });
     expect(describeError(new AggregateError([refused], ""))).toContain("to ::1:80 was refused");
     expect(describeError(new TypeError("fetch failed", { cause: refused }))).toMatch(
@@ -65,7 +65,7 @@ describe("describeError", () => {
     );
   });
 
-  it("is one line without controls and of bounded length", () => {
+  it("returns one line of limited length without control characters", () => {
     expect(describeError(new Error("a\nb\u001b[31mc"))).toBe("a b [31mc");
     expect(describeError("x".repeat(5000)).length).toBe(1000);
   });

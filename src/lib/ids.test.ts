@@ -11,11 +11,11 @@ describe("ids", () => {
     [1469918176385, "01aryz6s41"],
     [1700000000000, "01hf7yat00"],
     [2 ** 48 - 1, "7zzzzzzzzz"],
-  ])("encodes the time %i as a ULID does", (time, expected) => {
+  ])("encode the time %i like a ULID", (time, expected) => {
     expect(createId("", at(time))).toBe(`${expected}0000000000000000`);
   });
 
-  it("sorts by time", () => {
+  it("sort by time", () => {
     const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
     fc.assert(
       fc.property(time, time, (first, second) => {
@@ -25,7 +25,7 @@ describe("ids", () => {
     );
   });
 
-  it("has one form for each kind, fit for file names and addresses", () => {
+  it("have a separate form for each kind, valid in file names and addresses", () => {
     expect(createId("call-")).toMatch(/^call-[0-9a-hjkmnp-tv-z]{26}$/);
     expect(newSessionId()).toMatch(/^[0-9a-hjkmnp-tv-z]{26}$/);
     expect(newAgentId()).toMatch(/^a[0-9a-hjkmnp-tv-z]{12}$/);
@@ -33,11 +33,11 @@ describe("ids", () => {
     expect(newAgentId({ random: (bytes) => bytes.fill(255) })).toBe("azzzzzzzzzzzz");
   });
 
-  it("does not repeat", () => {
+  it("do not repeat", () => {
     expect(new Set(Array.from({ length: 10_000 }, () => newAgentId())).size).toBe(10_000);
   });
 
-  it("refuses a time that is none", () => {
+  it("reject an invalid time", () => {
     expect(() => createId("", at(Number.NaN))).toThrow("not a time");
     expect(() => createId("", at(-1))).toThrow("not a time");
   });
@@ -60,19 +60,19 @@ describe("matchId", () => {
     ["f7a", { kind: "none" }],
     ["02", { kind: "none" }],
     ["", { kind: "none" }],
-  ])("%j gives %j", (prefix, expected) => {
+  ])("%j returns %j", (prefix, expected) => {
     expect(matchId(ids, prefix)).toEqual(expected);
   });
 
-  it("takes a text that begins one id and ends another as ambiguous", () => {
+  it("treats text that begins one id and ends another as ambiguous", () => {
     expect(matchId(["01hfabcd", "abcd01hf"], "abcd")).toEqual({ kind: "many", ids: ["01hfabcd", "abcd01hf"] });
   });
 
-  it("takes the same id listed twice as one", () => {
+  it("counts an id that is listed twice as one", () => {
     expect(matchId(["abc", "abc"], "ab")).toEqual({ kind: "one", id: "abc" });
   });
 
-  it("also finds an agent by the name of its file", () => {
+  it("finds an agent by the name of its file", () => {
     const ids = ["a7k3m9x2w4qpz", "agenta0000000"];
     for (const part of ["agent-a7k3m9x2w4qpz", "agent-a7k3", "Agent-A7K3", "agent-4qpz", "a7k3"])
       expect(matchAgentId(ids, part)).toEqual({ kind: "one", id: "a7k3m9x2w4qpz" });
@@ -81,7 +81,7 @@ describe("matchId", () => {
   });
 });
 
-it("gives equal lists equal hashes, and different lists different ones", () => {
+it("hashes equal lists equally, and different lists differently", () => {
   const lists = [[], [""], ["ab"], ["a", "b"], ["b", "a"], ["1:a"], ["a1:", ""], ["ü"], ["x".repeat(100_000)]];
   expect(new Set(lists.map(hashTexts)).size).toBe(lists.length);
   expect(hashTexts(["a", "b"])).toBe(hashTexts(["a", "b"]));

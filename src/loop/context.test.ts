@@ -52,7 +52,7 @@ const words = (tokens: number): string => "abcdefg ".repeat(Math.ceil((tokens * 
 const limits = { compactAt: 1_000, headTokens: 100 };
 const expected = (state: LoopState): number => expectedTokens(state.context, limits, userTurn(state));
 
-describe("how full the window is", () => {
+describe("the size of the context", () => {
   it("is computed exactly, whatever was added and however the provider counts", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "é", "語", "😀"), maxLength: 200 });
     const added = fc.array(text, { maxLength: 4 });
@@ -71,7 +71,7 @@ describe("how full the window is", () => {
     );
   });
 
-  it("is what the provider counted, cached or not, and an estimate of what was added since", () => {
+  it("is the provider's count, cached or not, plus an estimate of what was added since", () => {
     const usage = { inputTokens: 100, cacheReadTokens: 200, cacheWriteTokens: 300, outputTokens: 50 };
     const state = foldAll([started, prompt("hi"), requested(1), answer(1, usage), prompt(words(300))]);
     expect(expected(state)).toBeGreaterThanOrEqual(950);
@@ -86,16 +86,16 @@ describe("how full the window is", () => {
     expect(next(state, { ...limits, headTokens: 200 })).toEqual({ kind: "compact", cause: "full" });
   });
 
-  it("does not matter before the first request: there is nothing to compact", () => {
+  it("does not matter before the first request, when there is nothing to compact", () => {
     expect(next(foldAll([started, prompt(words(5_000))]), limits)).toEqual({ kind: "request", turn: 1 });
   });
 
-  it("grows by estimates if a server counts nothing", () => {
+  it("grows by estimates if a server reports no counts", () => {
     const state = foldAll([started, prompt(words(500)), requested(1), answer(1, {}, words(400)), prompt("more")]);
     expect(expected(state)).toBeGreaterThan(1_000);
   });
 
-  it("learns from what the provider counted for what was added", () => {
+  it("is calibrated with the provider's counts", () => {
     const turns = [1, 2, 3, 4].flatMap((turn) => [
       prompt(words(1_000)),
       requested(turn),
@@ -106,13 +106,13 @@ describe("how full the window is", () => {
     expect(estimated(context, 1_000)).toBeLessThanOrEqual(2_000);
   });
 
-  it("counts an image as what it costs, not as its bytes", () => {
+  it("counts an image by its cost, not its bytes", () => {
     const image = { type: "image" as const, mediaType: "image/png" as const, data: "A".repeat(1_000_000) };
     const state = foldAll([started, { type: "prompt.received", content: [image], from: "person" }]);
     expect(expected(state)).toBeLessThan(2_000);
   });
 
-  it("never compacts without limits, twice in a row, or for next to nothing", () => {
+  it("never leads to a compaction without limits, twice in a row, or for almost nothing", () => {
     const full = foldAll([started, prompt("hi"), requested(1), answer(1, { inputTokens: 9 }), prompt(words(2_000))]);
     expect(next(full)).toEqual({ kind: "request", turn: 2 });
     expect(next(full, limits)).toEqual({ kind: "compact", cause: "full" });
@@ -123,7 +123,7 @@ describe("how full the window is", () => {
     expect(next(fold(little, prompt(words(200))), limits)).toEqual({ kind: "compact", cause: "full" });
   });
 
-  it("leads to the same decision after any cut and resume", () => {
+  it("leads to the same decision after any interruption and resume", () => {
     const step = fc.oneof(
       fc.nat(600).map((tokens) => [prompt(words(tokens))]),
       fc.nat(900).map((tokens) => [requested(1), answer(1, { inputTokens: tokens })]),
@@ -149,7 +149,7 @@ describe("a request that did not fit", () => {
     expect(next(failed)).toEqual({ kind: "end", reason: "context_overflow", message: "It is too long." });
   });
 
-  it("is compacted and made again, once", () => {
+  it("is compacted and sent again, once", () => {
     expect(next(failed, limits)).toEqual({ kind: "compact", cause: "overflow" });
     const again = fold(failed, compacted(200));
     expect(next(again, limits)).toEqual({ kind: "request", turn: 2 });
@@ -162,7 +162,7 @@ describe("a request that did not fit", () => {
     expect(next(later, limits)).toEqual({ kind: "compact", cause: "overflow" });
   });
 
-  it("is made again by the next run, which may use another model", () => {
+  it("is sent again by the next run, which may use another model", () => {
     const ended = { type: "run.ended" } as DurableEvent;
     expect(next(foldAll([ended, started], failed), limits)).toEqual({ kind: "request", turn: 2 });
   });
@@ -175,7 +175,7 @@ describe("a compaction", () => {
     expect(state.run).toMatchObject({ usage: { inputTokens: 500 }, costUsd: 0.5, modelMilliseconds: 7, turns: 0 });
   });
 
-  it("keeps what is still to be sent, and the first and the latest prompt", () => {
+  it("keeps pending content, and the first and the latest prompt", () => {
     const asked = [started, prompt("first"), requested(1), answer(1, { inputTokens: 5 }), prompt("second")];
     const state = foldAll([...asked, prompt("third"), compacted(300)]);
     expect(userTurn(state)?.content).toHaveLength(2);
@@ -183,7 +183,7 @@ describe("a compaction", () => {
     expect(expected(state)).toBe(300);
   });
 
-  it("includes the pending turn in what it says is left, whatever its size", () => {
+  it("includes the pending turn in the remaining size, whatever its size", () => {
     fc.assert(
       fc.property(fc.nat(500), fc.integer({ min: 600, max: 2_000 }), (tokens, after) => {
         const state = foldAll([started, prompt(words(tokens)), compacted(after)]);
@@ -193,7 +193,7 @@ describe("a compaction", () => {
   });
 });
 
-it("a message's size does not depend on how it is cut into blocks", () => {
+it("the size of a message does not depend on how it is split into blocks", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "grapheme" }), { maxLength: 8 }), (texts) => {
       const one: Message = { role: "user", content: [{ type: "text", text: texts.join("") }] };

@@ -125,7 +125,7 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
 /** Applies the resumption of a subagent, by a call of this agent or without one. */
 function agentResumed(state: LoopState, { callId, agentId, runId, by }: EventOf<"agent.resumed">): LoopState {
   if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
-  // A run that goes on after its process has ended takes the place of the earlier one.
+  // A run that continues after its process has ended replaces the earlier one.
   const others = state.background.filter((each) => by === "person" || each.agentId !== agentId);
   return withBackground({ ...state, background: others }, [{ agentId, runId }]);
 }

@@ -23,7 +23,7 @@ const ran = { type: "hooks.ran", event: "PreToolUse", ran: 1, callId } as const;
 const foldAll = (events: readonly DurableEvent[], state: LoopState = initialState): LoopState =>
   events.reduce(fold, state);
 
-it("hooks change a call, also for a process that resumes the run", () => {
+it("hooks change a call, even for a process that resumes the run", () => {
   const state = foldAll([...asked, { ...ran, inputJson: '{"command":"ls"}' }]);
   expect(state.calls[0]?.call).toEqual({ callId, name: "Bash", inputJson: '{"command":"ls"}' });
 });
@@ -33,14 +33,14 @@ it("only a hook that allows a call grants it", () => {
   expect(foldAll([...asked, { ...ran, decision: "deny" }]).calls[0]?.granted).toBeUndefined();
 });
 
-it("the context of a hook is part of the next user turn, and a pending message is kept", () => {
+it("a hook's context is part of the next user turn, and a pending message is kept", () => {
   const before: LoopState = { ...foldAll(asked), toTell: { cause: "loop", text: "again" } };
   const state = fold(before, { ...ran, event: "PostToolUse", context: "[words]" });
   expect(state.said).toEqual([{ type: "text", text: "[words]" }]);
   expect(state.toTell).toEqual(before.toTell);
 });
 
-it("hooks of something else change no call", () => {
+it("hooks for other events change no call", () => {
   const state = foldAll(asked);
   expect(fold(state, { type: "hooks.ran", event: "SessionStart", ran: 1 })).toEqual(state);
   expect(next(state)).toEqual(

@@ -58,12 +58,12 @@ function ended(callId: string, text = "ok", result: Partial<ToolResult> = {}): D
 const requested = (turn: number): DurableEvent => ({ type: "model.requested", turn });
 
 describe("next", () => {
-  it("rests without a run, and asks the model once there is one", () => {
+  it("does nothing without a run, and asks the model once there is one", () => {
     expect(next(initialState)).toEqual({ kind: "rest" });
     expect(next(foldAll([started, prompt]))).toEqual({ kind: "request", turn: 1 });
   });
 
-  it("acts on the calls of an answer, then asks again with their results in call order", () => {
+  it("performs the calls in a response, then asks again with their results in call order", () => {
     const acting = foldAll([started, prompt, requested(1), answer(1, [call("a"), call("b", "Grep")])]);
     expect(next(acting)).toEqual({
       kind: "act",
@@ -80,27 +80,27 @@ describe("next", () => {
     ]);
   });
 
-  it("ends when the model has nothing more to do", () => {
+  it("ends when the model makes no more calls", () => {
     expect(next(foldAll([started, prompt, requested(1), answer(1, [])]))).toEqual({ kind: "end", reason: "done" });
   });
 
-  it("continues when a prompt came while the model was answering", () => {
+  it("continues if a prompt arrived during the response", () => {
     const state = foldAll([started, prompt, requested(1), prompt, answer(1, [])]);
     expect(next(state)).toEqual({ kind: "request", turn: 2 });
   });
 
-  it("stops at the turn limit, with results of the last calls recorded", () => {
+  it("stops at the turn limit, after recording the results of the last calls", () => {
     const limited = { ...started, maxTurns: 1 };
     const state = foldAll([limited, prompt, requested(1), answer(1, [call("a")]), ended("a")]);
     expect(next(state)).toMatchObject({ kind: "end", reason: "max_turns" });
   });
 
-  it("ends as refused when the model refuses", () => {
+  it("ends as refused if the model refuses", () => {
     const state = foldAll([started, prompt, requested(1), answer(1, [], "refusal")]);
     expect(next(state)).toEqual({ kind: "end", reason: "refused", message: "answer 1" });
   });
 
-  it("notifies the model of an answer that was cut, and gives up at the third in a row", () => {
+  it("tells the model that its response was cut off, and gives up after three in a row", () => {
     const once = foldAll([started, prompt, requested(1), answer(1, [], "max_tokens", 1)]);
     expect(next(once)).toMatchObject({ kind: "notify", message: { cause: "cut_off" } });
     const told: DurableEvent = { type: "context.added", cause: "cut_off", text: "go on" };
@@ -109,13 +109,13 @@ describe("next", () => {
     expect(next(foldAll([answer(3, [])], again))).toEqual({ kind: "end", reason: "done" });
   });
 
-  it("continues by itself after a pause of the provider", () => {
+  it("continues automatically after the provider paused", () => {
     const state = foldAll([started, prompt, requested(1), answer(1, [], "pause")]);
     expect(next(state)).toEqual({ kind: "request", turn: 2 });
   });
 });
 
-describe("repeating the same call", () => {
+describe("repeated calls", () => {
   const round = (turn: number, text = "same", result: Partial<ToolResult> = {}): DurableEvent[] => [
     requested(turn),
     answer(turn, [call(`c${turn}`)]),
@@ -123,7 +123,7 @@ describe("repeating the same call", () => {
   ];
   const told: DurableEvent = { type: "context.added", cause: "loop", text: "again?" };
 
-  it("warns at the third time and ends at the eighth", () => {
+  it("cause a warning at the third repetition and end the run at the eighth", () => {
     const third = foldAll([started, prompt, ...round(1), ...round(2), ...round(3)]);
     expect(next(third)).toMatchObject({ kind: "notify", message: { cause: "loop" } });
     const seventh = foldAll([told, ...[4, 5, 6, 7].flatMap((turn) => round(turn))], third);
@@ -131,7 +131,7 @@ describe("repeating the same call", () => {
     expect(next(foldAll(round(8), seventh))).toMatchObject({ kind: "end", reason: "loop" });
   });
 
-  it("does not count a different result, or calls around a change of files", () => {
+  it("are not counted if the result differs or files change in between", () => {
     const different = foldAll([started, prompt, ...round(1, "a"), ...round(2, "b"), ...round(3, "a")]);
     expect(next(different)).toEqual({ kind: "request", turn: 4 });
     const changed = foldAll([
@@ -144,7 +144,7 @@ describe("repeating the same call", () => {
     expect(next(changed)).toEqual({ kind: "request", turn: 4 });
   });
 
-  it("gives advice to an agent that polls, and does not end it, by any name of the tool", () => {
+  it("cause advice for an agent that polls, and never end it, whatever the tool's name", () => {
     for (const name of ["TaskOutput", "AgentOutputTool", "BashOutput", "bash_output"]) {
       const look = (turn: number) => [requested(turn), answer(turn, [call(`c${turn}`, name)]), ended(`c${turn}`)];
       const third = foldAll([started, prompt, ...[1, 2, 3].flatMap(look)]);
@@ -155,8 +155,8 @@ describe("repeating the same call", () => {
   });
 });
 
-describe("facts and sums", () => {
-  it("are the runtime's own", () => {
+describe("facts and totals", () => {
+  it("come from the runtime", () => {
     const state = foldAll([
       started,
       prompt,
@@ -213,7 +213,7 @@ describe("runs in the background", () => {
     answer(2, []),
   ]);
 
-  it("whose ends were not reported to an agent are reported to its parent, once", () => {
+  it("are reported to the parent, once, if they were not reported to the agent", () => {
     expect(next(led)).toEqual({ kind: "wait" });
     const ofLead = foldAll([waits, prompt, told([{ ...lead, unreturned: [below] }])]);
     expect(ofLead.background).toEqual([below]);
@@ -222,14 +222,14 @@ describe("runs in the background", () => {
     expect(foldAll([told([{ ...lead, unreturned: [below] }])], led).background).toEqual([below]);
   });
 
-  it("whose ends were not reported are in the facts of a run whose process was lost", () => {
+  it("are part of the facts of a run whose process was lost, if they were not reported", () => {
     expect(recovery(led).at(-1)).toMatchObject({ reason: "process_lost", facts: { unreturned: [below] } });
     expect(recovery(foldAll([waits, prompt])).at(-1)).not.toHaveProperty("facts.unreturned");
   });
 });
 
 describe("recovery after a lost process", () => {
-  it("reports a started call as of unknown outcome, and leaves one that only waited to be decided again", () => {
+  it("reports a started call as unknown, and leaves an undecided call to be decided again", () => {
     const state = foldAll([
       started,
       prompt,
@@ -246,7 +246,7 @@ describe("recovery after a lost process", () => {
     expect(userTurn(foldAll([ended("b")], resumed))?.content).toMatchObject([{ isError: true }, { isError: false }]);
   });
 
-  it("records what was recalled about a call, and only the rest as unknown", () => {
+  it("records recalled outcomes, and only the rest as unknown", () => {
     const calls = ["a", "b", "c"];
     const state = foldAll([
       started,
@@ -284,7 +284,7 @@ describe("recovery after a lost process", () => {
       { type: "tool.started", callId: "a", ...(name === "SendMessage" ? {} : { resumable: true }) },
     ]);
 
-  it("resumes a delegation that has no agent yet: nothing was done for it", () => {
+  it("resumes a delegation that has no agent yet, because nothing was done", () => {
     for (const name of ["Task", "Agent"]) {
       const inputJson = '{"prompt":"look","subagent_type":"Explore","run_in_background":true,"resume":null}';
       const state = begun(name, inputJson);
@@ -295,7 +295,7 @@ describe("recovery after a lost process", () => {
     }
   });
 
-  it("resumes a call that resumed an agent, and one that was only about to", () => {
+  it("resumes a call that resumed an agent, and one that was about to", () => {
     for (const name of ["Task", "SendMessage"]) {
       const input = '{"to":"a1","prompt":"more","resume":"a1"}';
       const resumed = fold(begun(name, input), { type: "agent.resumed", callId: "a", agentId: "a1", runId: "r9" });
@@ -307,7 +307,7 @@ describe("recovery after a lost process", () => {
     }
   });
 
-  it("knows that a call was approved", () => {
+  it("remembers that a call was approved", () => {
     const asked = { requestId: "ask_a", callId: "a", by: "a person" };
     const allowed = fold(begun("Task", "{}"), { type: "approval.answered", answer: "allow", ...asked });
     expect(allowed.calls[0]).toMatchObject({ status: "started", granted: true });
@@ -315,14 +315,14 @@ describe("recovery after a lost process", () => {
     expect(denied.calls[0]?.granted).toBeUndefined();
   });
 
-  it("asks the model again when its answer never came", () => {
+  it("asks the model again if its response was never recorded", () => {
     const state = foldAll([started, prompt, requested(1)]);
     const resumed = foldAll([...recovery(state), { ...started, runId: "r2", kind: "resume" }], state);
     expect(next(resumed)).toEqual({ kind: "request", turn: 2 });
     expect(userTurn(resumed)).toBeUndefined();
   });
 
-  it("also reports a started call of a run that broke off and was ended", () => {
+  it("also reports a started call from an interrupted run that was ended", () => {
     const broken = foldAll([
       started,
       prompt,
@@ -336,7 +336,7 @@ describe("recovery after a lost process", () => {
     expect(recovery(foldAll(events, broken))).toEqual([]);
   });
 
-  it("has nothing to say about a run that ended", () => {
+  it("produces no events for a run that has ended", () => {
     expect(recovery(foldAll([...recovery(foldAll([started, prompt]))], foldAll([started, prompt])))).toEqual([]);
   });
 });
@@ -402,7 +402,7 @@ describe("the queue of prompts", () => {
     ended("main_1_0", "launched", { facts: { launched } }),
   ]);
 
-  it("holds the prompts that were neither taken nor withdrawn, in order, with their newest content", () => {
+  it("contains prompts that were neither received nor withdrawn, in order, with their newest content", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         const expected = new Map<string, string>();
@@ -428,7 +428,7 @@ describe("the queue of prompts", () => {
     });
   });
 
-  it("replaces the lost run of an agent that continues, and keeps the unreported one of an agent that is resumed", () => {
+  it("replaces the lost run of an agent that continues, and keeps the unreported one of a resumed agent", () => {
     const resumed = { type: "agent.resumed", agentId: "a1", runId: "r3" } as const;
     const now = { agentId: "a1", runId: "r3" };
     expect(fold(before, { ...resumed, by: "approval" }).background).toEqual([now]);

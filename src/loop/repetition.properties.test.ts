@@ -144,7 +144,7 @@ const cycle = fc.uniqueArray(turnOf(harmless), {
 const repeat = <T>(times: number, turns: readonly T[]): T[] => Array.from({ length: times }, () => turns).flat();
 
 describe("a cycle", () => {
-  it("of up to three turns is warned of at its third repetition and ended at its eighth", () => {
+  it("of up to three turns causes a warning at its third repetition and ends the run at its eighth", () => {
     fc.assert(
       fc.property(cycle, fc.array(turnOf(harmless), { maxLength: 5 }), (turns, before) => {
         const steps: Step[] = [...before, message, ...repeat(9, turns)];
@@ -155,7 +155,7 @@ describe("a cycle", () => {
     );
   });
 
-  it("is the same cycle when the calls of a turn come in another order, or several times", () => {
+  it("stays the same if the calls in a turn are reordered or repeated", () => {
     const orders = [
       [read("a"), read("b")],
       [read("b"), read("a")],
@@ -164,13 +164,13 @@ describe("a cycle", () => {
     expect(run(repeat(3, orders))).toMatchObject({ warnings: [3], end: 8 });
   });
 
-  it("of four turns is none", () => {
+  it("of four turns is not detected", () => {
     const turns = ["a", "b", "c", "d"].map((name) => [read(name)]);
     expect(run(repeat(12, turns))).toMatchObject({ warnings: [] });
     expect(run(repeat(12, turns)).end).toBeUndefined();
   });
 
-  it("that has a wait in it gets advice, and is never ended", () => {
+  it("that contains a wait causes advice, and never ends the run", () => {
     fc.assert(
       fc.property(cycle, wait, fc.nat(), (turns, waiting, number) => {
         const at = number % turns.length;
@@ -229,7 +229,7 @@ describe("a run", () => {
     )
     .map((lists) => lists.flat());
 
-  it("is never ended when something may change the world in at least every eighth turn", () => {
+  it("never ends early if something may change at least every eighth turn", () => {
     const stretch = fc.tuple(fc.array(turnOf(fc.constantFrom(read(), read("b"))), { maxLength: 7 }), changing);
     fc.assert(
       fc.property(fc.array(stretch, { maxLength: 12 }), fc.boolean(), (stretches, alone) => {
@@ -245,7 +245,7 @@ describe("a run", () => {
     expect([warnings, end]).toEqual([[3, 10], undefined]);
   });
 
-  it("is never ended without a warning about the calls it is ended for", () => {
+  it("never ends without a warning about the same calls", () => {
     fc.assert(
       fc.property(anySteps, (steps) => {
         const { warnings, end, message: text } = run(steps);
@@ -258,7 +258,7 @@ describe("a run", () => {
     );
   });
 
-  it("continues the same after a round trip of its state through JSON", () => {
+  it("continues unchanged after its state is converted to JSON and back", () => {
     fc.assert(
       fc.property(anySteps, fc.nat(), (steps, number) => {
         const at = steps.length === 0 ? 0 : number % steps.length;
@@ -272,14 +272,14 @@ describe("a run", () => {
     );
   });
 
-  it("is warned of a loop although another message is added in the same turn", () => {
+  it("gets a loop warning even if another message is added in the same turn", () => {
     const reminder: DurableEvent = { type: "context.added", cause: "reminder", text: "[Remember.]" };
     const third = run([[read()], [read()]]).state;
     const state = [...eventsOf([read()], 3), reminder].reduce(fold, third);
     expect(next(state)).toMatchObject({ kind: "notify", message: { cause: "loop" } });
   });
 
-  it("is warned of a loop one turn later when an answer was cut off meanwhile", () => {
+  it("gets a loop warning one turn later if a response was cut off in between", () => {
     const cut = eventsOf([read()], 3).map((event) =>
       event.type === "model.ended" ? { ...event, incompleteCalls: 1 } : event,
     );
@@ -290,7 +290,7 @@ describe("a run", () => {
     expect(run([[read()]], told).warnings).toEqual([4]);
   });
 
-  it("keeps little of what it remembers, however long results and inputs are", () => {
+  it("remembers little, however long results and inputs are", () => {
     const long = Array.from({ length: 50 }, (_, index) => read(`${index}${"x".repeat(5_000)}`, "y".repeat(30_000)));
     const { state } = run(Array.from({ length: 60 }, (_, turn) => [...long, read(String(turn))]));
     expect(JSON.stringify(state.repetition).length).toBeLessThan(24 * 500);
@@ -298,7 +298,7 @@ describe("a run", () => {
 });
 
 describe("a transcript that does not say whether a call was proven to be read-only", () => {
-  it("is read by the names of the tools: built-in reading tools repeat, commands may change the world", () => {
+  it("is interpreted by tool names: built-in reads repeat, commands may change something", () => {
     const steps = (name: string): Step[] => repeat(8, [[{ name, input: "a", text: "same" }]]);
     for (const name of ["Read", "read_file", "Grep", "Glob", "LS"]) expect(run(steps(name)).end).toBe(8);
     for (const name of ["Bash", "shell", "mcp__page__read", "AskUserQuestion"])
@@ -306,8 +306,8 @@ describe("a transcript that does not say whether a call was proven to be read-on
   });
 });
 
-describe("the messages", () => {
-  it("name a call in one short line without half characters", () => {
+describe("the loop messages", () => {
+  it("name a call in one short line without split characters", () => {
     const calls = [{ name: "Bash", input: `a\n\tb ${"😀".repeat(50)}`, text: "same", readsOnly: true as const }];
     const { state } = run([calls]);
     expect(state.repetition.turns[0]?.calls).toMatch(/^Bash a b 😀+…$/u);

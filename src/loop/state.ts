@@ -35,7 +35,7 @@ export interface LoopState {
   readonly toTell: PendingMessage | undefined;
   /** Recent turns, used to detect loops. */
   readonly repetition: Repetition;
-  /** Prompts that the agent has not taken yet, oldest first. */
+  /** Prompts that the agent has not received yet, oldest first. */
   readonly queue: readonly QueuedPrompt[];
   /** Background runs whose end has not been reported to this agent yet. */
   readonly background: readonly RunRef[];

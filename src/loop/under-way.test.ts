@@ -30,13 +30,13 @@ const ended: EventOf<"model.ended"> = {
 };
 const openAfter = (...events: readonly DurableEvent[]): readonly UnderWay[] => events.reduce(foldUnderWay, []);
 
-describe("requests under way", () => {
-  it("are charged what was reserved, and what attempts before it cost", () => {
+describe("requests in progress", () => {
+  it("are charged their reservation and the cost of earlier attempts", () => {
     const open = openAfter(requested, retried(usage(1_000, 5_000)), retried(), retried(usage(900, 4_000)));
     expect(chargeOf(open)).toEqual({ usage: usage(2_900, 15_000), costUsd: expect.closeTo(0.14) });
   });
 
-  it("end with their answers, however these end", () => {
+  it("end with their responses, whatever the outcome", () => {
     expect(openAfter(requested, retried(usage(1, 1)), ended)).toEqual([]);
     expect(openAfter(requested, { type: "spend.recorded", usage: noUsage, estimated: true })).toEqual([]);
     const both = openAfter(searching, requested);
@@ -44,7 +44,7 @@ describe("requests under way", () => {
     expect(foldUnderWay(both, ended)).toEqual(openAfter(searching));
   });
 
-  it("have no known cost if one of them has none", () => {
+  it("have an unknown cost if one of them has", () => {
     const free: DurableEvent = { ...requested, reserved: { inputTokens: 1, outputTokens: 1 } };
     expect(chargeOf(openAfter(searching, free)).costUsd).toBeUndefined();
     expect(chargeOf([])).toEqual({ usage: noUsage, costUsd: 0 });

@@ -29,7 +29,7 @@ const connect = (servers: TestServers, ...names: string[]) =>
 const variable = (name: string) => `\${${name}}`;
 
 describe("createMcpServers", () => {
-  it("gives a server's tools under safe names in a stable order, with traits and instructions", async () => {
+  it("returns a server's tools under safe names in a stable order, with traits and instructions", async () => {
     const servers = make({ "my.server": program.config({ instructions: "  Use it well.  " }) });
     const connection = await connect(servers, "my.server");
     expect(connection.problems).toEqual([]);
@@ -50,7 +50,7 @@ describe("createMcpServers", () => {
     expect(connection.instructions).toEqual([{ server: "my.server", text: "Use it well." }]);
   });
 
-  it("merges connections from different places into one order, with names that differ", async () => {
+  it("merges connections from different places in one order, with unique names", async () => {
     const names = ["b", "a.x", "a_x"];
     const [here, there] = [make({ "a.x": program.config() }), make({ b: program.config(), a_x: program.config() })];
     const connect = (servers: TestServers, uses: readonly string[]) =>
@@ -71,7 +71,7 @@ describe("createMcpServers", () => {
     expect(merged.servers.map(({ name }) => name)).toEqual(names);
   });
 
-  it("calls tools, passes progress on and tells errors of the tool and of the protocol", async () => {
+  it("calls tools, passes progress on, and returns tool errors and protocol errors", async () => {
     const connection = await connect(make({ s: program.config() }), "s");
     const said = await runTool(connection, "mcp__s__echo", { input: { text: "hé\nllo" } });
     expect(said).toEqual({ content: [{ type: "text", text: "hé\nllo" }] });
@@ -89,7 +89,7 @@ describe("createMcpServers", () => {
     expect(textOfOutput(refused)).toMatch(/^The MCP server "s" rejected the call: .*The test asked for it/);
   });
 
-  it("starts the program in the workspace with a scrubbed environment and what its configuration adds", async () => {
+  it("starts the program in the workspace with a scrubbed environment and configured variables", async () => {
     const environment = { MY_TOKEN: "s3cret", REGION: "north" };
     const env = { KEY: variable("MY_TOKEN"), PLACE: variable("REGION:-south"), OTHER: variable("NOT_THERE:-else") };
     const servers = make({ s: { ...program.config(), env } }, { environment });
@@ -103,7 +103,7 @@ describe("createMcpServers", () => {
     expect(textOfOutput(await runTool(connection, "mcp__s__where"))).toBe(realpathSync(servers.root));
   });
 
-  it("shares a server of the same configuration until the last user is gone", async () => {
+  it("shares a server with the same configuration until its last user is gone", async () => {
     const servers = make({ s: program.config() });
     const first = await connect(servers, "s");
     const second = await servers.connect([{ name: "s", config: program.config() }], { owner: "a1" }, neverAborted);
@@ -128,7 +128,7 @@ describe("createMcpServers", () => {
     expect(textOfOutput(late)).toContain("was stopped because");
   });
 
-  it("connects several servers in the order they are named", async () => {
+  it("connects several servers in the order in which they are named", async () => {
     const servers = make({ b: program.config(), a: program.config({ instructions: "A" }) });
     const { tools, problems } = await connect(servers, "b", "a", "b");
     expect(tools.map(({ declaration }) => declaration.name.slice(0, 6))).toEqual([
@@ -138,7 +138,7 @@ describe("createMcpServers", () => {
     expect(problems).toEqual(['The MCP server "b" is listed twice. The first entry is used.']);
   });
 
-  it("continues without servers that can't be started, and says why", async () => {
+  it("continues without servers that can't be started, and explains why", async () => {
     const servers = make({
       good: program.config(),
       gone: { command: "no-such-program-here --fast" },
@@ -159,7 +159,7 @@ describe("createMcpServers", () => {
     expect(servers.processes()).toBe(1);
   });
 
-  it("does not wait longer than the limit for a server that never answers", async () => {
+  it("does not wait longer than the limit for a server that never responds", async () => {
     const reported: string[] = [];
     const limits = { startMs: 400, slowMs: 20 };
     const servers = make({ mute: program.config({ silent: true }) }, { limits, report: (text) => reported.push(text) });
@@ -170,7 +170,7 @@ describe("createMcpServers", () => {
     expect(servers.processes()).toBe(0);
   });
 
-  it("says what a server wrote instead of an answer", async () => {
+  it("reports what a server wrote instead of a response", async () => {
     const script = 'console.log("Listening…"); console.error("no token"); process.stdin.resume()';
     const servers = make({ odd: { command: process.execPath, args: ["-e", script] } }, { limits: { startMs: 1_000 } });
     const { problems } = await connect(servers, "odd");
@@ -179,7 +179,7 @@ describe("createMcpServers", () => {
     expect(problems[0]).toMatch(/standard error:\nno token$/);
   });
 
-  it("ends a stubborn server and what it has started", async () => {
+  it("ends an unresponsive server and the processes that it started", async () => {
     const servers = make({ s: program.config({ stubborn: true, leavesChild: true }) });
     const connection = await connect(servers, "s");
     expect(servers.processes()).toBe(2);
@@ -187,7 +187,7 @@ describe("createMcpServers", () => {
     expect(servers.processes()).toBe(0);
   });
 
-  it("cancels a start, and leaves it to others who wait for it", async () => {
+  it("cancels waiting for a start that others still wait for", async () => {
     const servers = make({ s: program.config({ slowStartMs: 300 }) });
     const impatient = new AbortController();
     const first = servers.connect([{ name: "s" }], { owner: "a1" }, impatient.signal);
@@ -199,7 +199,7 @@ describe("createMcpServers", () => {
     expect(servers.processes()).toBe(0);
   });
 
-  it("leaves nothing behind when the only waiter stops waiting, or everything is closed", async () => {
+  it("leaves nothing behind when the only waiter stops waiting, or when everything is closed", async () => {
     const servers = make({ s: program.config({ silent: true }) });
     const impatient = new AbortController();
     const first = servers.connect([{ name: "s" }], { owner: "a1" }, impatient.signal);
@@ -215,7 +215,7 @@ describe("createMcpServers", () => {
     ]);
   });
 
-  it("makes do with odd tools", async () => {
+  it("handles tools with unusual declarations", async () => {
     const connection = await connect(make({ s: program.config({ oddTools: true }) }), "s");
     const { tools } = connection;
     const odd = tools

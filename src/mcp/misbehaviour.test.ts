@@ -22,7 +22,7 @@ async function connect(
 }
 
 describe("an MCP server that misbehaves", () => {
-  it("fails all calls under way with the reason when it crashes, and is started again by the next", async () => {
+  it("fails all calls in progress with the reason if it crashes, and is restarted by the next call", async () => {
     const { connection, servers } = await connect({ hangAtCall: 2, crashAtCall: 3, leavesChild: true });
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("1");
     const hanging = runTool(connection, "mcp__s__count");
@@ -38,7 +38,7 @@ describe("an MCP server that misbehaves", () => {
     expect(servers.processes()).toBe(0);
   });
 
-  it("is given up when it dies again without having answered", async () => {
+  it("is not restarted if it dies again without a response", async () => {
     const { connection } = await connect({ crashAtCall: 1 });
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toContain("was lost during the call");
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toMatch(/restarted.*was lost during the call/s);
@@ -51,7 +51,7 @@ describe("an MCP server that misbehaves", () => {
     }
   });
 
-  it("runs into the limit of a call, which is named, and lives on", async () => {
+  it("exceeds the time limit of a call, which is named, and continues to run", async () => {
     const { connection } = await connect({ hangAtCall: 1 }, { limits: { callMs: 1_000 } });
     const hung = await runTool(connection, "mcp__s__count");
     expect(hung.isError).toBe(true);
@@ -59,7 +59,7 @@ describe("an MCP server that misbehaves", () => {
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("2");
   });
 
-  it("does not hold up a call that is cancelled", async () => {
+  it("does not delay a call that is cancelled", async () => {
     const { connection } = await connect({ hangAtCall: 1 });
     const impatient = new AbortController();
     const hung = runTool(connection, "mcp__s__count", { signal: impatient.signal });
@@ -67,7 +67,7 @@ describe("an MCP server that misbehaves", () => {
     expect(textOfOutput(await hung)).toContain("was cancelled");
   });
 
-  it("may write junk, which is counted", async () => {
+  it("may write invalid lines, which are counted", async () => {
     const { connection } = await connect({ junkLines: 3 });
     // The junk comes before the answers to initialize and to three pages of tools.
     expect(connection.problems).toEqual([
@@ -77,7 +77,7 @@ describe("an MCP server that misbehaves", () => {
     expect(connection.problems).toEqual([expect.stringContaining("(15 lines)")]);
   });
 
-  it("may give 50 MB at once, but not more than the limit of a message", async () => {
+  it("may send 50 MB at once, but not more than the message limit", async () => {
     const { connection } = await connect({});
     const bytes = 50 * 1024 * 1024;
     expect(textOfOutput(await runTool(connection, "mcp__s__big", { input: { bytes } }))).toHaveLength(bytes);
@@ -88,7 +88,7 @@ describe("an MCP server that misbehaves", () => {
     expect(textOfOutput(await runTool(strict, "mcp__s__big", { input: { bytes: 9 } }))).toMatch(/restarted.*\nx{9}$/s);
   });
 
-  it("may take tools back: a connected agent keeps what it saw, a new one sees what there is", async () => {
+  it("may remove tools: a connected agent keeps its list, and a new one gets the current tools", async () => {
     const { connection, servers } = await connect({ changeToolsAtCall: 1 });
     const before = connection.tools.map(({ declaration }) => declaration.name);
     await runTool(connection, "mcp__s__count");
@@ -100,7 +100,7 @@ describe("an MCP server that misbehaves", () => {
     expect(later.tools.map(({ declaration }) => declaration.name)).not.toContain("mcp__s__echo");
   });
 
-  it("has its start counted into the time of a call that must wait for it", async () => {
+  it("has its start time included in the limit of a call that waits for it", async () => {
     const { connection } = await connect({ crashAtCall: 1 }, { limits: { startMs: 9_000, callMs: 4_000 } });
     const [tool] = connection.tools;
     expect(tool?.timeoutMs?.({})).toBe(4_000);
@@ -108,7 +108,7 @@ describe("an MCP server that misbehaves", () => {
     expect(tool?.timeoutMs?.({})).toBe(13_000);
   });
 
-  it("leaves no processes behind, one after the other", async () => {
+  it("leaves no processes behind, one server after another", async () => {
     const servers = createTestServers({});
     made.push(servers);
     for (let count = 0; count < 10; count++) {

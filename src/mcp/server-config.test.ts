@@ -54,7 +54,7 @@ describe("expandVariables", () => {
   const expand = (command: string, environment: Record<string, string>) =>
     expandVariables({ type: "stdio", command }, environment);
 
-  it("replaces variables once, and names those that are missing", () => {
+  it("replaces variables once, and names missing ones", () => {
     const environment = { A: `x${variable("B")}`, B: "y", EMPTY: "" };
     const all = `${variable("A")}|${variable("EMPTY")}|${variable("EMPTY:-z")}|${variable("C:-")}|$A|${variable("1")}`;
     expect(expand(all, environment)).toEqual({
@@ -67,7 +67,7 @@ describe("expandVariables", () => {
     });
   });
 
-  it("reaches every text of a configuration", () => {
+  it("applies to every string in a configuration", () => {
     const environment = { X: "1" };
     const x = variable("X");
     expect(expandVariables({ type: "stdio", command: x, args: [x], env: { X: x }, cwd: x }, environment)).toEqual({

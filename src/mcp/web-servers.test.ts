@@ -28,9 +28,9 @@ function connect(config: { url: string; headers?: Record<string, string> }, limi
   return servers.connect([{ name: "web" }], { owner: "main" }, neverAborted);
 }
 
-describe("a server by streamable HTTP", () => {
+describe("a server over streamable HTTP", () => {
   for (const streams of [false, true]) {
-    it(`gives tools and answers, ${streams ? "as a stream" : "as JSON"}, and its session is ended`, async () => {
+    it(`provides tools and responses, ${streams ? "as a stream" : "as JSON"}, and its session is ended`, async () => {
       const server = await start({ streams, instructions: "Ask nicely." });
       const connection = await connect({ url: server.url });
       expect(connection.problems).toEqual([]);
@@ -43,7 +43,7 @@ describe("a server by streamable HTTP", () => {
     });
   }
 
-  it("is sent headers with variables in them, and a refusal names the cure", async () => {
+  it("gets headers with replaced variables, and a refusal says what to do", async () => {
     const server = await start({ token: "Bearer letmein" });
     const headers = { Authorization: `Bearer \${PASS}` };
     expect((await connect({ url: server.url, headers })).tools).toHaveLength(8);
@@ -52,7 +52,7 @@ describe("a server by streamable HTTP", () => {
     expect(refused.problems[0]).not.toContain("wrong");
   });
 
-  it("is reached through the proxy of the environment", async () => {
+  it("is reached through a proxy from the environment", async () => {
     const server = await start({ streams: true });
     const proxy = await startTestProxy(Number(new URL(server.url).port));
     const url = `http://tools.test${new URL(server.url).pathname}`;
@@ -68,13 +68,13 @@ describe("a server by streamable HTTP", () => {
     ["socks5://me:secret@proxy.test:1", /HTTP_PROXY names a socks5 proxy/],
     ["http://proxy.test:99999", /HTTP_PROXY is not a valid proxy address/],
     ["http://127.0.0.1:1", /the proxy 127\.0\.0\.1:1 can't be reached \(ECONNREFUSED\)\. Check HTTP_PROXY/],
-  ])("is not reached past a proxy that can't be used: %s", async (HTTP_PROXY, message) => {
+  ])("is not contacted directly if the proxy can't be used: %s", async (HTTP_PROXY, message) => {
     const { problems } = await connect({ url: "http://tools.test/mcp" }, {}, { HTTP_PROXY });
     expect(problems[0]).toMatch(message);
     expect(problems[0]).not.toContain("secret");
   });
 
-  it("that is not there, or has no web address, is a problem", async () => {
+  it("is reported if it is not running or its URL is invalid", async () => {
     const server = await start();
     await server.close();
     expect((await connect({ url: server.url })).problems[0]).toMatch(/could not be reached: .*refused/);
@@ -82,7 +82,7 @@ describe("a server by streamable HTTP", () => {
     expect((await connect({ url: server.url, headers: { "bad name": "x" } })).problems).toHaveLength(1);
   });
 
-  it("that hangs runs into the limit", async () => {
+  it("that hangs exceeds the time limit", async () => {
     const silent = await start({ silent: true });
     expect((await connect({ url: silent.url }, { startMs: 300 })).problems[0]).toContain(
       "did not respond within 300 ms",
@@ -92,7 +92,7 @@ describe("a server by streamable HTTP", () => {
     expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toContain("did not respond within 300 ms");
   });
 
-  it("that breaks off an answer fails the call at once", async () => {
+  it("that cuts off a response fails the call at once", async () => {
     const server = await start({ breakAtCall: 1, crashAtCall: 2 });
     const connection = await connect({ url: server.url });
     const broken = await runTool(connection, "mcp__web__count");
@@ -103,7 +103,7 @@ describe("a server by streamable HTTP", () => {
   });
 
   for (const streams of [false, true]) {
-    it(`that sends too much at once is cut off, ${streams ? "as a stream" : "as JSON"}`, async () => {
+    it(`that sends too much at once is disconnected, ${streams ? "as a stream" : "as JSON"}`, async () => {
       const server = await start({ streams });
       const connection = await connect({ url: server.url }, { maxMessageBytes: 100_000 });
       const flood = await runTool(connection, "mcp__web__big", { input: { bytes: 1_000_000 } });
@@ -124,8 +124,8 @@ describe("a server by streamable HTTP", () => {
   });
 });
 
-describe("a server in the older way, by a stream of events", () => {
-  it("gives tools and answers, and hangs no call for ever", async () => {
+describe("a server with the older protocol, over an event stream", () => {
+  it("provides tools and responses, and no call hangs forever", async () => {
     const server = await startMcpSseServer({ hangAtCall: 2 });
     const servers = createTestServers({ old: { type: "sse", url: server.url } }, { limits: { callMs: 1_000 } });
     made.push(servers);

@@ -55,7 +55,7 @@ describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
     expect(limiter.state()).toMatchObject({ active: 0, waiting: 0 });
   });
 
-  it("ends the wait between two tries", async () => {
+  it("ends the wait between two attempts", async () => {
     const server = await serve({
       script: [{ reply: { content: "x" }, faults: [{ kind: "status", status: 500 }], times: "always" }],
     });
@@ -90,7 +90,7 @@ describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
   });
 });
 
-describe("what has no answer at all", () => {
+describe("a request without a response", () => {
   const refuse = async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -100,7 +100,7 @@ describe("what has no answer at all", () => {
     return `http://127.0.0.1:${port}`;
   };
 
-  it("is told at once when the server was never there", async () => {
+  it("fails at once if the server never responded", async () => {
     const url = await refuse();
     const call = await callerFor(url, "openai").call();
     expect(call.outcome).toMatchObject({ ok: false, error: { code: "connection" } });
@@ -110,7 +110,7 @@ describe("what has no answer at all", () => {
     expect(call.progress).toEqual([]);
   });
 
-  it("is tried again when the server was there before", async () => {
+  it("is retried if the server responded before", async () => {
     const connections = connectionsForTest();
     const server = await serve({ script: [{ content: "x" }] });
     const caller = callerFor(server.url, "openai", { connections, retry: { maxAttempts: 3 } });
@@ -121,7 +121,7 @@ describe("what has no answer at all", () => {
     expect(call.progress.filter(({ type }) => type === "retried").length).toBe(2);
   });
 
-  it("is named when it is not an HTTP server", async () => {
+  it("is reported if the server does not speak HTTP", async () => {
     const server = createServer((socket) => socket.resume().end("SSH-2.0-OpenSSH_9\r\n"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     atEnd(() => new Promise((resolve) => server.close(() => resolve())));
@@ -134,7 +134,7 @@ describe("what has no answer at all", () => {
     });
   });
 
-  it("is sent again without a word when a kept connection had gone stale", async () => {
+  it("is sent again silently if a kept-alive connection was stale", async () => {
     let connections = 0;
     const body = 'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
     const server = createServer((socket) => {
@@ -161,7 +161,7 @@ describe("what has no answer at all", () => {
     expect(connections).toBe(2);
   });
 
-  it("rejects when the listener itself is broken: a bug is an exception", async () => {
+  it("rejects if the listener itself fails, because that is a bug", async () => {
     const server = await serve({ script: [{ content: "x" }] });
     const limiter = createLimiter({ clock: realClock });
     const provider = providerAt(server.url, "anthropic");

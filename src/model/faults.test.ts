@@ -17,7 +17,7 @@ function errorOf({ outcome }: Call) {
   return outcome.error;
 }
 
-describe.each(dialects)("faults that pass, %s", (dialect) => {
+describe.each(dialects)("temporary faults, %s", (dialect) => {
   const passing: readonly (readonly [string, Fault, number | null])[] = [
     ["408", { kind: "status", status: 408 }, 408],
     ["409", { kind: "status", status: 409 }, 409],
@@ -78,7 +78,7 @@ describe.each(dialects)("faults that pass, %s", (dialect) => {
     expect(date).toBeLessThanOrEqual(61_000);
   });
 
-  it("asks at most ten times, and then gives the longest partial text", async () => {
+  it("makes at most ten attempts, and then returns the longest partial text", async () => {
     const cut = (afterBytes: number): Fault => ({ kind: "close", afterBytes });
     const long = { content: [{ text: Array.from({ length: 40 }, (_, index) => `word${index} `) }] };
     const faults = [cut(200), cut(4_000), ...Array.from({ length: 8 }, () => cut(300))];
@@ -94,7 +94,7 @@ describe.each(dialects)("faults that pass, %s", (dialect) => {
     expect(caller.delays.map(Math.ceil)).toEqual(delays);
   });
 
-  it("takes no stream without its end for an answer", async () => {
+  it("never treats a stream without its end marker as complete", async () => {
     const server = await serve({ script: [{ reply: good, faults: [{ kind: "missing-end" }], times: "always" }] });
     const call = await callerFor(server.url, dialect).call();
     expect(call.outcome.ok).toBe(true);
@@ -103,7 +103,7 @@ describe.each(dialects)("faults that pass, %s", (dialect) => {
   });
 });
 
-describe.each(dialects)("faults that stay, %s", (dialect) => {
+describe.each(dialects)("permanent faults, %s", (dialect) => {
   it.each<[string, Fault, string, RegExp]>([
     ["400", { kind: "status", status: 400, message: "tools.0: bad" }, "bad_request", /tools\.0: bad/],
     ["401", { kind: "status", status: 401 }, "auth", /(ANTHROPIC|OPENAI)_API_KEY/],
@@ -142,7 +142,7 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
       "rate_limited",
       /wait of 2h/,
     ],
-  ])("%s: one request, one sentence with the cure", async (_, fault, code, message) => {
+  ])("%s: one request, one sentence with advice", async (_, fault, code, message) => {
     const server = await serve({ script: [{ ...good, fault }] });
     const caller = callerFor(server.url, dialect);
     const call = await caller.call();
@@ -160,14 +160,14 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
     });
   });
 
-  it("says that an answer is too large, and holds no more of it than the limit", async () => {
+  it("reports a response that is too large, and stores no more than the limit", async () => {
     const server = await serve({ script: [{ ...good, fault: { kind: "huge", bytes: 3_000_000 } }] });
     const call = await callerFor(server.url, dialect, { maxAnswerBytes: 1_000_000 }).call();
     expect(errorOf(call)).toMatchObject({ code: "protocol", message: expect.stringMatching(/more than 1 MB/) });
     expect(server.requests.length).toBe(1);
   });
 
-  it("gives up on a silent server after three tries, with what had come", async () => {
+  it("gives up on a silent server after three attempts, with the partial text", async () => {
     const hang: Fault = { kind: "hang", afterBytes: dialect === "anthropic" ? 700 : 500 };
     const text = Array.from({ length: 30 }, (_, index) => `w${index} `);
     const server = await serve({
@@ -180,7 +180,7 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
     expect(partial).toMatchObject([{ type: "text", text: expect.stringMatching(/^w0 /) }]);
   });
 
-  it("never shows the key, even when the server does", async () => {
+  it("never shows the key, even if the server does", async () => {
     const message = `Incorrect API key provided: ${testKey}. Also Bearer ${testKey}`;
     const server = await serve({ script: [{ ...good, fault: { kind: "status", status: 401, message } }] });
     const call = await callerFor(server.url, dialect).call();
@@ -190,7 +190,7 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
 });
 
 describe.each(dialects)("calls that can't be run, %s", (dialect) => {
-  it("are left out when the limit cut them, and counted", async () => {
+  it("are left out and counted if the limit cut them off", async () => {
     const content = ["Writing.", { tool: "Write", inputJson: ['{"path":"a",', '"text":"', "hel", 'lo"}'] }];
     const fault: Fault = { kind: "truncated-tool-json", end: "max-tokens" };
     const server = await serve({ script: [{ content, fault }] });
@@ -203,7 +203,7 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
     });
   });
 
-  it("are void when the connection broke inside them", async () => {
+  it("are discarded if the connection broke during the call", async () => {
     const content = ["Writing.", { tool: "Write", inputJson: ['{"path":"a",', '"text":"', "hel", 'lo"}'] }];
     const fault: Fault = { kind: "truncated-tool-json", end: "close" };
     const server = await serve({ script: [{ reply: { content }, faults: [fault], times: "always" }] });
@@ -212,7 +212,7 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
     expect(call.outcome.ok ? [] : call.outcome.partial.map(({ type }) => type)).toEqual(["text"]);
   });
 
-  it("are left out when their input is not an object", async () => {
+  it("are left out if their input is not an object", async () => {
     const content = [
       { tool: "A", inputJson: '["x"]' },
       { tool: "B", inputJson: '{"ok":true}' },
@@ -227,7 +227,7 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
     });
   });
 
-  it("keep ids apart when the provider repeats one, and carry a megabyte", async () => {
+  it("keep unique ids if the provider repeats one, and may contain a megabyte", async () => {
     const twice = await serve({
       script: [
         {
@@ -259,14 +259,14 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
 });
 
 describe.each(dialects)("damaged streams, %s", (dialect) => {
-  it("put U+FFFD for bytes that are not UTF-8", async () => {
+  it("use U+FFFD for bytes that are not UTF-8", async () => {
     const server = await serve({ script: [{ content: "before and after", fault: { kind: "invalid-utf8" } }] });
     const { outcome } = await callerFor(server.url, dialect).call();
     const [block] = outcome.ok ? outcome.message.content : [];
     expect(block?.type === "text" && block.text).toContain("\ufffd");
   });
 
-  it("survive any event that comes twice", async () => {
+  it("tolerate any event that arrives twice", async () => {
     for (let event = 0; event < 9; event += 1) {
       const server = await serve({
         script: [{ content: [{ text: ["ab", "cd"] }], fault: { kind: "duplicate-event", event } }],
@@ -279,7 +279,7 @@ describe.each(dialects)("damaged streams, %s", (dialect) => {
 });
 
 describe("a slow server", () => {
-  it("is not taken for a silent one, nor is the wait for a connection", async () => {
+  it("is not treated as silent, and neither is the wait for a connection", async () => {
     const content = [{ text: Array.from({ length: 8 }, () => "all in all longer than a second ") }];
     const server = await serve({ script: [{ content, fault: { kind: "slow", msPerByte: 1 } }, { content: "quick" }] });
     const connections = connectionsForTest({ maxConnections: 1 });
@@ -291,8 +291,8 @@ describe("a slow server", () => {
   });
 });
 
-describe("an answer that breaks off", () => {
-  it("is asked for again only as long as the budget allows", async () => {
+describe("an interrupted response", () => {
+  it("is retried only as long as the budget allows", async () => {
     const limits = [500, { message: "The limit is 600 tokens." }] as const;
     const lost: Usage[] = [];
     const server = await serve({ script: () => ({ content: "word".repeat(100), fault: { kind: "missing-end" } }) });
@@ -314,7 +314,7 @@ describe("an answer that breaks off", () => {
     ["after its headers", { kind: "close", afterBytes: 10 }, true],
     ["before its headers", { kind: "close" }, false],
     ["with an error status", { kind: "status", status: 503 }, false],
-  ] as const)("is charged its input if it was accepted: %s", async (_, fault, isCharged) => {
+  ] as const)("is charged for its input if it was accepted: %s", async (_, fault, isCharged) => {
     const server = await serve({ script: () => ({ content: "word", fault }) });
     const lost: Usage[] = [];
     const repeat = async (usage: Usage) => {
@@ -325,7 +325,7 @@ describe("an answer that breaks off", () => {
     expect(lost.map(({ inputTokens }) => inputTokens > 0)).toEqual(isCharged ? [true] : []);
   });
 
-  it("is charged its input if it is abandoned before it begins", async () => {
+  it("is charged for its input if it is abandoned before it begins", async () => {
     const controller = new AbortController();
     const server = await serve({ script: () => ({ content: "word", fault: { kind: "hang" } }) });
     const calling = callerFor(server.url, "anthropic").call({ signal: controller.signal });
@@ -337,7 +337,7 @@ describe("an answer that breaks off", () => {
     });
   });
 
-  it("is charged an estimate if the provider reported nothing", async () => {
+  it("is charged an estimate if the provider reported no usage", async () => {
     const fault: Fault = { kind: "close", afterBytes: 2_000 };
     const server = await serve({ script: () => ({ content: "word".repeat(1_000), fault }) });
     const { outcome, progress } = await callerFor(server.url, "openai").call({
@@ -349,7 +349,7 @@ describe("an answer that breaks off", () => {
   });
 });
 
-describe("a server that drips its response", () => {
+describe("a server that sends its response byte by byte", () => {
   /** Sends the piece again and again, always before a limit of 100 ms without any byte would end. */
   async function drip(status: number, piece: string): Promise<string> {
     const server = createServer((_, response) => {
@@ -365,12 +365,12 @@ describe("a server that drips its response", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it.each(["x", "{", "data: "])("without ever ending a line is silent: %j", async (piece) => {
+  it.each(["x", "{", "data: "])("without ending a line counts as silent: %j", async (piece) => {
     const call = await callerFor(await drip(200, piece), "anthropic", { idleMs: 100 }).call();
     expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("sent nothing for") });
   });
 
-  it("line by line for ever is ended by the total limit", async () => {
+  it("line by line forever is stopped by the total limit", async () => {
     const call = await callerFor(await drip(200, ": ping\n\n"), "anthropic", { totalMs: 200 }).call();
     expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("did not finish within") });
   });

@@ -56,8 +56,8 @@ const reply: Reply = {
   ],
 };
 
-describe.each<Dialect>(["anthropic", "openai"])("a stream cut anywhere, %s", (dialect) => {
-  it("gives one and the same answer for every place of one cut", async () => {
+describe.each<Dialect>(["anthropic", "openai"])("a stream split anywhere, %s", (dialect) => {
+  it("produces the same response for every position of one split", async () => {
     const bytes = await streamOf(reply, dialect);
     const whole = readIn(dialect, [bytes]);
     expect(whole.verdict).toBe("complete");
@@ -68,7 +68,7 @@ describe.each<Dialect>(["anthropic", "openai"])("a stream cut anywhere, %s", (di
     }
   });
 
-  it("gives it for every byte alone, and for random pieces", async () => {
+  it("produces it byte by byte, and with random pieces", async () => {
     const bytes = await streamOf(reply, dialect);
     const whole = readIn(dialect, [bytes]);
     expect(
@@ -91,7 +91,7 @@ describe.each<Dialect>(["anthropic", "openai"])("a stream cut anywhere, %s", (di
     );
   });
 
-  it("is complete at no earlier byte than its end marker", async () => {
+  it("is complete only at its end marker", async () => {
     const bytes = await streamOf(reply, dialect);
     const marker = bytes.lastIndexOf(dialect === "anthropic" ? '"message_stop"' : "[DONE]");
     for (let cut = 0; cut < marker; cut += 7) expect(readIn(dialect, [bytes.subarray(0, cut)]).verdict).toBeUndefined();
@@ -104,7 +104,7 @@ describe("surrogates", () => {
     texts.map((text) => `data: {"choices":[{"delta":{"content":"${half(text)}"}}]}\n\n`).join("");
   const end = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 
-  it("of one character in two deltas are shown together", () => {
+  it("split between two deltas are shown together", () => {
     const { answer, progress } = readIn("openai", [Buffer.from(events(["a\ud83d", "\ude42b"]) + end)]);
     expect(answer.message.content).toEqual([{ type: "text", text: "a🙂b" }]);
     expect(progress).toEqual([
@@ -113,14 +113,14 @@ describe("surrogates", () => {
     ]);
   });
 
-  it("without a partner become U+FFFD, so that the answer can be sent back", () => {
+  it("without a partner become U+FFFD, so that the response can be sent back", () => {
     const { answer } = readIn("openai", [Buffer.from(events(["x\ud83d", "y\ude42"]) + end)]);
     expect(answer.message.content).toEqual([{ type: "text", text: "x\ufffdy\ufffd" }]);
   });
 });
 
 describe("on the wire", () => {
-  it("one byte per packet changes nothing", async () => {
+  it("one byte per packet makes no difference", async () => {
     const server = await createApiServer({ script: [{ content: "naïve 🙂 你好", fault: { kind: "split" } }] });
     const call = await callerFor(server.url, "anthropic").call();
     await server.close();

@@ -4,7 +4,7 @@ import { callerFor, type Dialect, promptOf, serve, testKey, textDeltas } from ".
 const dialects: readonly Dialect[] = ["anthropic", "openai"];
 
 describe.each(dialects)("a wire model, %s", (dialect) => {
-  it("gives the text of the answer, and its deltas as they come", async () => {
+  it("returns the text of the response, and its deltas as they arrive", async () => {
     const server = await serve({ script: [{ content: [{ text: ["Hello", ", ", "wörld 🙂 你好"] }] }] });
     const call = await callerFor(server.url, dialect).call();
     expect(call.outcome).toMatchObject({
@@ -43,7 +43,7 @@ describe.each(dialects)("a wire model, %s", (dialect) => {
     expect(server.requests[0]?.rawBody.equals(Buffer.concat(prompt.body(dialect, 1_000)))).toBe(true);
   });
 
-  it("keeps tool input as the model wrote it, and gives calls our ids", async () => {
+  it("keeps tool input as the model wrote it, and assigns its own call ids", async () => {
     const server = await serve({
       script: [
         {
@@ -72,7 +72,7 @@ describe.each(dialects)("a wire model, %s", (dialect) => {
     expect(fragments.map((event) => ("json" in event ? event.json : "")).join("")).toBe('{"z":1.0, "a" : "\\u00e9"}');
   });
 
-  it("counts tokens, those of the cache apart", async () => {
+  it("counts tokens, with cached ones separately", async () => {
     const usage = { inputTokens: 11, outputTokens: 7, cacheReadTokens: 1000, cacheWriteTokens: 30 };
     const server = await serve({ script: [{ content: "yes", usage }] });
     const { outcome } = await callerFor(server.url, dialect).call();
@@ -83,7 +83,7 @@ describe.each(dialects)("a wire model, %s", (dialect) => {
     if (dialect === "anthropic") expect(cacheWriteTokens).toBe(30);
   });
 
-  it("uses one connection for calls in a row", async () => {
+  it("uses one connection for consecutive calls", async () => {
     const server = await serve({ script: [{ content: "one" }, { content: "two" }, { content: "three" }] });
     const caller = callerFor(server.url, dialect);
     for (let index = 0; index < 3; index += 1) expect((await caller.call()).outcome.ok).toBe(true);
@@ -91,8 +91,8 @@ describe.each(dialects)("a wire model, %s", (dialect) => {
   });
 });
 
-describe("what only one dialect has", () => {
-  it("counts what is kept for an hour apart", async () => {
+describe("features of only one dialect", () => {
+  it("include separate counts for tokens kept for an hour", async () => {
     const usage = { inputTokens: 1, cacheWriteTokens: 30, cacheWrite1hTokens: 20 };
     const server = await serve({ script: [{ content: "yes", usage }] });
     expect((await callerFor(server.url, "anthropic").call()).outcome.usage).toMatchObject({
@@ -101,7 +101,7 @@ describe("what only one dialect has", () => {
     });
   });
 
-  it("keeps thinking with its signature, and blocks it does not know as their own JSON", async () => {
+  it("include thinking with its signature, and unknown blocks as raw JSON", async () => {
     const block = { type: "strange_block", n: 1.5, nested: { "a}": '"]' } };
     const server = await serve({
       script: [

@@ -1,4 +1,4 @@
-/** A request that the offline model recognised. */
+/** A request that the offline model recognized. */
 export type JobRequest =
   | MapRequest
   | PartRequest
@@ -57,7 +57,7 @@ export interface SearchRequest {
 }
 
 /**
- * Returns the prompt for a subagent that explores one part of a repository. `asPart` recognises the first sentence of
+ * Returns the prompt for a subagent that explores one part of a repository. `asPart` recognizes the first sentence of
  * the prompt.
  */
 export function partRequest(path: string): string {

@@ -23,7 +23,7 @@ async function ask(messages: readonly Message[], signal = new AbortController().
 }
 
 describe("the offline model", () => {
-  it("costs nothing and counts what it is given and gives", async () => {
+  it("costs nothing and counts its input and output", async () => {
     const { outcome } = await ask([say("Map this repository")]);
     expect(outcome).toMatchObject({
       ok: true,
@@ -39,7 +39,7 @@ describe("the offline model", () => {
     });
   });
 
-  it("asks for independent things in one turn, after one line of text", async () => {
+  it("makes independent calls in one turn, after one line of text", async () => {
     const { outcome, progress } = await ask([say("Map this repository")]);
     if (!outcome.ok) throw new Error("expected an answer");
     expect(callsOf(outcome.message).map(({ callId, name }) => [callId, name])).toEqual([
@@ -50,7 +50,7 @@ describe("the offline model", () => {
     expect(progress).toEqual([{ type: "text.delta", text: textOf(outcome.message.content) }]);
   });
 
-  it("says in four lines what it can't do, what it can do, and how to use a language model", async () => {
+  it("explains in four lines what it can and can't do, and how to use a language model", async () => {
     const { outcome, progress } = await ask([say("Write me a poem about the sea")]);
     expect(outcome).toMatchObject({ ok: true, stopReason: "refusal" });
     if (!outcome.ok) return;
@@ -58,7 +58,7 @@ describe("the offline model", () => {
     expect(
       text,
     ).toBe(`The offline model can't do this: "Write me a poem about the sea". It finds and reports what is in the files, and changes nothing.
-It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarise a file or directory ("Summarise src/main.ts"),
+It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarize a file or directory ("Summarize src/main.ts"),
 report the git history ("What changed recently?"), and list, read and search files ("List files in docs", "Read README.md", "Search for 'timeout'").
 For anything else, use a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run a local one: retinue -p "…" --provider ollama --model NAME
 `);
@@ -71,13 +71,13 @@ For anything else, use a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY
     expect(textOf(outcome.message.content)).toMatch(/^There is no request\. The offline model finds and reports /);
   });
 
-  it("ends at an abort", async () => {
+  it("stops when it is aborted", async () => {
     const aborted = await ask([say("Map this repository")], AbortSignal.abort());
     expect(aborted.outcome).toMatchObject({ ok: false, error: { code: "aborted" } });
     expect(aborted.progress).toEqual([]);
   });
 
-  it("turns what should not happen into an outcome", async () => {
+  it("turns an unexpected exception into an outcome", async () => {
     workspace ??= createOfflineWorkspace();
     const broken = {
       head: workspace.head,
@@ -93,13 +93,13 @@ For anything else, use a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY
     });
   });
 
-  it("answers an empty conversation", async () => {
+  it("responds to an empty conversation", async () => {
     expect((await ask([])).outcome).toMatchObject({ ok: true, stopReason: "refusal" });
   });
 });
 
 describe("plan", () => {
-  it("says the same to the same conversation, at every turn", async () => {
+  it("returns the same for the same conversation, in every turn", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "src/index.ts": "// Says hello.\nexport const hello = 1;\n", "README.md": "# Hello\n" });
     const { messages } = await workspace.talk("Map this repository");
@@ -111,7 +111,7 @@ describe("plan", () => {
     }
   });
 
-  it("starts over with every request of a session", async () => {
+  it("starts over with every request in a session", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "a.ts": "export const one = 1;\n" });
     const first = await workspace.talk("Where is one defined?");
@@ -121,7 +121,7 @@ describe("plan", () => {
     expect(second.report).toContain("a.ts:2");
   });
 
-  it("goes on with the last request of a session that is resumed without words", async () => {
+  it("continues the last request of a session that is resumed without a prompt", async () => {
     const { outcome } = await ask([
       say("Map this repository"),
       { role: "assistant", content: [{ type: "text", text: "Looking." }] },
@@ -133,7 +133,7 @@ describe("plan", () => {
   it.each([
     "[The acceptance check failed: [ -f made ] exited with code 1. The last lines of its output:]\nlist files in docs",
     "[Verification failed. Fix the findings.]\n<task_result>\nWhat changed recently?\n</task_result>",
-  ])("takes up the same job again after a failed check, and looks again: %s", async (note) => {
+  ])("repeats the same job after a failed check, with new calls: %s", async (note) => {
     workspace = createOfflineWorkspace();
     workspace.put({ "a.ts": "export const one = 1;\n" });
     const first = await workspace.talk("Where is one defined?");
@@ -144,7 +144,7 @@ describe("plan", () => {
     expect(inputsOf(second)).toEqual(inputsOf(first));
   });
 
-  it("is not distracted by what the runtime adds to a request", async () => {
+  it("ignores text that the runtime adds to a request", async () => {
     const added = ["[Today is Monday.\nThe mode is default.]", "<environment>\nfiles: 3\n</environment>"];
     const { outcome } = await ask([
       { role: "user", content: [...added, "Read README.md"].map((text) => ({ type: "text", text })) },
@@ -152,7 +152,7 @@ describe("plan", () => {
     expect(outcome).toMatchObject({ ok: true, stopReason: "tool_calls" });
   });
 
-  it("goes on with what was interrupted, and repeats only what failed", async () => {
+  it("continues after an interruption, and repeats only failed calls", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "a.ts": "export const one = 1;\n" });
     const { messages } = await workspace.talk("Where is one defined?");

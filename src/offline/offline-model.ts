@@ -4,7 +4,7 @@ import type { AssistantBlock, Message, ModelOutcome, StopReason, Usage } from ".
 import { type Plan, plan } from "./plan.ts";
 
 /**
- * Creates a model that works without a network or a key. It recognises a few kinds of jobs and does them with tools.
+ * Creates a model that works without a network or a key. It recognizes a few kinds of jobs and does them with tools.
  */
 export function createOfflineModel(): Model {
   return { describe: () => description, call: answerOrExplain };

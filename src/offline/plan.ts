@@ -107,7 +107,7 @@ function* refuse(text: string): Job {
 }
 
 const explanation = `finds and reports what is in the files, and changes nothing.
-It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarise a file or directory ("Summarise src/main.ts"),
+It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarize a file or directory ("Summarize src/main.ts"),
 report the git history ("What changed recently?"), and list, read and search files ("List files in docs", "Read README.md", "Search for 'timeout'").
 For anything else, use a language model: ${howToUseAModel}
 `;

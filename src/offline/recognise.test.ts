@@ -62,7 +62,7 @@ describe("recognise", () => {
     ["summarise the lib directory", "lib"],
     ["what does the executor room do", "executor"],
     ["summarise src/history.ts", "src/history.ts"],
-  ])("summarises: %s", (text, path) => {
+  ])("summarizes: %s", (text, path) => {
     expect(recognise(text)).toEqual({ kind: "summarise", path });
   });
 
@@ -73,7 +73,7 @@ describe("recognise", () => {
     ["show me the last 5 commits", ".", 5],
     ["List and explain recent git history", ".", 20],
     ["what changed in src/lib recently", "src/lib", 20],
-  ])("tells the history: %s", (text, path, commits) => {
+  ])("reports the history: %s", (text, path, commits) => {
     expect(recognise(text)).toEqual({ kind: "history", path, commits });
   });
 
@@ -87,7 +87,7 @@ describe("recognise", () => {
     ['search for "foo bar" in src', { kind: "search", text: "foo bar", path: "src" }],
     ["search for timeout", { kind: "search", text: "timeout", path: "." }],
     ["find TODOs", { kind: "search", text: "TODO", path: "." }],
-  ])("does directly: %s", (text, request) => {
+  ])("recognizes a direct request: %s", (text, request) => {
     expect(recognise(text)).toEqual(request);
   });
 
@@ -109,7 +109,7 @@ describe("recognise", () => {
     expect(recognise(text)).toEqual({ kind: "unknown" });
   });
 
-  it("answers any text, quickly", () => {
+  it("handles any text quickly", () => {
     const word = fc.constantFrom(
       "find",
       "the",

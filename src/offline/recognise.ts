@@ -14,7 +14,7 @@ import {
 const maxCharacters = 1_000;
 
 /**
- * Returns the job that the first matching rule recognises. If a sentence can be read in two ways, the order of the
+ * Returns the job that the first matching rule recognizes. If a sentence can be read in two ways, the order of the
  * rules decides.
  */
 export function recognise(request: string): JobRequest {
@@ -180,7 +180,7 @@ const plainFindForm = sentence(
   `(?:find|locate|look for|look up|what is|what's|what are|explain|describe|how does) ${article}${namePart}(?: (?:work|do|mean|for))?${inPath}`,
 );
 
-/** Recognises a single name. A common word after "what is" is more likely to be a question for a language model. */
+/** Recognizes a single name. A common word after "what is" is more likely to be a question for a language model. */
 function asPlainFind(text: string): FindRequest | undefined {
   const match = plainFindForm.exec(text);
   if (!/^(find|locate|look)/i.test(text) && !looksLikeCode(match?.groups?.["name"] ?? "")) return undefined;

@@ -53,7 +53,7 @@ describe("attack rows", () => {
   });
 
   it.each([...new Set(fixtures("own-bash-attacks.jsonl").map(({ family }) => family))])(
-    "of our own: %s",
+    "added by Retinue: %s",
     async (family) => {
       const wrong: string[] = [];
       for (const row of fixtures("own-bash-attacks.jsonl").filter((each) => each.family === family)) {
@@ -64,7 +64,7 @@ describe("attack rows", () => {
     },
   );
 
-  it("hides what is denied from searches", async () => {
+  it("hides denied files from searches", async () => {
     const rows = fixtures("path-attacks.jsonl").filter((row) => row.acceptable.includes("allow-but-no-match"));
     expect(rows.length).toBeGreaterThan(0);
     for (const row of rows) {

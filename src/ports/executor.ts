@@ -45,9 +45,9 @@ export interface ToolExecutor {
    */
   execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
   /**
-   * Returns what became of a call of any agent that was passed to `execute` earlier, perhaps by another process. Waits
-   * for a call that is still running. `lost`: it is not known whether the call had an effect. If absent, all such calls
-   * are lost. Never rejects.
+   * Returns the outcome of a call that was passed to `execute` earlier, for any agent and perhaps by another process.
+   * Waits for a call that is still running. `lost`: it is not known whether the call had an effect. If absent, all
+   * such calls are lost. Never rejects.
    */
   recall?(call: ToolCall): Promise<ToolResult | "never begun" | "lost">;
   /**

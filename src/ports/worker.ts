@@ -12,8 +12,8 @@ import type { ResultStore, ToolExecutor } from "./executor.ts";
 import type { McpServerOffers } from "./mcp.ts";
 
 /**
- * The place where the code is: a directory, its files and the processes that run in it. Sessions reach the workspace
- * only through this port. It takes and returns plain data, so that a worker can run on another machine.
+ * Runs everything on the machine where the code is: a directory, its files and the processes in it. Sessions reach
+ * the workspace only through this port. It takes and returns plain data, so that a worker can run on another machine.
  */
 export interface WorkerPort {
   describe(): WorkerFacts;
@@ -47,7 +47,7 @@ export interface WorkerSessionOptions {
   readonly report: (message: string) => void;
 }
 
-/** The part of a session that runs where the code is. */
+/** The part of a session that runs on the worker's machine. */
 export interface WorkerSession {
   /** Directory with files of the session, which its agents may read. */
   readonly directory: string;

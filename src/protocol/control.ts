@@ -20,7 +20,7 @@ export type Command = { readonly id: string } & (
   /** Removes a prompt from the queue. */
   | { readonly type: "withdraw"; readonly promptId: PromptId }
   | { readonly type: "answer"; readonly requestId: string; readonly answer: ApprovalAnswer }
-  /** Stops an agent. `turn`: the main agent's run, while background agents go on. `tree`: all agents. */
+  /** Stops an agent. `turn`: the main agent's run, while background agents continue. `tree`: all agents. */
   | { readonly type: "stop"; readonly what: string }
   /** Continues an agent whose last run ended early. */
   | { readonly type: "resume"; readonly agent: string }
@@ -30,7 +30,7 @@ export type Command = { readonly id: string } & (
   | { readonly type: "foreground"; readonly agent: string }
 );
 
-/** What became of a command. */
+/** Result of a command. */
 export interface Receipt {
   readonly commandId: string;
   readonly status: "done" | "refused";

@@ -19,8 +19,8 @@ function read(files: Readonly<Record<string, unknown>>, options: Partial<LoadSet
 const one = { description: "One." };
 const two = { description: "Two.", tools: "Read" };
 
-describe("the settings key agents", () => {
-  it("gives each scope its own definitions, whole and not merged", () => {
+describe("the agents key in the settings", () => {
+  it("gives each scope its own definitions, which are not merged", () => {
     const { root, agents } = read(
       {
         "home/settings.json": { agents: { a: one, b: one } },
@@ -39,7 +39,7 @@ describe("the settings key agents", () => {
     ]);
   });
 
-  it("is switched off by false, unless a higher source says otherwise", () => {
+  it("switches off an agent with false, unless a higher source defines it", () => {
     const { root, agents } = read({
       "home/settings.json": { agents: { Explore: false, Plan: false, Bash: false } },
       "work/.retinue/settings.json": { agents: { Plan: true, Bash: one } },
@@ -47,7 +47,7 @@ describe("the settings key agents", () => {
     expect(agents.switchedOff).toEqual([{ name: "Explore", file: join(root, "home/settings.json") }]);
   });
 
-  it("has words about all agents that clash with no agent's name", () => {
+  it("has options for all agents that never clash with an agent's name", () => {
     const words = { directories: "merge", replaceBuiltIns: ["kit:Explore"] };
     expect(read({ "home/settings.json": { agents: words } }).agents).toEqual({
       definitions: [],
@@ -73,11 +73,11 @@ describe("the settings key agents", () => {
     [{ reviewer: "off" }, "agents.reviewer must be a definition"],
     [{ reviewer: null }, "agents.reviewer must be a definition"],
     [[], "agents must be"],
-  ])("says what is wrong with %j", (agents, problem) => {
+  ])("reports what is wrong with %j", (agents, problem) => {
     expect(checkSettings({ agents }).problems).toEqual([expect.stringContaining(problem)]);
   });
 
-  it("of a project counts only with trust, as long as it is what was trusted, and never puts a plugin in a built-in's place", () => {
+  it("applies in a project only while trusted and unchanged, and never lets a plugin replace a built-in agent", () => {
     const files = {
       "work/.retinue/settings.json": { agents: { a: one, Explore: false, replaceBuiltIns: ["kit:Plan"] } },
     };

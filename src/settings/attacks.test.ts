@@ -46,7 +46,7 @@ function place(files: Readonly<Record<string, unknown>>): Place {
   return { root, cwd, read };
 }
 
-describe("before trust nothing of a project counts that could loosen, set or run anything", () => {
+describe("before a project is trusted, nothing in it can loosen, set or run anything", () => {
   const files = rows.filter(({ family }) => family === "pre-trust-exec" || family === "self-trust");
   it.each(files.map((row) => [row.id, row] as const))("%s", (_, { setup }) => {
     const { settings, rules, problems } = place(setup.files).read();
@@ -56,18 +56,18 @@ describe("before trust nothing of a project counts that could loosen, set or run
   });
 });
 
-describe("no project may", () => {
+describe("no project can", () => {
   const never = [
     ["DEFINITIONS-010", "run a helper for keys"],
     ["DEFINITIONS-011", "run a helper for credentials"],
     ["DEFINITIONS-012", "run a helper for headers"],
     ["DEFINITIONS-014", "approve its own servers"],
-    ["DEFINITIONS-028", "switch questions off"],
-    ["DEFINITIONS-032", "lead requests elsewhere"],
+    ["DEFINITIONS-028", "turn off questions"],
+    ["DEFINITIONS-032", "redirect requests"],
     ["DEFINITIONS-033", "set a proxy"],
-    ["DEFINITIONS-035", "send telemetry elsewhere"],
-    ["DEFINITIONS-036", "replace the programs of the sandbox"],
-    ["DEFINITIONS-037", "switch the sandbox off"],
+    ["DEFINITIONS-035", "redirect telemetry"],
+    ["DEFINITIONS-036", "replace the sandbox programs"],
+    ["DEFINITIONS-037", "turn off the sandbox"],
   ];
   it.each(never)("%s: %s, trusted or not", (id) => {
     const row = rows.find((each) => each.id === id);

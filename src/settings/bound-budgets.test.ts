@@ -38,11 +38,11 @@ describe("budgets in settings", () => {
     [{ subagents: { maxSpawns: 1.5 } }, "subagents.maxSpawns must be an integer"],
     [{ timeouts: { bash: 601 } }, "timeouts.bash must be at most 600"],
     [{ subagents: { idleSeconds: 0 } }, "subagents.idleSeconds must be at least 1"],
-  ])("refuse %j: a limit that is not understood must not be no limit", (value, problem) => {
+  ])("reject %j, because an unreadable limit must not mean no limit", (value, problem) => {
     expect(() => loadSettings(place({ [mine]: value }))).toThrowError(problem);
   });
 
-  it("of a project lower those of the user and never raise them, which is said", () => {
+  it("of a project lower the user's and never raise them, with a notice", () => {
     const options = place({
       [mine]: { budget: { usd: 5, tokens: 1_000 } },
       [theirs]: { budget: { usd: 50, tokens: 500, turns: 7 }, subagents: { maxSpawns: 5_000, guide: false } },
@@ -55,7 +55,7 @@ describe("budgets in settings", () => {
     ]);
   });
 
-  it("on the command line win over every file but managed ones, which are a ceiling", () => {
+  it("from the command line override every file except managed ones, which set a maximum", () => {
     const options = place({
       [mine]: { budget: { usd: 5, tokens: 5 } },
       [theirs]: { budget: { usd: 1 } },
@@ -82,7 +82,7 @@ describe("boundBudgets", () => {
   }) as fc.Arbitrary<SettingsLayer>;
   const merged = (layers: readonly SettingsLayer[]) => mergeSettings(boundBudgets(layers).layers).settings;
 
-  it("never lets a project's layer or a managed one raise a limit, and touches nothing else", () => {
+  it("never lets a project or managed layer raise a limit, and changes nothing else", () => {
     fc.assert(
       fc.property(fc.array(layer, { maxLength: 6 }), layer, (below, top) => {
         const before = merged(below);

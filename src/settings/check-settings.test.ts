@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { checkSettings } from "./check-settings.ts";
 
-describe("settings of subagents", () => {
-  it("may take tools from agents that are not built in, and let some ask", () => {
+describe("settings for subagents", () => {
+  it("can block tools for agents that are not built in, and allow questions", () => {
     const subagents = { blockedTools: ["WebFetch", "mcp__db", "*"], allowQuestions: "foreground" };
     expect(checkSettings({ subagents })).toEqual({ problems: [], wrong: [], unknown: [] });
     expect(checkSettings({ subagents: { blockedTools: [], allowQuestions: "never" } }).problems).toEqual([]);
@@ -14,14 +14,14 @@ describe("settings of subagents", () => {
     [{ blockedTools: [""] }, "subagents.blockedTools[0]"],
     [{ allowQuestions: "background" }, 'subagents.allowQuestions must be "never" or'],
     [{ allowQuestions: true }, "subagents.allowQuestions"],
-  ])("%j is a problem that names the key", (subagents, message) => {
+  ])("report %j with the key", (subagents, message) => {
     const { problems } = checkSettings({ subagents });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(message);
   });
 });
 
-it("verify is off, suggest or auto", () => {
+it("accepts off, suggest or auto for verify", () => {
   for (const verify of ["off", "suggest", "auto"]) expect(checkSettings({ verify }).problems).toEqual([]);
   expect(checkSettings({ verify: true }).problems).toEqual([expect.stringContaining("verify must be")]);
 });

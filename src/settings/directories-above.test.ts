@@ -30,7 +30,7 @@ function project(files: Readonly<Record<string, unknown>>) {
 }
 
 describe("settings above the workspace", () => {
-  it("count where they are trusted, the nearest first, and local ones over those of the project", () => {
+  it("apply if they are trusted, nearest first, local files over project files", () => {
     const { above, read } = project({
       "project/.retinue/settings.json": { model: "far", effort: "low", maxTurns: 1 },
       "project/.retinue/settings.local.json": { maxTurns: 3 },
@@ -44,7 +44,7 @@ describe("settings above the workspace", () => {
     });
   });
 
-  it("only restrict where they are not, and are named as seen from the workspace", () => {
+  it("only restrict if they are not trusted, and are named relative to the workspace", () => {
     const rules = { permissions: { allow: ["Bash"], deny: ["Read(.env)"], ask: ["WebFetch"] }, model: "far" };
     const { root, above, read } = project({
       "project/.claude/settings.json": rules,
@@ -66,7 +66,7 @@ describe("settings above the workspace", () => {
     ]);
   });
 
-  it("are bound to what was approved of their own directory, and the cure names it", () => {
+  it("apply only as approved for their own directory, which the advice names", () => {
     const { root, above, read } = project({
       "project/.claude/settings.json": { permissions: { allow: ["Edit(src/**)"] }, env: { A: "1" } },
     });
@@ -97,7 +97,7 @@ describe("settings above the workspace", () => {
     ]);
   });
 
-  it("must be readable, trusted or not, since rules may be in them; and no link leads out of their directory", () => {
+  it("must be readable, trusted or not, because they may contain rules, and follow no link out of their directory", () => {
     const { root, above, read } = project({ "project/.retinue/settings.json": "{", "elsewhere.json": {} });
     expect(read({ above: above(false) }).problems).toEqual([
       expect.stringContaining("project/.retinue/settings.json:1:"),

@@ -14,7 +14,7 @@ describe("anchorRule", () => {
     ["Edit(/src/a.ts)", "ask", "Edit(//r/src/a.ts)"],
     ["read_file(./a)", "deny", "read_file(//r/./a)"],
     ["Read(a/)", "deny", "Read(//r/**/a/**)"],
-  ])("%s (%s) is %s", (text, effect, expected) => {
+  ])("%s (%s) becomes %s", (text, effect, expected) => {
     expect(anchorRule(text, above(effect))).toBe(expected);
   });
 
@@ -26,11 +26,11 @@ describe("anchorRule", () => {
     "WebFetch(domain:a.b)",
     "Task(Explore)",
     "Read()",
-  ])("%s stays as it is", (text) => {
+  ])("%s stays unchanged", (text) => {
     expect(anchorRule(text, above("deny"))).toBe(text);
   });
 
-  it("means the same in the workspace as in the directory of its file", () => {
+  it("has the same meaning in the workspace as in the directory of its file", () => {
     const name = fc.constantFrom("a", "b", "ab", ".env", "*", "**", "*.ts", "a*", "..");
     const pattern = fc
       .tuple(

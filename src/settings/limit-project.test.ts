@@ -30,14 +30,14 @@ describe("an untrusted project", () => {
     ".claude/settings.local.json",
     ".retinue/settings.json",
     ".retinue/settings.local.json",
-  ])("only restricts, by %s", (name) => {
+  ])("only restricts, with %s", (name) => {
     const loaded = readSettings(projectWith(everything, name));
     expect(loaded.settings).toEqual({ permissions: { deny: ["Read(.env)"], ask: ["Edit"] } });
     expect(loaded.untrusted).toEqual([`${name}: model, permissions.allow, permissions.defaultMode, env, hooks`]);
     expect(loaded.problems).toEqual([]);
   });
 
-  it("is not judged for what does not count", () => {
+  it("is not checked for values that have no effect", () => {
     expect(readSettings(projectWith({ model: 5, hooks: [] }))).toMatchObject({
       settings: {},
       problems: [],
@@ -46,14 +46,14 @@ describe("an untrusted project", () => {
   });
 
   it.each(['{"permissions": ', '{"permissions": {"deny": "Bash"}}', '{"permissions": []}', "[]"])(
-    "must have rules that can be read: %s",
+    "must have readable rules: %s",
     (content) => {
       expect(readSettings(projectWith(content))).toMatchObject({ settings: {}, problems: [expect.any(String)] });
     },
   );
 });
 
-it("does not drown the reader in names", () => {
+it("reports a limited number of names", () => {
   const keys = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`key${index}`, 1]));
   const [off = ""] = readSettings(projectWith(keys)).untrusted;
   expect(off).toContain("and 1990 more");
@@ -61,7 +61,7 @@ it("does not drown the reader in names", () => {
 });
 
 describe("a trusted project", () => {
-  it("counts", () => {
+  it("takes effect", () => {
     const { settings, untrusted } = readSettings({ ...projectWith(everything), trusted: true });
     expect(settings).toEqual(everything);
     expect(untrusted).toEqual([]);
@@ -91,21 +91,21 @@ describe("a trusted project", () => {
     [{ env: { GIT_SSH_COMMAND: "./evil" } }, "env.GIT_SSH_COMMAND"],
     [{ env: { BASH_ENV: "./evil" } }, "env.BASH_ENV"],
     [{ env: { RETINUE_HOME: "." } }, "env.RETINUE_HOME"],
-  ])("may not set %j", (content, named) => {
+  ])("can't set %j", (content, named) => {
     const { origins, notices, problems } = readSettings({ ...projectWith(content), trusted: true });
     expect(origins).toEqual([]);
     expect(notices).toEqual([expect.stringContaining(named)]);
     expect(problems).toEqual([]);
   });
 
-  it("may set what is harmless; all unknown keys are reported at once", () => {
+  it("can set harmless values, and all unknown keys are reported at once", () => {
     const content = { env: { GREETING: "x" }, outputStyle: "terse", permissions: { defaultMode: "plan" }, spinner: 1 };
     const { settings, notices } = readSettings({ ...projectWith(content), trusted: true });
     expect(settings).toEqual(content);
     expect(notices).toEqual([expect.stringContaining('"outputStyle", "spinner"')]);
   });
 
-  it("falls back to the default for an unknown mode, and drops values of the wrong shape", () => {
+  it("uses the default for an unknown mode, and drops values of the wrong type", () => {
     const content = { permissions: { defaultMode: "allowEdits", deny: ["A"] }, cleanupPeriodDays: 1, model: 7 };
     const { settings, notices, problems } = readSettings({ ...projectWith(content), trusted: true });
     expect(settings).toEqual({ permissions: { deny: ["A"] } });
@@ -113,7 +113,7 @@ describe("a trusted project", () => {
     expect(problems).toEqual([]);
   });
 
-  it.each([{ permissions: { allow: "Bash" } }, { hooks: [] }, { hooks: { Stop: {} } }])("must repair %j", (content) => {
+  it.each([{ permissions: { allow: "Bash" } }, { hooks: [] }, { hooks: { Stop: {} } }])("must fix %j", (content) => {
     expect(readSettings({ ...projectWith(content), trusted: true }).problems).toHaveLength(1);
   });
 });
@@ -126,7 +126,7 @@ describe("approvals", () => {
       approvedHash: (kind, name) => approved.find((each) => each.kind === kind && each.name === name)?.hash,
     });
 
-  it("hold for exactly what was approved, whatever the order of its keys", () => {
+  it("apply to exactly what was approved, in any order of keys", () => {
     const options = projectWith(everything);
     const { approvals } = readSettings({ ...options, trusted: true });
     expect(approvals.map(({ kind, name }) => [kind, name])).toEqual(
@@ -137,7 +137,7 @@ describe("approvals", () => {
     expect(load(options, approvals).settings).toEqual(everything);
   });
 
-  it("end with a change; restrictions stay, and new ones need none", () => {
+  it("end with a change; restrictions stay, and new ones need no approval", () => {
     const options = projectWith(everything);
     const { approvals } = readSettings({ ...options, trusted: true });
     write(join(options.cwd, ".claude/settings.json"), {
@@ -154,7 +154,7 @@ describe("approvals", () => {
     expect(notices).toEqual([expect.stringMatching(/permissions, hooks, which changed .*retinue trust add/)]);
   });
 
-  it("bind the order of a compact file", () => {
+  it("include the order of lines in a compact file", () => {
     const options = projectWith('{"Bash": {"a": "allow", "b": "deny"}}', ".agents/permissions.jsonc");
     const { approvals, compact } = readSettings({ ...options, trusted: true });
     expect(load(options, approvals).compact).toEqual(compact);

@@ -12,7 +12,7 @@ function homeWith(text?: string): string {
 }
 
 describe("loadSettings", () => {
-  it("has defaults where there is no file", () => {
+  it("uses defaults without a file", () => {
     const loaded = loadSettings({ home: homeWith() });
     expect(loaded).toMatchObject({ settings: {}, files: [], rules: [], notices: [], problems: [], untrusted: [] });
     expect(loaded.file).toBeUndefined();
@@ -28,7 +28,7 @@ describe("loadSettings", () => {
     expect(loadSettings({ home: homeWith('{"modle": "m"}') }).notices[0]).toContain('"modle"');
   });
 
-  it("names the line and column of what it can't read", () => {
+  it("names the line and column of invalid JSON", () => {
     const home = homeWith('{\n  "model": \n}');
     expect(() => loadSettings({ home })).toThrowError(/settings\.json:3:1: /);
   });
@@ -41,7 +41,7 @@ describe("loadSettings", () => {
     ["[]", "must be an object"],
     ['{"permissions": {"deny": [{"tool": "Task", "arguments": 1}]}}', "permissions.deny[0]"],
     ['{"permissions": {"deny": [7]}}', "permissions.deny[0] must be a string"],
-  ])("refuses %s", (text, problem) => {
+  ])("rejects %s", (text, problem) => {
     expect(() => loadSettings({ home: homeWith(text) })).toThrowError(problem);
   });
 
@@ -50,7 +50,7 @@ describe("loadSettings", () => {
     expect(loadSettings({ home }).rules.map(({ text }) => text)).toEqual(["Task(Explore)", "Bash"]);
   });
 
-  it("does not mind a byte order mark or the line ends of Windows, and warns of keys given twice", () => {
+  it("accepts a byte order mark and CRLF, and warns about duplicate keys", () => {
     const loaded = loadSettings({ home: homeWith('\ufeff{\r\n "model": "a",\r\n "model": "b"\r\n}\r\n') });
     expect(loaded.settings).toEqual({ model: "b" });
     expect(loaded.notices).toEqual([expect.stringMatching(/settings\.json:3:2: .*"model".*twice/)]);
@@ -78,7 +78,7 @@ describe("loadSettings", () => {
     );
   });
 
-  it("names the key in an object that could also be a text", () => {
+  it("names the key in an object that could also be text", () => {
     const text = '{\n  "sandbox": {\n    "mode": "requre"\n  }\n}';
     expect(() => loadSettings({ home: homeWith(text) })).toThrow(
       /settings\.json:3: sandbox\.mode must be "auto" or "require" or "off"\. Did you mean "require"\?$/,
@@ -92,7 +92,7 @@ describe("loadSettings", () => {
     ]);
   });
 
-  it("knows the status line", () => {
+  it("accepts the status line", () => {
     const statusLine = { type: "command", command: "date +%H:%M", padding: 1 };
     const loaded = loadSettings({ home: homeWith(JSON.stringify({ statusLine })) });
     expect(loaded.settings.statusLine).toEqual(statusLine);
@@ -110,21 +110,21 @@ describe("loadSettings", () => {
 
   it.each<[string, Buffer, string]>([
     ["is too large", Buffer.from(`{"model": "${"m".repeat(1_000_000)}"}`), "but the limit is"],
-    ["is no UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "UTF-8"],
+    ["is not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "UTF-8"],
     ["is UTF-16", Buffer.from("\ufeff{}", "utf16le"), "UTF-8"],
-  ])("refuses a file that %s", (_, content, problem) => {
+  ])("rejects a file that %s", (_, content, problem) => {
     const home = homeWith();
     writeFileSync(join(home, "settings.json"), content);
     expect(readSettings({ home }).problems).toEqual([expect.stringContaining(problem)]);
   });
 
-  it("refuses what is not a regular file, and never waits for it", () => {
+  it("rejects anything but a regular file, and never blocks on it", () => {
     const home = homeWith();
     execFileSync("mkfifo", [join(home, "settings.json")]);
     expect(readSettings({ home }).problems).toEqual([expect.stringContaining("not a regular file")]);
   });
 
-  it("is frozen through and through", () => {
+  it("returns a deeply frozen object", () => {
     const { settings } = loadSettings({
       home: homeWith('{"permissions": {"deny": ["A"]}, "hooks": {"Stop": [{"a": {}}]}}'),
     });
@@ -135,7 +135,7 @@ describe("loadSettings", () => {
     }
   });
 
-  it("reports hooks of an unknown shape, with file and line, and no others", () => {
+  it("reports hooks in an unknown form, with file and line, and no others", () => {
     const home = homeWith(
       '{\n  "hooks": {\n    "Stop": [{ "command": "./a" }],\n    "Setup": [{ "command": "./b" }]\n  }\n}',
     );
@@ -144,14 +144,14 @@ describe("loadSettings", () => {
     ]);
   });
 
-  it("takes __proto__ for a key like any other", () => {
+  it("treats __proto__ as an ordinary key", () => {
     const { settings } = loadSettings({ home: homeWith('{"__proto__": {"model": "evil"}, "model": "m"}') });
     expect(Object.getPrototypeOf(settings)).toBe(Object.prototype);
     expect(settings.model).toBe("m");
     expect(({} as { model?: string }).model).toBeUndefined();
   });
 
-  it("reads variables, ours before those of others", () => {
+  it("reads variables, Retinue's own before others", () => {
     const environment = {
       CLAUDE_CODE_ALLOW_MCP_TOOLS_FOR_SUBAGENTS: "1",
       CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50",
@@ -172,7 +172,7 @@ describe("loadSettings", () => {
     expect(ours.settings).toEqual({ subagents: { background: false } });
   });
 
-  it("refuses a file that was named and is not there, with exit code 2", () => {
+  it("rejects a missing file that was named, with exit code 2", () => {
     const file = join(homeWith(), "none.json");
     expect(() => loadSettings({ home: homeWith(), file })).toThrowError(
       expect.objectContaining({ exitCode: 2, message: expect.stringContaining("`settingsFile`") }),

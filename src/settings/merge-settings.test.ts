@@ -32,9 +32,9 @@ function place(files: Readonly<Record<string, unknown>>): LoadSettingsOptions & 
   return { root, cwd, home: at("home"), userHome: at("user"), managedDirectory: at("managed"), trusted: true };
 }
 
-describe("settings of several files", () => {
+describe("settings from several files", () => {
   it.each(places.map((name, index) => [name, places.slice(0, index)] as const))(
-    "%s wins over all below",
+    "%s overrides everything below it",
     (name, below) => {
       const files = Object.fromEntries([...below, name].map((each) => [each, { model: each }]));
       const options = place(files);
@@ -44,7 +44,7 @@ describe("settings of several files", () => {
     },
   );
 
-  it("adds lists up, each rule with its scope and file; merges mappings; flags stand below managed", () => {
+  it("combine lists, with scope and file for each rule, merge mappings, and rank flags below managed files", () => {
     const options = place({
       "home/settings.json": { env: { A: "1", B: "1" }, permissions: { deny: ["U"] } },
       "work/.claude/settings.json": { env: { B: "2" }, permissions: { deny: ["P", "U"], allow: ["Read(a)"] } },
@@ -72,13 +72,13 @@ describe("settings of several files", () => {
     });
   });
 
-  it("keeps the user's hooks beside those of a project", () => {
+  it("keep the user's hooks in addition to a project's", () => {
     const entry = (command: string) => ({ hooks: { PreToolUse: [{ hooks: [{ type: "command", command }] }] } });
     const options = place({ "home/settings.json": entry("mine"), "work/.retinue/settings.json": entry("theirs") });
     expect(loadSettings(options).settings.hooks?.["PreToolUse"]).toHaveLength(2);
   });
 
-  it("reads compact files in written order, and never allows by them what a list denies", () => {
+  it("keep the order of compact files, which never allow what a list denies", () => {
     const options = place({
       "home/permissions.jsonc": '{ "Bash": { "git *": "allow", "git push *": "deny" }, "*": "allow" } // mine',
       "work/.agents/permissions.jsonc": { Read: { "*.env": "deny" }, WebFetch: "ask" },
@@ -109,13 +109,13 @@ describe("settings of several files", () => {
   });
 
   it.each([{ Bash: "perhaps" }, { Bash: { "rm *": "no" } }, { Bash: ["deny"] }, ["deny"], { "": "deny" }])(
-    "refuses the compact file %j",
+    "reject the compact file %j",
     (content) => {
       expect(readSettings(place({ "work/.retinue/permissions.jsonc": content })).problems).toHaveLength(1);
     },
   );
 
-  it("takes the user's files for the user's where the project is the home directory", () => {
+  it("treat the user's files as the user's if the project is the home directory", () => {
     const options = place({ "user/.claude/settings.json": { permissions: { allow: ["Edit"] } } });
     const cwd = join(options.root, "user");
     expect(loadSettings({ ...options, cwd, trusted: false })).toMatchObject({
@@ -124,7 +124,7 @@ describe("settings of several files", () => {
     });
   });
 
-  it("refuses a project's file that is a link out of the project, and follows one within", () => {
+  it("reject a project's file that links out of the project, and follow one within it", () => {
     const options = place({ "elsewhere.json": { model: "evil" }, "work/inner.json": { model: "inner" } });
     mkdirSync(join(options.cwd, ".claude"));
     symlinkSync(join(options.root, "elsewhere.json"), join(options.cwd, ".claude/settings.json"));
@@ -134,7 +134,7 @@ describe("settings of several files", () => {
     expect(readSettings(options)).toMatchObject({ settings: { model: "inner" }, problems: [] });
   });
 
-  it("refuses .claude or .retinue that is a link out of the project", () => {
+  it("reject .claude or .retinue if it links out of the project", () => {
     const options = place({ "elsewhere/settings.json": { model: "evil" } });
     symlinkSync(join(options.root, "elsewhere"), join(options.cwd, ".retinue"));
     expect(readSettings(options).settings).toEqual({});
@@ -157,7 +157,7 @@ describe("mergeSettings", () => {
     { maxLength: 5 },
   ) as fc.Arbitrary<SettingsLayer[]>;
 
-  it("never loses a deny or ask, wherever one is added, and adds nothing else", () => {
+  it("never loses a deny or ask rule, wherever one is added, and adds nothing else", () => {
     fc.assert(
       fc.property(layers, fc.nat(), (all, where) => {
         const added: SettingsLayer = { scope: "project", values: { permissions: { deny: ["New"], ask: ["Too"] } } };
@@ -173,7 +173,7 @@ describe("mergeSettings", () => {
     );
   });
 
-  it("takes single values from the highest layer that has them, and every value has one origin", () => {
+  it("uses single values from the highest layer, and every value has one origin", () => {
     fc.assert(
       fc.property(layers, (all) => {
         const { settings, origins } = mergeSettings(all);

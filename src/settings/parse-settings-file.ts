@@ -206,7 +206,7 @@ function translateClaude(values: Record<string, unknown>, notices: string[]): Re
   return mine;
 }
 
-/** Reports likely typing errors one by one, and all other unknown keys together. */
+/** Reports likely typos one by one, and all other unknown keys together. */
 function unknownNotices(unknown: readonly UnknownKey[], { path: file, kind, text }: SettingsText): string[] {
   const typos = unknown.flatMap(({ path, meant }) => {
     if (meant === undefined) return [];

@@ -46,7 +46,7 @@ describe("createTrustStore", () => {
     expect(statSync(join(stateHome, "trust.json")).mode & 0o777).toBe(0o600);
   });
 
-  it("covers what lies below, never what lies above or beside, and no other spelling", async () => {
+  it("covers everything below a directory, nothing above or next to it, and no other spelling", async () => {
     const store = createTrustStore({ stateHome: directory() });
     await store.add("/x/project");
     for (const path of ["/x/project", "/x/project/nested", "/x/project/a/b/c"]) {
@@ -60,7 +60,7 @@ describe("createTrustStore", () => {
   });
 
   it.each(["directory", "file", "link to nowhere"])(
-    "ends at another repository, whose .git is a %s, and goes on below its own yes",
+    "ends at another repository, whose .git is a %s, until that is trusted too",
     async (kind) => {
       const root = directory();
       const inner = join(root, "vendor/inner");
@@ -80,14 +80,14 @@ describe("createTrustStore", () => {
     },
   );
 
-  it("holds approvals for the very path only", async () => {
+  it("applies approvals only to exactly this path", async () => {
     const store = createTrustStore({ stateHome: directory() });
     await store.add("/a", [{ kind: "hooks", name: "f", hash: "1" }]);
     expect(store.isTrusted("/a/b")).toBe(true);
     expect(store.approvedHash("/a/b", { kind: "hooks", name: "f" })).toBeUndefined();
   });
 
-  it("does not follow git metadata or a link put in the place of a trusted directory", async () => {
+  it("does not follow git metadata, or a link in place of a trusted directory", async () => {
     const root = directory();
     const [trusted, other] = [join(root, "trusted"), join(root, "other")];
     mkdirSync(trusted);
@@ -122,7 +122,7 @@ describe("createTrustStore", () => {
     '{"version": 1, "trusted": ["/a"]}',
     '{"version": 1, "trusted": [{"path": "/a", "since": "", "approvals": [1]}]}',
     '{"version": 1, "trusted": [], "trusted": [{"path": "/a", "since": "", "approvals": []}]}',
-  ])("trusts nothing, says so, and does not overwrite %s", async (text) => {
+  ])("trusts nothing, reports that, and does not overwrite %s", async (text) => {
     const stateHome = directory();
     const file = join(stateHome, "trust.json");
     writeFileSync(file, text);
@@ -134,7 +134,7 @@ describe("createTrustStore", () => {
     expect(readFileSync(file, "utf8")).toBe(text);
   });
 
-  it("names the file and the answer of the disk where it can't write", async () => {
+  it("names the file and the system's error if it can't write", async () => {
     const root = directory();
     writeFileSync(join(root, "file"), "");
     const stateHome = join(root, "file", "state");
@@ -147,7 +147,7 @@ describe("createTrustStore", () => {
     expect(String(error)).toContain("ENOTDIR");
   });
 
-  it("loses nothing of what several processes add to trust.json at once", async () => {
+  it("loses nothing when several processes add to trust.json at once", async () => {
     const root = directory();
     const program = join(root, "add-trust.mjs");
     buildSync({

@@ -5,14 +5,14 @@ import { checkHome } from "./home-directory.ts";
 import { testPlace } from "./journal/session.test-support.ts";
 
 describe("the state directory", () => {
-  it("is made when it is missing, for its owner only", () => {
+  it("is created if it is missing, for its owner only", () => {
     const home = join(testPlace().root, "deep", "home");
     expect(checkHome(home)).toEqual({ ok: true, created: true });
     expect(statSync(home).mode & 0o777).toBe(0o700);
     expect(checkHome(home)).toEqual({ ok: true, created: false });
   });
 
-  it("that is a file, or lies below one, is refused with the cure", () => {
+  it("is rejected with advice if it is a file, or below one", () => {
     const file = join(testPlace().root, "file");
     writeFileSync(file, "");
     for (const home of [file, join(file, "below")]) {
@@ -23,14 +23,14 @@ describe("the state directory", () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  it("where sessions belong is a file is refused", () => {
+  it("is rejected if a file is in the place of the sessions", () => {
     const { home } = testPlace();
     mkdirSync(home);
     writeFileSync(join(home, "projects"), "");
     expect(checkHome(home)).toMatchObject({ ok: false, code: "ENOTDIR" });
   });
 
-  it.runIf(process.getuid?.() !== 0)("that can't be written is refused with the cure", () => {
+  it.runIf(process.getuid?.() !== 0)("is rejected with advice if it can't be written", () => {
     const { home } = testPlace();
     mkdirSync(home);
     chmodSync(home, 0o500);
@@ -38,7 +38,7 @@ describe("the state directory", () => {
     chmodSync(home, 0o700);
   });
 
-  it.runIf(existsSync("/proc/self/fd"))("on a file system that takes no directories is refused", () => {
+  it.runIf(existsSync("/proc/self/fd"))("is rejected on a file system that supports no directories", () => {
     expect(checkHome("/proc/self/retinue")).toMatchObject({
       ok: false,
       message: expect.stringContaining("RETINUE_HOME"),

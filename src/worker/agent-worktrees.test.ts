@@ -50,7 +50,7 @@ it("an agent's worktree is kept in its session's directory", async () => {
   expect(await leaveWorktree(owner, worktree)).toBeUndefined();
 });
 
-it("one whose process was lost is kept and named if it was changed, and gone if not", async () => {
+it("a worktree whose process was lost is kept and named if it was changed, and removed if not", async () => {
   const { cwd, environment } = createRepository();
   const directory = join(tmpdir(), `retinue-l${process.pid}`);
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
@@ -66,7 +66,7 @@ it("one whose process was lost is kept and named if it was changed, and gone if 
   expect(existsSync(path)).toBe(false);
 });
 
-it("a session without files has it among its temporary ones", async () => {
+it("a session without files keeps it among its temporary files", async () => {
   const { cwd, environment } = createRepository();
   const owner = { sessionId: `t${process.pid}`, environment };
   const directory = join(tmpdir(), `retinue-t${process.pid}`);

@@ -36,7 +36,7 @@ describe("commandEnvironment", () => {
     expect(Object.keys(commandEnvironment(given)).filter((name) => name in given)).toEqual(["HTTPS_PROXY"]);
   });
 
-  it("keeps what the settings name, except what makes shells run code", () => {
+  it("keeps variables named in the settings, except those that make shells run code", () => {
     const given = { DATABASE_URL: "d", APP_ONE: "1", APP_TOKEN: "2", OTHER: "3", BASH_ENV: "x", SHELLOPTS: "y" };
     const names = ["DATABASE_URL", "APP_*", "BASH_ENV", "SHELL*"];
     expect(commandEnvironment(given, names)).toMatchObject({ DATABASE_URL: "d", APP_ONE: "1", APP_TOKEN: "2" });
@@ -44,7 +44,7 @@ describe("commandEnvironment", () => {
     for (const name of ["OTHER", "BASH_ENV", "SHELLOPTS"]) expect(passed).not.toContain(name);
   });
 
-  it("has pagers and prompts off, and no relative directory in PATH", () => {
+  it("disables pagers and prompts, and removes relative directories from PATH", () => {
     expect(commandEnvironment({ PATH: "./bin:/bin", PAGER: "less" })).toMatchObject({
       PATH: "/bin",
       PAGER: "cat",
@@ -54,7 +54,7 @@ describe("commandEnvironment", () => {
 });
 
 describe("pathOutside", () => {
-  it("keeps no directory in the workspace, by any name", () => {
+  it("keeps no directory in the workspace, under any name", () => {
     const top = realpathSync(mkdtempSync(join(tmpdir(), "path-")));
     onTestFinished(() => rmSync(top, { recursive: true, force: true }));
     for (const name of ["ws/.venv/bin", "ws-other/bin"]) mkdirSync(join(top, name), { recursive: true });
@@ -67,7 +67,7 @@ describe("pathOutside", () => {
 });
 
 describe("readOnlyEnvironment", () => {
-  it("keeps npm from writing a cache or logs and from looking for a newer version", () => {
+  it("prevents npm from writing a cache or logs and from looking for a newer version", () => {
     const given = { PATH: "/bin", npm_config_update_notifier: "true", NPM_CONFIG_CACHE: "/c", DATABASE_URL: "d" };
     const environment = readOnlyEnvironment(given);
     expect(environment).toMatchObject({ PATH: "/bin", npm_config_logs_max: "0", npm_config_update_notifier: "false" });
@@ -75,7 +75,7 @@ describe("readOnlyEnvironment", () => {
     expect(environment).not.toHaveProperty("DATABASE_URL");
   });
 
-  it("keeps npm from creating what the .npmrc of a project names", () => {
+  it("prevents npm from creating directories that a project's .npmrc names", () => {
     const directory = mkdtempSync(join(tmpdir(), "npm-"));
     writeFileSync(join(directory, "package.json"), '{"name": "x", "version": "1.0.0"}');
     writeFileSync(join(directory, ".npmrc"), "cache=made\nlogs-dir=logs\nlogs-max=9\ntiming=true\noffline=false\n");

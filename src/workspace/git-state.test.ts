@@ -16,14 +16,14 @@ it.each([
   expect(parseStatus(`${line}\n`)).toEqual({ branch, changes: [], changed: 0 });
 });
 
-it("lists the first twenty changes and counts all", () => {
+it("lists the first twenty changes and counts all of them", () => {
   const files = Array.from({ length: 30 }, (_, index) => ` M file-${index}`);
   const { changes, changed } = parseStatus(`## main\n${files.join("\n")}\n`);
   expect(changes).toEqual(files.slice(0, 20));
   expect(changed).toBe(30);
 });
 
-it("returns an empty state where the configuration is a pipe, which git would wait for", async () => {
+it("returns an empty state if the configuration is a pipe, which would block git", async () => {
   const root = mkdtempSync(join(tmpdir(), "git-state-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   execFileSync("git", ["init", "-q", root]);
@@ -32,7 +32,7 @@ it("returns an empty state where the configuration is a pipe, which git would wa
   expect(await readGitState(root, process.env)).toEqual({});
 });
 
-it("does not run a git of the directory, even if PATH contains it", async () => {
+it("does not run a git from the directory, even if it is on the PATH", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "git-state-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   execFileSync("git", ["init", "-q", "-b", "trunk", root]);

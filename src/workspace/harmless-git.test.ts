@@ -173,8 +173,8 @@ const reading = [
   ],
 ];
 
-describe("git in a command that only reads", () => {
-  it("runs no program that the repository configures; a command that a rule allows does", async () => {
+describe("git in a read-only command", () => {
+  it("runs no program that the repository configures, unlike a command that a rule allows", async () => {
     createTrap();
     const script = reading.map((command) => `{ ${command}; } </dev/null`).join("; ");
     const output = await run(script);
@@ -190,7 +190,7 @@ describe("git in a command that only reads", () => {
     );
   });
 
-  it("shows a plain diff where the repository replaces it", async () => {
+  it("shows a plain diff if the repository configures another", async () => {
     git(root, "init", "-q");
     writeFileSync(join(root, "a b"), "one\n");
     git(root, "add", ".");
@@ -199,7 +199,7 @@ describe("git in a command that only reads", () => {
     expect(await run("git diff")).toBe("diff --git a/a b b/a b\n--- a/a b\n+++ b/a b\n@@ -1 +1 @@\n-one\n+two\n");
   });
 
-  it("uses the settings of the repository that git finds, also in included files", async () => {
+  it("uses the settings of the repository that git finds, even in included files", async () => {
     const inner = join(root, "in ner");
     mkdirSync(inner);
     for (const directory of [root, inner]) {
@@ -226,7 +226,7 @@ describe("git in a command that only reads", () => {
     expect(readdirSync(canaries)).toEqual(["clean"]);
   });
 
-  it("runs no program under a name that is not text in the user's locale", async () => {
+  it("runs no program whose name is not text in the user's locale", async () => {
     git(root, "init", "-q");
     writeFileSync(join(root, "f"), "one\n");
     git(root, "add", "f");
@@ -246,7 +246,7 @@ describe("git in a command that only reads", () => {
     expect(readdirSync(canaries)).toEqual(["clean", "smudge", "textconv"]);
   });
 
-  it("does not take a directory of the working tree for a repository, nor another one for its working tree", async () => {
+  it("does not mistake a directory in the working tree for a repository, or another one for its working tree", async () => {
     git(root, "init", "-q");
     git(root, "init", "-q", "--bare", "tests/bare");
     const outside = join(top, "outside");
@@ -275,7 +275,7 @@ describe("git in a command that only reads", () => {
 });
 
 describe("the directory of Retinue's own git", () => {
-  it("of a process that was killed is removed when another process creates its own", async () => {
+  it("is removed after a kill when another process creates its own", async () => {
     const ended = spawnSync("true").pid;
     const left = join(tmpdir(), `retinue-git-${ended}-left`);
     const used = join(tmpdir(), `retinue-git-${process.pid}-used`);

@@ -37,7 +37,7 @@ function run(
   return { ...started, output };
 }
 
-/** A killed orphan stays listed until somebody reaps it. */
+/** A killed orphan stays listed until it is reaped. */
 function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
@@ -51,11 +51,11 @@ function standStill(milliseconds: number): void {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
 }
 
-describe("a process that only reads, without a sandbox", () => {
+describe("a read-only process without a sandbox", () => {
   it.each([
     ["the workspace", "bin", ""],
     ["the repository around it", "bin", "packages/a"],
-  ])("runs no program of %s, not even as its shell", async (_, directory, own) => {
+  ])("runs no program from %s, not even as its shell", async (_, directory, own) => {
     execFileSync("git", ["init", "-q", root]);
     mkdirSync(join(root, directory));
     mkdirSync(join(root, own), { recursive: true });
@@ -78,14 +78,14 @@ describe("a process that only reads, without a sandbox", () => {
 });
 
 describe("createLocalWorkspace", () => {
-  it("stands on the real path of its root, and throws without one", () => {
+  it("uses the real path of its root, and throws without one", () => {
     symlinkSync(root, `${root}-link`);
     expect(createLocalWorkspace({ root: `${root}-link`, environment }).root).toBe(root);
     rmSync(`${root}-link`);
     expect(() => createLocalWorkspace({ root: join(root, "missing"), environment })).toThrow("ENOENT");
   });
 
-  it("gives a new version for every change", async () => {
+  it("returns a new version for every change", async () => {
     const path = join(root, "f");
     const place = workspace();
     expect(await place.stat(path)).toEqual({ kind: "missing", size: 0, version: "missing", mode: 0 });
@@ -98,7 +98,7 @@ describe("createLocalWorkspace", () => {
     expect(read.ok && read.stat).toEqual(second.stat);
   });
 
-  it("lists entries by kind, links unfollowed", async () => {
+  it("lists entries by kind, without following links", async () => {
     mkdirSync(join(root, "d"));
     writeFileSync(join(root, "f"), "12345");
     symlinkSync("f", join(root, "l"));
@@ -121,7 +121,7 @@ describe("createLocalWorkspace", () => {
     expect(output).toEqual({ stdout: `${root}\n-cat-more\n`, stderr: "problem\n" });
   });
 
-  it("feeds standard input, else it is empty", async () => {
+  it("passes standard input, which is empty by default", async () => {
     const fed = run("cat", { stdin: "words" });
     await fed.exited;
     expect(fed.output.stdout).toBe("words");
@@ -130,14 +130,14 @@ describe("createLocalWorkspace", () => {
     expect(unfed.output.stdout).toBe("end\n");
   });
 
-  it("says why a program could not be started", async () => {
+  it("explains why a program could not be started", async () => {
     const started = workspace().spawn({ command: "no-such-program-here", args: [], tag: "t", onOutput: () => {} });
     expect((await started.exited).failure).toContain("no-such-program-here");
     expect((await run("true", { cwd: join(root, "missing") }).exited).failure).toContain("missing");
     await started.end();
   });
 
-  it("reads all output of a program that has ended, also while it was paused", async () => {
+  it("reads all output of a finished program, even if it was paused", async () => {
     const started = run("head -c 300000 /dev/zero | tr '\\0' x");
     started.pause();
     setTimeout(started.resume, 50);
@@ -145,39 +145,39 @@ describe("createLocalWorkspace", () => {
     expect(started.output.stdout.length).toBe(300_000);
   });
 
+  it.runIf(process.platform === "linux")("reads all output of a program, even if this process is blocked", async () => {
+    const late = run("until [ -e go ]; do sleep 0.01; done; echo late");
+    const first = workspace().spawn({
+      command: "echo",
+      args: ["first"],
+      tag: `test-${process.pid}`,
+      // Node reaps the late process together with this one, before it looks for output of the late process.
+      onOutput: () => {
+        writeFileSync(join(root, "go"), "");
+        while (isRunning(late.pid ?? 0));
+        setImmediate(() => standStill(300));
+      },
+    });
+    running.push(first);
+    while (isRunning(first.pid ?? 0));
+    await late.exited;
+    expect(late.output.stdout).toBe("late\n");
+  });
+
   it.runIf(process.platform === "linux")(
-    "reads all output of a program, also when this process stands still",
+    "does not wait for children that hold the output open, and ends them",
     async () => {
-      const late = run("until [ -e go ]; do sleep 0.01; done; echo late");
-      const first = workspace().spawn({
-        command: "echo",
-        args: ["first"],
-        tag: `test-${process.pid}`,
-        // Node reaps the late process together with this one, before it looks for output of the late process.
-        onOutput: () => {
-          writeFileSync(join(root, "go"), "");
-          while (isRunning(late.pid ?? 0));
-          setImmediate(() => standStill(300));
-        },
-      });
-      running.push(first);
-      while (isRunning(first.pid ?? 0));
-      await late.exited;
-      expect(late.output.stdout).toBe("late\n");
+      const started = run("echo first; sleep 600 & echo $! > child; exit 0");
+      expect(await started.exited).toMatchObject({ code: 0 });
+      expect(started.output.stdout).toContain("first");
+      const child = Number(readFileSync(join(root, "child"), "utf8"));
+      expect(isRunning(child)).toBe(true);
+      await started.end();
+      expect(isRunning(child)).toBe(false);
     },
   );
 
-  it.runIf(process.platform === "linux")("does not wait for children that hold the output, and ends them", async () => {
-    const started = run("echo first; sleep 600 & echo $! > child; exit 0");
-    expect(await started.exited).toMatchObject({ code: 0 });
-    expect(started.output.stdout).toContain("first");
-    const child = Number(readFileSync(join(root, "child"), "utf8"));
-    expect(isRunning(child)).toBe(true);
-    await started.end();
-    expect(isRunning(child)).toBe(false);
-  });
-
-  it("talks with a process whose input stays open, and tells when it no longer reads", async () => {
+  it("writes to a process whose input stays open, and reports if it no longer reads", async () => {
     const { input, exited, output } = run("read first; read second; echo $first-$second", { stdinOpen: true });
     expect(await input?.write("one\n")).toBe(true);
     expect(await input?.write(Buffer.from("two\n"))).toBe(true);
@@ -186,7 +186,7 @@ describe("createLocalWorkspace", () => {
     expect(await input?.write("three\n")).toBe(false);
   });
 
-  it("shows a process the end of its input", async () => {
+  it("lets a process see the end of its input", async () => {
     const { input, exited, output } = run("cat; echo over", { stdin: "a", stdinOpen: true });
     await input?.write("b");
     input?.end();
@@ -195,7 +195,7 @@ describe("createLocalWorkspace", () => {
     expect(await input?.write("c")).toBe(false);
   });
 
-  it("has no input to write to unless asked", async () => {
+  it("has no writable input unless requested", async () => {
     expect(run("true").input).toBeUndefined();
   });
 });

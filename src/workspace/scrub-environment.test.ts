@@ -31,7 +31,7 @@ describe("scrubEnvironment", () => {
     expect(scrubEnvironment({ PATH })["PATH"]).toBe(left);
   });
 
-  it("keeps what programs need", () => {
+  it("keeps variables that programs need", () => {
     const needed = {
       PATH: "/bin",
       HOME: "/h",
@@ -46,13 +46,13 @@ describe("scrubEnvironment", () => {
     expect(scrubbed).not.toHaveProperty("GONE");
   });
 
-  it("drops what would run code in every shell, and overrides pagers", () => {
+  it("drops variables that run code in every shell, and overrides pagers", () => {
     const scrubbed = scrubEnvironment({ BASH_ENV: "/x", ENV: "/x", "BASH_FUNC_git%%": "() { :; }", PAGER: "less" });
     for (const name of ["BASH_ENV", "ENV", "BASH_FUNC_git%%"]) expect(scrubbed).not.toHaveProperty(name);
     expect(scrubbed["PAGER"]).toBe("cat");
   });
 
-  it("keeps git from running what a repository's configuration names, and what the user configured", () => {
+  it("prevents git from running programs that the repository's or the user's configuration names", () => {
     const place = mkdtempSync(join(tmpdir(), "retinue-git-"));
     const mark = join(place, "ran");
     writeFileSync(join(place, "monitor.sh"), `#!/bin/sh\ntouch '${mark}'\n`, { mode: 0o755 });

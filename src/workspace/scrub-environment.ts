@@ -9,7 +9,7 @@ const shellHooks =
   /^(BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|IFS|PS4|BASH_FUNC_.*|FORCE_COLOR)$/;
 
 /**
- * Variables that disable pagers, prompts, colours and git's optional locks, because the processes are not interactive.
+ * Variables that disable pagers, prompts, colors and git's optional locks, because the processes are not interactive.
  */
 const quiet = {
   GIT_PAGER: "cat",

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { performTask, toolNames } from "./perform-task.ts";
 
 describe("Bash", () => {
-  it("runs what is allowed and reports command and exit code as facts", async () => {
+  it("runs allowed commands and reports command and exit code as facts", async () => {
     const { outcomes, results, result } = await performTask({
       agent: "Bash",
       say: "Say hello.",
@@ -16,7 +16,7 @@ describe("Bash", () => {
     expect(result.facts.commands).toMatchObject([{ command: "echo hello", exitCode: 0 }]);
   });
 
-  it("has one tool", async () => {
+  it("has only one tool", async () => {
     const done = await performTask({ agent: "Bash", say: "Nothing.", steps: [{ text: "Nothing was run." }] });
     expect(toolNames(done)).toEqual(["Bash"]);
     const [tool] = done.head.tools;
@@ -24,7 +24,7 @@ describe("Bash", () => {
     expect(JSON.stringify(tool)).toContain("timeout");
   });
 
-  it("sees the exit code and the words of a command that fails", async () => {
+  it("sees the exit code and the output of a failing command", async () => {
     const { result, results } = await performTask({
       agent: "Bash",
       say: "Run the check.",
@@ -35,7 +35,7 @@ describe("Bash", () => {
     expect(result.facts.commands).toMatchObject([{ exitCode: 3 }]);
   });
 
-  it("can't read, write or search files by tools", async () => {
+  it("can't read, write or search files with tools", async () => {
     const { outcomes, cwd } = await performTask({
       agent: "Bash",
       say: "Write a file.",
@@ -57,7 +57,7 @@ describe("Bash", () => {
     expect(existsSync(join(cwd, "b.txt"))).toBe(false);
   });
 
-  it("does not run what was not allowed", async () => {
+  it("does not run commands that are not allowed", async () => {
     const { outcomes, result, cwd } = await performTask({
       agent: "Bash",
       say: "Clean up.",

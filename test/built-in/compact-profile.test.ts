@@ -47,7 +47,7 @@ async function start(types: readonly string[]) {
 }
 
 describe("the compact profile", () => {
-  it("has two built-in agents with tight limits, and gives them to all others", async () => {
+  it("has two built-in agents with tight limits, and applies limits to all others", async () => {
     const { session, tools, started } = await start(["explore", "general-purpose", "poet"]);
     expect(session.agents).toEqual(["explore", "general", "poet"]);
     expect(tools.get("explore")).toEqual(["Glob", "Grep", "LS", "Read", "WebFetch"]);

@@ -31,7 +31,7 @@ describe("Explore", () => {
     expect(results[1]).toContain("main.ts");
   });
 
-  it("has tools that look and none other, and knows the three levels of thoroughness", async () => {
+  it("has only read-only tools, and knows the three levels of thoroughness", async () => {
     const done = await performTask({
       agent: "explore",
       say: "very thorough: how does parse work?",
@@ -44,7 +44,7 @@ describe("Explore", () => {
     expect(done.notices).toEqual([]);
   });
 
-  it("can't write, edit or run anything, also where everything is permitted", async () => {
+  it("can't write, edit or run anything, even if everything is permitted", async () => {
     const { outcomes, cwd } = await performTask({
       agent: "Explore",
       say: "Find parse and fix it.",
@@ -66,7 +66,7 @@ describe("Explore", () => {
     expect(existsSync(join(cwd, "ran.txt"))).toBe(false);
   });
 
-  it("is reminded at the end of every user turn that it only looks, and the words stay in place", async () => {
+  it("is reminded at the end of every user turn that it is read-only, in unchanged bytes", async () => {
     const { requests } = await performTask({
       agent: "Explore",
       say: "medium: list src",
@@ -79,7 +79,7 @@ describe("Explore", () => {
     expect(requests[1]?.slice(0, 1)).toEqual(requests[0]);
   });
 
-  it("does not read beyond the workspace, and leaves project instructions out of its prompt", async () => {
+  it("does not read outside the workspace, and gets no project instructions", async () => {
     const { outcomes, head, cwd } = await performTask({
       agent: "Explore",
       say: "What is in the settings of this machine?",
@@ -91,7 +91,7 @@ describe("Explore", () => {
     expect(readFileSync(join(cwd, "src/main.ts"), "utf8")).toBe(files["src/main.ts"]);
   });
 
-  it("works with the offline model too, which is not confused by its reminders", async () => {
+  it("works with the offline model, which is not confused by the reminders", async () => {
     const { cwd, home } = await performTask({ agent: "Explore", say: "Hello", files, steps: [{ text: "Hello." }] });
     const session = await openSession({
       cwd,

@@ -6,7 +6,7 @@ import { performTask, toolNames } from "./perform-task.ts";
 const files = { "greet.sh": "echo helo\n" };
 
 describe("general-purpose", () => {
-  it("finds, changes and proves in one task", async () => {
+  it("finds, changes and verifies code in one task", async () => {
     const { outcomes, result, cwd } = await performTask({
       agent: "general-purpose",
       say: "Fix the spelling of the greeting.",
@@ -26,7 +26,7 @@ describe("general-purpose", () => {
     expect(result.facts.filesChanged).toEqual(["greet.sh"]);
   });
 
-  it("has every tool there is, and none that asks or plans", async () => {
+  it("has every tool except those that ask or plan", async () => {
     const done = await performTask({ agent: "general", say: "What can you do?", steps: [{ text: "Much." }] });
     expect(toolNames(done)).toEqual(
       expect.arrayContaining(["Read", "Edit", "Write", "Bash", "Grep", "Glob", "TodoWrite"]),
@@ -37,7 +37,7 @@ describe("general-purpose", () => {
     expect(done.started.agentType).toBe("general-purpose");
   });
 
-  it("writes new files where edits are accepted", async () => {
+  it("writes new files if edits are accepted", async () => {
     const { outcomes, cwd } = await performTask({
       agent: "general-purpose",
       say: "Add a licence.",
@@ -48,7 +48,7 @@ describe("general-purpose", () => {
     expect(existsSync(join(cwd, "LICENSE"))).toBe(true);
   });
 
-  it("may do no more than its session: unapproved edits and commands are denied", async () => {
+  it("has no more rights than its session: unapproved edits and commands are denied", async () => {
     const { outcomes, cwd } = await performTask({
       agent: "general-purpose",
       say: "Change it.",
@@ -68,7 +68,7 @@ describe("general-purpose", () => {
     expect(readFileSync(join(cwd, "greet.sh"), "utf8")).toBe(files["greet.sh"]);
   });
 
-  it("does not get a tool that the session takes away", async () => {
+  it("does not get a tool that the session removes", async () => {
     const done = await performTask({
       agent: "general-purpose",
       say: "Run it.",

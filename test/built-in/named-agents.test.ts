@@ -23,8 +23,8 @@ const inProject = {
 const memory = { "../home/agent-memory/reviewer/MEMORY.md": "- The author likes short names.\n" };
 const hello = [{ text: "Hello." }];
 
-describe("an agent of the project", () => {
-  it("works with its own words, tools, skills, memory and the project's instructions", async () => {
+describe("a project's agent", () => {
+  it("works with its own prompt, tools, skills, memory and the project's instructions", async () => {
     const done = await performTask({
       agent: "reviewer",
       say: "Review.",
@@ -49,14 +49,14 @@ describe("an agent of the project", () => {
     });
   });
 
-  it("is not read where the directory is not trusted, and the error says so", async () => {
+  it("is not read if the directory is not trusted, and the error says so", async () => {
     const task = { agent: "reviewer", say: "Review.", files: inProject, steps: [] };
     const failed = await performTask({ ...task, trusted: false }).catch((error: unknown) => error);
     expect(failed).toMatchObject({ message: 'There is no agent "reviewer"', exitCode: 2 });
     expect((failed as { cure: string }).cure).toContain("not trusted");
   });
 
-  it("uses a tool only for what its list says, also where everything is permitted", async () => {
+  it("uses a tool only as its list allows, even if everything is permitted", async () => {
     const { outcomes, results, cwd } = await performTask({
       agent: "reviewer",
       say: "Review.",
@@ -78,7 +78,7 @@ describe("an agent of the project", () => {
     expect(existsSync(join(cwd, "ran.txt"))).toBe(false);
   });
 
-  it("that did not load is named with its file, line and cure", async () => {
+  it("that did not load is reported with its file, line and advice", async () => {
     const files = { ".agents/agents/mute.md": "---\nname: mute\n---\nSay nothing.\n" };
     const failed = await performTask({ agent: "mute", say: "?", trusted: true, files, steps: [] }).catch(
       (error: unknown) => error,
@@ -86,7 +86,7 @@ describe("an agent of the project", () => {
     expect((failed as { cure: string }).cure).toMatch(/mute\.md:\d+: .*description/);
   });
 
-  it("takes the place of a built-in of its name", async () => {
+  it("replaces a built-in agent with the same name", async () => {
     const files = {
       ".claude/agents/plan.md": "---\nname: Plan\ndescription: Plans.\ntools: Read\n---\nPlan briefly.\n",
     };
@@ -96,7 +96,7 @@ describe("an agent of the project", () => {
   });
 });
 
-describe("an agent given with the call", () => {
+describe("an agent passed with the call", () => {
   const agents = { poet: { description: "Writes verse.", prompt: "You rhyme.", tools: ["Read"] } };
 
   it("works without any file", async () => {
@@ -112,7 +112,7 @@ describe("an agent given with the call", () => {
     expect(done.notices.join()).toContain("bypassPermissions");
   });
 
-  it("that can't be read stops the session before it begins", async () => {
+  it("prevents the session from starting if it is invalid", async () => {
     const broken = { poet: "You rhyme." };
     await expect(performTask({ agent: "poet", agents: broken, say: "?", steps: [] })).rejects.toMatchObject({
       exitCode: 2,
@@ -121,10 +121,10 @@ describe("an agent given with the call", () => {
   });
 });
 
-describe("a session that is resumed", () => {
+describe("a resumed session", () => {
   const poet = { poet: { description: "Writes verse.", prompt: "You rhyme.", tools: ["Read"] } };
 
-  it("goes on as the agent that worked before, with no more than its tools", async () => {
+  it("continues as the same agent, with no more than its tools", async () => {
     const first = await performTask({ agent: "Explore", say: "Look.", steps: hello });
     const second = await performTask({ resume: first.sessionId, at: first, say: "And?", steps: hello });
     expect(second.started).toMatchObject({ agentType: "Explore", kind: "resume" });
@@ -133,14 +133,14 @@ describe("a session that is resumed", () => {
     expect(third.started.agentType).toBe("Explore");
   });
 
-  it("goes on as another where one is named, also as the main agent", async () => {
+  it("continues as another agent if one is named, even the main agent", async () => {
     const first = await performTask({ agent: "Explore", say: "Look.", steps: hello });
     const second = await performTask({ resume: first.sessionId, at: first, agent: "main", say: "Do.", steps: hello });
     expect(second.started.agentType).toBe("main");
     expect(toolNames(second)).toContain("Bash");
   });
 
-  it("does not fall back to more power when its agent is gone", async () => {
+  it("does not fall back to more rights if its agent is missing", async () => {
     const first = await performTask({ agent: "poet", agents: poet, say: "Rhyme.", steps: hello });
     const resume = { resume: first.sessionId, at: first, say: "More.", steps: [] };
     await expect(performTask(resume)).rejects.toMatchObject({
@@ -153,7 +153,7 @@ describe("a session that is resumed", () => {
 });
 
 describe("a session", () => {
-  it("without a named agent has the project's instructions where it is trusted, and not where it is not", async () => {
+  it("without a named agent has the project's instructions only if the project is trusted", async () => {
     const files = { "AGENTS.md": "Answer in English.\n" };
     const trusted = await performTask({ say: "Hello?", trusted: true, files, steps: hello });
     expect(trusted.head.userContext).toContain("Answer in English.");
@@ -168,7 +168,7 @@ describe("a session", () => {
     expect(done.head.userContext).toContain("Be brief.");
   });
 
-  it("does not have a built-in that settings switch off", async () => {
+  it("does not have a built-in agent that settings disable", async () => {
     const settings = { agents: { Explore: false } };
     await expect(performTask({ agent: "Explore", settings, say: "?", steps: [] })).rejects.toThrow("no agent");
   });

@@ -6,7 +6,7 @@ import { lastWords, performTask, toolNames } from "./perform-task.ts";
 const files = { "src/cart.ts": "export const total = (prices: number[]) => prices.reduce((a, b) => a + b);\n" };
 
 describe("Plan", () => {
-  it("reads the code and hands back a plan with its five parts asked for", async () => {
+  it("reads the code and returns a plan with the five requested parts", async () => {
     const { outcomes, result, head } = await performTask({
       agent: "Plan",
       say: "Plan: an empty cart must cost 0.",
@@ -31,7 +31,7 @@ describe("Plan", () => {
     expect(done.head.userContext).toBe("");
   });
 
-  it("can't carry out its plan, also where edits are accepted", async () => {
+  it("can't carry out its plan, even if edits are accepted", async () => {
     const { outcomes, cwd } = await performTask({
       agent: "Plan",
       say: "Plan it and do it.",
@@ -50,7 +50,7 @@ describe("Plan", () => {
     expect(existsSync(join(cwd, "PLAN.md"))).toBe(false);
   });
 
-  it("runs nothing, not even what changes nothing", async () => {
+  it("runs nothing, not even read-only commands", async () => {
     const { outcomes } = await performTask({
       agent: "Plan",
       say: "What changed lately?",

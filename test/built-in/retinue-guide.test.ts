@@ -7,7 +7,7 @@ import { performTask, toolNames } from "./perform-task.ts";
 const docs = resolve(import.meta.dirname, "../../docs");
 
 describe("retinue-guide", () => {
-  it("finds and reads the documentation of the package, which stands outside the workspace", async () => {
+  it("finds and reads the package's documentation outside the workspace", async () => {
     const { outcomes, results } = await performTask({
       agent: "retinue-guide",
       say: "How do I allow a command?",
@@ -26,14 +26,14 @@ describe("retinue-guide", () => {
     for (const page of readdirSync(docs).filter((name) => name.endsWith(".md"))) expect(results[0]).toContain(page);
   });
 
-  it("has tools that look, the small model's definition, and asks nobody", async () => {
+  it("has read-only tools and a small model, and never asks", async () => {
     const done = await performTask({ agent: "claude-code-guide", say: "Hello?", steps: [{ text: "Hello." }] });
     expect(toolNames(done)).toEqual(["Read", "Grep", "Glob", "WebFetch"]);
     expect(done.started).toMatchObject({ agentType: "retinue-guide", permissionMode: "dontAsk" });
     expect(done.head.system).toContain(docs);
   });
 
-  it("is shown the user's settings without secrets, and can read nothing of the state directory", async () => {
+  it("sees the user's settings without secrets, and can't read the state directory", async () => {
     const settings = {
       maxTurns: 20,
       env: { DATABASE_URL: "hush-1", EDITOR: "hush-2" },
@@ -66,7 +66,7 @@ describe("retinue-guide", () => {
     expect(head.system).not.toContain("hush");
   });
 
-  it("may fetch the documentation of providers, which its prompt names, and no other site", async () => {
+  it("can fetch the providers' documentation that its prompt names, and no other site", async () => {
     const { head, home, cwd } = await performTask({
       agent: "retinue-guide",
       say: "Hello?",
@@ -89,7 +89,7 @@ describe("retinue-guide", () => {
     expect(await effect("retinue-guide", "https://ai.google.dev/docs", ["WebFetch"])).toBe("deny");
   });
 
-  it("is denied what would have to be asked, without a question", async () => {
+  it("is denied anything that needs approval, without a request", async () => {
     const asked: string[] = [];
     const { outcomes } = await performTask({
       agent: "retinue-guide",
@@ -114,7 +114,7 @@ describe("retinue-guide", () => {
     expect(asked).toEqual([]);
   });
 
-  it("looks at the workspace's configuration and changes nothing in it", async () => {
+  it("reads the workspace's configuration and changes nothing in it", async () => {
     const { outcomes, cwd } = await performTask({
       agent: "retinue-guide",
       say: "Why is my agent not loaded? Mend it.",
@@ -135,7 +135,7 @@ describe("retinue-guide", () => {
     expect(existsSync(join(cwd, "b.md")) || existsSync(join(cwd, "ran.txt"))).toBe(false);
   });
 
-  it("is not there for programs that use Retinue as a library", async () => {
+  it("is not available to programs that use Retinue as a library", async () => {
     const task = { agent: "retinue-guide", say: "Hello?", steps: [] };
     await expect(performTask({ ...task, entryPoint: "sdk-ts" })).rejects.toThrow('no agent "retinue-guide"');
     const environment = { PATH: process.env["PATH"], CLAUDE_CODE_ENTRYPOINT: "sdk-py" };

@@ -9,7 +9,7 @@ const files = { [rc]: "PS1='\\u@\\h:\\w\\$ '\n", [settings]: '{ "maxTurns": 20 }
 const line = '"statusLine": { "type": "command", "command": "printf %s \\"$(whoami)\\"" }';
 
 describe("statusline-setup", () => {
-  it("turns a prompt into a status line and leaves the other settings alone", async () => {
+  it("turns a prompt into a status line and does not change other settings", async () => {
     const { outcomes, home } = await performTask({
       agent: "statusline-setup",
       say: "Use my shell prompt.",
@@ -48,7 +48,7 @@ describe("statusline-setup", () => {
     expect(done.head.system).not.toContain("undefined");
   });
 
-  it("asks a person before it reads outside the workspace and before it changes settings", async () => {
+  it("asks before it reads outside the workspace and before it changes settings", async () => {
     const asked: string[] = [];
     await performTask({
       agent: "statusline-setup",
@@ -69,7 +69,7 @@ describe("statusline-setup", () => {
     expect(asked).toEqual(["Read", "Edit"]);
   });
 
-  it("without anybody to ask changes nothing", async () => {
+  it("changes nothing if no one can be asked", async () => {
     const { outcomes, home } = await performTask({
       agent: "statusline-setup",
       say: "Use my shell prompt.",
@@ -85,7 +85,7 @@ describe("statusline-setup", () => {
     expect(readFileSync(join(home, "settings.json"), "utf8")).toBe(files[settings]);
   });
 
-  it("can't run the command it writes, nor write other files", async () => {
+  it("can't run the command that it writes, or write other files", async () => {
     const { outcomes, cwd } = await performTask({
       agent: "statusline-setup",
       say: "Test it.",

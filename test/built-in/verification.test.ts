@@ -8,7 +8,7 @@ import { type Line, type Message, textOf } from "../../src/protocol/index.ts";
 import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
 import { performTask } from "./perform-task.ts";
 
-it("Verification does not run in the project itself: it needs a copy of its own", async () => {
+it("Verification does not run in the project itself, because it needs its own copy", async () => {
   const task = { agent: "Verification", say: "Verify.", steps: [] };
   await expect(performTask(task)).rejects.toThrow("works in its own copy");
 });
@@ -72,8 +72,8 @@ const worktreesOf = (cwd: string): string[] =>
   [];
 const bash = (command: string) => ({ name: "Bash", input: { command } });
 
-describe("Verification, given work by the main agent", () => {
-  it("runs commands in a copy without approval, in the background, and its verdict is reported", async () => {
+describe("Verification, started by the main agent,", () => {
+  it("runs commands in a copy without approval, in the background, and reports its verdict", async () => {
     const { results, lines, notice } = await verify([
       { calls: [bash("node check.mjs"), bash("pwd")] },
       { text: "Ran the check.\nVERDICT: pass" },
@@ -84,7 +84,7 @@ describe("Verification, given work by the main agent", () => {
     expect(notice).toContain("VERDICT: pass");
   });
 
-  it("sees what is not committed yet", async () => {
+  it("sees uncommitted changes", async () => {
     const { results } = await verify(
       [{ calls: [bash("node check.mjs"), bash("cat extra.mjs")] }, { text: "VERDICT: fail" }],
       { change: { "sum.mjs": "export const sum = () => 0;\n", "extra.mjs": "// forgotten\n" } },
@@ -93,7 +93,7 @@ describe("Verification, given work by the main agent", () => {
     expect(results[0]?.[1]).toContain("forgotten");
   });
 
-  it("writes a failing test of its own; the project stays as it is, and the copy is removed", async () => {
+  it("can write a failing test; the project stays unchanged, and the copy is removed", async () => {
     const attack = "import { sum } from './sum.mjs';\nconsole.log(sum([]));\n";
     const { cwd, results, notice } = await verify([
       { calls: [{ name: "Write", input: { file_path: "attack.mjs", content: attack } }] },
@@ -107,7 +107,7 @@ describe("Verification, given work by the main agent", () => {
     expect(execFileSync("git", ["branch", "--list", "retinue/*"], { cwd, encoding: "utf8" })).toBe("");
   });
 
-  it("leaves a copy with commits, and says where it is", async () => {
+  it("keeps a copy with commits, and says where it is", async () => {
     const commit = "git -c user.name=T -c user.email=t@example.org commit -q --allow-empty -m kept";
     const { cwd, notice } = await verify([{ calls: [bash(commit)] }, { text: "VERDICT: pass" }]);
     expect(notice).toMatch(/worktree: \S+, branch retinue\/a\w{12} \(1 commit\)/);
@@ -115,15 +115,15 @@ describe("Verification, given work by the main agent", () => {
   });
 
   it.each([
-    ["pass, though it ran nothing", "Looks good.\n**VERDICT: pass**", "it reported pass, but it ran no command"],
+    ["pass but ran nothing", "Looks good.\n**VERDICT: pass**", "it reported pass, but it ran no command"],
     ["no verdict", "Looks good.", "the report has no verdict"],
-  ])("that reports %s arrives as inconclusive, with the reason", async (_, text, reason) => {
+  ])("is inconclusive with the reason if it reports %s", async (_, text, reason) => {
     const { notice } = await verify([{ text }]);
     expect(notice).toContain(`Looks good.\nVERDICT: inconclusive (${reason})`);
     expect(notice).not.toMatch(/VERDICT: pass/);
   });
 
-  it("is refused commands that name the project, and what a rule denies or asks about", async () => {
+  it("can't run commands that name the project, or that a rule denies or asks about", async () => {
     let place = "";
     const { results, lines } = await verify(
       [
@@ -143,7 +143,7 @@ describe("Verification, given work by the main agent", () => {
     expect(lines.find(({ type }) => type === "run.ended")).toMatchObject({ facts: { denied: { length: 3 } } });
   });
 
-  it("needs the same approval as its parent for commands where there is no sandbox, but not for edits", async () => {
+  it("needs the same approval as its parent for commands without a sandbox, but not for edits", async () => {
     const write = { name: "Write", input: { file_path: "attack.mjs", content: "console.log('broken');\n" } };
     const { results, notice } = await verify(
       [{ calls: [write] }, { calls: [bash("node attack.mjs"), bash("node check.mjs")] }, { text: "VERDICT: fail" }],
@@ -154,7 +154,7 @@ describe("Verification, given work by the main agent", () => {
     expect(notice).toContain("attack.mjs");
   });
 
-  it("gets no more than a stricter mode above it leaves: nothing can be run, so nothing is passed", async () => {
+  it("has no more rights than a stricter parent's mode, so nothing runs and nothing passes", async () => {
     const { cwd, results, notice } = await verify(
       [{ calls: [bash("touch made.txt")] }, { text: "Nothing could be run.\nVERDICT: inconclusive" }],
       { permissionMode: "dontAsk" },

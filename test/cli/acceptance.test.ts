@@ -10,7 +10,7 @@ const talker = (): Promise<ApiServer> => serve(() => says("Made."));
 const check = (command: string) => ["--acceptance", command];
 
 describe("--acceptance", () => {
-  it("says that work is verified when every command ends with 0", async () => {
+  it("reports verified work if every command exits with 0", async () => {
     const place = createPlace();
     const given = [...check("touch one"), ...check("touch two")];
     // Otherwise, a notice appears on standard error where no sandbox is available.
@@ -22,7 +22,7 @@ describe("--acceptance", () => {
     expect(["one", "two"].map((name) => existsSync(join(place.cwd, name)))).toEqual([true, true]);
   });
 
-  it("ends with 4 when one does not, after one more go, with what it said", async () => {
+  it("results in exit code 4 if one fails, after a second attempt, with its output", async () => {
     const server = await serve([says("Made."), says("Mended.")]);
     const place = createPlace();
     const run = await retinue([...words, ...check("echo the tests are red; exit 7")], { ...place, server });
@@ -46,7 +46,7 @@ describe("--acceptance", () => {
     );
   });
 
-  it("is verified when the second go mends it", async () => {
+  it("reports verified work if the second attempt fixes it", async () => {
     const place = createPlace();
     const write = { tool: "Write", input: { file_path: "made.txt", content: "made" } };
     const server = await serve([says("Made."), { content: [write] }, says("Now it is.")]);
@@ -56,7 +56,7 @@ describe("--acceptance", () => {
     expect(resultOf(run)).toMatchObject({ verified: true, result: "Now it is." });
   });
 
-  it("is not run where a rule denies it, and that is no success", async () => {
+  it("does not run if a rule denies it, which is not a success", async () => {
     const place = createPlace();
     const given = [...check("touch one"), "--disallowed-tools", "Bash(touch:*)"];
     const run = await retinue([...words, ...given], { ...place, server: await talker() });
@@ -66,7 +66,7 @@ describe("--acceptance", () => {
     expect(existsSync(join(place.cwd, "one"))).toBe(false);
   });
 
-  it("of a definition counts with --agent, by the rules of that agent", async () => {
+  it("in a definition applies with --agent, under that agent's rules", async () => {
     const place = createPlace();
     const directory = join(place.home, "..", ".agents/agents");
     mkdirSync(directory, { recursive: true });
@@ -82,7 +82,7 @@ describe("--acceptance", () => {
     expect(resultOf(green)).toMatchObject({ verified: true });
   });
 
-  it("says nothing about verification if it was not requested, or if the run did not succeed", async () => {
+  it("reports no verification if none was requested, or if the run did not succeed", async () => {
     const plain = await retinue(words, { ...createPlace(), server: await talker() });
     expect(resultOf(plain)).not.toHaveProperty("verified");
     const list = { tool: "LS", input: { path: "." } };

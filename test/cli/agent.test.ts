@@ -6,7 +6,7 @@ import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
 
 const json = ["--output-format", "json"];
 
-it("a built-in works as the main agent with its tools and its model, whatever is permitted", async () => {
+it("a built-in agent works as the main agent with its tools and model, whatever is permitted", async () => {
   const place = createPlace();
   const server = await serve([
     { content: [{ tool: "Write", input: { file_path: "a.txt", content: "a" } }] },
@@ -23,13 +23,13 @@ it("a built-in works as the main agent with its tools and its model, whatever is
   expect(systemOf(request!)).toContain("You search a codebase");
 });
 
-it("a flag for the model beats what the agent asks for", async () => {
+it("a model flag takes precedence over the agent's model", async () => {
   const server = await serve([{ content: "Hello." }]);
   await retinue(["-p", "--agent", "Explore", "--model", "large", "Hello?"], { ...createPlace(), server });
   expect(server.requests[0]?.body).toMatchObject({ model: expect.stringContaining("opus") });
 });
 
-it("an agent of the project works where the directory is trusted, and is explained where it is not", async () => {
+it("a project's agent works if the directory is trusted, and is explained if it is not", async () => {
   const place = createPlace();
   mkdirSync(join(place.cwd, ".claude/agents"), { recursive: true });
   const file = "---\nname: reviewer\ndescription: Reviews.\ntools: Read, Grep\n---\nYou review changes.\n";
@@ -45,7 +45,7 @@ it("an agent of the project works where the directory is trusted, and is explain
   expect(systemOf(server.requests[0]!)).toContain("You review changes.");
 });
 
-it("an agent given on the command line works at once", async () => {
+it("an agent from the command line works at once", async () => {
   const server = await serve([{ content: "A rhyme." }]);
   const agents = JSON.stringify({ poet: { description: "Writes verse.", prompt: "You rhyme.", tools: "Read" } });
   const ended = await retinue(["-p", "--agents", agents, "--agent", "poet", "Rhyme."], { ...createPlace(), server });
@@ -53,7 +53,7 @@ it("an agent given on the command line works at once", async () => {
   expect(systemOf(server.requests[0]!)).toContain("You rhyme.");
 });
 
-it("unknown fields of any agent given on the command line are reported once", async () => {
+it("unknown fields of an agent from the command line are reported once", async () => {
   const poet = { description: "Writes verse.", prompt: "You rhyme.", tools: "Read", meter: "iamb" };
   const agents = JSON.stringify({ poet, other: { description: "Sings.", prompt: "You sing.", modle: "small" } });
   for (const who of [["--agent", "poet"], []]) {
@@ -65,7 +65,7 @@ it("unknown fields of any agent given on the command line are reported once", as
   }
 });
 
-it("an agent with words to begin with needs no others; one without is refused and leaves no session", async () => {
+it("an agent with an initial prompt needs no other; one without is rejected and leaves no session", async () => {
   const place = createPlace();
   const server = await serve([{ content: "A rhyme." }]);
   const poet = { description: "Writes verse.", prompt: "You rhyme.", initialPrompt: "Write a verse." };
@@ -83,7 +83,7 @@ it("an agent with words to begin with needs no others; one without is refused an
   expect(server.requests).toHaveLength(1);
 });
 
-it("an agent whose file can't be read is answered with that", async () => {
+it("an agent whose file can't be read is reported with the reason", async () => {
   const place = createPlace();
   mkdirSync(join(place.cwd, ".claude/agents"), { recursive: true });
   writeFileSync(join(place.cwd, ".claude/agents/file.md"), "---\nname: reviewer\ndescription: d\ntools: 5\n---\n");
@@ -95,7 +95,7 @@ it("an agent whose file can't be read is answered with that", async () => {
   );
 });
 
-it("an agent that does not exist is answered with those that do", async () => {
+it("an unknown agent is reported with the available ones", async () => {
   const ended = await retinue(["-p", "--agent", "explorer", "Hello?"], createPlace());
   expect(ended.code).toBe(2);
   expect(ended.stderr).toMatch(/no agent "explorer"\. Did you mean "Explore"\? Available agents: /);

@@ -21,7 +21,7 @@ Review.
 const noDescription = "---\nname: silent\n---\nWork.\n";
 
 describe("retinue agents check", () => {
-  it("tells of every Markdown file below a directory, a line each", async () => {
+  it("reports every Markdown file below a directory, on one line each", async () => {
     const place = createPlace();
     write(place, {
       "files/b/reviewer.md": reviewer,
@@ -57,7 +57,7 @@ describe("retinue agents check", () => {
     expect(lines[3]).toMatchObject({ kind: "skill", loaded: true, name: "pdf" });
   });
 
-  it("reports duplicate names, unknown tools and agents in settings, with paths that can be followed", async () => {
+  it("reports duplicate names, unknown tools and agents in settings, with usable paths", async () => {
     const place = createPlace();
     write(place, {
       ".git/HEAD": "ref: refs/heads/main\n",
@@ -87,7 +87,7 @@ describe("retinue agents check", () => {
     expect(run.stderr).toMatch(/settings\.json:4: agents\.idle: There is no "prompt"/);
   });
 
-  it("is content with a text beside the agents, but not when it is named itself", async () => {
+  it("accepts another text file in an agents directory, unless it is named itself", async () => {
     const place = createPlace();
     write(place, { ".claude/agents/reviewer.md": reviewer, ".claude/agents/README.md": "# Agents\n" });
     expect(await retinue(["agents", "check"], place)).toMatchObject({
@@ -99,7 +99,7 @@ describe("retinue agents check", () => {
     expect(named.stdout).toMatch(/^\.claude\/agents\/README\.md:1: error: .* \[no_frontmatter\]\n {2}→ /);
   });
 
-  it("names files that are not agents, and counts those that do not load like every other command", async () => {
+  it("names files that are not agents, and counts those that don't load like every other command", async () => {
     const place = createPlace();
     write(place, {
       ".agents/agents/reviewer.md": reviewer,
@@ -132,7 +132,7 @@ describe("retinue agents check", () => {
     expect(stderr).not.toMatch(/notes|README/);
   });
 
-  it("agrees with a run about .markdown files and about agents in settings that are no definitions", async () => {
+  it("agrees with a run about .markdown files and about invalid agents in settings", async () => {
     const place = createPlace();
     write(place, { ".agents/agents/reviewer.markdown": reviewer });
     expect((await retinue(["agents", "check"], place)).stdout).toBe("1 agent and 0 skills load.\n");
@@ -152,7 +152,7 @@ describe("retinue agents check", () => {
     expect((await retinue(["agents", "check"], place)).stdout).toMatch(/a\.md:1: warning: .*\[effort\]/);
   });
 
-  it("says which path is not there", async () => {
+  it("names a missing path", async () => {
     const run = await retinue(["agents", "check", "nowhere"], createPlace());
     expect(run).toMatchObject({ code: 2 });
     expect(run.stderr).toContain("nowhere does not exist");
@@ -174,7 +174,7 @@ async function listed(place: Place, ...words: readonly string[]): Promise<Listed
 }
 
 describe("retinue agents list", () => {
-  it("has the built-in ones, and nothing of a project that is not trusted", async () => {
+  it("contains the built-in agents, and nothing from an untrusted project", async () => {
     const place = createPlace();
     write(place, { ".claude/agents/reviewer.md": reviewer });
     const { agents, off } = await listed(place);
@@ -186,7 +186,7 @@ describe("retinue agents list", () => {
     );
   });
 
-  it("shows the project's with --trust: cost, what each overrides, and how to see what is wrong", async () => {
+  it("contains the project's agents with --trust: cost, what each overrides, and how to see problems", async () => {
     const place = createPlace();
     write(place, {
       ".claude/agents/reviewer.md": reviewer,
@@ -212,7 +212,7 @@ describe("retinue agents list", () => {
     expect(table).toContain("Plan (project) overrides the built-in agent: ");
   });
 
-  it("has the agents of an enabled plugin by their full names, without the powers they may not give themselves", async () => {
+  it("contains an enabled plugin's agents under their full names, without rights that they can't have", async () => {
     const place = createPlace();
     write(place, {
       "kit/.claude-plugin/plugin.json": '{"name": "kit", "lspServers": {}}',
@@ -231,7 +231,7 @@ describe("retinue agents list", () => {
 });
 
 describe("retinue agents list, by settings", () => {
-  it("says which built-in is switched off and why, and what is hidden", async () => {
+  it("shows which built-in agents are disabled and why, and which agents are hidden", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     const file = join(place.home, "settings.json");
@@ -257,7 +257,7 @@ describe("retinue agents list, by settings", () => {
     }
   });
 
-  it("tells what no check of single files can: clashes, and what is wrong in settings", async () => {
+  it("reports what checking single files can't: clashes, and problems in settings", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     const file = join(place.home, "settings.json");
@@ -272,7 +272,7 @@ describe("retinue agents list, by settings", () => {
     expect(stdout).toMatch(/^1 error in files\. For details, run "retinue agents check"\.$/m);
   });
 
-  it("tells of files that another directory hides, and not of a text beside the agents", async () => {
+  it("reports files that another directory hides, but not other text files", async () => {
     const place = createPlace();
     write(place, { ".agents/agents/reviewer.md": reviewer, ".agents/agents/README.md": "Our agents.\n" });
     write(place, { ".claude/agents/old.md": reviewer.replace("reviewer", "old") });
@@ -281,7 +281,7 @@ describe("retinue agents list, by settings", () => {
     expect(stdout).not.toContain("in files. For details");
   });
 
-  it("has the same agents a run has", async () => {
+  it("contains the same agents as a run", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     const mine = { description: "Mine.", prompt: "You rhyme.", tools: ["Read"] };
@@ -292,7 +292,7 @@ describe("retinue agents list, by settings", () => {
     expect(JSON.stringify(server.requests[0]?.body)).toContain("You rhyme.");
   });
 
-  it("has those of a file given with --settings too, also to give work to", async () => {
+  it("contains the agents from a --settings file, which can also be delegated to", async () => {
     const place = createPlace();
     const file = join(place.cwd, "own.json");
     const mine = { description: "Mine.", prompt: "You rhyme.", tools: ["Read"] };
@@ -314,7 +314,7 @@ describe("retinue agents list, by settings", () => {
     expect(off.stderr).toContain(`"Explore" is switched off. ${file} sets`);
   });
 
-  it("reads nothing above what is trusted, and says so", async () => {
+  it("reads nothing above the trusted directory, and says so", async () => {
     const place = createPlace();
     write(place, {
       ".git/HEAD": "",
@@ -331,7 +331,7 @@ describe("retinue agents list, by settings", () => {
 });
 
 describe("retinue agents show", () => {
-  it("tells everything of one agent, by any name it answers to", async () => {
+  it("shows everything about one agent, by any of its names", async () => {
     const place = createPlace();
     write(place, {
       ".agents/agents/reviewer.md": reviewer.replace("model:", "color: blue\nskills: a, b\nmodle: x\nmodel:"),
@@ -351,7 +351,7 @@ describe("retinue agents show", () => {
     expect(json).toMatchObject({ name: "Explore", source: "built-in", definition: { name: "Explore" } });
   });
 
-  it("answers an unknown name with the nearest ones", async () => {
+  it("suggests the nearest names for an unknown one", async () => {
     const run = await retinue(["agents", "show", "explor"], createPlace());
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/There is no agent "explor"\. Did you mean "Explore"\? Available agents: Explore, /);
@@ -361,7 +361,7 @@ describe("retinue agents show", () => {
 describe("retinue agents lint", () => {
   const vague = "---\nname: helper\ndescription: Helps with stuff\ntools: Read, Grpe\n---\nHelp.\n";
 
-  it("says what is wrong with a directory's agents, without asking for trust", async () => {
+  it("reports problems in a directory's agents, without asking for trust", async () => {
     const place = createPlace();
     write(place, { "team/helper.md": vague, "team/README.md": "# Team\n", "team/broken.md": noDescription });
     const run = await retinue(["agents", "lint", "team"], place);
@@ -374,7 +374,7 @@ describe("retinue agents lint", () => {
     expect(run.stdout).toMatch(/^2 agents: \d+ findings\.$/m);
   });
 
-  it("takes names, and every agent without any", async () => {
+  it("accepts names, and checks every agent without arguments", async () => {
     const place = createPlace();
     const good = reviewer.replace("was changed.", "was changed. Does not edit.");
     write(place, { ".agents/agents/helper.md": vague, ".agents/agents/Plan.md": good.replace("reviewer", "Plan") });
@@ -386,7 +386,7 @@ describe("retinue agents lint", () => {
     expect(all.stdout).toMatch(/^2 agents: /m);
     const untrusted = await retinue(["agents", "lint"], place);
     expect(untrusted).toMatchObject({ code: 0 });
-    expect(untrusted.stdout).toMatch(/^0 agents: nothing found\. The agents of this directory were not read/);
+    expect(untrusted.stdout).toMatch(/^0 agents: nothing found\. The agents in this directory were not read/);
     expect(await retinue(["agents", "lint", "nobody"], place)).toMatchObject({ code: 2 });
   });
 });
@@ -434,7 +434,7 @@ describe("retinue agents new", () => {
     expect(await create("second")).not.toContain("trust");
   });
 
-  it("writes for the user, and says what is missing if it can't ask", async () => {
+  it("writes for the user, and reports missing values if it can't ask", async () => {
     const place = createPlace();
     await retinue(["agents", "new", "mine", "--user", "--description", "Helps. Use always."], place);
     expect(existsSync(join(place.home, "../.agents/agents/mine.md"))).toBe(true);

@@ -54,7 +54,7 @@ describe("bad usage", () => {
     expectComplaint(await retinue(words, createPlace()), { code: 2, says });
   });
 
-  it.each(["json", "stream-json"])("is told to programs as a result (%s)", async (format) => {
+  it.each(["json", "stream-json"])("is reported to programs as a result (%s)", async (format) => {
     const run = await retinue(["-p", "x", "--output-format", format, "--bogus"], createPlace());
     expect(run.code).toBe(2);
     expect(run.stdout.trimEnd().split("\n")).toHaveLength(1);
@@ -88,14 +88,14 @@ describe("bad configuration", () => {
     expectComplaint(run, { code: 2, says });
   });
 
-  it("a model the provider does not know", async () => {
+  it("a model that the provider does not know", async () => {
     const place = createPlace();
     const server = await serve([{ reply: { content: "no" }, times: "always" }], { models: ["known-model"] });
     const run = await retinue(["-p", "x", "--model", "unknown-model"], { ...place, server });
     expectComplaint(run, { code: 2, says: /unknown-model/ });
   });
 
-  it("a key the provider does not accept", async () => {
+  it("a key that the provider does not accept", async () => {
     const place = createPlace();
     const server = await serve([{ reply: { content: "no" }, times: "always" }], { apiKey: "another" });
     const run = await retinue(["-p", "x"], { ...place, server });
@@ -109,7 +109,7 @@ describe("bad configuration", () => {
     expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue\b.*RETINUE_HOME/ });
   });
 
-  it.each([["-p", "x"], ["agents", "list"], ["doctor"]])("a current directory that is gone: %s", async (...words) => {
+  it.each([["-p", "x"], ["agents", "list"], ["doctor"]])("a deleted current directory: %s", async (...words) => {
     const place = createPlace();
     const script = 'rmdir "$PWD" && exec "$@"';
     const run = await retinue(words, { ...place, through: ["sh", "-c", script, "sh"] });
@@ -127,8 +127,8 @@ describe("bad configuration", () => {
   });
 });
 
-describe("a model that fails", () => {
-  it("ends with exit code 1 and the reason", async () => {
+describe("a model failure", () => {
+  it("results in exit code 1 and the reason", async () => {
     const place = createPlace();
     const fault = { kind: "status", status: 400, message: "prompt: unacceptable" } as const;
     const server = await serve([{ reply: { content: "no", fault } }]);
@@ -137,7 +137,7 @@ describe("a model that fails", () => {
     expect(run.stderr).toContain("--resume");
   });
 
-  it("is not there at all: exit code 1 and where it was looked for", async () => {
+  it("results in exit code 1 and the address if the server is not running", async () => {
     const place = createPlace();
     const server = await serve([]);
     await server.close();
@@ -145,7 +145,7 @@ describe("a model that fails", () => {
     expectComplaint(run, { code: 1, says: new RegExp(`127\\.0\\.0\\.1:${server.port}.*base URL`) });
   });
 
-  it("is told to programs as a result", async () => {
+  it("is reported to programs as a result", async () => {
     const place = createPlace();
     const fault = { kind: "spend-cap" } as const;
     const server = await serve([{ reply: { content: "no", fault } }]);

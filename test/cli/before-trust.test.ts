@@ -43,8 +43,8 @@ function callsIn(trace: string): string[] {
 const pathOf = (started: string): string => started.slice(0, started.indexOf(" ["));
 const nameOf = (started: string): string => basename(pathOf(started));
 
-describe.skipIf(!canTrace())("before trust (seen by strace)", () => {
-  it("no program is started from or because of a project, by whatever command; after it they are", async () => {
+describe.skipIf(!canTrace())("before trust (observed with strace)", () => {
+  it("no command starts a program from or because of a project; afterwards, they do", async () => {
     const place = createPlace();
     const { canary, sprung, configureGit } = setTraps(place);
     // In a sandbox, fewer traps could be triggered.
@@ -95,7 +95,7 @@ describe.skipIf(!canTrace())("before trust (seen by strace)", () => {
     .map((line) => JSON.parse(line) as Row)
     .filter(({ family }) => family === "pre-trust-exec");
 
-  it("no program is started for any row of the attacks", async () => {
+  it("no program is started for any attack row", async () => {
     const place = createPlace();
     const canary = join(place.home, "../canary");
     for (const [index, project] of projectsOf(rows, canary).entries()) {

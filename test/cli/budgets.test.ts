@@ -42,7 +42,7 @@ describe("a budget", () => {
     expect(others).toEqual([]);
   });
 
-  it("that lets no more agents start ends the run as incomplete, with its work and the cure", async () => {
+  it("that allows no more agents ends the run as incomplete, with its work and advice", async () => {
     const server = await serve(
       asking([{ reply: { content: [task("one"), task("two"), task("three")] } }, { reply: { content: "Only one." } }]),
     );
@@ -63,7 +63,7 @@ describe("a budget", () => {
     expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${session} --max-spawns … "…"`);
   });
 
-  it("of an agent: which agent was cut, why, what to raise, and how to continue", async () => {
+  it("of an agent says which agent was cut, why, what to raise, and how to continue", async () => {
     const server = await serve(
       asking(
         [

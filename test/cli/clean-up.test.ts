@@ -50,7 +50,7 @@ it("deletes sessions that were not used for 30 days, once a day, silently unless
   );
 });
 
-it("keeps everything where the setting is 0", async () => {
+it("keeps everything if the setting is 0", async () => {
   const place = createPlace();
   mkdirSync(place.home);
   writeFileSync(join(place.home, "settings.json"), JSON.stringify({ cleanupPeriodDays: 0 }));

@@ -59,7 +59,7 @@ async function doctor({ home, cwd, program }: Installation, more: More = {}): Pr
 const inUse = (file: string) => ({ name: "compiled", status: "ok", found: `${file} is in use` });
 
 describe("compiled code", () => {
-  it("ships with the program for the Node that built it", async () => {
+  it("ships with the program for the Node version that built it", async () => {
     const built = { ...(await install()), program: join(dist, "cli.cjs") };
     await run(built);
     expect(readdirSync(built.home)).not.toContain("retinue-code-cache");
@@ -67,7 +67,7 @@ describe("compiled code", () => {
     expect(await doctor(built)).toEqual(inUse(join(dist, shipped)));
   });
 
-  it("is written by the first run on another Node, and used by the next", async () => {
+  it("is written by the first run with another Node version, and used by the next", async () => {
     const installed = await install();
     await run(installed);
     const [name = "", ...others] = readdirSync(installed.folder);
@@ -79,7 +79,7 @@ describe("compiled code", () => {
     expect(lstatSync(join(installed.folder, name)).ino).toBe(ino);
   });
 
-  it("is not written by anything but a successful run", async () => {
+  it("is written only by a successful run", async () => {
     const installed = await install();
     for (const words of [["--version"], ["--help"], ["config", "show"]]) {
       expect(await retinue(words, installed)).toMatchObject({ code: 0, stderr: "" });
@@ -91,7 +91,7 @@ describe("compiled code", () => {
     expect(readdirSync(installed.home)).not.toContain("retinue-code-cache");
   });
 
-  it("is written by two first runs at once", async () => {
+  it("can be written by two first runs at once", async () => {
     const installed = await install();
     await Promise.all([run(installed), run(installed)]);
     const [name = "", ...others] = readdirSync(installed.folder);
@@ -99,7 +99,7 @@ describe("compiled code", () => {
     expect(await doctor(installed)).toEqual(inUse(join(installed.folder, name)));
   });
 
-  it("is used but not written where the state directory is read-only", async () => {
+  it("is used but not written if the state directory is read-only", async () => {
     const installed = await install();
     await run(installed);
     const { home, folder } = installed;
@@ -143,7 +143,7 @@ describe("the directory of compiled code", () => {
     return resultOf(ended).permission_denials;
   }
 
-  it("is protected from tools, whatever the state directory is called", async () => {
+  it("is protected from tools, whatever the name of the state directory", async () => {
     const path = "state/retinue-code-cache/a";
     const calls: ToolCall[] = [
       { tool: "Write", input: { file_path: path, content: "new" } },

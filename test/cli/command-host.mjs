@@ -1,5 +1,5 @@
 // Runs commands of the built program in one process, one after another: starting a process takes longer than most
-// commands do. Every command runs the bundle anew, so that none finds the state that another one left in memory.
+// commands do. Every command loads the bundle again, so that none sees state that another one left in memory.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -5,7 +5,7 @@ import { VERSION } from "../../src/app/index.ts";
 import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
 
 describe("retinue cache", () => {
-  it("reports what caches gave, and explains what was lost", async () => {
+  it("reports what caches provided, and explains what was lost", async () => {
     const place = createPlace();
     const server = await serve([{ content: "One." }, { content: "Two." }, { content: "Three." }]);
     await retinue(["-p", "Say one."], { ...place, server });
@@ -82,7 +82,7 @@ describe("retinue sessions", () => {
 });
 
 describe("retinue doctor", () => {
-  it("finds a provider that answers, and never shows the key", async () => {
+  it("finds a responding provider, and never shows the key", async () => {
     const place = createPlace();
     const server = await serve([], { models: ["claude-sonnet-5-5"] });
     const run = await retinue(["doctor", "--model", "claude-sonnet-5-5"], { ...place, server });
@@ -92,7 +92,7 @@ describe("retinue doctor", () => {
     expect(run.code).toBe(0);
   });
 
-  it("lists the models of the provider if it does not have the one that is used", async () => {
+  it("lists the provider's models if it does not have the configured one", async () => {
     const place = createPlace();
     const server = await serve([], { models: ["claude-sonnet-5-5", "other-model"] });
     const failed = await retinue(["-p", "x", "--model", "claude-sonet"], { ...place, server });
@@ -103,7 +103,7 @@ describe("retinue doctor", () => {
     );
   });
 
-  it("is content with the offline model, with a remark", async () => {
+  it("accepts the offline model, with a note", async () => {
     const run = await retinue(["doctor", "--json"], createPlace());
     const report = JSON.parse(run.stdout) as {
       ok: boolean;
@@ -126,7 +126,7 @@ describe("retinue doctor", () => {
     expect(run.code).toBe(0);
   });
 
-  it("fails for a server that does not answer, broken settings and an unusable state directory", async () => {
+  it("fails for a server that does not respond, invalid settings and an unusable state directory", async () => {
     const place = createPlace();
     writeFileSync(place.home, "");
     const server = await serve([]);
@@ -140,7 +140,7 @@ describe("retinue doctor", () => {
     expect(run.stdout.match(/^✗ .*\n +→ /gm)).toHaveLength(3);
   });
 
-  it("tells of everything that is off or unknown, and of a sandbox that settings switch off", async () => {
+  it("reports everything that is off or unknown, and a sandbox that settings disable", async () => {
     const place = createPlace();
     mkdirSync(join(place.cwd, ".claude/agents"), { recursive: true });
     writeFileSync(join(place.cwd, ".claude/agents/a.md"), "---\nname: a\ndescription: b\n---\nc\n");
@@ -164,7 +164,7 @@ describe("help and version", () => {
     expect(run.stdout).toContain("Examples\n  retinue -p ");
   });
 
-  it.each([[["sessions", "--help"]], [["help", "sessions"]]])("%j shows the page of sessions", async (words) => {
+  it.each([[["sessions", "--help"]], [["help", "sessions"]]])("%j shows the page for sessions", async (words) => {
     expect((await retinue(words, createPlace())).stdout).toContain("retinue sessions delete ID");
   });
 

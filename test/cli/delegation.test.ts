@@ -49,7 +49,7 @@ function agentsOf(run: Parameters<typeof resultOf>[0]): readonly AgentObject[] {
 }
 
 describe("a run with agents", () => {
-  it("has them in its result, with what each took, and adds up the cost", async () => {
+  it("lists them in its result with their usage, and adds up the cost", async () => {
     const server = await serve(reading);
     const run = await retinue(["-p", "MAIN: go", "--output-format", "json"], { ...placeWithNotes(), server });
     expect(run.code).toBe(0);
@@ -74,7 +74,7 @@ describe("a run with agents", () => {
     expect(total).toBeGreaterThan(agent?.costUsd ?? 0);
   });
 
-  it("streams what they do with the call they work on, and what they say only if asked to", async () => {
+  it("streams their steps with the calls they work on, and their text only if requested", async () => {
     const words = ["-p", "MAIN: go", "--output-format", "stream-json"];
     const run = await retinue(words, { ...placeWithNotes(), server: await serve(reading) });
     const lines = jsonLines(run);
@@ -128,7 +128,7 @@ describe("a run with agents", () => {
     expect(JSON.stringify(said)).toContain("I read.");
   });
 
-  it("ends with 3 when a limit cut one of them, and says which", async () => {
+  it("results in exit code 3 if a limit cut one of them, and names it", async () => {
     const server = await serve(
       cast({
         MAIN: [{ reply: { content: [task("CHILD: read", { max_turns: 1 })] } }, { reply: { content: "Half." } }],
@@ -158,14 +158,14 @@ describe("limits of a run with its agents", () => {
   it.each([
     ["--max-tokens", "3000"],
     ["--max-cost", "0.0001"],
-  ])("%s ends it as incomplete", async (...limit) => {
+  ])("such as %s end it as incomplete", async (...limit) => {
     const server = await serve(() => ({ content: [{ tool: "Read", input: { file_path: "notes.txt" } }] }));
     const run = await retinue(["-p", "MAIN: go", "--output-format", "json", ...limit], { ...placeWithNotes(), server });
     expect(run.code).toBe(3);
     expect(resultOf(run)).toMatchObject({ outcome: "incomplete", reason: "budget", subtype: "error_max_budget_usd" });
   });
 
-  it("--max-spawns lets it start no more agents", async () => {
+  it("--max-spawns prevents it from starting more agents", async () => {
     const server = await serve(
       cast({
         MAIN: [{ reply: { content: [task("CHILD: a"), task("CHILD: b")] } }, { reply: { content: "One." } }],
@@ -179,7 +179,7 @@ describe("limits of a run with its agents", () => {
 });
 
 describe("Ctrl+C with agents", () => {
-  it("stops the agent that is waited for and the one in the background, with a receipt", async () => {
+  it("stops foreground and background agents, and lists them", async () => {
     const place = placeWithNotes();
     const server = await serve(
       cast({
@@ -210,7 +210,7 @@ describe("Ctrl+C with agents", () => {
 });
 
 describe("retinue sessions with agents", () => {
-  it("shows the tree, shows and exports an agent, deletes it with its session", async () => {
+  it("shows the tree, shows and exports an agent, and deletes it with its session", async () => {
     const place = placeWithNotes();
     const run = await retinue(["-p", "MAIN: go", "--output-format", "json"], {
       ...place,

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createPlace, jsonLines, resultOf, retinue, serve } from "./command-line.ts";
 
 describe("retinue -p", () => {
-  it("prints the last words and nothing else", async () => {
+  it("prints the last message and nothing else", async () => {
     const place = createPlace();
     const server = await serve([{ content: "Hello there." }]);
     const run = await retinue(["-p", "Say hello"], { ...place, server });
@@ -12,7 +12,7 @@ describe("retinue -p", () => {
     server.assertDone();
   });
 
-  it("answers in the wire format of OpenAI too", async () => {
+  it("also works with the OpenAI wire format", async () => {
     const place = createPlace();
     const server = await serve([{ content: "Hi." }], { requireKey: false });
     const environment = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: "sk-test" };
@@ -21,7 +21,7 @@ describe("retinue -p", () => {
     expect(server.requests[0]).toMatchObject({ wire: "openai", model: "some-model" });
   });
 
-  it("works without a key and without a network, and says that no language model answers", async () => {
+  it("works without a key or network, and says that no language model is used", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.txt"), "hello\n");
     const run = await retinue(["-p", "Read a.txt"], place);
@@ -32,7 +32,7 @@ describe("retinue -p", () => {
     expect(other.code).toBe(1);
   });
 
-  it("gives the result as one object", async () => {
+  it("prints the result as one object", async () => {
     const place = createPlace();
     const server = await serve([{ content: "Done.", usage: { inputTokens: 120, outputTokens: 7 } }]);
     const run = await retinue(["-p", "Do it", "--output-format", "json"], { ...place, server });
@@ -92,7 +92,7 @@ describe("retinue -p", () => {
     server.assertDone();
   });
 
-  it("streams words as they arrive, which add up to the message", async () => {
+  it("streams text as it arrives, which adds up to the message", async () => {
     const place = createPlace();
     const server = await serve([{ content: [{ text: ["One ", "two ", "three."] }] }]);
     const words = ["-p", "Count", "--output-format", "stream-json", "--include-partial-messages"];
@@ -105,7 +105,7 @@ describe("retinue -p", () => {
     expect(events.map((event) => event.delta?.text ?? "").join("")).toBe("One two three.");
   });
 
-  it("tells programs of retries", async () => {
+  it("reports retries to programs", async () => {
     const place = createPlace();
     const fault = { kind: "status", status: 529, retryAfter: { milliseconds: 10 } } as const;
     const server = await serve([{ reply: { content: "At last." }, faults: [fault] }]);
@@ -134,7 +134,7 @@ describe("retinue -p", () => {
     ]);
   });
 
-  it("lets a rule allow that command, and another deny a tool", async () => {
+  it("allows that command with a rule, and denies a tool with another", async () => {
     const place = createPlace();
     const server = await serve([
       { content: [{ tool: "Bash", input: { command: "touch made" } }] },

@@ -12,19 +12,19 @@ async function initOf(place: Place, words: readonly string[] = []): Promise<Reco
 }
 
 describe("the first line of a stream", () => {
-  it("has the agents that work can be given to, without those that rules deny", async () => {
+  it("lists the agents that can be delegated to, without those that rules deny", async () => {
     const { agents } = await initOf(createPlace(), ["--disallowed-tools", "Task(Plan)"]);
     expect(agents).toContain("Explore");
     expect(agents).toContain("general-purpose");
     expect(agents).not.toContain("Plan");
   });
 
-  it("has no agents where there is no tool to give them work", async () => {
+  it("lists no agents if there is no tool to delegate with", async () => {
     expect(await initOf(createPlace(), ["--disallowed-tools", "Task"])).toMatchObject({ agents: [] });
     expect(await initOf(createPlace(), ["--agent", "Explore"])).toMatchObject({ agents: [] });
   });
 
-  it("has the MCP servers, with those that did not start", async () => {
+  it("lists the MCP servers, including those that did not start", async () => {
     const place = createPlace();
     const built = buildMcpServer();
     onTestFinished(() => built.remove());

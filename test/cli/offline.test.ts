@@ -68,8 +68,8 @@ function answersIn(lines: readonly Line[]): string[][] {
 
 const headingsIn = (report: string) => [...report.matchAll(/^## Part (.+)$/gm)].map(([, path]) => path);
 
-describe("the offline model, asked to map a large repository", () => {
-  it("sends an agent to each part in one answer and merges what they report, the same each time", async () => {
+describe("the offline model, asked to map a large repository,", () => {
+  it("sends an agent to each part in one response and merges their reports, with the same result each time", async () => {
     const place = createPlace();
     writeLarge(place);
     const first = await retinue(map, place);
@@ -96,7 +96,7 @@ describe("the offline model, asked to map a large repository", () => {
     expect(resultOf(await retinue(map, place)).result).toBe(result);
   });
 
-  it("says which parts no agent could be sent to", async () => {
+  it("names the parts that no agent could be sent to", async () => {
     const place = createPlace();
     writeLarge(place);
     mkdirSync(place.home);
@@ -108,7 +108,7 @@ describe("the offline model, asked to map a large repository", () => {
     ).toHaveLength(3);
   });
 
-  it("says that an agent ended early, and why, or that it saw nothing", async () => {
+  it("reports that an agent ended early, and why, or that it saw nothing", async () => {
     const place = createPlace();
     writeLarge(place);
     const explorer = { description: "Looks.", prompt: "You look.", tools: "LS, Grep, Read", maxTurns: 1 };
@@ -121,7 +121,7 @@ describe("the offline model, asked to map a large repository", () => {
     expect(resultOf(unseen).result.match(/^- not explored: /gm)).toHaveLength(parts.length);
   });
 
-  it.each(["Task", "Task(Explore)"])("does the work itself where a rule denies %s", async (rule) => {
+  it.each(["Task", "Task(Explore)"])("does the work itself if a rule denies %s", async (rule) => {
     const place = createPlace();
     writeLarge(place);
     const ended = await retinue([...map, "--disallowed-tools", rule], place);
@@ -174,7 +174,7 @@ it("the map of this repository names every module", async () => {
   expect(headingsIn(result)).toContain("test");
 });
 
-it("says before the answer in one line what it found, and all of it with --verbose", async () => {
+it("shows its notices in one line before the answer, and all of them with --verbose", async () => {
   const place = createPlace();
   write(place, { "AGENTS.md": "Be brief.\n", "README.md": "# Tea\n" });
   const before = async (...words: string[]) => {

@@ -15,7 +15,7 @@ const settings = { permissions: { allow: ["Bash(npm test)"], ask: ["Bash(git pus
 const lines = '{ "bash": { "*": "ask", "make *": "allow" } } // in this order';
 
 describe("retinue permissions", () => {
-  it("lists the rules that count, with where they stand", async () => {
+  it("lists the effective rules with their origins", async () => {
     const place = createPlace();
     expect(await retinue(["permissions"], place)).toMatchObject({
       code: 0,
@@ -39,14 +39,14 @@ describe("retinue permissions", () => {
     expect(json.rules[0]).toMatchObject({ text: "Read(.env)", effect: "deny", scope: "user" });
   });
 
-  it("tells of rules that can't be read", async () => {
+  it("reports rules that can't be parsed", async () => {
     const place = createPlace();
     write(place, { "~/settings.json": { permissions: { deny: ["WebFetch(example.com)"] } } });
     const { stderr } = await retinue(["permissions", "list"], place);
     expect(stderr).toContain("a WebFetch rule must name a host");
   });
 
-  it("marks rules and keys that are ignored, and never suggests a mode with more rights", async () => {
+  it("marks ignored rules and keys, and never suggests a mode with more rights", async () => {
     const place = createPlace();
     const allow = ["Baash(ls)", "Bash(npm test", "Read(a)"];
     write(place, { "~/settings.json": { modle: "x", maxTurns: 9, permissions: { allow, deny: ["Bash(rm"] } } });
@@ -95,7 +95,7 @@ describe("retinue permissions", () => {
     expect(stdout).not.toContain("✓ settings");
   });
 
-  it("decides calls from standard input, and says whether it assumed a sandbox", async () => {
+  it("decides on calls from standard input, and says whether it assumed a sandbox", async () => {
     const place = createPlace();
     const command = 'while read f; do cat "$f"; done < list';
     const input = ["ls", command].map((each) => JSON.stringify({ id: each, input: { tool: "Bash", command: each } }));
@@ -113,7 +113,7 @@ describe("retinue permissions", () => {
     expect((await retinue(["permissions", "check", "--jsonl", "--sandbox", "x"], place)).code).toBe(2);
   });
 
-  it("refuses words it does not know", async () => {
+  it("rejects unknown arguments", async () => {
     const place = createPlace();
     expect(await retinue(["permissions", "lst"], place)).toMatchObject({
       code: 2,
@@ -133,7 +133,7 @@ describe("retinue agents explain", () => {
     return JSON.parse(stdout);
   };
 
-  it("says what would be decided, by which rule of which file, and what becomes of it unattended", async () => {
+  it("shows the decision, the rule and its file, and the effect without an approver", async () => {
     const place = createPlace();
     write(place, {
       "~/settings.json": settings,
@@ -162,7 +162,7 @@ describe("retinue agents explain", () => {
     expect(planned.decision).toMatchObject({ effect: "deny", rule: "plan" });
   });
 
-  it("says it in words, and what was meant", async () => {
+  it("explains it in words, and suggests what was meant", async () => {
     const place = createPlace();
     const { stdout } = await retinue(["agents", "explain", "main", "Write(a.ts)"], place);
     expect(stdout).toMatch(/^ask: Write\(a\.ts\) by main, in mode default\nrule: write in workspace\n/);

@@ -34,7 +34,7 @@ async function listed(place: Place): Promise<{ plugins: { name: string; state: s
 }
 
 describe("retinue plugins", () => {
-  it("adds a directory, which is off until it is enabled, and removes it", async () => {
+  it("adds a directory, which is disabled until it is enabled, and removes it", async () => {
     const place = createPlace();
     const root = writePlugin(place);
     expect((await retinue(["plugins"], place)).stdout).toContain("There are no plugins");
@@ -64,7 +64,7 @@ describe("retinue plugins", () => {
     expect(existsSync(join(place.cwd, "stopped"))).toBe(false);
   });
 
-  it("adds a repository without its history and without running anything of it", async () => {
+  it("adds a repository without its history and without running anything from it", async () => {
     const place = createPlace();
     const root = writePlugin(place);
     makeRepository(root);
@@ -75,7 +75,7 @@ describe("retinue plugins", () => {
     expect(existsSync(join(place.home, "plugins/kit/.git"))).toBe(false);
   });
 
-  it("is not enabled by a command of an agent that removed its tag", async () => {
+  it("can't be enabled by an agent's command that removed its tag", async () => {
     const place = createPlace();
     writePlugin(place);
     const run = await retinue(["plugins", "add", "kit", "--yes"], { ...place, ...underCommand('"$@"') });
@@ -83,7 +83,7 @@ describe("retinue plugins", () => {
     expect((await listed(place)).plugins).toMatchObject([{ name: "kit", state: "disabled" }]);
   });
 
-  it("is off again when its files change after the yes", async () => {
+  it("disables a plugin again if its files change after approval", async () => {
     const place = createPlace();
     writePlugin(place);
     await retinue(["plugins", "add", "kit", "--yes"], place);
@@ -99,7 +99,7 @@ describe("retinue plugins", () => {
     "--upload-pack=touch pwned",
     "ssh://-oProxyCommand=touch/pwned",
     "git://example.com/a.git",
-  ])("refuses the source %j", async (source) => {
+  ])("rejects the source %j", async (source) => {
     const place = createPlace();
     const refused = await retinue(["plugins", "add", "--", source], place);
     expect(refused.code).toBe(2);
@@ -107,7 +107,7 @@ describe("retinue plugins", () => {
     expect(existsSync(join(place.home, "plugins.json"))).toBe(false);
   });
 
-  it("refuses links and leaves nothing behind", async () => {
+  it("rejects links and leaves nothing behind", async () => {
     const place = createPlace();
     symlinkSync("/etc/passwd", join(writePlugin(place), "agents/passwd.md"));
     const refused = await retinue(["plugins", "add", "kit"], place);
@@ -116,7 +116,7 @@ describe("retinue plugins", () => {
     expect(existsSync(join(place.home, "plugins/kit"))).toBe(false);
   });
 
-  it("says what is wrong with a broken record, and does not touch it", async () => {
+  it("explains a broken record, and does not change it", async () => {
     const place = createPlace();
     writePlugin(place);
     mkdirSync(place.home);

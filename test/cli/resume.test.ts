@@ -14,8 +14,8 @@ function opening(request: RecordedRequest): string {
   return withoutMarks(request).replace(/\][^\]]*$/, "");
 }
 
-describe("going on with a session", () => {
-  it("continues the latest one with the very bytes it had sent", async () => {
+describe("resuming a session", () => {
+  it("continues the latest one with exactly the bytes that it had sent", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.txt"), "hello\n");
     const server = await serve([
@@ -35,7 +35,7 @@ describe("going on with a session", () => {
     server.assertDone();
   });
 
-  it("resumes by the start or the end of the id, and refuses one that matches two or none", async () => {
+  it("accepts the start or the end of the id, and rejects one that matches two or none", async () => {
     const place = createPlace();
     const server = await serve([{ content: "1" }, { content: "2" }, { content: "3" }, { content: "4" }]);
     const json = ["--output-format", "json"];
@@ -62,7 +62,7 @@ describe("going on with a session", () => {
     server.assertDone();
   });
 
-  it("does not act on another directory than the session's", async () => {
+  it("does not act on a directory other than the session's", async () => {
     const place = createPlace();
     const server = await serve([{ content: "1" }, { content: "2" }]);
     const first = resultOf(await retinue(["-p", "one", "--output-format", "json"], { ...place, server }));
@@ -79,7 +79,7 @@ describe("going on with a session", () => {
     expect(await retinue(words, { ...place, cwd: elsewhere, server })).toMatchObject({ code: 0, stdout: "2\n" });
   });
 
-  it("stops at the turn limit with exit code 3 and goes on from there without a new prompt", async () => {
+  it("continues without a new prompt after the turn limit, which results in exit code 3", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.txt"), "hello\n");
     const server = await serve([

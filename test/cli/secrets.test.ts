@@ -73,8 +73,8 @@ function leaks({ home }: Place, outputs: Readonly<Record<string, Ended>>): strin
   );
 }
 
-describe("secrets of the settings and the environment", () => {
-  it("are in nothing that a run prints or writes", { timeout: 120_000 }, async () => {
+describe("secrets in the settings and the environment", () => {
+  it("never appear in anything that a run prints or writes", { timeout: 120_000 }, async () => {
     const calls = [
       { name: "WebSearch", input: { query: "anything at all" } },
       { name: "WebFetch", input: { url: "http://pages.test/" } },
@@ -103,7 +103,7 @@ describe("secrets of the settings and the environment", () => {
     expect(leaks(place, outputs)).toEqual([]);
   });
 
-  it("are in no error, even if the server repeats them", { timeout: 60_000 }, async () => {
+  it("never appear in an error, even if the server repeats them", { timeout: 60_000 }, async () => {
     const message = `Wrong key ${secrets.key}, header ${secrets.header}, login ${secrets.baseUrl}`;
     const server = await serve([{ content: "x", fault: { kind: "status", status: 401, message }, times: "always" }]);
     const { place, environment } = setUp(server.url);

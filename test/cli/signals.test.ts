@@ -8,7 +8,7 @@ import { createPlace, ended, resultOf, retinue, serve, startRetinue } from "./co
 const hang = { kind: "hang" } as const;
 
 describe("signals", () => {
-  it("Ctrl+C ends a hanging request, and the session goes on later with a valid conversation", async () => {
+  it("Ctrl+C ends a hanging request, and the session continues later with a valid conversation", async () => {
     const place = createPlace();
     const server = await serve([{ reply: { content: "Here I am." }, faults: [hang] }]);
     const child = startRetinue(["-p", "Wait", "--output-format", "stream-json"], { ...place, server });
@@ -46,7 +46,7 @@ describe("signals", () => {
     expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
   });
 
-  it("Ctrl+C while it waits for standard input ends at once, with a result for programs", async () => {
+  it("Ctrl+C while waiting for standard input ends at once, with a result for programs", async () => {
     const place = createPlace();
     const child = startRetinue(["-p", "--output-format", "json", "--verbose"], place);
     const end = ended(child);
@@ -58,7 +58,7 @@ describe("signals", () => {
     expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
   });
 
-  it("Ctrl+C while an MCP server starts ends that too, however stubborn it is", async () => {
+  it("Ctrl+C while an MCP server starts ends the server too, even an unresponsive one", async () => {
     const place = createPlace();
     const pidFile = join(place.cwd, "pid");
     const script = `require("fs").writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); setInterval(() => {}, 1000)`;
@@ -75,7 +75,7 @@ describe("signals", () => {
     expect(() => process.kill(Number(readFileSync(pidFile, "utf8")), 0)).toThrow("ESRCH");
   });
 
-  it("a bug in the background shows a program a result and a person no stack", async () => {
+  it("a bug in the background produces a result for programs and no stack trace for people", async () => {
     const place = createPlace();
     const server = await serve([{ reply: { content: "never", fault: hang }, times: "always" }]);
     const plant = 'process.on("SIGUSR2", () => { throw new Error("planted"); })';

@@ -13,7 +13,7 @@ function withSkill(): Place {
   return place;
 }
 
-it("the user's own skill is offered, and its text comes back, where nothing is trusted", async () => {
+it("the user's own skill is offered, and its text is returned, even if nothing is trusted", async () => {
   const place = withSkill();
   const server = await serve([
     { content: [{ tool: "Skill", input: { skill: "deploy", args: "web" } }] },
@@ -28,13 +28,13 @@ it("the user's own skill is offered, and its text comes back, where nothing is t
   expect(jsonLines(ended)[0]).toMatchObject({ subtype: "init", tools: expect.arrayContaining(["Skill"]) });
 });
 
-it("without a skill nothing of it is in the request", async () => {
+it("the request does not mention skills if there are none", async () => {
   const server = await serve([{ content: "Hello." }]);
   await retinue(["-p", "Hello?"], { ...createPlace(), server });
   expect(JSON.stringify(server.requests[0]!.body)).not.toContain("Skill");
 });
 
-it("an agent that does not have the tool does not get it", async () => {
+it("an agent without the Skill tool does not get it", async () => {
   const server = await serve([{ content: "Hello." }]);
   await retinue(["-p", "--agent", "Explore", "Hello?"], { ...withSkill(), server });
   expect(toolNamesOf(server.requests[0]!)).not.toContain("Skill");

@@ -45,11 +45,11 @@ function longAnswers(bill: ReturnType<typeof createBill>): ReplyFunction {
   };
 }
 
-describe("a limit for 20 agents with answers of 30,000 tokens", () => {
+describe("a limit for 20 agents with responses of 30,000 tokens", () => {
   it.each([
     ["money", ["--max-cost", "0.50"], (bill: ReturnType<typeof createBill>) => bill.usd() / 0.5],
     ["tokens", ["--max-tokens", "200000"], (bill: ReturnType<typeof createBill>) => bill.tokens() / 200_000],
-  ] as const)("holds, and most of it can be used: %s", async (_, limit, share) => {
+  ] as const)("is kept, and most of it can be used: %s", async (_, limit, share) => {
     const bill = createBill();
     const server = await serve(longAnswers(bill));
     const words = ["-p", "MAIN: go", ...model, ...limit, "--output-format", "json"];
@@ -65,8 +65,8 @@ describe("a limit for 20 agents with answers of 30,000 tokens", () => {
   });
 });
 
-describe("a limit over five kills", () => {
-  it("counts the requests that were under way", async () => {
+describe("a limit across five kills", () => {
+  it("includes the requests that were in progress", async () => {
     const bill = createBill();
     const place = createPlace();
     mkdirSync(place.home);
@@ -84,7 +84,7 @@ describe("a limit over five kills", () => {
     for (let count = 0; count < 5; count += 1) {
       const words = count === 0 ? ["-p", "MAIN: go"] : ["-p", "MAIN: continue", "--resume", session];
       const child = startRetinue([...command(...words), "stream-json"], { ...place, server });
-      // When the budget is nearly used up, fewer than three requests are under way at once.
+      // When the budget is nearly used up, fewer than three requests are in progress at once.
       let timer: NodeJS.Timeout | undefined;
       onHanging = () => {
         clearTimeout(timer);

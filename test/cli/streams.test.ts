@@ -7,7 +7,7 @@ describe("standard input and output", () => {
   it.each([
     ["alone", ["-p"], "Only this\n", "Only this"],
     ["after the words of the argument", ["-p", "Review this"], "diff --git\n", "Review this\n\ndiff --git"],
-  ])("takes the prompt from standard input %s", async (_, words, input, prompt) => {
+  ])("accepts the prompt on standard input %s", async (_, words, input, prompt) => {
     const place = createPlace();
     const server = await serve([{ content: "ok" }]);
     expect(await retinueProcess(words, { ...place, server, input })).toMatchObject({ code: 0, stdout: "ok\n" });
@@ -16,30 +16,33 @@ describe("standard input and output", () => {
     expect(JSON.stringify(messagesOf(request).at(-1))).toContain(JSON.stringify(prompt).slice(1, -1));
   });
 
-  it("takes words after -- as the prompt, whatever they begin with", async () => {
+  it("treats words after -- as the prompt, whatever they begin with", async () => {
     const place = createPlace();
     const server = await serve([{ content: "ok" }]);
     const run = await retinueProcess(["-p", "--", "--help", "me"], { ...place, server });
     expect(run).toMatchObject({ code: 0, stdout: "ok\n" });
   });
 
-  it.each(["text", "json", "stream-json"])("gives a slow reader all of a long answer (%s)", async (format) => {
-    const place = createPlace();
-    const text = "0123456789abcdef".repeat(40_000);
-    const server = await serve([{ content: text, pacing: { chunkCharacters: 64_000 } }]);
-    const child = startRetinue(["-p", "Go", "--output-format", format], { ...place, server });
-    child.stdin.end();
-    let received = "";
-    let reads = 0;
-    for await (const chunk of child.stdout.setEncoding("utf8")) {
-      received += chunk;
-      if (reads++ < 5) await pause(20);
-    }
-    if (format === "text") expect(received).toBe(`${text}\n`);
-    else expect(JSON.parse(received.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ result: text });
-  });
+  it.each(["text", "json", "stream-json"])(
+    "delivers a long answer completely to a slow reader (%s)",
+    async (format) => {
+      const place = createPlace();
+      const text = "0123456789abcdef".repeat(40_000);
+      const server = await serve([{ content: text, pacing: { chunkCharacters: 64_000 } }]);
+      const child = startRetinue(["-p", "Go", "--output-format", format], { ...place, server });
+      child.stdin.end();
+      let received = "";
+      let reads = 0;
+      for await (const chunk of child.stdout.setEncoding("utf8")) {
+        received += chunk;
+        if (reads++ < 5) await pause(20);
+      }
+      if (format === "text") expect(received).toBe(`${text}\n`);
+      else expect(JSON.parse(received.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ result: text });
+    },
+  );
 
-  it("is quiet when the reader goes away", async () => {
+  it("is quiet if the reader closes the output", async () => {
     const place = createPlace();
     const server = await serve([{ content: "x".repeat(500_000), pacing: { chunkCharacters: 64_000 } }]);
     const child = startRetinue(["-p", "Go"], { ...place, server });
@@ -49,7 +52,7 @@ describe("standard input and output", () => {
     expect(run).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("says that a run was stopped because the reader of its stream went away", async () => {
+  it("reports that a run was stopped because the reader closed its stream", async () => {
     const place = createPlace();
     const list = { content: [{ tool: "LS", input: { path: "." } }] };
     const server = await serve([{ reply: list, times: "always" }]);
@@ -62,19 +65,16 @@ describe("standard input and output", () => {
     expect(run.code).toBe(130);
   });
 
-  it.runIf(process.platform === "linux")(
-    "does not call it a success when the answer could not be written",
-    async () => {
-      const place = createPlace();
-      const server = await serve([{ content: "Hello." }]);
-      const through = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
-      const run = await retinueProcess(["-p", "Go"], { ...place, server, through });
-      expect(run.code).toBe(1);
-      expect(run.stderr).toMatch(/^retinue: The output can't be written: No space left on the disk/);
-    },
-  );
+  it.runIf(process.platform === "linux")("does not report success if the answer could not be written", async () => {
+    const place = createPlace();
+    const server = await serve([{ content: "Hello." }]);
+    const through = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
+    const run = await retinueProcess(["-p", "Go"], { ...place, server, through });
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(/^retinue: The output can't be written: No space left on the disk/);
+  });
 
-  it("shows no progress without a terminal, unless asked to", async () => {
+  it("shows no progress without a terminal, unless requested", async () => {
     const place = createPlace();
     const server = await serve([
       { content: [{ tool: "LS", input: { path: "." } }] },

@@ -15,7 +15,10 @@ import {
   underCommand,
 } from "./command-line.ts";
 
-/** Whether util-linux's `script`, which starts a program in a new terminal, is installed. Others have other options. */
+/**
+ * Whether util-linux's `script`, which starts a program in a new terminal, is installed. Other implementations have
+ * other options.
+ */
 const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
 if (!hasTerminals) console.warn("SKIPPED: terminal keys, because util-linux's `script` is not installed.");
 
@@ -108,7 +111,7 @@ function reader(child: ChildProcessWithoutNullStreams): (text: string) => Promis
 }
 
 describe.skipIf(!hasTerminals)("on a terminal", () => {
-  it("Ctrl+B moves the agents that are waited for to the background, and they go on", async () => {
+  it("Ctrl+B moves the foreground agents to the background, and they continue", async () => {
     const { server, answer } = await scene();
     const { end, until, type } = startOnTerminal(server);
     await until("Ctrl+B: background");
@@ -123,7 +126,7 @@ describe.skipIf(!hasTerminals)("on a terminal", () => {
     expect(stdout).toMatch(/^isig icanon .*\becho /m);
   });
 
-  it("Ctrl+C interrupts while keys are read, and the terminal is as it was", async () => {
+  it("Ctrl+C interrupts while keys are read, and the terminal is restored", async () => {
     const { server } = await scene();
     const { end, until, type } = startOnTerminal(server);
     await until("Ctrl+B: background");
@@ -149,7 +152,7 @@ function results(server: ApiServer): readonly string[] {
 }
 
 describe.skipIf(!hasTerminals)("a call that needs approval", () => {
-  it("is shown whole on the terminal, and runs once, not, as edited, or always, as the user says", async () => {
+  it("is shown in full on the terminal, and runs once, never, as edited, or always, as the user decides", async () => {
     const replies = [
       bash("touch once\necho 'a\u202eb'"),
       bash("touch never"),
@@ -206,7 +209,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     expect(results(server)[1]).toContain("Not on\nFridays");
   });
 
-  it("is not answered by what was typed before the question could be read", async () => {
+  it("is not answered by keys typed before the question was shown", async () => {
     let answer = () => {};
     const gate = new Promise<void>((open) => {
       answer = open;
@@ -233,7 +236,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     expect(results(server)).toEqual([expect.stringContaining("was not run")]);
   });
 
-  it("waits for its turn, can be answered in another terminal, and Ctrl+C withdraws it", async () => {
+  it("waits for its turn, can be answered in another terminal, and is withdrawn by Ctrl+C", async () => {
     const child = (name: string) => ({
       match: { firstUserContains: `CHILD: ${name}` },
       steps: [{ reply: { content: [bash(`touch ${name}`)] } }, { reply: { content: "Seen." } }],
@@ -288,7 +291,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
 
   it.each([
     ["the user chose to deny", { words: ["-p", "MAIN: go", "--on-ask", "deny"] }],
-    ["in CI", { environment: { CI: "true" } }],
+    ["CI is set", { environment: { CI: "true" } }],
     ["an agent started the run", underCommand('"$@"')],
   ])("is denied if %s", async (_, options) => {
     const server = await serve([{ reply: { content: [bash("touch x")] } }, { reply: { content: "Done." } }]);

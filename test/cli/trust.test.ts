@@ -16,7 +16,7 @@ const touch = (name: string) => [
 ];
 
 describe("a project's own settings", () => {
-  it("count from trust on, as long as they are what was trusted", async () => {
+  it("apply once trusted, as long as they are unchanged", async () => {
     const place = createPlace();
     const server = await serve([...touch("a"), ...touch("b"), ...touch("c"), ...touch("d"), ...touch("e")]);
     const run = (...words: string[]) => retinue(["-p", "go", ...words], { ...place, server });
@@ -68,7 +68,7 @@ describe("a project's own settings", () => {
     );
   });
 
-  it("leave hooks of an agent file off that was added after trust, and list and check name it", async () => {
+  it("do not enable hooks in an agent file that was added after trust, and list and check name it", async () => {
     const place = createPlace();
     await retinue(["trust", "add"], place);
     const file = ".claude/agents/guard.md";
@@ -91,7 +91,7 @@ describe("a project's own settings", () => {
     expect(existsSync(join(place.cwd, "stopped"))).toBe(true);
   });
 
-  it("can't be trusted by a command of an agent", async () => {
+  it("can't be trusted by an agent's command", async () => {
     const place = createPlace();
     const refused = { code: 1, stderr: expect.stringContaining("agent can't trust a directory") };
     const run = await retinue(["trust", "add"], { ...place, environment: { RETINUE_CALL_ID: "main_1_0" } });
@@ -107,7 +107,7 @@ describe("a project's own settings", () => {
     [["trust", "remove"], "stop trusting a directory"],
     [["plugins", "disable", "kit"], "disable a plugin"],
     [["plugins", "remove", "kit", "--yes"], "remove a plugin"],
-  ])("are protected from a command of an agent that runs %j", async (command, what) => {
+  ])("are protected from an agent's command that runs %j", async (command, what) => {
     const place = createPlace();
     await retinue(["trust", "add"], place);
     const run = await retinue(command, { ...place, environment: { RETINUE_CALL_ID: "main_1_0" } });
@@ -115,7 +115,7 @@ describe("a project's own settings", () => {
     expect((await retinue(["trust", "list"], place)).stdout).toContain(place.cwd);
   });
 
-  it("are not trusted where the state directory can't be written, and the disk's answer is told", async () => {
+  it("are not trusted if the state directory can't be written, with the system's error", async () => {
     const place = createPlace();
     writeFileSync(place.home, "");
     const run = await retinue(["trust", "add"], { ...place, home: join(place.home, "state") });
@@ -124,7 +124,7 @@ describe("a project's own settings", () => {
     expect(run.stderr).not.toContain("bug");
   });
 
-  it("are named with the agents and instructions that are off too", async () => {
+  it("are reported together with the agents and instructions that are off", async () => {
     const place = createPlace();
     write(place, {
       "AGENTS.md": "Obey.",
@@ -136,7 +136,7 @@ describe("a project's own settings", () => {
     expect((await retinue(["config", "show", "--trust"], place)).stderr).toBe("");
   });
 
-  it("restrict without trust", async () => {
+  it("can restrict without trust", async () => {
     const place = createPlace();
     const server = await serve(touch("a"));
     write(place, { ".retinue/settings.json": { permissions: { deny: ["Bash"] } } });
@@ -145,7 +145,7 @@ describe("a project's own settings", () => {
     expect(run.stderr).not.toContain("not trusted");
   });
 
-  it("never say where requests go", async () => {
+  it("never determine where requests are sent", async () => {
     const place = createPlace();
     const [server, thief] = [await serve([{ content: "One." }]), await serve([{ content: "Stolen." }])];
     write(place, {
@@ -158,7 +158,7 @@ describe("a project's own settings", () => {
     expect(thief.requests).toHaveLength(0);
   });
 
-  it("stop the run where they are broken, and the place is named", async () => {
+  it("stop the run if they are invalid, with the position", async () => {
     const place = createPlace();
     write(place, { ".claude/settings.local.json": '{\n  "permissions": { "deny": ["Bash" }\n}' });
     const run = await retinue(["-p", "go", "--output-format", "json"], place);
@@ -167,7 +167,7 @@ describe("a project's own settings", () => {
     expect(resultOf(run).is_error).toBe(true);
   });
 
-  it("are trusted with a directory above, unless they are another repository's", async () => {
+  it("are trusted with a directory above, unless they belong to another repository", async () => {
     const place = createPlace();
     const nested = join(place.cwd, "nested");
     mkdirSync(nested);
@@ -185,7 +185,7 @@ describe("a project's own settings", () => {
     expect(shown.stderr).toContain("not trusted");
   });
 
-  it("of the repository above restrict always, and count where the repository is trusted", async () => {
+  it("from the repository above always restrict, and apply fully if the repository is trusted", async () => {
     const place = createPlace();
     const app = join(place.cwd, "packages/app");
     write(place, {
@@ -214,7 +214,7 @@ describe("a project's own settings", () => {
     expect(whole.stderr).toBe("");
   });
 
-  it("are not trusted by a broken trust.json, which stays as it is", async () => {
+  it("are not trusted if trust.json is invalid, which stays unchanged", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     writeFileSync(join(place.home, "trust.json"), "{");
@@ -229,7 +229,7 @@ describe("a project's own settings", () => {
 });
 
 describe("retinue config show", () => {
-  it("says where each value comes from, and hides keys", async () => {
+  it("shows where each value comes from, and hides keys", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     const file = join(place.home, "settings.json");
@@ -244,7 +244,7 @@ describe("retinue config show", () => {
     expect(text.stdout + json.stdout).not.toContain("hush");
   });
 
-  it("is where a mode that is switched off leads", async () => {
+  it("shows the mode that replaces a disabled one", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     const permissions = { disableBypassPermissionsMode: "disable" };

@@ -100,7 +100,7 @@ const asking = {
 };
 
 describe("retinue attach", () => {
-  it("follows a session of another process, and one of its agents, until they end, without touching them", async () => {
+  it("follows a session in another process, and one of its agents, until they end, without changing them", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.txt"), "hello\n");
     const words = ["-p", "MAIN: go", "--on-ask", "wait"];
@@ -148,7 +148,7 @@ describe("retinue attach", () => {
     expect(all).not.toContain("waiting for your answer");
   });
 
-  it("says that a session was cut off, and how to continue it", async () => {
+  it("reports that a session was cut off, and how to continue it", async () => {
     const place = createPlace();
     const words = ["-p", "MAIN: go", "--on-ask", "wait"];
     const run = await startUntil("retinue approvals answer ask_", words, { ...place, server: await serve(waiting) });
@@ -165,7 +165,7 @@ describe("retinue attach", () => {
 });
 
 describe("retinue ps", () => {
-  it("lists the agents of a session in another process with what they wait for, and what can be resumed after it died", async () => {
+  it("lists the agents of a session in another process with their state, and those that can be resumed after it died", async () => {
     const place = createPlace();
     const elsewhere = { ...place, cwd: join(place.cwd, "elsewhere") };
     mkdirSync(elsewhere.cwd);
@@ -205,7 +205,7 @@ describe("retinue ps", () => {
     expect((await retinue(["ps"], place)).stdout).toMatch(/ ended: process lost \(background\) /);
   });
 
-  it("leaves out agents that have succeeded, and old sessions after saying so", async () => {
+  it("leaves out agents that have succeeded, and reports that it leaves out old sessions", async () => {
     const place = createPlace();
     await retinue(["-p", "Say one."], { ...place, server: await serve([{ content: "One." }]) });
     expect(await listed(place)).toEqual([]);

@@ -29,7 +29,7 @@ async function makeWorktree(place: Place, agent: string): Promise<Worktree> {
 }
 
 describe("retinue worktrees", () => {
-  it("lists them and prunes those with nothing to lose, with the commands for the others", async () => {
+  it("lists worktrees, prunes those with nothing to lose, and prints commands for the others", async () => {
     const place = createPlace();
     const none = { code: 0, stdout: "There are no agent worktrees.\n", stderr: "" };
     expect(await retinue(["worktrees"], place)).toMatchObject(none);

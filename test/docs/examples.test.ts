@@ -21,12 +21,12 @@ describe("all pages", () => {
     ]);
   });
 
-  it("are all reached from the README", () => {
+  it("are all linked from the README", () => {
     for (const { name } of pages.slice(1)) expect(textOf("README.md")).toContain(`(${name})`);
   });
 
   it.each([["--help"], ["sessions", "--help"], ["ps", "--help"], ["attach", "--help"], ["doctor", "--help"]])(
-    "name every option of retinue %s %s",
+    "document every option of retinue %s %s",
     (...words) => {
       const help = execFileSync(process.execPath, [join(root, "dist/cli.cjs"), ...words.filter(Boolean)], {
         encoding: "utf8",

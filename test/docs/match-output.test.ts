@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { findBlocks } from "./blocks.ts";
 import { mismatch } from "./match-output.ts";
 
-describe("shown output", () => {
+describe("documented output", () => {
   it.each([
     ["a\nb", "a\nb\n", "text"],
     ["a …", "a 12 ms\n", "text"],
@@ -12,7 +12,7 @@ describe("shown output", () => {
     ['{"a": 1, "b": {"…": "…"}}', '{"a": 2, "b": {"c": true}}', "json"],
     ['{"a": ["x", "…"]}', '{"a": ["x", "y", "z"]}', "json"],
     ['{"a": "…"}\n…', '{"a": {"b": 1}}\n{"c": 2}', "jsonl"],
-  ])("%j fits %j", (shown, printed, language) => {
+  ])("%j matches %j", (shown, printed, language) => {
     expect(mismatch(shown, printed, language)).toBeUndefined();
   });
 
@@ -29,7 +29,7 @@ describe("shown output", () => {
     ['{"a": true}', '{"a": false}', "json"],
     ['{"a": null}', '{"a": {}}', "json"],
     ['{"a": "x"}', '{"a": "y"}', "jsonl"],
-  ])("%j does not fit %j", (shown, printed, language) => {
+  ])("%j does not match %j", (shown, printed, language) => {
     expect(mismatch(shown, printed, language)).toEqual(expect.any(String));
   });
 });
@@ -43,7 +43,7 @@ describe("findBlocks", () => {
     ]);
   });
 
-  it("refuses words it does not know and blocks without an end", () => {
+  it("rejects unknown words and blocks without an end", () => {
     expect(() => findBlocks("<!-- test: exti=3 -->\n```sh\n```")).toThrow("exti");
     expect(() => findBlocks("```sh\nretinue")).toThrow("line 1");
   });

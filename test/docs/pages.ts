@@ -87,7 +87,7 @@ export function checkPages(pages: readonly Page[]): void {
       },
     );
 
-    it("links only to what is there", () => {
+    it("links only to existing targets", () => {
       for (const [, file = "", anchor] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
         const path = file === "" ? name : join(dirname(name), file);
         const target = readFileSync(join(root, path), "utf8");

@@ -47,7 +47,7 @@ async function build(files: Record<string, string>, ...options: string[]) {
 }
 
 describe("scripts/build.mjs", { timeout: 120_000 }, () => {
-  it("builds the command line and the library, each when it is stale", async () => {
+  it("builds the command line and the library, each if it is stale", async () => {
     const { house, finished } = await build({ ...sources, "src/lib/a.test.ts": "", "src/lib/a.ts": "export {};\n" });
     expect(finished).toEqual({ code: 0, stdout: "", stderr: "" });
     const cli = join(house.directory, "dist/cli.cjs");
@@ -68,7 +68,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     expect(await readFile(join(library, "index.js"), "utf8")).toContain("42");
   });
 
-  it("takes the library that a check has left, unless something has changed since", async () => {
+  it("uses the library that a check produced, unless something has changed since", async () => {
     const house = await createHouse({ "src/index.ts": sources["src/index.ts"], "src/a.test.ts": "export {};\n" });
     houses.push(house);
     expect((await house.run("types.mjs")).code).toBe(0);
@@ -85,7 +85,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     expect(await readFile(made, "utf8")).toContain("42");
   });
 
-  it("keeps CommonJS packages working, builds only what is stale if asked, and keeps the last good build", async () => {
+  it("supports CommonJS packages, builds only stale parts if requested, and keeps the last good build", async () => {
     const { house } = await build(sources, "--cli-only");
     const cli = join(house.directory, "dist/cli.cjs");
     const asked = await finish(process.execPath, [cli, "legacy"], house.directory);
@@ -110,7 +110,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     expect(await leftovers(house)).toEqual([]);
   });
 
-  it("refuses a command line that loads a slow package at its start", async () => {
+  it("rejects a command line that loads a slow package at startup", async () => {
     const { finished } = await build({
       "src/cli/main.ts": 'import { fetchPage } from "../tools/fetch.ts";\nfetchPage();\n',
       "src/tools/fetch.ts": 'import { parseHTML } from "linkedom";\nexport const fetchPage = () => parseHTML("");\n',
@@ -119,14 +119,14 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     expect(finished.stderr).toContain("loads linkedom at startup");
   });
 
-  it("skips what has no source yet", async () => {
+  it("skips parts without source", async () => {
     const { house, finished } = await build({});
     expect(finished.code).toBe(0);
     expect(finished.stderr).toContain("src/cli/main.ts does not exist");
     await expect(access(join(house.directory, "dist"))).rejects.toThrow();
   });
 
-  it("survives several builds at once", async () => {
+  it("supports several builds at once", async () => {
     const house = await createHouse(sources);
     houses.push(house);
     const options = [["--cli-only"], ["--cli-only", "--if-stale"], ["--cli-only"], ["--cli-only", "--if-stale"]];
@@ -139,7 +139,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
 });
 
 describe("scripts/start.mjs", { timeout: 120_000 }, () => {
-  it("builds once, works in the user's directory, and passes arguments, signals and the exit code on", async () => {
+  it("builds once, works in the user's directory, and passes on arguments, signals and the exit code", async () => {
     const house = await createHouse(sources);
     houses.push(house);
     const elsewhere = await realpath(await mkdtemp(join(tmpdir(), "retinue-elsewhere-")));
@@ -160,7 +160,7 @@ describe("scripts/start.mjs", { timeout: 120_000 }, () => {
     }
   });
 
-  it("ends with the build's message when there is nothing to run", async () => {
+  it("ends with the build's message if there is nothing to run", async () => {
     const house = await createHouse({});
     houses.push(house);
     const finished = await house.run("start.mjs", "where");

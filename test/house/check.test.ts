@@ -5,7 +5,7 @@ let house: House;
 afterEach(() => house.remove());
 
 describe("scripts/check.mjs", { timeout: 120_000 }, () => {
-  it("fails when one check fails, shows why, and still runs the others", async () => {
+  it("fails if one check fails, shows why, and still runs the others", async () => {
     house = await createHouse({
       "src/lib/index.ts": 'export const wrong: number = "a";\n',
       "src/lib/dead.ts": "export const dead = 1;\n",

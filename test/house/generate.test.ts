@@ -26,7 +26,7 @@ describe("scripts/generate.mjs", () => {
     ]);
   });
 
-  it("--check fails until the file is current, and writes nothing", async () => {
+  it("--check fails until the file is up to date, and writes nothing", async () => {
     house = await createHouse({ "src/tools/read/read.md": "Reads.\n" });
     expect((await house.run("generate.mjs", "--check")).stderr).toContain("Run `npm run generate`");
     await expect(readFile(generated())).rejects.toThrow();
@@ -37,7 +37,7 @@ describe("scripts/generate.mjs", () => {
     expect(await readFile(generated(), "utf8")).not.toContain("Reads a file.");
   });
 
-  it("names a description that no tool would get", async () => {
+  it("reports a description without a tool", async () => {
     house = await createHouse({ "src/tools/read/raed.md": "Reads.\n", "src/tools/write/write.md": "\n" });
     const { code, stderr } = await house.run("generate.mjs");
     expect(code).toBe(1);
@@ -45,7 +45,7 @@ describe("scripts/generate.mjs", () => {
     expect(stderr).toContain("src/tools/write/write.md is empty");
   });
 
-  it("draws the modules of layers.cjs, without arrows that a longer path replaces", async () => {
+  it("draws the modules in layers.cjs, without arrows that a longer path replaces", async () => {
     const modules = "{ lib: [], ports: [], loop: ['lib'], runs: ['loop', 'ports'], app: ['runs', 'loop'] }";
     const table = `Object.fromEntries(Object.entries(${modules}).map(([name, modules]) => [name, { modules }]))`;
     const page = (diagram: string) => `# Modules\n\n\`\`\`mermaid\n${diagram}\`\`\`\n`;

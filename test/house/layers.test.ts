@@ -82,7 +82,7 @@ beforeAll(async () => {
 afterAll(() => rm(copy, { recursive: true, force: true }));
 
 describe("layers.cjs", () => {
-  it("sees every file of modules and what they import", async () => {
+  it("covers every file in the modules and its imports", async () => {
     const onDisk = (await readdir(join(copy, "src"), { recursive: true })).filter((name) => name.endsWith(".ts"));
     expect(onDisk.length).toBeGreaterThan(plants.length + targets.length + 50);
     const seen = cruise.modules.filter((module) => module.source.startsWith("src/"));
@@ -97,7 +97,7 @@ describe("layers.cjs", () => {
     expect([...new Set(found.map((violation) => violation.rule.name))].sort()).toEqual(rules);
   });
 
-  it("knows every folder of src/", async () => {
+  it("lists every folder in src/", async () => {
     const entries = await readdir(join(root, "src"), { withFileTypes: true });
     const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
     expect(folders.filter((name) => !(name in modules))).toEqual([]);

@@ -18,7 +18,7 @@ it("finds expressions that need more than linear time", () => {
     expect(isSlow({ source, flags: "" })).toBe(false);
 });
 
-it("all expressions of the product need linear time, because texts of strangers can be long", {
+it("all expressions in the product need linear time, because untrusted text can be long", {
   timeout: 120_000,
 }, () => {
   const files = execFileSync("git", ["ls-files", "src/*.ts"], { encoding: "utf8" }).trim().split("\n");

@@ -19,7 +19,7 @@ const complete = ["src/index.ts", "src/cli/main.ts"].every((name) => existsSync(
 const read = async (name: string) => JSON.parse(await readFile(join(root, name), "utf8"));
 
 describe("the package", () => {
-  it("locks packages without naming the registry they came from", async () => {
+  it("locks packages without naming a registry", async () => {
     const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
     const locked = Object.entries(packages).filter(([name]) => name !== "");
     expect(locked.length).toBeGreaterThan(50);
@@ -36,7 +36,7 @@ describe("the package", () => {
     expect(await readFile(join(root, ".npmrc"), "utf8")).not.toContain("ignore-scripts");
   });
 
-  it("locks the binaries of every platform, not only of the one it was locked on", async () => {
+  it("locks the binaries for every platform, not only the current one", async () => {
     const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
     const wanted = Object.values(packages).flatMap((each) => Object.keys(each.optionalDependencies ?? {}));
     expect(wanted).toContain("@vscode/ripgrep-darwin-arm64");
@@ -45,18 +45,18 @@ describe("the package", () => {
     expect(wanted.filter((name) => !locked.includes(name))).toEqual([]);
   });
 
-  it("runs nothing by itself when it is installed, and is built before it is packed", async () => {
+  it("runs nothing when it is installed, and is built before it is packed", async () => {
     const { scripts } = (await read("package.json")) as { scripts: Record<string, string> };
     expect(Object.keys(scripts).filter((name) => /^(pre|post)|^(install|prepare)/.test(name))).toEqual(["prepack"]);
     expect(scripts["prepack"]).toBe("node scripts/build.mjs --if-stale");
   });
 
-  it.runIf(complete)("is published as it says", async () => {
+  it.runIf(complete)("is published as declared", async () => {
     const { messages, pkg } = await publint({ pkgDir: root, pack: "npm", strict: true });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
   });
 
-  it("holds no path of this machine and no registry in its files", async () => {
+  it("contains no path of this machine and no registry", async () => {
     const files = await sourceFiles();
     expect(files.length).toBeGreaterThan(10);
     const found: string[] = [];

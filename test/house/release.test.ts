@@ -49,7 +49,7 @@ describe("scripts/release.mjs", () => {
     expect(git("tag", "--points-at", "HEAD")).toBe("v0.2.0");
   });
 
-  it("changes nothing with --dry-run, nor when the tests fail", async () => {
+  it("changes nothing with --dry-run, or if the tests fail", async () => {
     const dry = await createRepository();
     expect(await dry.house.run("release.mjs", "0.1.10", "--dry-run")).toMatchObject({
       code: 0,
@@ -62,7 +62,7 @@ describe("scripts/release.mjs", () => {
     }
   });
 
-  it("refuses a tree with changes, a version that is none or too low, and a changelog without changes", async () => {
+  it("rejects a changed tree, an invalid or too low version, and an empty changelog", async () => {
     const { house, git } = await createRepository();
     await expectRefusal(house, /"next" is not a version/, "next");
     await expectRefusal(house, /0\.1\.9 is not higher/, "0.1.9");

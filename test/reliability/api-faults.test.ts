@@ -7,23 +7,26 @@ import { createPlace, readTranscript, transcriptPath } from "./place.ts";
 
 describe("faults of the model API", () => {
   const faults = [...anyFaults, ...callFaults].map((fault) => [JSON.stringify(fault), fault] as const);
-  it.concurrent.each(faults)("%s twice: ends in success or one stated error, and can go on", async (_, fault) => {
-    let left = 2;
-    const strike = (hasCall: boolean): Fault | undefined => (hasCall && left-- > 0 ? fault : undefined);
-    const { violations, work } = await workUnderFaults({ random: () => 0, strike, steps: 3 });
-    expect(violations).toEqual([]);
-    expect(work["faults"]).toBe(2);
-    expect(work["effects"]).toBeGreaterThan(0);
-  });
+  it.concurrent.each(faults)(
+    "%s twice: end in success or one clear error, and the session can continue",
+    async (_, fault) => {
+      let left = 2;
+      const strike = (hasCall: boolean): Fault | undefined => (hasCall && left-- > 0 ? fault : undefined);
+      const { violations, work } = await workUnderFaults({ random: () => 0, strike, steps: 3 });
+      expect(violations).toEqual([]);
+      expect(work["faults"]).toBe(2);
+      expect(work["effects"]).toBeGreaterThan(0);
+    },
+  );
 
-  it("strike agents that work at once, each for itself", async () => {
+  it("affect parallel agents independently", async () => {
     const report = await apiFaultsFamily({ seed: 1, count: 2, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ passed: 2, run: 2, firstFailure: undefined });
     expect(report.work["faults"]).toBeGreaterThan(5);
     expect(report.work["effects"]).toBeGreaterThan(5);
   });
 
-  it("come in any mixture", async () => {
+  it("can occur in any combination", async () => {
     const report = await apiFaults({ seed: 1, count: 5, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ passed: 5, run: 5, firstFailure: undefined });
     expect(report.work["faults"]).toBeGreaterThan(5);
@@ -31,7 +34,7 @@ describe("faults of the model API", () => {
   });
 });
 
-describe("faults of the model API at the command line", () => {
+describe("faults of the model API on the command line", () => {
   const call = { tool: "Bash", input: { command: 'echo "$RETINUE_CALL_ID" >> ledger.txt' } };
 
   async function runWith(steps: readonly Step[]) {
@@ -63,14 +66,14 @@ describe("faults of the model API at the command line", () => {
     expect(work).toMatchObject({ turns: 2, calls: 1, effects: 1 });
   });
 
-  it("says what is wrong where waiting does not help, with the code for a configuration", async () => {
+  it("explains a fault that waiting can't resolve, with the exit code for configuration errors", async () => {
     const { ended } = await runWith([{ reply: { content: "", fault: { kind: "status", status: 401 } } }]);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain("ANTHROPIC_API_KEY");
     expect(ended.stderr).not.toMatch(/\n\s+at /);
   });
 
-  it("keeps what had come of an answer that failed, and tells the model that it was cut", async () => {
+  it("keeps the received part of a failed response, and tells the model that it was cut off", async () => {
     const cut: Fault = { kind: "error-event", afterEvents: 4, errorType: "invalid_request_error" };
     const place = createPlace();
     const server = await createApiServer({

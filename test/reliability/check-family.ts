@@ -123,7 +123,7 @@ export function checkNotices(parent: readonly Line[], family: Family): string[] 
     const notice = line.type === "tool.ended" ? line.result.facts?.launched : undefined;
     if (notice) launched.push(`${notice.agentId} ${notice.runId}`);
     if (line.type !== "agent.resumed" || line.callId !== undefined) continue;
-    // A run that continues after its process has ended takes the place of the earlier one.
+    // A run that continues after its process has ended replaces the earlier one.
     const isContinued = (run: string): boolean => line.by !== "person" && run.startsWith(`${line.agentId} `);
     launched.splice(0, launched.length, ...launched.filter((run) => !isContinued(run) || told.includes(run)));
     launched.push(`${line.agentId} ${line.runId}`);

@@ -39,7 +39,7 @@ function check(): readonly string[] {
   return violations;
 }
 
-it("finds nothing wrong with an undisturbed run, and counts what it did", () => {
+it("accepts an undisturbed run, and counts its steps", () => {
   const { violations, work } = checkInvariants({ place, transcript, requests: server.requests, forbidden: FORBIDDEN });
   expect(violations).toEqual([]);
   expect(work).toEqual({ turns: 4, calls: 4, effects: 3, unknown: 0, denied: 1 });
@@ -49,16 +49,16 @@ it("finds nothing wrong with an undisturbed run, and counts what it did", () => 
 const wrongs: readonly (readonly [string, string, (lines: Line[]) => Line[]])[] = [
   ["a lost result", "I3", (lines) => lines.filter((line) => line !== lines.find(({ type }) => type === "tool.ended"))],
   ["a second result", "I3", (lines) => twice(lines, "tool.ended")],
-  ["a call that was begun again", "I4", (lines) => twice(lines, "tool.started")],
+  ["a call that was started again", "I4", (lines) => twice(lines, "tool.started")],
   ["a lost intent", "I1", (lines) => without(lines, "tool.started")],
   ["a lost prompt", "I1", (lines) => without(lines, "prompt.received")],
   ["a lost answer", "I1", (lines) => without(lines, "model.ended")],
   ["a run without an end", "I10", (lines) => without(lines, "run.ended")],
-  ["words that were never sent", "I1", changeResult],
+  ["text that was never sent", "I1", changeResult],
   ["a forbidden call that ran", "I7", allowForbidden],
 ];
 
-it.each(wrongs)("finds %s", (_, invariant, damage) => {
+it.each(wrongs)("detects %s", (_, invariant, damage) => {
   try {
     const lines = good
       .trimEnd()
@@ -76,7 +76,7 @@ it.each(wrongs)("finds %s", (_, invariant, damage) => {
   }
 });
 
-it("finds a gap in the numbers and a torn line", () => {
+it("detects a gap in the numbers and a torn line", () => {
   try {
     writeFileSync(transcript, good.replace(/^.*\n/, ""));
     expect(check()).toContainEqual(expect.stringMatching(/^I2/));
@@ -87,7 +87,7 @@ it("finds a gap in the numbers and a torn line", () => {
   }
 });
 
-it("finds an effect that came twice", () => {
+it("detects a repeated effect", () => {
   try {
     appendFileSync(ledgerOf(place), goodLedger.split("\n")[0]?.concat("\n") ?? "");
     expect(check()).toContainEqual(expect.stringMatching(/^I5/));

@@ -83,7 +83,7 @@ function newPlace(): Place {
   return place;
 }
 
-it("gives the thread that the lines give, to the byte", async () => {
+it("restores the same thread as the lines, byte for byte", async () => {
   await fc.assert(
     fc.asyncProperty(randomConversation, fc.nat(), async (conversation, number) => {
       const place = createPlace();
@@ -102,7 +102,7 @@ it("gives the thread that the lines give, to the byte", async () => {
 
 const [conversation] = fc.sample(randomConversation, { seed: 7, numRuns: 1 });
 
-it("is not used where a byte of the lines before it is another", async () => {
+it("is not used if a byte of the lines before it differs", async () => {
   const place = newPlace();
   if (conversation) await live(place, conversation, 4);
   const path = transcriptPath(place) ?? "";
@@ -111,7 +111,7 @@ it("is not used where a byte of the lines before it is another", async () => {
   expect(words).toContain("Began!");
 });
 
-it("hides no damage", async () => {
+it("does not hide damage", async () => {
   const place = newPlace();
   if (conversation) await live(place, conversation, 4);
   const path = transcriptPath(place) ?? "";
@@ -120,7 +120,7 @@ it("hides no damage", async () => {
   expect(problems.join("\n")).toContain("can't be read");
 });
 
-it("is not used when a power cut took a part of it", async () => {
+it("is not used if a power cut removed part of it", async () => {
   const place = newPlace();
   if (conversation) await live(place, conversation, 4);
   const whole = await inSession(place, pictureOf);
@@ -130,7 +130,7 @@ it("is not used when a power cut took a part of it", async () => {
   expect(await inSession(place, pictureOf)).toEqual(whole);
 });
 
-it("holds what its format says", async () => {
+it("contains what its format specifies", async () => {
   const place = newPlace();
   if (conversation) await live(place, conversation, 4);
   const [, facts = ""] = readFileSync(checkpointIn(place), "utf8").split("\n");

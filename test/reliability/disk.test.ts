@@ -10,7 +10,7 @@ const mounts = canMount();
 if (!mounts) console.warn("SKIPPED: full and read-only disks need a mount, which only root on Linux may make.");
 
 it.runIf(mounts)(
-  "waits on a full disk, says so, and goes on when there is space",
+  "waits on a full disk, reports that, and continues when there is space",
   async () => {
     const report = await fullDisk({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ passed: 1, run: 1, firstFailure: undefined, work: { pauses: 1 } });
@@ -18,11 +18,11 @@ it.runIf(mounts)(
   60_000,
 );
 
-describe.runIf(mounts)("a run that waits for space on the disk", () => {
+describe.runIf(mounts)("a run that waits for disk space", () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],
-  ] as const)("ends at the first %s, and says which file could not be written", async (signal, code) => {
+  ] as const)("ends at the first %s, and names the file that could not be written", async (signal, code) => {
     await withSmallDisk("size=2m", async (place, disk) => {
       const server = await createApiServer({
         script: () => {
@@ -56,7 +56,7 @@ describe("the state directory", () => {
     }
   }
 
-  it("is made when it is missing", async () => {
+  it("is created if it is missing", async () => {
     const place = createPlace();
     const deep = { ...place, home: join(place.root, "not", "yet", "there") };
     expect(await run(deep)).toMatchObject({ code: 0, stdout: "Hello.\n" });
@@ -64,7 +64,7 @@ describe("the state directory", () => {
     place.remove();
   });
 
-  it("below a file is refused, with the cure, and the file is left as it was", async () => {
+  it("below a file is rejected with advice, and the file stays unchanged", async () => {
     const place = createPlace();
     const file = join(place.root, "file");
     writeFileSync(file, "mine");
@@ -77,7 +77,7 @@ describe("the state directory", () => {
     place.remove();
   });
 
-  it.runIf(mounts)("on a read-only file system is refused in words", async () => {
+  it.runIf(mounts)("on a read-only file system is rejected with a message", async () => {
     await withSmallDisk("size=64k,ro", async (place) => {
       const { code, stdout, stderr } = await run(place);
       expect(code).not.toBe(0);

@@ -6,7 +6,7 @@ const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 if (!hasStrace) console.warn("SKIPPED: kill points need strace, which is not here.");
 
 it.runIf(hasStrace)(
-  "loses nothing when it dies in the middle of changing its files",
+  "loses nothing if it dies while changing its files",
   // Under strace, a run has been seen to hang once on a busy machine. The cause is not known yet.
   { retry: 1, timeout: 40_000 },
   async () => {

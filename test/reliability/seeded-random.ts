@@ -10,7 +10,7 @@ export function seededRandom(seed: number): Random {
     state >>>= 0;
     return state / 4294967296;
   };
-  // The first numbers of neighbouring seeds are similar, so they are skipped.
+  // The first numbers of neighboring seeds are similar, so they are skipped.
   for (let round = 0; round < 8; round++) next();
   return next;
 }

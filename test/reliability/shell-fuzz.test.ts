@@ -23,14 +23,14 @@ describe.runIf(hasContainer)("the container for generated command lines", () => 
     ["cat < /dev/tcp/127.0.0.1/9", "used the network: 1 connections"],
     ["cat < /dev/tcp/192.0.2.1/9", "used the network: 1 packets without a route"],
     ["env -i setsid -f sleep 9", "left the process (sleep)"],
-  ])("notices what `%s` does", async (line, symptom) => {
+  ])("detects what `%s` does", async (line, symptom) => {
     // The second line gives a process time to start.
     const { symptoms } = await runLines([stage.place(line), "sleep 0.1"], createOpenPlace(stage));
     stage.reset();
     expect(symptoms.filter((each) => each.startsWith(symptom))).not.toEqual([]);
   });
 
-  it("finds the lines that did it", async () => {
+  it("finds the lines that caused an effect", async () => {
     const lines = [
       "cat f.txt",
       "cat li*",

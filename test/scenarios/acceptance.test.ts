@@ -44,8 +44,8 @@ const task = (more: Record<string, unknown> = {}) => ({
 const write = { name: "Write", input: { file_path: "made.txt", content: "made\n" } };
 const check = "test -f made.txt";
 
-describe("the acceptance check of a call", () => {
-  it("is run by the host after the agent, in its workspace; exit code 0 makes the work verified", async () => {
+describe("the acceptance check in a call", () => {
+  it("runs after the agent, in its workspace, and exit code 0 makes the work verified", async () => {
     const { told, details, types, lines } = await walk(
       [{ calls: [task({ acceptance: check })] }, { text: "ok" }],
       [{ calls: [write] }, { text: "Made." }],
@@ -57,7 +57,7 @@ describe("the acceptance check of a call", () => {
     expect(told).toContain(`[verified: true (${check})]`);
   });
 
-  it("that fails is told to the agent, which has one more go in the same run", async () => {
+  it("gives the agent one more attempt in the same run if it fails", async () => {
     const command = "ls made.txt";
     let heard = "";
     const { details, types, lines } = await walk(
@@ -83,7 +83,7 @@ describe("the acceptance check of a call", () => {
     expect(details).toMatchObject({ outcome: "succeeded", verified: true });
   });
 
-  it("that fails again leaves the outcome and says so, with what the command wrote", async () => {
+  it("leaves the outcome unchanged if it fails again, with the output of the command", async () => {
     const command = "ls made.txt";
     const { told, details } = await walk(
       [{ calls: [task({ acceptance: command })] }, { text: "ok" }],
@@ -94,7 +94,7 @@ describe("the acceptance check of a call", () => {
     expect(told).toMatch(/\[verified: false \(ls made\.txt: exit code \d\)\]\n.*No such file/s);
   });
 
-  it("that nobody allows is not run: not verified, with the reason", async () => {
+  it("does not run if no one allows it: not verified, with the reason", async () => {
     const { told, details } = await walk(
       [{ calls: [task({ acceptance: "touch other.txt && true" })] }, { text: "ok" }],
       [{ text: "Made." }],
@@ -105,7 +105,7 @@ describe("the acceptance check of a call", () => {
     expect(told).toContain("Bash(touch:*)");
   });
 
-  it("that fails when the turns are used up is the end", async () => {
+  it("is final if it fails when all turns are used up", async () => {
     const command = "ls made.txt";
     const { details, lines } = await walk(
       [{ calls: [task({ acceptance: command, max_turns: 1 })] }, { text: "ok" }],
@@ -116,7 +116,7 @@ describe("the acceptance check of a call", () => {
     expect(lines.at(-1)).toMatchObject({ reason: "done", acceptance: { ok: false } });
   });
 
-  it("asks who can answer, and runs with a yes", async () => {
+  it("asks for approval if someone can answer, and runs when approved", async () => {
     const asked: string[] = [];
     const command = "cp made.txt copy.txt";
     const { details } = await walk(
@@ -135,7 +135,7 @@ describe("the acceptance check of a call", () => {
     expect(details).toMatchObject({ verified: true });
   });
 
-  it("is not run for work that did not succeed", async () => {
+  it("does not run for work that did not succeed", async () => {
     const { details, types } = await walk(
       [{ calls: [task({ acceptance: check, max_turns: 1 })] }, { text: "ok" }],
       [{ calls: [write] }],
@@ -146,7 +146,7 @@ describe("the acceptance check of a call", () => {
   });
 });
 
-it("the acceptance check of a definition counts too, also for an agent without a shell in the background", async () => {
+it("a definition can contain the acceptance check, even for a background agent without a shell", async () => {
   const { told } = await walk(
     [{ calls: [task({ subagent_type: "maker", run_in_background: true })] }, { text: "I wait." }, { text: "Told." }],
     [{ calls: [write] }, { text: "Made." }],

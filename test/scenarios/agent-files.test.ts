@@ -26,7 +26,7 @@ it("a file that does not load is reported even if another file defines its name"
   expect((await performTask({ ...base, files, agent: "good" })).notices).toEqual(told);
 });
 
-it("many that do not load are one line, with the command that says why", async () => {
+it("many agents that don't load are reported on one line, with the command that explains why", async () => {
   const names = ["a", "b", "c", "d", "e"];
   const files = Object.fromEntries(names.map((name) => [`.claude/agents/${name}.md`, broken]));
   const { notices, cwd } = await performTask({ ...base, files });
@@ -37,7 +37,7 @@ it("many that do not load are one line, with the command that says why", async (
 it.each([
   ["Explore", "Explore"],
   ["explore", "Explore"],
-])("an agent %s of the project is named as one that replaces a built-in agent", async (name, builtIn) => {
+])("an agent %s in the project is reported as replacing a built-in agent", async (name, builtIn) => {
   const files = { ".agents/agents/x.md": good.replace("good", name) };
   const { notices, cwd } = await performTask({ ...base, files });
   const replaced = `This project's agent "${name}" replaces the built-in agent ${builtIn}.`;

@@ -91,7 +91,7 @@ const task = (prompt: string, type: string) => ({
 });
 
 describe("the main agent", () => {
-  it("has the tools of the configured servers behind its own, with what they say about their use", async () => {
+  it("has the tools of the configured servers after its own, with their instructions", async () => {
     const walked = await walk(() => ({ MAIN: [{ calls: [echo("notes", "hello")] }, { text: "Done." }] }), {
       settings: { mcpServers: { notes: server.config({ instructions: "Ask twice." }) } },
       allowedTools: ["mcp__notes"],
@@ -108,7 +108,7 @@ describe("the main agent", () => {
     expect(walked.left).toBe(0);
   });
 
-  it("works without a server that can't be started or is switched off, and that is said", async () => {
+  it("works without a server that can't be started or is disabled, with a message", async () => {
     const walked = await walk(() => ({ MAIN: [{ text: "Done." }] }), {
       settings: {
         mcpServers: { broken: server.config({ exitAtStart: true }), off: { ...server.config(), disabled: true } },
@@ -122,7 +122,7 @@ describe("the main agent", () => {
     expect(walked.left).toBe(0);
   });
 
-  it("needs a rule for every server: without one the call is denied", async () => {
+  it("needs a rule for every server; otherwise the call is denied", async () => {
     const walked = await walk(() => ({ MAIN: [{ calls: [echo("notes", "hello")] }, { text: "Done." }] }), {
       settings: { mcpServers: { notes: server.config() } },
     });
@@ -156,7 +156,7 @@ describe("a subagent", () => {
     ],
   });
 
-  it("has servers of its own while it runs; nobody else has them, and they end with it", async () => {
+  it("has its own servers while it runs, which no other agent has, and which end with it", async () => {
     counted.length = 0;
     const walked = await walk(script, { agents: agents(), allowedTools: ["mcp__desk"] });
     expect(resultsIn(walked.requests("CLERK")[1])).toEqual(["noted"]);
@@ -168,7 +168,7 @@ describe("a subagent", () => {
     expect(walked.left).toBe(0);
   });
 
-  it("has the session's servers too, shared where it names them", async () => {
+  it("also has the session's servers, shared if it names them", async () => {
     counted.length = 0;
     const walked = await walk(script, {
       agents: { clerk: { description: "Keeps notes.", prompt: "You keep notes.", mcpServers: ["desk"] } },
@@ -181,7 +181,7 @@ describe("a subagent", () => {
     expect(walked.left).toBe(0);
   });
 
-  it("has none where settings withhold them, and none is started", async () => {
+  it("has none if settings withhold them, and none is started", async () => {
     counted.length = 0;
     const walked = await walk(script, {
       agents: agents(),
@@ -192,7 +192,7 @@ describe("a subagent", () => {
     expect(counted).toEqual([0, 0]);
   });
 
-  it("works without a server nobody knows, and that stands in its transcript", async () => {
+  it("works without an unknown server, which its transcript records", async () => {
     const at = newPlace();
     const walked = await walk(
       () => ({
@@ -208,12 +208,12 @@ describe("a subagent", () => {
   });
 });
 
-describe("servers of files", () => {
+describe("servers in files", () => {
   const load = (at: Place, trust = false) => loadProjectSettings({ ...at, environment: environment(), trust });
   const write = ({ cwd }: Place, servers: object) =>
     writeFileSync(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
 
-  it(".mcp.json counts as it was when its directory was trusted, and no longer once it changed", async () => {
+  it("from .mcp.json apply as they were when trusted, and not after a change", async () => {
     const at = newPlace();
     write(at, { notes: server.config() });
     expect(load(at).settings.mcpServers).toBeUndefined();
@@ -230,7 +230,7 @@ describe("servers of files", () => {
     expect(changed.notices.join("\n")).toContain("it has changed since you trusted the directory");
   });
 
-  it("a broken .mcp.json is told of with its line; a name of the settings is theirs", () => {
+  it("are reported with the line if .mcp.json is invalid, and settings take precedence", () => {
     const at = newPlace();
     writeFileSync(join(at.cwd, ".mcp.json"), '{\n"mcpServers": [');
     expect(load(at, true).notices.join("\n")).toMatch(/\.mcp\.json:2: .*Fix the file/);
@@ -240,7 +240,7 @@ describe("servers of files", () => {
     expect(load(at, true).settings.mcpServers).toEqual({ notes: { command: "mine" }, more: { command: "more" } });
   });
 
-  it("a plugin that is switched on brings its own, found where the plugin stands", async () => {
+  it("from an enabled plugin are found in the plugin's directory", async () => {
     const at = newPlace();
     const directory = join(at.cwd, "..", "kit");
     mkdirSync(join(directory, ".retinue-plugin"), { recursive: true });

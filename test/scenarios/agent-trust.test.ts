@@ -61,8 +61,8 @@ function newPlace() {
 
 const off = expect.stringMatching(/\/guard\.md:1: The hooks of the agent "guard" are off: .*retinue trust add/);
 
-describe("hooks of an agent file", () => {
-  it("run as they were trusted, and not once they changed: the agent works, and the user is told", async () => {
+describe("hooks in an agent file", () => {
+  it("run as they were trusted, and not after a change: the agent works, and the user is told", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     await addTrust(place);
@@ -111,7 +111,7 @@ describe("hooks of an agent file", () => {
     },
   );
 
-  it("count for a program as the user trusted them, or as they are if the user did not", async () => {
+  it("apply to a program as the user trusted them, or as they are if the user did not", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     const program = { catalogSettings: undefined, trusted: true };

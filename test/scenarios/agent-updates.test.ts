@@ -21,7 +21,7 @@ async function toldWith(agentUpdates: AgentUpdates): Promise<readonly string[]> 
   return told;
 }
 
-it("tells as much of agents as was asked for", async () => {
+it("emits as many events from agents as requested", async () => {
   const all = await toldWith("all");
   expect(all).toContain("text.delta");
   const recorded = await toldWith("recorded");

@@ -71,8 +71,8 @@ const worktreesIn = ({ home }: Place): readonly string[] => {
   return readdirSync(directory).flatMap((project) => readdirSync(join(directory, project)));
 };
 
-describe("an agent with a worktree of its own", () => {
-  it("changes files there and not in the project; path, branch and changes are in the result", async () => {
+describe("an agent with its own worktree", () => {
+  it("changes files there and not in the project, and the result contains path, branch and changes", async () => {
     const walked = await walk({
       MAIN: [{ calls: [task("CHILD: write")] }, { text: "ok" }],
       CHILD: [{ calls: [read("notes.txt"), write("new.txt", "made\n")] }, { text: "Written." }],
@@ -88,7 +88,7 @@ describe("an agent with a worktree of its own", () => {
     expect(walked.child.find((event) => event.type === "agent.created")).toMatchObject({ cwd: worktreePath });
   });
 
-  it("leaves nothing behind when it changed nothing", async () => {
+  it("leaves nothing behind if it changed nothing", async () => {
     const walked = await walk({
       MAIN: [{ calls: [task("CHILD: read")] }, { text: "ok" }],
       CHILD: [{ calls: [read("notes.txt")] }, { text: "Read." }],
@@ -100,7 +100,7 @@ describe("an agent with a worktree of its own", () => {
     expect(branches).toBe("");
   });
 
-  it("may touch neither the project itself nor, in the copy, what rules forbid there", async () => {
+  it("can access neither the project itself nor forbidden paths in the copy", async () => {
     const at = newPlace();
     const { model } = await walk(
       {
@@ -119,7 +119,7 @@ describe("an agent with a worktree of its own", () => {
     expect(readFileSync(join(at.cwd, "notes.txt"), "utf8")).toBe("alpha\n");
   });
 
-  it("keeps the limits of the agent it works for", async () => {
+  it("keeps the limits of its parent", async () => {
     const { model } = await walk(
       {
         MAIN: [{ calls: [task("CHILD: try")] }, { text: "ok" }],
@@ -134,7 +134,7 @@ describe("an agent with a worktree of its own", () => {
     expect(resultsIn(model.requests("CHILD")[1])[0]).toContain("only for Bash(git status)");
   });
 
-  it("goes on in the same copy when it is resumed", async () => {
+  it("continues in the same copy when it is resumed", async () => {
     let agentId = "";
     const walked = await walk({
       MAIN: [
@@ -157,7 +157,7 @@ describe("an agent with a worktree of its own", () => {
     expect(resultsIn(walked.model.requests("MAIN")[2])[0]).toContain(`branch retinue/${agentId}`);
   });
 
-  it("has its own MCP servers there, and they are gone when it leaves", async () => {
+  it("has its own MCP servers there, which end with it", async () => {
     const server = buildMcpServer();
     onTestFinished(() => server.remove());
     const where = { name: "mcp__desk__where", input: {} };
@@ -184,7 +184,7 @@ describe("an agent with a worktree of its own", () => {
     expect(worktreesIn({ home, cwd })).toEqual([]);
   });
 
-  it("is not started where there is no repository, and the reason is said", async () => {
+  it("does not start without a repository, and the reason is reported", async () => {
     const { task: ended, result } = await walk(
       { MAIN: [{ calls: [task("CHILD: write")] }, { text: "I see." }] },
       { at: newPlace({ git: false }) },

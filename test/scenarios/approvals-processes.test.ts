@@ -9,7 +9,7 @@ const place = createPlace();
 afterAll(() => place.remove());
 
 describe("retinue approvals", () => {
-  it("answers a session of another process, also one that was killed while it waited: the first of two counts", async () => {
+  it("answers a session in another process, even one that was killed while waiting; the first of two answers counts", async () => {
     const server = await createApiServer({
       script: {
         conversations: [

@@ -51,8 +51,8 @@ const say = (verb: "allow" | "deny" | "always", more: Record<string, unknown> = 
     answerApproval({ home, request: requestId, verb, by, project: false, ...more });
 };
 
-describe("an inbox for every depth", () => {
-  it("has what a subagent asks, durable before it is told, and its answer lets the agent go on", async () => {
+describe("an inbox for all depths", () => {
+  it("contains a subagent's request before it is shown, and the answer lets the agent continue", async () => {
     const { result, cwd, asked, home } = await answered(
       {
         MAIN: [{ calls: [task("CHILD: make it")] }, { text: "Made." }],
@@ -80,7 +80,7 @@ describe("an inbox for every depth", () => {
     expect(await listApprovals({ home })).toEqual([]);
   });
 
-  it("settles with one always what it covers: others that wait, and whatever comes later", async () => {
+  it('applies one "always" answer to other waiting requests and to later ones', async () => {
     const seen: Asked[] = [];
     const { result, cwd, asked } = await answered(
       {
@@ -103,7 +103,7 @@ describe("an inbox for every depth", () => {
     expect(result.facts.denied).toMatchObject([{ tool: "Bash", reason: "Keep it." }]);
   });
 
-  it("does not settle what rules allow and a hook wants to be asked", async () => {
+  it("does not answer requests from a hook about calls that rules allow", async () => {
     const { asked, cwd } = await answered(
       {
         MAIN: [{ calls: [task("ONE: make it"), task("TWO: make it")] }, { text: "Made." }],
@@ -140,7 +140,7 @@ describe("an inbox for every depth", () => {
     expect(["one", "two", "three"].filter((name) => existsSync(join(cwd, name)))).toEqual(["one"]);
   });
 
-  it("decides about changed input from the start, and takes what its author wrote as allowed", async () => {
+  it("decides on changed input from the start, and treats what the approver wrote as allowed", async () => {
     const answers = [{ inputJson: '{"command":"mkdir better"}' }, { inputJson: '{"command":"mkdir forbidden"}' }];
     const { model, cwd, asked } = await answered(
       { MAIN: [{ calls: [bash("mkdir one")] }, { calls: [bash("mkdir two")] }, { text: "Made." }] },
@@ -156,7 +156,7 @@ describe("an inbox for every depth", () => {
   });
 });
 
-describe("a process that dies while somebody is asked", () => {
+describe("a process that dies while a request is open", () => {
   const parts: Parts = { MAIN: [{ calls: [bash("mkdir one")] }, { text: "Made." }] };
 
   async function killedWhileWaiting() {
@@ -178,25 +178,28 @@ describe("a process that dies while somebody is asked", () => {
   it.each([
     ["allow", "approval.answered", { answer: "allow", by }],
     ["always", "tool.requested", { decision: { effect: "allow", rule: "Bash(mkdir one)", scope: "session" } }],
-  ] as const)("does not ask what was answered meanwhile (%s), also where nobody is asked", async (verb, type, line) => {
-    const { at, resume, requestId } = await killedWhileWaiting();
-    const [waiting] = await listApprovals({ home: at.home });
-    expect(waiting).toMatchObject({ isRunning: false, question: { requestId } });
-    await answerApproval({ home: at.home, request: requestId ?? "", verb, by, project: false });
-    const again = await answered({ MAIN: [{ text: "Made." }] }, () => {}, { at, resume, onAsk: "deny" });
-    expect(again.asked).toEqual([]);
-    expect(existsSync(join(at.cwd, "one"))).toBe(true);
-    expect(mainLines(at, resume).findLast((each) => each.type === type)).toMatchObject(line);
-  });
+  ] as const)(
+    "does not ask again if the request was answered in the meantime (%s), even without an approver",
+    async (verb, type, line) => {
+      const { at, resume, requestId } = await killedWhileWaiting();
+      const [waiting] = await listApprovals({ home: at.home });
+      expect(waiting).toMatchObject({ isRunning: false, question: { requestId } });
+      await answerApproval({ home: at.home, request: requestId ?? "", verb, by, project: false });
+      const again = await answered({ MAIN: [{ text: "Made." }] }, () => {}, { at, resume, onAsk: "deny" });
+      expect(again.asked).toEqual([]);
+      expect(existsSync(join(at.cwd, "one"))).toBe(true);
+      expect(mainLines(at, resume).findLast((each) => each.type === type)).toMatchObject(line);
+    },
+  );
 });
 
-describe("agents in the background", () => {
+describe("background agents", () => {
   const parts: Parts = {
     MAIN: [{ calls: [task("CHILD: make it", { run_in_background: true })] }, { text: "Started." }, { text: "Told." }],
     CHILD: [{ calls: [bash("mkdir one")] }, { text: "I could not." }],
   };
 
-  it("wait in the inbox where somebody answers", async () => {
+  it("wait in the inbox if someone can answer", async () => {
     const { cwd, asked } = await answered(parts, async (request, place) => {
       expect((await listApprovals({ home: place.home }))[0]?.question.background).toBe(true);
       await say("allow")(request, place);
@@ -205,7 +208,7 @@ describe("agents in the background", () => {
     expect(existsSync(join(cwd, "one"))).toBe(true);
   });
 
-  it("keep a question that was open when they were moved there", async () => {
+  it("keep a request that was open when they were moved", async () => {
     let allow: () => unknown = () => undefined;
     const { cwd, model } = await answered(
       {
@@ -230,9 +233,9 @@ describe("agents in the background", () => {
   });
 
   it.each([
-    ["nobody is asked", { onAsk: "deny" }],
+    ["no one is asked", { onAsk: "deny" }],
     ["the settings deny it", { settings: { background: { approvals: "deny" } } }],
-  ] as const)("go on with a denial where %s, and their report lists it", async (_, options) => {
+  ] as const)("continue with a denial if %s, and their report lists it", async (_, options) => {
     const { model, cwd, home } = await answered(parts, () => {}, options);
     expect(existsSync(join(cwd, "one"))).toBe(false);
     expect(resultsIn(model.requests("CHILD")[1])[0]).toContain("This needs approval, and no one can approve it");
@@ -241,7 +244,7 @@ describe("agents in the background", () => {
   });
 });
 
-describe("a launch in the background", () => {
+describe("a background launch", () => {
   const maker = {
     description: "Makes directories. Use it.",
     prompt: "Make them.",
@@ -256,7 +259,7 @@ describe("a launch in the background", () => {
   it.each([
     ["allow", 1, true],
     ["deny", 2, false],
-  ] as const)("is asked about once, with what the definition lists (%s)", async (verb, questions, isMade) => {
+  ] as const)("needs approval once, for what the definition lists (%s)", async (verb, questions, isMade) => {
     const kinds: string[] = [];
     const { asked, cwd } = await answered(
       parts,
@@ -274,8 +277,8 @@ describe("a launch in the background", () => {
   });
 });
 
-describe("always, for this project", () => {
-  it("stands in the directory's local settings, which stay approved", async () => {
+describe('an "always" answer for the project', () => {
+  it("is saved in the directory's local settings, which stay approved", async () => {
     const at = newPlace();
     mkdirSync(join(at.cwd, ".retinue"));
     const file = join(at.cwd, ".retinue/settings.local.json");

@@ -14,12 +14,12 @@ import {
 
 const hang = { text: "So far.", hangs: true } as const;
 
-describe("work in the background that is switched off", () => {
+describe("background work that is disabled", () => {
   it.each([
     ["by the settings", { settings: { subagents: { background: false } } }],
     ["by our variable", { environment: { RETINUE_DISABLE_BACKGROUND: "1" } }],
-    ["by a variable of others", { environment: { DISABLE_BACKGROUND_TASKS: "true" } }],
-  ] satisfies [string, Options][])("%s is off for calls, for files and for people", async (_, options) => {
+    ["by another program's variable", { environment: { DISABLE_BACKGROUND_TASKS: "true" } }],
+  ] satisfies [string, Options][])("%s is off for calls, files and users", async (_, options) => {
     const { promise: moved, keep: move } = promised();
     const behind = { description: "Works behind. Use it.", prompt: "Work.", background: true };
     const { session, model, home, cwd } = await open(
@@ -54,8 +54,8 @@ describe("work in the background that is switched off", () => {
   });
 });
 
-describe("an agent that is moved to the background with agents of its own", () => {
-  it("leaves these no more than what is for the background either", async () => {
+describe("an agent with its own agents that is moved to the background", () => {
+  it("leaves them only tools for the background too", async () => {
     const { promise: moved, keep: move } = promised();
     const { session, model } = await open(
       {
@@ -80,10 +80,10 @@ describe("an agent that is moved to the background with agents of its own", () =
   });
 });
 
-describe("agents of an agent that ended before them", () => {
+describe("agents whose parent ended before them", () => {
   const deep = { settings: { subagents: { maxDepth: 2 } } };
 
-  it("are told of to who it worked for, which waits for them", async () => {
+  it("are reported to its caller, which waits for them", async () => {
     const { promise: later, keep: finish } = promised();
     const { model, result, home, cwd, sessionId } = await walk(
       {
@@ -117,7 +117,7 @@ describe("agents of an agent that ended before them", () => {
     expect(told.map(({ agentId }) => agentId)).toEqual(below);
   });
 
-  it("are told of also where it was ended in the background", async () => {
+  it("are reported even if their parent was ended in the background", async () => {
     const { promise: later, keep: finish } = promised();
     const { session, model } = await open(
       {
@@ -149,7 +149,7 @@ describe("agents of an agent that ended before them", () => {
   });
 });
 
-it("a run that ends before its agents in the background says which did not return", async () => {
+it("a run that ends before its background agents lists them", async () => {
   const { result, home, cwd, sessionId } = await walk(
     { MAIN: [{ calls: [task("CHILD: go", { run_in_background: true })] }], CHILD: [hang] },
     { maxTurns: 1 },
@@ -163,7 +163,7 @@ it("a run that ends before its agents in the background says which did not retur
 
 describe("background.waitSeconds", () => {
   it.each([0, 0.05])(
-    "ends agents that take longer than %d s once nothing else is to be done, and that is told",
+    "ends agents that take longer than %d s when nothing else is left to do, with a message",
     async (waitSeconds) => {
       const { promise: begun, keep: begin } = promised();
       const { model, result } = await walk(
@@ -191,7 +191,7 @@ describe("background.waitSeconds", () => {
 it.each([
   ["with nothing else to do", { text: "I wait." }],
   ["by TaskOutput", { calls: [{ name: "TaskOutput", input: { task_id: "below", block: true, timeout: 600_000 } }] }],
-])("an agent that waits for its own lends them its place: %s", async (_, waiting) => {
+])("an agent that waits for its own agents lends them its slot: %s", async (_, waiting) => {
   const { result, model } = await walk(
     {
       MAIN: [{ calls: [task("LEAD: go")] }, { text: "ok" }],
@@ -220,7 +220,7 @@ it("an agent that got a report from TaskOutput gets no notice with the same repo
   expect(mainLines({ home, cwd }, sessionId).some(({ type }) => type === "notices.delivered")).toBe(false);
 });
 
-it("TaskOutput without an id lists the agents there are; words so far are only words", async () => {
+it("TaskOutput without an id lists the agents, with their text so far", async () => {
   const call = (name: string, input = {}) => ({ name, input });
   const watch = { task_id: "watch" };
   const { promise: said, keep: say } = promised();

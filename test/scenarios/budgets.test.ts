@@ -22,25 +22,25 @@ async function secondCommand(at: Place & { readonly sessionId: string }, setting
   return walk({ MAIN: main, CHILD: steps(3) }, { at: { home, cwd }, resume: sessionId, settings });
 }
 
-describe("a session that goes on", () => {
+describe("a resumed session", () => {
   it.each<[AgentBudget, string]>([
     [{ turns: 3 }, "3 requests used"],
     [{ tokens: 330 }, "330 tokens used"],
-  ])("has spent what it spent before, with all its agents: %o", async (budget, used) => {
+  ])("still counts earlier spending by itself and its agents: %o", async (budget, used) => {
     const { result, model } = await secondCommand(await firstCommand(), { budget });
     expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", turns: 0 });
     expect(result.message).toContain(used);
     expect(model.requests("MAIN")).toHaveLength(0);
   });
 
-  it("goes on with what is left", async () => {
+  it("continues with what is left", async () => {
     const { result, model } = await secondCommand(await firstCommand(), { budget: { turns: 5 } });
     expect(result).toMatchObject({ outcome: "incomplete", reason: "budget" });
     expect(model.requests("MAIN")).toHaveLength(1);
     expect(model.requests("CHILD")).toHaveLength(1);
   });
 
-  it("has started the agents it started before; the limit of one prompt begins anew", async () => {
+  it("still counts the agents that it started, but the limit per prompt starts over", async () => {
     const first = await firstCommand();
     const { updates, result } = await secondCommand(first, { budget: { spawns: 1 } });
     expect(JSON.stringify(updates)).toContain("1 agent used");
@@ -50,7 +50,7 @@ describe("a session that goes on", () => {
   });
 });
 
-describe("an agent that goes on", () => {
+describe("a resumed agent", () => {
   const planner = (budget: AgentBudget) => ({
     settings: { subagents: { maxDepth: 2 } },
     agents: { planner: { description: "Plans. Use it.", prompt: "Plan.", tools: ["Task"], budget } },
@@ -61,7 +61,7 @@ describe("an agent that goes on", () => {
   it.each<[AgentBudget, string]>([
     [{ turns: 4 }, "the limit is 4 requests (4 requests used, 0 requests left)"],
     [{ tokens: 440 }, "440 tokens used"],
-  ])("has spent what it and its own agents spent before of its own limits: %o", async (budget, used) => {
+  ])("still counts earlier spending by itself and its own agents: %o", async (budget, used) => {
     const plan = [{ calls: [task("CHILD: look")] }, ...steps(2)];
     const { home, cwd, sessionId, result } = await walk(
       { MAIN: [first, again, { text: "Well." }], PLAN: plan, CHILD: steps(1) },
@@ -80,7 +80,7 @@ describe("an agent that goes on", () => {
   });
 });
 
-it("an agent that is stopped while another has reserved the rest was stopped, not refused", async () => {
+it("an agent that is stopped while another holds the rest of the budget is reported as stopped, not refused", async () => {
   const waiting: ScriptedStep[] = [{ text: "One.", hangs: true }];
   const { session } = await open(
     { MAIN: [{ calls: [task("ONE: a"), task("TWO: b")] }], ONE: waiting, TWO: waiting },

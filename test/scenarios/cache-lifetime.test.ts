@@ -41,10 +41,10 @@ function billOf(requests: readonly RecordedRequest[], { usage: { outputTokens } 
   return (input + outputTokens * 20) / 1e6;
 }
 
-describe("a conversation that is kept for an hour", () => {
+describe("a conversation with a cache lifetime of an hour", () => {
   it.each<[string, Settings, boolean]>([
     ["is read after twenty minutes, at the price of an hour", hour, true],
-    ["is gone after twenty minutes where it is kept for five", {}, false],
+    ["has expired after twenty minutes if it is kept for five", {}, false],
   ])("%s", async (_, settings, isKept) => {
     const { on, open, pass } = await begin({ MAIN: saying({ content: "One." }, { content: "Two." }) });
     const session = await open({ settings });
@@ -65,7 +65,7 @@ describe("a conversation that is kept for an hour", () => {
     ]);
   });
 
-  it("goes on after a restart where nobody says otherwise", async () => {
+  it("keeps it after a restart unless another is set", async () => {
     const { on, open, pass } = await begin({ MAIN: saying({ content: "One." }, { content: "Two." }) });
     const session = await open({ settings: hour });
     await session.prompt("MAIN: do it.").result;
@@ -79,7 +79,7 @@ describe("a conversation that is kept for an hour", () => {
     expect(second?.cache?.read).toBe(first?.cache?.prompt);
   });
 
-  it("goes on after a restart with another setting: the bytes stay, and the change is explained", async () => {
+  it("can change it after a restart: the bytes stay the same, and the change is explained", async () => {
     const { on, open, pass } = await begin({
       MAIN: saying({ content: "One." }, { content: "Two." }),
     });
@@ -111,7 +111,7 @@ describe("a conversation that is kept for an hour", () => {
     expect(total.baseTokens.spent).toBe(Math.round(sum + 0.75 * (first?.cache?.written ?? 0)));
   });
 
-  it("is shared by forks, whose own work is kept for five minutes, as is that of other agents", async () => {
+  it("shares it with forks, whose own messages, like other agents', are kept for five minutes", async () => {
     const call = { tool: "Read", input: { file_path: "notes.txt" } };
     const plain = forkCall("PLAIN: look", { subagent_type: "general-purpose" });
     const { on, open } = await begin({
@@ -140,7 +140,7 @@ describe("a conversation that is kept for an hour", () => {
     ]);
   });
 
-  it("is no matter of a wire that can't say it", async () => {
+  it("has no lifetime in a wire format without one", async () => {
     const { on, open } = await begin({ MAIN: saying({ content: "One." }) }, { wire: "openai" });
     const session = await open({ settings: hour, model: "gpt-6-sol" });
     await session.prompt("MAIN: do it.").result;

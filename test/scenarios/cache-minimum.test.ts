@@ -6,7 +6,7 @@ import { newPlace } from "./delegation-place.ts";
 
 const minimumTokens = { "claude-opus-5": 512, "claude-sonnet-4-5": 1_024, "claude-haiku-4-5": 4_096 };
 
-it("lets every subagent read as many of its tools as the main agent wrote before it", async () => {
+it("lets every subagent read the tools that the main agent wrote before", async () => {
   const { plan, worker } = await delegateWith("claude-opus-5");
   expect(plan.cache?.read).toBe(tokensOfTools(plan));
   expect(worker.cache?.read).toBe(tokensOfTools(worker));
@@ -20,7 +20,7 @@ it("lets a subagent write tools that are too few to be cached alone", async () =
   expect((await explainCache(path)).every(({ reason }) => reason === undefined)).toBe(true);
 });
 
-it("reports that requests below a model's minimum are not cached, and misses nothing in them", async () => {
+it("reports that requests below a model's minimum are not cached, and counts no misses for them", async () => {
   const { path, requests } = await delegateWith("claude-haiku-4-5");
   const short = requests.flatMap(({ cache }) => (cache !== undefined && cache.prompt < 4_096 ? [cache] : []));
   expect(short.map(({ read, written, missed }) => [read, written, missed])).toEqual(short.map(() => [0, 0, 0]));
@@ -33,7 +33,7 @@ it("reports that requests below a model's minimum are not cached, and misses not
   ]);
 });
 
-it("sends one of several equal agents ahead, so that the others read what it wrote", async () => {
+it("sends one of several identical agents ahead, so that the others read what it wrote", async () => {
   const { first, second } = await delegateTwice("claude-opus-5", () => wait(50));
   expect(first.cache).toMatchObject({ read: tokensOfTools(first), missed: 0 });
   expect(second.cache?.missed).toBe(0);
@@ -42,7 +42,7 @@ it("sends one of several equal agents ahead, so that the others read what it wro
 });
 
 it.each(["claude-haiku-4-5", "claude-next"])(
-  "sends agents at once if a cache is too short or unknown: %s",
+  "sends agents at once if the minimum is too large or unknown: %s",
   async (model) => {
     const both = (server: ApiServer) => Promise.race([server.waitForRequest(3), wait(2_000)]);
     const { first, second } = await delegateTwice(model, both);

@@ -32,7 +32,7 @@ const agents = (prompt: string): SessionOptions => ({
   agents: { judge: { description: "Judges. Use it.", prompt } },
 });
 
-describe("a cache that is lost is told, with the part of the request that differs", () => {
+describe("a lost cache is reported with the part of the request that differs", () => {
   it("the model", async () => {
     const model = createScriptedModel([{ text: "Yes." }, { text: "Yes." }], { model: "scripted-2" });
     const [missed, ...more] = await missesBetween({}, { model });
@@ -47,12 +47,12 @@ describe("a cache that is lost is told, with the part of the request that differ
     ]);
   });
 
-  it("and nothing is told where a session goes on as it was", async () => {
+  it("but nothing is reported if a session continues unchanged", async () => {
     expect(await missesBetween({}, {})).toEqual([]);
   });
 });
 
-it("a session that is resumed without a model reports that a different one answers", async () => {
+it("a session that is resumed without a model reports that a different one is used", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-other-model-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   const place = { home: join(root, "home"), cwd: root, environment: { PATH: process.env["PATH"], HOME: root } };

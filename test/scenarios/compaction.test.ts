@@ -76,8 +76,8 @@ const task = (prompt: string, more: Record<string, unknown> = {}): ScriptedStep 
 const first = (messages: readonly Message[] | undefined): string => textOf(messages?.[0]?.content ?? []);
 const typesOf = (lines: readonly Line[]): string[] => lines.map(({ type }) => type);
 
-describe("a session that outgrows its window", () => {
-  it("is compacted and goes on; the summary is asked for behind the same conversation and is on the bill", async () => {
+describe("a session that exceeds its window", () => {
+  it("is compacted and continues; the summary request extends the same conversation and is charged", async () => {
     const { cast, result, lines } = await walk({
       MAIN: [
         read("a.txt"),
@@ -105,7 +105,7 @@ describe("a session that outgrows its window", () => {
     expect(result.usage.outputTokens).toBe(counted.reduce((sum, tokens) => sum + tokens, 0));
   });
 
-  it("goes on after a resume with the conversation as it was compacted", async () => {
+  it("continues after a resume with the compacted conversation", async () => {
     const parts = { MAIN: [read("a.txt"), read("b.txt"), read("c.txt"), { text: "Sum." }, { text: "All read." }] };
     const before = await walk(parts);
     const after = await walk(
@@ -118,14 +118,14 @@ describe("a session that outgrows its window", () => {
     expect(typesOf(after.lines).filter((type) => type === "conversation.compacted")).toHaveLength(1);
   });
 
-  it("is compacted when the provider says that a request did not fit, and makes it again", async () => {
+  it("is compacted if the provider says that a request is too long, and sends it again", async () => {
     const overflow = { error: { code: "context_overflow" as const, message: "Too long." } };
     const { result, cast } = await walk({ MAIN: [read("a.txt"), overflow, { text: "Done." }] });
     cast.assertDone();
     expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
   });
 
-  it("never dies of it: without a summary there is a digest and a notice", async () => {
+  it("never fails because of it: without a summary, there is a digest and a notice", async () => {
     const failure = { error: { code: "server" as const, message: "Down." } };
     const { result, lines, cast } = await walk({
       MAIN: [read("a.txt"), read("b.txt"), read("c.txt"), failure, { text: "All read." }],
@@ -135,7 +135,7 @@ describe("a session that outgrows its window", () => {
     expect(lines).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "compaction_digest" }));
   });
 
-  it("leaves transcripts of its agents alone, and is told of them again", async () => {
+  it("does not change the transcripts of its agents, and lists them again", async () => {
     const { cast, home, sessionId } = await walk({
       MAIN: [task("CHILD: look"), read("a.txt"), read("b.txt"), read("c.txt"), { text: "Sum." }, { text: "All read." }],
       CHILD: [{ text: "The report." }],
@@ -152,8 +152,8 @@ describe("a session that outgrows its window", () => {
   });
 });
 
-describe("a subagent that outgrows its window", () => {
-  it("is compacted in its own transcript, and its parent is not", async () => {
+describe("a subagent that exceeds its window", () => {
+  it("is compacted in its own transcript, unlike its parent", async () => {
     const { cast, lines, result } = await walk({
       MAIN: [task("CHILD: read all"), { text: "Good." }],
       CHILD: [read("a.txt"), read("b.txt"), read("c.txt"), { text: "Sum." }, { text: "The report." }],
@@ -178,7 +178,7 @@ describe("a subagent that outgrows its window", () => {
 });
 
 describe("the setting compaction.percent", () => {
-  it("says at which share of the window", async () => {
+  it("sets the percentage of the window", async () => {
     const { cast } = await walk(
       { MAIN: [read("a.txt"), read("b.txt"), { text: "Sum." }, { text: "Done." }] },
       { settings: { compaction: { percent: 60 } } },

@@ -4,7 +4,7 @@ import { performTask } from "../built-in/perform-task.ts";
 const base = { say: "Hello.", trusted: true, steps: [{ text: "Hello." }] };
 
 describe("project instructions", () => {
-  it("are given to the agent with what they import; what is wrong with them is told", async () => {
+  it("are given to the agent with their imports, and problems are reported", async () => {
     const files = {
       "AGENTS.md": "Root rules.\n@docs/a.md\n@docs/missing.md\n",
       "docs/a.md": "More rules.\n@b.md\n",
@@ -21,7 +21,7 @@ describe("project instructions", () => {
   it.each([
     ["a directory", { "AGENTS.md/x.txt": "Rules." }, /AGENTS\.md:1: It can't be read/],
     ["no text", { "CLAUDE.md": "a\0b" }, /CLAUDE\.md:1: It is not a text file/],
-  ])("that can't be read because they are %s are told of", async (_, files, notice) => {
+  ])("are reported if they can't be read because they are %s", async (_, files, notice) => {
     const { head, notices } = await performTask({ ...base, files });
     expect(head.userContext).toBe("");
     expect(notices).toEqual([expect.stringMatching(notice)]);

@@ -5,7 +5,7 @@ import { lastWords, mainLines, open, promised, resultsIn, task, transcriptsIn, w
 const text = (words: string) => [{ type: "text", text: words }] as const;
 
 describe("prompts that arrive during a run", () => {
-  it("wait for their turn, each with a run of its own", async () => {
+  it("wait for their turn, each with its own run", async () => {
     const { promise: later, keep: finish } = promised();
     const { session, model, home, cwd } = await open({
       MAIN: [{ text: "One.", after: later }, { text: "Two." }, { text: "Three." }],
@@ -35,7 +35,7 @@ describe("prompts that arrive during a run", () => {
     ]);
   });
 
-  it("can be withdrawn, and those that are left stay in the queue for the next process", async () => {
+  it("can be withdrawn, and the others stay in the queue for the next process", async () => {
     const { promise: never } = promised();
     const { session, home, cwd } = await open({ MAIN: [{ text: "One.", after: never }] });
     const first = session.prompt("MAIN: one");
@@ -107,7 +107,7 @@ describe("prompts that arrive during a run", () => {
     expect(JSON.stringify(model.requests("MAIN").at(-1)).split("Be brief.")).toHaveLength(2);
   });
 
-  it("start a run of their own if the main agent has nothing to do", async () => {
+  it("start their own run if the main agent has nothing to do", async () => {
     const { session, model } = await open({ MAIN: [{ text: "One." }, { text: "Two." }] });
     await session.prompt("MAIN: one").result;
     const watched = watch(session);
@@ -118,7 +118,7 @@ describe("prompts that arrive during a run", () => {
   });
 });
 
-describe("a message to a subagent from a person", () => {
+describe("a user's message to a subagent", () => {
   it("is read by one that its caller waits for", async () => {
     const { promise: later, keep: finish } = promised();
     const { session, model } = await open({
@@ -136,7 +136,7 @@ describe("a message to a subagent from a person", () => {
     expect(lastWords(model.requests("PART").at(-1))).toBe("Look in src only.");
   });
 
-  it("resumes one that has ended, also while the main agent has nothing to do, and its parent is told", async () => {
+  it("resumes one that has ended, even if the main agent has nothing to do, and its parent is notified", async () => {
     const { session, model } = await open(
       {
         MAIN: [{ calls: [task("PART: look.")] }, { text: "Done." }, { text: "Thanks." }],
@@ -158,7 +158,7 @@ describe("a message to a subagent from a person", () => {
 });
 
 describe("moving a subagent", () => {
-  it("to the background and back makes its parent go on, then wait, without restarting it", async () => {
+  it("to the background and back lets its parent continue, then wait, without restarting it", async () => {
     const { promise: later, keep: finish } = promised();
     const { promise: between, keep: goOn } = promised();
     const { session, model, home, cwd } = await open({
@@ -173,7 +173,7 @@ describe("moving a subagent", () => {
     const run = session.prompt("MAIN: go");
     const agentId = await subagent(watched);
     expect((await session.foregroundAgent(agentId)).status).toBe("refused");
-    expect((await session.backgroundAgent(agentId)).message).toBe(`Agent ${agentId} goes on in the background.`);
+    expect((await session.backgroundAgent(agentId)).message).toBe(`Agent ${agentId} now works in the background.`);
     expect((await session.backgroundAgent(agentId)).status).toBe("refused");
     await watched.until(
       ({ agentId: id, event }) => id === "main" && event.type === "model.requested" && event.turn === 2,
@@ -199,7 +199,7 @@ describe("moving a subagent", () => {
 });
 
 describe("stopping and resuming", () => {
-  it("stops one agent or all of them, and says what goes on", async () => {
+  it("stops one agent or all of them, and reports what continues", async () => {
     const hang = { text: "So far.", hangs: true } as const;
     const { session } = await open({
       MAIN: [
@@ -245,8 +245,8 @@ describe("stopping and resuming", () => {
   });
 });
 
-describe("a session that is parked", () => {
-  it("keeps requests open and goes on with all agents when it is resumed", async () => {
+describe("a parked session", () => {
+  it("keeps requests open and continues with all agents when it is resumed", async () => {
     const ask = (path: string) => ({ name: "Write", input: { file_path: path, content: "new" } });
     const { session, home, cwd } = await open(
       {
@@ -293,7 +293,7 @@ describe("a session that is parked", () => {
 });
 
 describe("a command", () => {
-  it("that an earlier process has carried out has no effect, and gets the same receipt", async () => {
+  it("that an earlier process carried out has no effect, and gets the same receipt", async () => {
     const prompt = { id: "p1", type: "prompt", to: "main", content: text("MAIN: one"), when: "next" } as const;
     const stop = { id: "s1", type: "stop", what: "tree" } as const;
     const first = await open({ MAIN: [{ text: "One." }] });
@@ -326,7 +326,7 @@ describe("a command", () => {
     [{ id: "c", type: "prompt", to: "main", content: text("x"), when: "later" }, '"now" or "next"'],
     [{ id: "c", type: "prompt", to: "main", content: text(" "), when: "now" }, "The prompt is empty."],
     [{ id: "c", type: "answer", requestId: "ask_1", answer: { answer: "alow", by: "x" } }, "an object such as"],
-  ])("that is not valid is refused, with what to do: %j", async (command, message) => {
+  ])("that is invalid is refused with advice: %j", async (command, message) => {
     const { session } = await open({ MAIN: [] });
     const receipt = await session.send(command as never);
     expect(receipt).toMatchObject({ status: "refused", message: expect.stringContaining(message) });
@@ -334,7 +334,7 @@ describe("a command", () => {
     await session.close();
   });
 
-  it("to wait for an agent is refused if nobody runs who could wait", async () => {
+  it("to wait for an agent is refused if no running agent could wait", async () => {
     const { session } = await open(
       {
         MAIN: [{ calls: [task("PART: go", { run_in_background: true })] }, { text: "Started." }],

@@ -25,7 +25,7 @@ async function coordinate(parts: Readonly<Record<string, readonly ScriptedStep[]
   return { result, cast, tools, session, heads };
 }
 
-it("a coordinator has only the tools of delegation; its agents have what the session has", async () => {
+it("has only delegation tools, while its agents have the session's tools", async () => {
   const { cast, tools, session, result } = await coordinate({
     MAIN: [{ calls: [read, task("CHILD: read the notes")] }, { text: "It says alpha." }],
     CHILD: [{ calls: [read] }, { text: "Alpha." }],
@@ -42,7 +42,7 @@ it("a coordinator has only the tools of delegation; its agents have what the ses
   expect(resultsIn(cast.requests("CHILD")[1])[0]).toContain("alpha");
 });
 
-it("rules of the session bind the agents of a coordinator; checks of their work may use its shell", async () => {
+it("applies the session's rules to its agents, whose acceptance checks can use the shell", async () => {
   const { cast } = await coordinate(
     {
       MAIN: [
@@ -57,13 +57,13 @@ it("rules of the session bind the agents of a coordinator; checks of their work 
   expect(resultsIn(cast.requests("MAIN")[1])[0]).toContain("[verified: true (pwd)]");
 });
 
-it("is told what it is", async () => {
+it("is told its role", async () => {
   const { heads } = await coordinate({ MAIN: [{ text: "ok" }] });
   expect(heads.get("MAIN")?.system).toContain("You are a coordinator");
 });
 
 it.each([{ disallowedTools: ["Task"] }, { settings: { subagents: { maxDepth: 0 } } }])(
-  "can't be where nobody can be given work: %o",
+  "is refused if there is no agent to delegate to: %o",
   async (more) => {
     await expect(coordinate({ MAIN: [] }, more)).rejects.toThrow(/coordinator can't delegate/);
   },

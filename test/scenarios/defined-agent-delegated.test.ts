@@ -52,8 +52,8 @@ async function walk(
   return { results, heard, updates, cwd };
 }
 
-describe("an agent that a program defines, at work for another", () => {
-  it("has the prompt that its function writes", async () => {
+describe("an agent defined by a program, as a subagent,", () => {
+  it("has the prompt that its function returns", async () => {
     const prompt = ({ cwd }: AgentEnvironment) => `You rhyme about ${cwd}.`;
     const { heard, results, cwd } = await walk(defineAgent({ ...poet, prompt }), {
       MAIN: [task(), done],
@@ -63,7 +63,7 @@ describe("an agent that a program defines, at work for another", () => {
     expect(results[0]).toContain("A rhyme.");
   });
 
-  it("has it written for the copy that it works in", async () => {
+  it("has a prompt for the copy that it works in", async () => {
     const prompt = ({ cwd }: AgentEnvironment) => `You rhyme about ${cwd}.`;
     const { heard, cwd } = await walk(
       defineAgent({ ...poet, prompt, isolation: "worktree" }),
@@ -84,7 +84,7 @@ describe("an agent that a program defines, at work for another", () => {
   });
 
   it.each([
-    ["gives no text", (async () => "You.") as unknown as () => string, 'The prompt of agent "poet" is not a string'],
+    ["returns no text", (async () => "You.") as unknown as () => string, 'The prompt of agent "poet" is not a string'],
     [
       "throws",
       () => {
@@ -92,12 +92,12 @@ describe("an agent that a program defines, at work for another", () => {
       },
       'The prompt of agent "poet" could not be created: Out of ink',
     ],
-  ])("is not started where its function %s; who wanted it is told", async (_, prompt, message) => {
+  ])("is not started if its function %s, and its caller is told", async (_, prompt, message) => {
     const { results } = await walk(defineAgent({ ...poet, prompt }), { MAIN: [task(), done] });
     expect(results[0]).toContain(message);
   });
 
-  it("calls back with its result before its superior has the report", async () => {
+  it("calls the callback with its result before its parent gets the report", async () => {
     const seen: RunResult[] = [];
     const callback = async (result: RunResult) => {
       await Promise.resolve();
@@ -120,7 +120,7 @@ describe("an agent that a program defines, at work for another", () => {
     expect(results[0]).toContain(`id="${seen[0]?.agentId}"`);
   });
 
-  it("calls back in the background too, once, and after a failure", async () => {
+  it("also calls it in the background, once, and after a failure", async () => {
     const seen: string[] = [];
     const callback = ({ outcome }: RunResult) => void seen.push(outcome);
     const agent = defineAgent({ ...poet, prompt: "You rhyme.", callback });
@@ -131,7 +131,7 @@ describe("an agent that a program defines, at work for another", () => {
     expect(seen).toEqual(["failed"]);
   });
 
-  it("keeps its report when the callback throws: its transcript says so", async () => {
+  it("keeps its report if the callback throws, which its transcript records", async () => {
     const callback = () => {
       throw new Error("Out of ink");
     };

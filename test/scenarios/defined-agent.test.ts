@@ -29,8 +29,8 @@ function listening(steps: readonly ScriptedStep[]): Model & { readonly heard: st
 
 const poet = { description: "Writes verse. Use for rhymes.", tools: ["Read"], maxTurns: 3 } as const;
 
-describe("an agent that a program defines", () => {
-  it("works with a prompt written for the place, and with the fields of any other", async () => {
+describe("an agent defined by a program", () => {
+  it("works with a prompt for the directory, and with the fields of any other agent", async () => {
     const { cwd, home, environment } = place();
     const model = listening([{ text: "A rhyme." }]);
     const seen: AgentEnvironment[] = [];
@@ -48,14 +48,14 @@ describe("an agent that a program defines", () => {
     expect(seen).toEqual([{ cwd, platform: process.platform, stateDirectory: home, docsDirectory }]);
   });
 
-  it("must have a prompt at once, or there is no session", async () => {
+  it("must return its prompt synchronously, or the session does not open", async () => {
     const prompt = (async () => "You.") as unknown as () => string;
     const options = { ...place(), model: createScriptedModel([]), agent: "poet" };
     const opening = openSession({ ...options, agents: { poet: defineAgent({ ...poet, prompt }) } });
     await expect(opening).rejects.toMatchObject({ code: "agents", exitCode: 2 });
   });
 
-  it("calls back with the result of each run, before who waits for it goes on", async () => {
+  it("calls the callback with the result of each run, before the caller continues", async () => {
     const results: RunResult[] = [];
     const callback = async (result: RunResult) => {
       await Promise.resolve();
@@ -72,7 +72,7 @@ describe("an agent that a program defines", () => {
     await session.close();
   });
 
-  it("keeps its result when the callback throws: the run and its transcript say so, and the session goes on", async () => {
+  it("keeps its result if the callback throws, which the run and its transcript record", async () => {
     const callback = () => {
       throw new Error("Out of ink");
     };
@@ -92,7 +92,7 @@ describe("an agent that a program defines", () => {
     await again.close();
   });
 
-  it("may go on in its callback: the run it follows is over", async () => {
+  it("can start another run in its callback, because the previous one has ended", async () => {
     const texts: string[] = [];
     const agents = {
       poet: defineAgent({
@@ -112,7 +112,7 @@ describe("an agent that a program defines", () => {
     model.assertDone();
   });
 
-  it("does not call back for another one", async () => {
+  it("does not call the callback of another agent", async () => {
     const called: string[] = [];
     const agents = { poet: defineAgent({ ...poet, prompt: "You.", callback: ({ text }) => void called.push(text) }) };
     const session = await openSession({ ...place(), model: createScriptedModel([{ text: "Hello." }]), agents });

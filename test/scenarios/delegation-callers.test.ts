@@ -3,8 +3,8 @@ import { lastWords, type Options, promised, resultsIn, task, walk } from "./dele
 
 const message = (to: string) => ({ name: "SendMessage", input: { to, message: "PEER: go on" } });
 
-describe("an agent with a name that may not delegate", () => {
-  it("speaks to agents that run, and wakes none that has ended", async () => {
+describe("a named agent that may not delegate", () => {
+  it("can message running agents, but can't resume one that has ended", async () => {
     const { promise: begun, keep: begin } = promised();
     const { promise: later, keep: finish } = promised();
     const { model, result } = await walk({
@@ -46,7 +46,7 @@ describe("an agent with a name that may not delegate", () => {
   });
 });
 
-it("a name belongs to one agent as long as that works; then another can have it", async () => {
+it("an agent keeps its name while it works; then another can have it", async () => {
   const { promise: begun, keep: begin } = promised();
   const { promise: later, keep: finish } = promised();
   const twin = { name: "twin", run_in_background: true };
@@ -80,7 +80,7 @@ it("a name belongs to one agent as long as that works; then another can have it"
   expect(model.requests("SECOND")).toHaveLength(2);
 });
 
-it("an agent that is waited for takes no messages: it reports once", async () => {
+it("an agent can't receive messages while its caller waits for its report", async () => {
   const { promise: later, keep: finish } = promised();
   const { model } = await walk({
     MAIN: [
@@ -100,7 +100,7 @@ it("an agent that is waited for takes no messages: it reports once", async () =>
   expect(model.requests("SLOW")).toHaveLength(1);
 });
 
-it("an agent that waits for its turn can't be told anything yet: who speaks to it may be in its way", async () => {
+it("an agent that waits for a slot can't receive messages, because the sender may hold the slot", async () => {
   const behind = { run_in_background: true };
   const { model, result } = await walk(
     {
@@ -125,7 +125,7 @@ it("an agent that waits for its turn can't be told anything yet: who speaks to i
 });
 
 describe("an agent that delegates itself", () => {
-  it("reaches the agents below it, and none beside or above", async () => {
+  it("reaches only the agents below it", async () => {
     const hang = { text: "Working.", hangs: true } as const;
     const idOf = (messages: Parameters<typeof resultsIn>[0]) =>
       /agentId: (a\w+)/.exec(resultsIn(messages)[0] ?? "")?.[1];
@@ -176,7 +176,7 @@ describe("an agent that delegates itself", () => {
   });
 });
 
-it.each(["allow", "deny"] as const)("a message to an agent that was stopped asks first: %s", async (answer) => {
+it.each(["allow", "deny"] as const)("a message to a stopped agent needs approval: %s", async (answer) => {
   const asked: string[] = [];
   const approvals: Options["approvals"] = {
     ask: async ({ decision, call }) => {
@@ -210,7 +210,7 @@ it.each(["allow", "deny"] as const)("a message to an agent that was stopped asks
   expect(model.requests("CHILD")).toHaveLength(answer === "allow" ? 2 : 1);
 });
 
-it("two calls that go on with the same agent at once are one run, and the other is told", async () => {
+it("two calls that resume the same agent at once start one run, and the other call is told", async () => {
   const { model } = await walk({
     MAIN: [
       { calls: [task("CHILD: go", { name: "child" })] },

@@ -66,8 +66,8 @@ async function killBeforeSpawn(more: Record<string, unknown>): Promise<Life> {
 const of = <Type extends Line["type"]>(lines: readonly Line[], type: Type): Extract<Line, { type: Type }>[] =>
   lines.filter((line): line is Extract<Line, { type: Type }> => line.type === type);
 
-describe("a process killed after a delegation was begun and before there was an agent", () => {
-  it("makes the agent when it goes on, and nobody is told of an unknown outcome", async () => {
+describe("a process killed after a delegation began and before the agent existed", () => {
+  it("creates the agent when it is resumed, and no outcome is reported as unknown", async () => {
     const { transcript, code } = await killBeforeSpawn({});
     expect(code).toBe(0);
     expect(of(transcript, "tool.started")).toHaveLength(1);
@@ -78,7 +78,7 @@ describe("a process killed after a delegation was begun and before there was an 
     expect(JSON.stringify(ended?.result.content)).toContain("Served.");
   });
 
-  it("launches it in the background as it was asked to", async () => {
+  it("starts it in the background as requested", async () => {
     const { transcript, code } = await killBeforeSpawn({ run_in_background: true });
     expect(code).toBe(0);
     expect(of(transcript, "tool.ended")).toMatchObject([{ result: { outcome: "ok", facts: { launched: {} } } }]);

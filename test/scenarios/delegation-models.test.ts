@@ -40,8 +40,8 @@ async function delegate(more: Record<string, unknown>, options: SessionOptions =
   }
 }
 
-describe("the model of a call", () => {
-  it("is asked for as it is when nobody here knows it, and that is told and recorded", async () => {
+describe("the model in a call", () => {
+  it("is sent unchanged if it is unknown, which is reported and recorded", async () => {
     const { started, notices, asked } = await delegate({ model: "claude-unheard-9" });
     expect(asked).toEqual(["claude-sonnet-5-5", "claude-unheard-9", "claude-sonnet-5-5"]);
     expect(started).toMatchObject({ requestedModel: "claude-unheard-9", model: "claude-unheard-9" });
@@ -49,7 +49,7 @@ describe("the model of a call", () => {
     expect(notices).toEqual([expect.stringContaining('Unknown anthropic model "claude-unheard-9"')]);
   });
 
-  it("is the one of a tier, or one that is known, without a word", async () => {
+  it("is that of a tier, or a known one, without a notice", async () => {
     const small = await delegate({ model: "small" });
     expect(small.started).toMatchObject({ requestedModel: "small", model: "claude-haiku-5-5" });
     const known = await delegate({ model: "claude-opus-5" });
@@ -57,7 +57,7 @@ describe("the model of a call", () => {
     expect([...small.notices, ...known.notices]).toEqual([]);
   });
 
-  it("comes before the definition's, and that before the parent's", async () => {
+  it("takes precedence over the definition's, which takes precedence over the parent's", async () => {
     const agents = {
       cheap: { description: "Saves. Use when it may cost little.", prompt: "Save.", model: "haiku" },
       heir: { description: "Inherits. Use when needed.", prompt: "Inherit.", model: "inherit" },
@@ -72,7 +72,7 @@ describe("the model of a call", () => {
   });
 });
 
-describe("an agent that goes on", () => {
+describe("a resumed agent", () => {
   /** Returns the models of an agent's runs: started with a model, resumed, resumed with `again` in a new process. */
   async function modelsOf(again: Record<string, unknown>): Promise<readonly string[]> {
     const agentOf = (request: RecordedRequest): string => / id=\\?"(a\w+)/.exec(request.rawBody.toString())?.[1] ?? "";
@@ -110,11 +110,11 @@ describe("an agent that goes on", () => {
     return models;
   }
 
-  it("keeps the model it was asked for, in a later process too", async () => {
+  it("keeps the requested model, even in a later process", async () => {
     expect(await modelsOf({})).toEqual(["claude-haiku-5-5", "claude-haiku-5-5", "claude-haiku-5-5"]);
   });
 
-  it("has the model of the call that goes on with it", async () => {
+  it("uses the model in the call that resumes it", async () => {
     expect(await modelsOf({ model: "opus" })).toEqual(["claude-haiku-5-5", "claude-haiku-5-5", "claude-opus-5-5"]);
   });
 });

@@ -23,14 +23,14 @@ async function askFor(input: Record<string, unknown>, options: SessionOptions = 
 
 const work = { description: "a piece of work", prompt: "CHILD: go" };
 
-describe("the agent a call is for", () => {
+describe("the agent that a call names", () => {
   it.each([
     ["by alias", { subagent_type: "explore" }, "Explore"],
-    ["by an alias of another kind", { subagent_type: "general" }, "general-purpose"],
-    ["in other case", { subagent_type: "REVIEWER" }, "reviewer"],
+    ["by another kind of alias", { subagent_type: "general" }, "general-purpose"],
+    ["in another case", { subagent_type: "REVIEWER" }, "reviewer"],
     ["with blanks around it", { subagent_type: " reviewer " }, "reviewer"],
-    ["though it is hidden", { subagent_type: "secret" }, "secret"],
-    ["beside fields that mean nothing here", { subagent_type: "reviewer", team_name: "t", mode: "plan" }, "reviewer"],
+    ["even if it is hidden", { subagent_type: "secret" }, "secret"],
+    ["with fields that have no meaning here", { subagent_type: "reviewer", team_name: "t", mode: "plan" }, "reviewer"],
     ["as agentType", { agentType: "reviewer" }, "reviewer"],
     ["as agentType, by alias", { agentType: "explore" }, "Explore"],
   ])("is found %s", async (_, input, type) => {
@@ -39,7 +39,7 @@ describe("the agent a call is for", () => {
     expect(answer).toContain(`<task_result agent="${type}"`);
   });
 
-  it("is guessed where there is none of its name: by letters, and by what agents are for", async () => {
+  it("is suggested if there is none of its name: by spelling, and by purpose", async () => {
     const { answer, types } = await askFor({ ...work, subagent_type: "reviewr" });
     expect(types).toEqual([]);
     expect(answer).toMatch(/There is no agent "reviewr"\. Did you mean reviewer\? Available agents: reviewer, /);
@@ -47,7 +47,7 @@ describe("the agent a call is for", () => {
     expect(vague.answer).toMatch(/There is no agent "data-queries"\..* Available agents: sql-writer, /);
   });
 
-  it("is among ten at most", async () => {
+  it("is one of at most ten suggestions", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [
         `helper-${index}`,
@@ -66,7 +66,7 @@ describe("the agent a call is for", () => {
     ["with a person", { interactive: true }],
     ["with forks", {}],
     ["with rules", { disallowedTools: ["Task(reviewer)"] }],
-  ])("is one of those that the schema of Task offers, %s", async (_, options) => {
+  ])("is one of those that the Task schema offers, %s", async (_, options) => {
     const call = forkCall("x", { subagent_type: "nobody-like-this" });
     const on = await stage({ MAIN: saying({ content: [call] }, { content: "ok" }) });
     await play(on, { agents, ...options });
@@ -75,7 +75,7 @@ describe("the agent a call is for", () => {
     expect(names.split(", ").sort()).toEqual([...taskOf(one(on.requests("MAIN")[0])).types].sort());
   });
 
-  it("is found though every field that is not needed is null", async () => {
+  it("is found even if every optional field is null", async () => {
     const nothing = {
       model: null,
       resume: null,
@@ -88,7 +88,7 @@ describe("the agent a call is for", () => {
     expect(types).toEqual(["reviewer"]);
   });
 
-  it("gets no work without words", async () => {
+  it("is not started without a prompt", async () => {
     for (const prompt of ["", "  \n "]) {
       const { answer, types } = await askFor({ ...work, prompt, subagent_type: "reviewer" });
       expect(types).toEqual([]);
@@ -96,7 +96,7 @@ describe("the agent a call is for", () => {
     }
   });
 
-  it("is asked for again when it is missing", async () => {
+  it("is requested again if it is missing", async () => {
     const { answer } = await askFor(work);
     expect(answer).toMatch(/subagent_type is missing\. Available agents: .*reviewer/);
   });
@@ -105,13 +105,13 @@ describe("the agent a call is for", () => {
 describe("agents that rules deny", () => {
   const denied = { disallowedTools: ["Task(reviewer)", "Agent(explore)"] };
 
-  it("are not among the choices of who names none", async () => {
+  it("are not suggested if a call names no agent", async () => {
     const { answer } = await askFor(work, denied);
     expect(answer).toMatch(/Available agents: .*general-purpose/);
     expect(answer).not.toMatch(/\breviewer\b|\bExplore\b/);
   });
 
-  it("do not go on either, by resume or by a message", async () => {
+  it("can't be resumed either, with resume or a message", async () => {
     const at = newPlace();
     const first = await open(
       {
@@ -134,7 +134,7 @@ describe("agents that rules deny", () => {
     for (const answer of resultsIn(again.model.requests("MAIN")[1])) expect(answer).toMatch(/Task\(reviewer\).*denies/);
   });
 
-  it("are named in no list of choices, and hidden ones neither", async () => {
+  it("are not suggested, and neither are hidden ones", async () => {
     for (const subagent_type of ["reviewr", "Explor", undefined]) {
       const { answer } = await askFor({ ...work, ...(subagent_type === undefined ? {} : { subagent_type }) }, denied);
       expect(answer).toContain("Available agents: ");
@@ -144,7 +144,7 @@ describe("agents that rules deny", () => {
     }
   });
 
-  it("are refused by every name", async () => {
+  it("are refused under every name", async () => {
     for (const input of [{ subagent_type: "Reviewer" }, { agentType: "reviewer" }, { subagent_type: "explore" }]) {
       const { answer, types } = await askFor({ ...work, ...input }, denied);
       expect(types).toEqual([]);
@@ -156,7 +156,7 @@ describe("agents that rules deny", () => {
 describe("a rule that asks about one agent", () => {
   const settings = { permissions: { ask: ["Task(reviewer)"] } };
 
-  it("is not evaded by another spelling of the input", async () => {
+  it("can't be avoided with another spelling of the input", async () => {
     const { answer, types } = await askFor({ ...work, agentType: "reviewer" }, { settings });
     expect(types).toEqual([]);
     expect(answer).toContain('subagent_type: "reviewer"');
@@ -164,7 +164,7 @@ describe("a rule that asks about one agent", () => {
     expect(other.types).toEqual(["sql-writer"]);
   });
 
-  it("is not evaded by going on with an agent of that kind", async () => {
+  it("can't be avoided by resuming an agent of that type", async () => {
     let asked = 0;
     const approvals = {
       ask: async () => {
@@ -192,7 +192,7 @@ describe("a rule that asks about one agent", () => {
 });
 
 describe("a rule with a pattern", () => {
-  it("is about every agent it covers: none of them is offered or started", async () => {
+  it("applies to every matching agent: none of them is offered or started", async () => {
     const { answer, types } = await askFor({ ...work, subagent_type: "reviewer" }, { disallowedTools: ["Task(rev*)"] });
     expect(types).toEqual([]);
     expect(answer).toMatch(/Task\(rev\*\)/);
@@ -201,8 +201,8 @@ describe("a rule with a pattern", () => {
   });
 });
 
-describe("a message that would wake an agent", () => {
-  it.each([["Task(reviewer)"], ["Task"]])("is a launch: %s asks first", async (rule) => {
+describe("a message that would resume an agent", () => {
+  it.each([["Task(reviewer)"], ["Task"]])("counts as a launch: %s asks first", async (rule) => {
     const approvals = { ask: async () => ({ answer: "allow", by: "a person" }) as const };
     const { model } = await walk(
       {
@@ -223,7 +223,7 @@ describe("a message that would wake an agent", () => {
 });
 
 describe("a session that may not delegate", () => {
-  it("has no tools about agents", async () => {
+  it("has no agent tools", async () => {
     for (const options of [{ disallowedTools: ["Task"] }, { settings: { permissions: { deny: ["Agent"] } } }]) {
       const { session } = await open({}, options);
       expect(session.tools).toContain("Read");

@@ -14,8 +14,8 @@ import {
   transcriptsIn,
 } from "./delegation-place.ts";
 
-describe("a delegation that a person allowed before the process died", () => {
-  it("is not asked about again, and its agent's report comes", async () => {
+describe("a delegation that was approved before the process died", () => {
+  it("needs no approval again, and its agent's report arrives", async () => {
     const at = newPlace();
     const settings = { permissions: { ask: ["Task"] } };
     const yes = { ask: async () => ({ answer: "allow", by: "a person" }) as const };
@@ -41,11 +41,11 @@ describe("a delegation that a person allowed before the process died", () => {
   });
 });
 
-describe("an agent that was named before the process died and did not live to write a line", () => {
+describe("an agent that was announced before the process died and has no transcript yet", () => {
   it.each([
     { left: "no transcript", forget: (path: string) => rmSync(path) },
     { left: "an empty transcript", forget: (path: string) => truncateSync(path) },
-  ])("begins under its name, once, where $left was left", async ({ forget }) => {
+  ])("starts under its id, once, if $left was left", async ({ forget }) => {
     const first = await open({ MAIN: [{ calls: [task("CHILD: go")] }], CHILD: [{ hangs: true }] });
     const run = first.session.prompt("MAIN: do it.");
     for await (const update of run) {
@@ -81,7 +81,7 @@ function forgetAgents({ home }: Place, forget: (transcript: string) => void): vo
   }
 }
 
-describe("an agent that goes on for a call when the process dies", () => {
+describe("an agent that works for a call when the process dies", () => {
   const again = (messages: Parameters<typeof resultsIn>[0], by: string) => {
     const id = / id=\\?"(a\w+)/.exec(resultsIn(messages)[0] ?? "")?.[1] ?? "";
     const call = {
@@ -95,7 +95,7 @@ describe("an agent that goes on for a call when the process dies", () => {
     ["Task", "agent.resumed"],
     ["Task", "model.requested"],
     ["SendMessage", "agent.resumed"],
-  ])("goes on for it: %s, killed after %s", async (by, after) => {
+  ])("continues for it: %s, killed after %s", async (by, after) => {
     const at = newPlace();
     const parts = {
       MAIN: [
@@ -131,7 +131,7 @@ describe("an agent that goes on for a call when the process dies", () => {
   });
 });
 
-describe("an agent goes on in a later process with all it knew, however it ended", () => {
+describe("an agent is resumed in a later process with its whole conversation, however it ended", () => {
   const hang = { text: "Half.", hangs: true } as const;
   const slow = { description: "Is slow. Use it.", prompt: "Work.", tools: ["Read"], timeout: 0.05 };
   const frugal = { description: "Saves. Use it.", prompt: "Work.", tools: ["Read"], budget: { turns: 1 } };
@@ -184,11 +184,11 @@ describe("an agent goes on in a later process with all it knew, however it ended
   });
 });
 
-describe("an agent that goes on while it has agents in the background", () => {
+describe("a resumed agent that has background agents", () => {
   const background = { run_in_background: true };
   const later = { text: "Later.", hangs: true } as const;
 
-  it("is told again which of them still work", async () => {
+  it("is told again which of them are still working", async () => {
     const { session, model } = await open({
       MAIN: [{ calls: [task("CHILD: hang", background)] }, later, { text: "Still." }],
       CHILD: [{ text: "Working.", hangs: true }],
@@ -205,7 +205,7 @@ describe("an agent that goes on while it has agents in the background", () => {
     expect(told).toContain("And now?");
   });
 
-  it("is told after a kill which have ended, with what they reported, and not again later", async () => {
+  it("is told after a kill which have ended, with their reports, and not again later", async () => {
     const at = newPlace();
     const first = await open(
       { MAIN: [{ calls: [task("CHILD: be quick", background)] }, later], CHILD: [{ text: "The quick answer." }] },

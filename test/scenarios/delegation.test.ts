@@ -21,7 +21,7 @@ import {
 } from "./delegation-place.ts";
 
 describe("a foreground agent", () => {
-  it("works in a context of its own and hands back one report", async () => {
+  it("works in its own context and returns one report", async () => {
     const walked = await walk({
       MAIN: [{ calls: [task("CHILD: read the notes")] }, { text: "It says alpha." }],
       CHILD: [{ calls: [read] }, { text: "The notes say alpha and beta." }],
@@ -63,7 +63,7 @@ describe("a foreground agent", () => {
     ]);
   });
 
-  it("runs beside others of the same answer; results come in the order of the calls", async () => {
+  it("runs in parallel with others from the same response; results are in call order", async () => {
     let release = () => {};
     const second = new Promise<void>((resolve) => {
       release = resolve;
@@ -82,7 +82,7 @@ describe("a foreground agent", () => {
     expect(resultsIn(model.requests("MAIN")[1]).map((text) => text.split("\n")[1])).toEqual(["first", "second"]);
   });
 
-  it("tells of an unknown type with the choices, and the parent goes on", async () => {
+  it("of an unknown type is reported with the available ones, and the parent continues", async () => {
     const { model, result } = await walk({
       MAIN: [{ calls: [task("x", { subagent_type: "Explor" })] }, { text: "I see." }],
     });
@@ -90,7 +90,7 @@ describe("a foreground agent", () => {
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("Explore");
   });
 
-  it("has no more than its parent: no delegation, no tool a rule denies", async () => {
+  it("has no more rights than its parent: no delegation, no denied tool", async () => {
     const { model, updates } = await walk(
       {
         MAIN: [{ calls: [task("CHILD: try")] }, { text: "ok" }],
@@ -114,7 +114,7 @@ describe("a foreground agent", () => {
     expect(lastWords(model.requests("CHILD")[1])).toBeDefined();
   });
 
-  it("fails with its reason, what it said, and its id to resume it by", async () => {
+  it("that fails returns its reason, its text, and its id for resuming", async () => {
     const { model, result } = await walk({
       MAIN: [{ calls: [task("CHILD: go")] }, { text: "Too bad." }],
       CHILD: [{ text: "Half", error: { code: "overloaded", message: "The model is overloaded." } }],
@@ -129,7 +129,7 @@ describe("a foreground agent", () => {
 });
 
 describe("a background agent", () => {
-  it("is launched at once, and its end is told exactly once, to a parent that waits", async () => {
+  it("starts at once, and its end is reported exactly once, to a parent that waits", async () => {
     let finish = () => {};
     const later = new Promise<void>((resolve) => {
       finish = resolve;
@@ -163,7 +163,7 @@ describe("a background agent", () => {
 });
 
 describe("resume", () => {
-  it("goes on with an agent by its id, with all it knew", async () => {
+  it("continues an agent by its id, with its whole conversation", async () => {
     const ids: string[] = [];
     const { model, result } = await walk({
       MAIN: [
@@ -183,7 +183,7 @@ describe("resume", () => {
     expect(resultsIn(model.requests("MAIN")[2])[0]).toContain(`id="${ids[0]}"`);
   });
 
-  it("is refused, with the cure, for another type, for another place, and while it runs", async () => {
+  it("is refused with advice for another type, for another isolation, and while the agent runs", async () => {
     const again = (more: object) => task("and more", { resume: "one", ...more });
     const { model } = await walk({
       MAIN: [
@@ -206,7 +206,7 @@ describe("resume", () => {
     expect(model.requests("ONE")).toHaveLength(1);
   });
 
-  it("names the agents there are for an id that is not there", async () => {
+  it("lists the existing agents for an unknown id", async () => {
     const { model } = await walk({
       MAIN: [{ calls: [task("x", { resume: "azzz" })] }, { text: "ok" }],
     });
@@ -217,7 +217,7 @@ describe("resume", () => {
 });
 
 describe("limits", () => {
-  it("refuses a spawn beyond the limit of a prompt, says what is left, and the parent ends what it can't finish", async () => {
+  it("refuse an agent beyond the limit for a prompt, say what is left, and the parent ends as incomplete", async () => {
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [task("ONE: a"), task("TWO: b"), task("THREE: c")] }, { text: "Two of three." }],
@@ -234,7 +234,7 @@ describe("limits", () => {
     expect(results[2]).not.toMatch(/settings|--max-spawns/);
   });
 
-  it.each(["allow", "deny"] as const)("asks once where somebody is there to say %s to more agents", async (answer) => {
+  it.each(["allow", "deny"] as const)("ask once if someone can answer %s to more agents", async (answer) => {
     const reasons: string[] = [];
     const approvals: Options["approvals"] = {
       ask: async ({ decision }) => {
@@ -257,7 +257,7 @@ describe("limits", () => {
     expect(model.requests("FOUR")).toHaveLength(answer === "allow" ? 1 : 0);
   });
 
-  it("counts no agent that came to nothing before it ran", async () => {
+  it("do not count an agent that failed before it ran", async () => {
     const settings = { subagents: { maxSpawns: 1 }, permissions: { deny: ["Task(Plan)"] } };
     const nobody = task("NO_APPROVER: look", { subagent_type: "nobody" });
     const denied = task("NO_APPROVER: plan", { subagent_type: "Plan" });
@@ -272,7 +272,7 @@ describe("limits", () => {
     expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
   });
 
-  it("ends an agent whose budget is spent with what it did, and counts it as cut", async () => {
+  it("end an agent whose budget is spent with its work so far, and count it as cut", async () => {
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [task("CHILD: go", { subagent_type: "frugal" })] }, { text: "It was cut." }],
@@ -289,7 +289,7 @@ describe("limits", () => {
     expect(report).toContain("Looking.");
   });
 
-  it("ends the whole session's run at the session's budget, with the reason", async () => {
+  it("end the run at the session's budget, with the reason", async () => {
     const { result } = await walk(
       { MAIN: [{ calls: [read] }, { calls: [read] }, { text: "never" }] },
       { settings: { budget: { turns: 2 } } },
@@ -297,7 +297,7 @@ describe("limits", () => {
     expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", turns: 2 });
   });
 
-  it("ends a model that says nothing as a stall, and an agent over its time as a timeout", async () => {
+  it("end a silent model as a stall, and an agent over its time limit as a timeout", async () => {
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [task("CHILD: hang", { subagent_type: "hasty" })] }, { text: "It hung." }],
@@ -313,7 +313,7 @@ describe("limits", () => {
     expect(report).toContain("I begin.");
   });
 
-  it("lets agents over a limit of concurrency wait, and all of them work", async () => {
+  it("let agents beyond the concurrency limit wait, and all of them work", async () => {
     let running = 0;
     let most = 0;
     const { promise: two, keep: begin } = promised();
@@ -339,7 +339,7 @@ describe("limits", () => {
 });
 
 describe("stopping", () => {
-  it("interrupts the main agent and its foreground agents; both can be resumed", async () => {
+  it("interrupts the main agent and its foreground agents, which can be resumed", async () => {
     const parts: Parts = {
       MAIN: [{ calls: [task("CHILD: hang")] }, { text: "Again." }],
       CHILD: [{ text: "Hm.", hangs: true }],
@@ -359,7 +359,7 @@ describe("stopping", () => {
     expect(model.requests("CHILD")).toHaveLength(1);
   });
 
-  it("gives a receipt of what stopped and what goes on: a turn, an agent, everything", async () => {
+  it("reports what stopped and what continues: a turn, an agent, everything", async () => {
     const hang = { text: "Hm.", hangs: true } as const;
     const { session } = await open({
       MAIN: [{ calls: [task("BACK: hang", { run_in_background: true })] }, { calls: [task("FRONT: hang")] }, hang],
@@ -393,7 +393,7 @@ describe("stopping", () => {
     await session.close();
   });
 
-  it("leaves nothing running when the session is closed; an undelivered end is told in the next one", async () => {
+  it("leaves nothing running when the session is closed; an unreported end is reported in the next one", async () => {
     const first = await open({
       MAIN: [{ calls: [task("CHILD: hang", { run_in_background: true })] }, { text: "Later.", hangs: true }],
       CHILD: [{ text: "Working.", hangs: true }],
@@ -414,8 +414,8 @@ describe("stopping", () => {
   });
 });
 
-describe("a background agent whose transcript is gone", () => {
-  it("is told as lost, and nobody waits for it", async () => {
+describe("a background agent whose transcript is missing", () => {
+  it("is reported as lost, and no agent waits for it", async () => {
     const first = await open({
       MAIN: [{ calls: [task("CHILD: hang", { run_in_background: true })] }, { text: "Later.", hangs: true }],
       CHILD: [{ text: "Working.", hangs: true }],
@@ -440,7 +440,7 @@ describe("a background agent whose transcript is gone", () => {
 });
 
 describe("a process that dies while an agent works for a call", () => {
-  it("takes up the call where the agent stands", async () => {
+  it("continues the call from the state of the agent", async () => {
     const at = newPlace();
     const first = await open(
       { MAIN: [{ calls: [task("CHILD: go")] }], CHILD: [{ calls: [read] }, { hangs: true }] },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { open, promised, task, watch } from "./delegation-place.ts";
 
-it("shows what all agents do, also between runs, and continues from a position in another process", async () => {
+it("shows what all agents do, even between runs, and continues from a position in another process", async () => {
   const release = promised();
   const parts = {
     MAIN: [{ calls: [task("PART: work.", { run_in_background: true })] }, { text: "Started." }],
@@ -36,14 +36,14 @@ it("shows what all agents do, also between runs, and continues from a position i
   expect(more.some(({ event }) => event.type === "prompt.received")).toBe(true);
 });
 
-it("refuses positions that are none", async () => {
+it("rejects invalid positions", async () => {
   const { session } = await open({ MAIN: [] });
   expect(() => session.events({ afetr: 3 } as object)).toThrow('session.events has no option "afetr"');
   expect(() => session.events({ after: Number.NaN })).toThrow("must be a whole number");
   await session.close();
 });
 
-it("a closed session takes no prompt, and says how to open it again", async () => {
+it("rejects prompts after the session is closed, and says how to open it again", async () => {
   const { session } = await open({ MAIN: [{ text: "Done." }] });
   await session.prompt("MAIN: begin.").result;
   await session.close();

@@ -5,8 +5,8 @@ import { lastWords, open, promised, read, resultsIn, task, transcriptsIn } from 
 
 const subagents = { timeoutSeconds: 0.1 };
 
-describe("an agent that is waited for too long", () => {
-  it("goes on in the background where a person is there, and its end is told with the next prompt", async () => {
+describe("a foreground agent that takes too long", () => {
+  it("continues in the background if a user is present, and its end is reported with the next prompt", async () => {
     const { promise: released, keep: release } = promised();
     const { session, model, home, cwd } = await open(
       {
@@ -41,7 +41,7 @@ describe("an agent that is waited for too long", () => {
     expect(text.match(/Late\./g)).toHaveLength(1);
   });
 
-  it("ends with what it did where nobody is there", async () => {
+  it("ends with its work so far if no user is present", async () => {
     const { session, model } = await open(
       { MAIN: [{ calls: [task("CHILD: look")] }, { text: "I go on." }], CHILD: [{ text: "So far.", hangs: true }] },
       { settings: { subagents } },
@@ -55,7 +55,7 @@ describe("an agent that is waited for too long", () => {
     expect(JSON.stringify(updates)).not.toContain("run.backgrounded");
   });
 
-  it("has no such limit once a person has moved it to the background", async () => {
+  it("has no such limit after a user moved it to the background", async () => {
     const { promise: released, keep: release } = promised();
     const { session, model } = await open(
       {
@@ -75,7 +75,7 @@ describe("an agent that is waited for too long", () => {
     expect(lastWords(model.requests("MAIN")[2])).toMatch(/status="completed".*Late\./s);
   });
 
-  it("ends too where its own file limits its time", async () => {
+  it("ends anyway if its own file limits its time", async () => {
     const slow = { description: "Slow.", prompt: "Be slow.", timeout: "100ms" };
     const { session, model } = await open(
       {

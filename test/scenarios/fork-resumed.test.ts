@@ -8,8 +8,8 @@ import { forkCall, messagesIn, one, type Part, play, saying, stage, toolResults,
 
 const read = { tool: "Read", input: { file_path: "notes.txt" } };
 
-describe("a fork that its process did not live to end", () => {
-  it("goes on with the same bytes, wherever that was, and its origin gets the report", async () => {
+describe("a fork whose process died", () => {
+  it("continues with the same bytes, wherever it stopped, and its origin gets the report", async () => {
     const left: Place[] = [];
     const kill =
       (part: Part): Part =>
@@ -84,7 +84,7 @@ describe("a fork whose origin's transcript", () => {
   const eventsOf = (updates: readonly RunUpdate[]) =>
     updates.flatMap((update) => (update.type === "subagent.event" ? [update.event] : []));
 
-  it("is as it was reads all of it from the cache", async () => {
+  it("is unchanged reads all of it from the cache", async () => {
     const { after, updates } = await endedFork(() => {});
     expect(toolResults(after.requests("MAIN")[1])[0]).toContain("More is done.");
     expect(messagesIn(one(after.requests("ONE")[0])).at(-1)?.content[0]?.text).toBe("and more");
@@ -92,7 +92,7 @@ describe("a fork whose origin's transcript", () => {
     expect(eventsOf(updates).map(({ type }) => type)).not.toContain("cache.missed");
   });
 
-  it("was changed goes on with what is there, and says what that costs", async () => {
+  it("was changed continues with the current content, and reports what that costs", async () => {
     const { after, updates } = await endedFork((home, sessionId) =>
       edit(home, `${sessionId}.jsonl`, (text) => text.replaceAll("alpha", "ALPHA")),
     );
@@ -101,7 +101,7 @@ describe("a fork whose origin's transcript", () => {
     expect(eventsOf(updates)).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "fork" }));
   });
 
-  it("is gone can't go on, and says so", async () => {
+  it("is missing can't continue, and says so", async () => {
     const { after } = await endedFork((home, sessionId) =>
       edit(home, join(sessionId, "subagents"), (text) =>
         text.replace('"agentId":"main","line":"', '"agentId":"main","line":"9'),

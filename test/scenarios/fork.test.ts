@@ -24,7 +24,7 @@ const sharedPart = (request: RecordedRequest): string =>
   `${unmarked(request).split(FORK_INTRODUCTION)[0]}${FORK_INTRODUCTION}`;
 
 describe("a fork", () => {
-  it("knows what its origin knows, byte for byte, and reports to it", async () => {
+  it("has its origin's conversation, byte for byte, and reports to it", async () => {
     const on = await stage({
       MAIN: saying(
         { content: [read] },
@@ -63,7 +63,7 @@ describe("a fork", () => {
     );
   });
 
-  it("shares with its siblings all but its directive: the first writes the cache, the others read it", async () => {
+  it("shares everything but its directive with its siblings: the first writes the cache, the others read it", async () => {
     const forks = ["ONE", "TWO", "THREE"];
     const on = await stage({
       MAIN: saying(
@@ -98,8 +98,8 @@ describe("a fork", () => {
   });
 });
 
-describe("a fork over the other wire", () => {
-  it("has the same bytes as its origin and its siblings too", async () => {
+describe("a fork over the other wire format", () => {
+  it("also has the same bytes as its origin and its siblings", async () => {
     const on = await stage(
       {
         MAIN: saying({ content: [read] }, { content: [forkCall("ONE: a"), forkCall("TWO: b")] }, { content: "Both." }),
@@ -122,7 +122,7 @@ describe("a fork over the other wire", () => {
 });
 
 describe("what a fork may do", () => {
-  it("is what its origin may, without delegation; tools that it lacks stay declared and answer with an error", async () => {
+  it("is what its origin may do, except delegate; missing tools stay declared and return an error", async () => {
     const on = await stage({
       MAIN: saying({ content: [forkCall("ONE: try", { subagent_type: "fork" })] }, { content: "ok" }),
       ONE: saying(
@@ -149,7 +149,7 @@ describe("what a fork may do", () => {
     expect(updates.filter((update) => update.type === "agent.spawned")).toHaveLength(1);
   });
 
-  it("changes files that its origin has read, and not what others changed since", async () => {
+  it("includes changing files that its origin has read, unless others changed them since", async () => {
     const change = (to: string) => ({
       tool: "Edit",
       input: { file_path: "notes.txt", old_string: "beta", new_string: to },
@@ -169,7 +169,7 @@ describe("what a fork may do", () => {
     expect(toolResults(on.requests("TWO")[1])[0]).toContain("notes.txt has changed since you read it.");
   });
 
-  it("stays the same when its conversation was compacted", async () => {
+  it("stays the same after its conversation was compacted", async () => {
     const on = await stage({
       MAIN: saying({ content: [forkCall("ONE: long")] }, { content: "ok" }),
       ONE: saying(
@@ -187,7 +187,7 @@ describe("what a fork may do", () => {
     expect(toolResults(on.requests("ONE")[3])[0]).toContain("Task was not run.");
   });
 
-  it("can be less: the tools its call names, or nothing that changes anything", async () => {
+  it("can be restricted to the tools that its call names, or to reading", async () => {
     const write = { tool: "Write", input: { file_path: "new.txt", content: "x" } };
     const on = await stage({
       MAIN: saying(
@@ -214,7 +214,7 @@ describe("what a fork may do", () => {
     expect(toolsOf(one(on.requests("TWO")[0]))).toEqual(toolsOf(one(on.requests("MAIN")[0])));
   });
 
-  it("works in the background with the tools that are for it, and is told of", async () => {
+  it("is limited to background tools in the background, and a notice reports its end", async () => {
     const on = await stage({
       MAIN: saying(
         { content: [forkCall("ONE: slowly", { run_in_background: true })] },
@@ -235,8 +235,8 @@ describe("what a fork may do", () => {
   });
 });
 
-describe("a fork of some turns", () => {
-  it("has these alone, and its transcript says what that costs", async () => {
+describe("a fork with some of the turns", () => {
+  it("has only these, and its transcript records the cost", async () => {
     const on = await stage({
       MAIN: saying(
         { content: ["First look.", read] },
@@ -265,7 +265,7 @@ describe("a fork of some turns", () => {
 });
 
 describe("an agent with forkContext", () => {
-  it("has its own prompt and tools, and the messages of who calls it", async () => {
+  it("has its own prompt and tools, and its caller's messages", async () => {
     const on = await stage({
       MAIN: saying(
         { content: [read] },
@@ -288,12 +288,12 @@ describe("an agent with forkContext", () => {
   });
 });
 
-describe("forks that are not", () => {
+describe("forks", () => {
   it.each([
     ["a model", { model: "small" }, /uses the model of its conversation/],
     ["a copy", { isolation: "worktree" }, /works in the directory of its parent/],
-    ["a bound without a fork", { subagent_type: "Explore", read_only: true }, /read_only is only for forks/],
-  ])("refuses %s", async (_, more, why) => {
+    ["a limit for another type", { subagent_type: "Explore", read_only: true }, /read_only is only for forks/],
+  ])("are refused with %s", async (_, more, why) => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x", more)] }, { content: "ok" }) });
     await play(on);
     expect(toolResults(on.requests("MAIN")[1])[0]).toMatch(why);
@@ -301,17 +301,17 @@ describe("forks that are not", () => {
   });
 
   it.each([
-    ["off", { settings: { fork: "off" as const } }],
-    ["without a word of the settings, as nobody is there", { settings: { fork: "auto" as const } }],
-    ["of a coordinator", { coordinator: true }],
-  ])("do not exist %s: a missing type is told with those there are", async (_, options) => {
+    ["if they are off", { settings: { fork: "off" as const } }],
+    ["by default without a user", { settings: { fork: "auto" as const } }],
+    ["for a coordinator", { coordinator: true }],
+  ])("do not exist %s, and a missing type is reported with the available ones", async (_, options) => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }) });
     await play(on, options);
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("subagent_type is missing. Available agents:");
     expect(on.requests("MAIN")[0]?.rawBody.includes("fork")).toBe(false);
   });
 
-  it("are not started without limits that are misspelled", async () => {
+  it("are not started if a limit is misspelled", async () => {
     const limited = [{ readOnly: true }, { allowedTools: ["Read"] }, { Isolation: "worktree" }];
     const calls = limited.map((limit) => forkCall("ONE: x", limit));
     const on = await stage({ MAIN: saying({ content: calls }, { content: "ok" }), ONE: saying({ content: "done" }) });
@@ -325,7 +325,7 @@ describe("forks that are not", () => {
     ]);
   });
 
-  it("are not started without their limits where forks are off", async () => {
+  it("are not started without their limits if forks are off", async () => {
     const limited = forkCall("ONE: x", { subagent_type: "Explore", read_only: true });
     const on = await stage({ MAIN: saying({ content: [limited] }, { content: "ok" }) });
     await play(on, { settings: { fork: "off" } });
@@ -334,7 +334,7 @@ describe("forks that are not", () => {
     );
   });
 
-  it("are there by themselves where a person is, and work in the background", async () => {
+  it("are on by default if a user is present, and work in the background", async () => {
     const wait = (request: RecordedRequest) => {
       const task_id = /agentId: (\w+)/.exec(toolResults(request)[0] ?? "")?.[1];
       return { content: [{ tool: "TaskOutput", input: { task_id, block: true } }] };
@@ -350,7 +350,7 @@ describe("forks that are not", () => {
     expect(toolResults(on.requests("MAIN")[2])[0]).toContain("done");
   });
 
-  it("are waited for where a person is but agents can't work in the background", async () => {
+  it("are waited for if a user is present but background agents are off", async () => {
     const on = await stage({
       MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }),
       ONE: saying({ content: "done" }),
@@ -360,7 +360,7 @@ describe("forks that are not", () => {
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
   });
 
-  it("obey a rule by their name, and are not offered then", async () => {
+  it("follow a rule for their name, and are then not offered", async () => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }) });
     await play(on, { disallowedTools: ["Task(fork)"] });
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("Task(fork)");
@@ -384,7 +384,7 @@ describe("forks without any other agent", () => {
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
   });
 
-  it("do not keep Task where they are off or denied", async () => {
+  it("do not keep Task if they are off or denied", async () => {
     for (const options of [{ settings: { agents, fork: "off" as const } }, { disallowedTools: ["Task(fork)"] }]) {
       const on = await stage({ MAIN: saying({ content: "ok" }) });
       await play(on, { settings: { agents }, ...options });

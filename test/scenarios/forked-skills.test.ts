@@ -62,7 +62,7 @@ describe("a skill with context: fork", () => {
     );
   });
 
-  it("runs as the agent that it names, with that agent's tools and the model that it names", async () => {
+  it("runs as the agent that it names, with that agent's tools and the specified model", async () => {
     const { model, updates, sessionId, ...place } = await use(
       { MAIN: inMain, "Skill audit": [{ calls: [{ name: "Bash", input: { command: "ls" } }] }, done] },
       { fields: "context: fork\nagent: explore\nmodel: haiku\n" },
@@ -82,7 +82,7 @@ describe("a skill with context: fork", () => {
     ["deny", "Task(Explore)", /Task\(Explore\)/],
     ["ask", "Task(Explore)", /Task\(Explore\) requires approval/],
     ["ask", "Task", /Task requires approval/],
-  ] as const)("is not run where a rule %s %s", async (effect, rule, text) => {
+  ] as const)("does not run with the %s rule %s", async (effect, rule, text) => {
     const { model, updates } = await use(
       { MAIN: inMain },
       { fields: "context: fork\nagent: Explore\n", settings: { permissions: { [effect]: [rule] } } },
@@ -100,7 +100,7 @@ describe("a skill with context: fork", () => {
       /<task_result agent="Plan"/,
       1,
     ],
-  ] as const)("asks hooks on Task: %j", async (answer, text, started) => {
+  ] as const)("runs hooks for Task: %j", async (answer, text, started) => {
     const hooks = { PreToolUse: [{ matcher: "Task", command: `cat > asked.json; echo '${JSON.stringify(answer)}'` }] };
     const { model, updates, cwd } = await use(
       { MAIN: inMain, "Skill audit": [done], CHANGED: [done] },
@@ -115,15 +115,15 @@ describe("a skill with context: fork", () => {
     });
   });
 
-  it("counts against the budget of its caller", async () => {
+  it("counts towards its caller's budget", async () => {
     const { model } = await use({ MAIN: inMain }, { settings: { budget: { spawns: 0 } } });
     expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(/task_error/);
   });
 
   it.each([
-    ["Task was taken away", inMain, { disallowedTools: ["Task"] }, "MAIN"],
+    ["Task was removed", inMain, { disallowedTools: ["Task"] }, "MAIN"],
     ["a subagent may not delegate", [{ calls: [task("CHILD: go")] }, done], {}, "CHILD"],
-  ] as const)("gives its text to the caller where %s", async (_, main, options, caller) => {
+  ] as const)("gives its text to the caller if %s", async (_, main, options, caller) => {
     const { model, updates } = await use({ MAIN: main, CHILD: inMain }, options);
     expect(resultsIn(model.requests(caller)[1])[0]).toMatch(
       /AUDIT: look at the cart by steps\.md\.\n\n\[.*yourself.*\]$/,
@@ -131,7 +131,7 @@ describe("a skill with context: fork", () => {
     expect(updates.filter(({ type }) => type === "agent.spawned")).toHaveLength(caller === "CHILD" ? 1 : 0);
   });
 
-  it("goes on with its agent when the process died meanwhile", async () => {
+  it("resumes its agent if the process died in between", async () => {
     const late = promised();
     const at = skilledPlace();
     const first = await open(

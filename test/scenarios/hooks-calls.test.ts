@@ -23,7 +23,7 @@ const made = ({ cwd }: Place): string | undefined =>
   existsSync(join(cwd, "made.txt")) ? readFileSync(join(cwd, "made.txt"), "utf8") : undefined;
 
 describe("a hook before a call", () => {
-  it("blocks it with exit code 2; the model and the report are told why, and the transcript has it", async () => {
+  it("blocks it with exit code 2; the model, the report and the transcript contain the reason", async () => {
     const settings = hooks("PreToolUse", "echo 'not on Fridays' >&2; exit 2");
     const walked = await walk(once(write()), { settings, permissionMode: "acceptEdits" });
     expect(made(walked)).toBeUndefined();
@@ -40,12 +40,12 @@ describe("a hook before a call", () => {
     expect(walked.updates).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "hook" }));
   });
 
-  it("allows what rules leave open", async () => {
+  it("allows calls that no rule decides", async () => {
     const walked = await walk(once(write()), { settings: hooks("PreToolUse", says({ decision: "allow" })) });
     expect(made(walked)).toBe("made");
   });
 
-  it("does not allow what a rule denies, and is not even asked", async () => {
+  it("does not allow what a rule denies, and is not even called", async () => {
     const settings = hooks("PreToolUse", `touch asked; ${says({ decision: "allow" })}`);
     const walked = await walk(once(write()), { settings, disallowedTools: ["Write(made.txt)"] });
     expect(made(walked)).toBeUndefined();
@@ -55,7 +55,7 @@ describe("a hook before a call", () => {
   it.each([
     ["Write", { name: "Write", input: { file_path: ".git/config", content: "x" } }],
     ["a command", { name: "Bash", input: { command: "some-program > .git/config" } }],
-  ])("of a project does not allow %s to write a protected file; that of the user does", async (_, call) => {
+  ])("from a project does not allow %s to write a protected file, but a user's hook does", async (_, call) => {
     const settings = hooks("PreToolUse", says({ decision: "allow" }));
     const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
     const projects: SessionOptions = { settingsOrigins: [{ path: "hooks.PreToolUse[0]", value, scope: "project" }] };
@@ -65,7 +65,7 @@ describe("a hook before a call", () => {
     expect((await walk(once(call), { settings })).result.facts.denied).toEqual([]);
   });
 
-  it("of a project does not allow what the user wants to be asked", async () => {
+  it("from a project does not allow what the user wants to be asked about", async () => {
     const settings = hooks("PreToolUse", says({ decision: "allow" }));
     const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
     const projects: SessionOptions = { settingsOrigins: [{ path: "hooks.PreToolUse[0]", value, scope: "project" }] };
@@ -100,7 +100,7 @@ describe("a hook before a call", () => {
       },
     ],
     ["a plan", { name: "ExitPlanMode", input: { plan: "x" } }, { permissionMode: "plan", onAsk: "hook" }],
-  ])("of a project does not allow %s", async (_, call, options) => {
+  ])("from a project does not allow %s", async (_, call, options) => {
     for (const event of ["PreToolUse", "PermissionRequest"]) {
       const ofProject = mergeSettings([{ scope: "project", values: { hooks: { [event]: [allowAll] } } }]);
       const walked = await walk(once(call), {
@@ -113,7 +113,7 @@ describe("a hook before a call", () => {
     }
   });
 
-  it("of a project's agent does not allow what the user wants to be asked, but allows other calls", async () => {
+  it("from a project's agent does not allow what the user wants to be asked about, but allows other calls", async () => {
     const at = newPlace();
     mkdirSync(join(at.cwd, ".agents/agents"), { recursive: true });
     const hook = `hooks:\n  PreToolUse:\n    - command: ${JSON.stringify(allowAll.command)}\n`;
@@ -133,8 +133,8 @@ describe("a hook before a call", () => {
   it.each<[string, JsonObject | readonly JsonObject[], JsonObject]>([
     ["an object", allowAll, {}],
     ["a list", [allowAll], {}],
-    ["an object that the user's settings begin", allowAll, { matcher: "*" }],
-  ])("belongs to the project that has it in its settings as %s", async (_, hook, ofUser) => {
+    ["an object that is merged with the user's", allowAll, { matcher: "*" }],
+  ])("belongs to the project if its settings contain it as %s", async (_, hook, ofUser) => {
     const { settings, origins } = mergeSettings([
       { scope: "user", values: { hooks: { PreToolUse: ofUser } } },
       { scope: "project", values: { hooks: { PreToolUse: hook } } },
@@ -143,7 +143,7 @@ describe("a hook before a call", () => {
     expect(made(walked)).toBeUndefined();
   });
 
-  it("changes its input, and the changed input is what is run", async () => {
+  it("changes its input, and the changed input is used", async () => {
     const input = { file_path: "made.txt", content: "by the hook" };
     const settings = hooks("PreToolUse", says({ hookSpecificOutput: { updatedInput: input } }));
     const walked = await walk(once(write("by the model")), { settings, permissionMode: "acceptEdits" });
@@ -151,7 +151,7 @@ describe("a hook before a call", () => {
     expect(recorded(walked.updates)[0]).toMatchObject({ inputJson: JSON.stringify(input) });
   });
 
-  it("changes its input, and rules and hooks decide about that from the start", async () => {
+  it("changes its input, and rules and hooks decide on that from the start", async () => {
     const change = says({
       decision: "allow",
       hookSpecificOutput: { updatedInput: { file_path: "made.txt", content: "x" } },
@@ -168,20 +168,20 @@ describe("a hook before a call", () => {
     expect(told(byHook)).toContain("not this file");
   });
 
-  it("that changes what it has changed again and again ends in a no", async () => {
+  it("that keeps changing its own changes leads to a denial", async () => {
     const change = `node -e 'const i = JSON.parse(require("fs").readFileSync(0)).tool_input; console.log(JSON.stringify({updatedInput: {...i, content: i.content + "!"}}))'`;
     const walked = await walk(once(write()), { settings: hooks("PreToolUse", change), permissionMode: "acceptEdits" });
     expect(made(walked)).toBeUndefined();
     expect(told(walked)).toContain("changed the input");
   });
 
-  it("adds words for the model", async () => {
+  it("adds text for the model", async () => {
     const settings = hooks("PreToolUse", says({ hookSpecificOutput: { additionalContext: "mind the gap" } }));
     const walked = await walk(once(read), { settings });
     expect(lastWords(walked.model.requests("MAIN")[1])).toContain("mind the gap");
   });
 
-  it("has a person asked about what rules allow; where nobody may be asked that is a no", async () => {
+  it("can require approval for allowed calls, which is a denial if no one can be asked", async () => {
     const asked: string[] = [];
     const approvals: Approvals = {
       ask: async ({ decision }) => {
@@ -203,7 +203,7 @@ describe("a hook before a call", () => {
     expect(made(strict)).toBeUndefined();
   });
 
-  it("is a function of the program, too", async () => {
+  it("can be a function from the program", async () => {
     const seen: unknown[] = [];
     const walked = await walk(once(write()), {
       hooks: {
@@ -222,7 +222,7 @@ describe("a hook before a call", () => {
     expect(made(walked)).toBe("made");
   });
 
-  it("is not run for other tools, nor when all are switched off", async () => {
+  it("does not run for other tools, or if all hooks are disabled", async () => {
     const settings: Settings = { hooks: { PreToolUse: [{ matcher: "Write", command: "exit 2" }] } };
     expect(told(await walk(once(read), { settings }))).toContain("alpha");
     const off = { ...settings, disableAllHooks: true };
@@ -240,7 +240,7 @@ describe("a hook before a call", () => {
     expect(made(await walk(once(write()), none))).toBe("made");
   });
 
-  it("that is broken off with the run has not said no", async () => {
+  it("that is aborted with the run has not denied the call", async () => {
     const { session, model } = await open(once(write()), { settings: hooks("PreToolUse", "touch begun; sleep 60") });
     const run = session.prompt("MAIN: do it.");
     while (!existsSync(join(session.cwd, "begun"))) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -252,8 +252,8 @@ describe("a hook before a call", () => {
   });
 });
 
-describe("where a person would be asked", () => {
-  it("a hook may answer in their place", async () => {
+describe("when a call needs approval", () => {
+  it("a hook can answer in place of the user", async () => {
     const allow = hooks("PermissionRequest", says({ hookSpecificOutput: { decision: { behavior: "allow" } } }));
     expect(made(await walk(once(write()), { settings: allow }))).toBe("made");
     const deny = hooks(
@@ -265,7 +265,7 @@ describe("where a person would be asked", () => {
     expect(made(walked)).toBeUndefined();
   });
 
-  it("what a hook makes of the call is decided about from the start", async () => {
+  it("input that a hook changes is decided on from the start", async () => {
     const change = hooks(
       "PermissionRequest",
       says({ hookSpecificOutput: { decision: { behavior: "allow", updatedInput: { command: "touch made.txt" } } } }),
@@ -278,7 +278,7 @@ describe("where a person would be asked", () => {
     );
   });
 
-  it("a hook is told that somebody is waited for", async () => {
+  it("a hook is told that Retinue waits for the user", async () => {
     const approvals: Approvals = { ask: async () => ({ answer: "allow", by: "a person" }) };
     const walked = await walk(once(write()), { settings: hooks("Notification", "cat > told.json"), approvals });
     expect(JSON.parse(readFileSync(join(walked.cwd, "told.json"), "utf8"))).toMatchObject({
@@ -289,8 +289,8 @@ describe("where a person would be asked", () => {
   });
 });
 
-describe("a hook behind a call", () => {
-  it.each([2, 1])("with exit code %d leaves the result as it is and tells the model", async (code) => {
+describe("a hook after a call", () => {
+  it.each([2, 1])("with exit code %d leaves the result unchanged and tells the model", async (code) => {
     const settings = hooks("PostToolUse", `echo '3 lint errors' >&2; exit ${code}`);
     const walked = await walk(once(write()), { settings, permissionMode: "acceptEdits" });
     expect(made(walked)).toBe("made");
@@ -301,7 +301,7 @@ describe("a hook behind a call", () => {
     );
   });
 
-  it("is told what came of it", async () => {
+  it("receives the result", async () => {
     const walked = await walk(once(read), { settings: hooks("PostToolUse", "cat > told.json") });
     expect(JSON.parse(readFileSync(join(walked.cwd, "told.json"), "utf8"))).toMatchObject({
       tool: "Read",
@@ -312,7 +312,7 @@ describe("a hook behind a call", () => {
     });
   });
 
-  it("does not hear of a call that was not made", async () => {
+  it("does not run for a call that was not made", async () => {
     const settings: Settings = {
       hooks: { PreToolUse: [{ command: "exit 2" }], PostToolUse: [{ command: "touch heard" }] },
     };
@@ -321,7 +321,7 @@ describe("a hook behind a call", () => {
   });
 });
 
-it("a call that has ended is not told to hooks again when the session goes on", async () => {
+it("hooks do not run again for a call that had ended when the session is resumed", async () => {
   const at = newPlace();
   const settings = hooks("PreToolUse", "echo x >> log");
   const first = await walk(once(read), { at, settings });

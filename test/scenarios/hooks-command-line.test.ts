@@ -54,7 +54,7 @@ const settings = {
   },
 };
 
-it("kill -9 in the middle of an agent's run: each beginning that was told has one end, also over three lives", async () => {
+it("kill -9 during an agent's run: each reported start has one end, even across three processes", async () => {
   const place = newPlace();
   const told = (): unknown[][] => toldIn(place);
   writeFileSync(join(place.home, "settings.json"), JSON.stringify(settings));
@@ -83,7 +83,7 @@ it("kill -9 in the middle of an agent's run: each beginning that was told has on
   }
 });
 
-it("a project's hooks run only in a project that is trusted", async () => {
+it("a project's hooks run only in a trusted project", async () => {
   const place = newPlace();
   mkdirSync(join(place.cwd, ".claude"));
   const hooks = { PreToolUse: [{ matcher: "Read", hooks: [{ type: "command", command: "touch ran" }] }] };

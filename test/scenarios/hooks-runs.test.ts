@@ -36,8 +36,8 @@ const child = (...steps: readonly ScriptedStep[]) => ({
 });
 const pair = hooks({ SubagentStart: [log], SubagentStop: [log] });
 
-describe("hooks of settings", () => {
-  it("see the calls of every agent, and who it is", async () => {
+describe("hooks in settings", () => {
+  it("see the calls of every agent, and which agent it is", async () => {
     const walked = await walk(child({ calls: [read] }, { text: "Read." }), { settings: hooks({ PreToolUse: [log] }) });
     const [first, second] = toldIn(walked);
     expect(first).toMatchObject({
@@ -58,13 +58,13 @@ describe("hooks of settings", () => {
     expect(String(second?.["transcript_path"])).toContain(String(second?.["agent_id"]));
   });
 
-  it("about the end of the work are about the session's agent", async () => {
+  it("for Stop apply to the session's main agent", async () => {
     const walked = await walk(child({ text: "Done." }), { settings: hooks({ Stop: [log] }) });
     expect(toldIn(walked)).toMatchObject([{ hook_event_name: "Stop", agent_id: "main", stop_hook_active: false }]);
   });
 });
 
-describe("hooks of a definition", () => {
+describe("hooks in a definition", () => {
   const agents = {
     careful: {
       description: "Works carefully. Use it when care is needed.",
@@ -76,7 +76,7 @@ describe("hooks of a definition", () => {
     },
   };
 
-  it("are those of that agent and of no other", async () => {
+  it("apply to that agent and to no other", async () => {
     const walked = await walk(
       {
         MAIN: [
@@ -94,7 +94,7 @@ describe("hooks of a definition", () => {
     expect(toldIn(walked)).toMatchObject([{ hook_event_name: "Stop", agent_type: "careful", depth: 1 }]);
   });
 
-  it("count for the session's own agent too, and nobody is told they would not", async () => {
+  it("also apply to the session's main agent, without a warning", async () => {
     const { session } = await open({ MAIN: [{ calls: [read] }, { text: "No." }] }, { agents, agent: "careful" });
     const run = session.prompt("MAIN: do it.");
     const { facts } = await run.result;
@@ -106,7 +106,7 @@ describe("hooks of a definition", () => {
 });
 
 describe("a Stop hook", () => {
-  it("keeps an agent going with its reason", async () => {
+  it("keeps an agent running with its reason", async () => {
     const command = `grep -q '"stop_hook_active":false' && { echo 'tests fail' >&2; exit 2; }; exit 0`;
     const walked = await walk(
       { MAIN: [{ text: "Done." }, { text: "Now done." }] },
@@ -117,7 +117,7 @@ describe("a Stop hook", () => {
     expect(walked.result).toMatchObject({ outcome: "succeeded", text: "Now done." });
   });
 
-  it("can't keep it going for ever", async () => {
+  it("can't keep it running forever", async () => {
     const steps = Array.from({ length: 9 }, (_, index) => ({ text: `Done ${index}.` }));
     const walked = await walk({ MAIN: steps }, { settings: hooks({ Stop: ["exit 2"] }) });
     walked.model.assertDone();
@@ -127,7 +127,7 @@ describe("a Stop hook", () => {
     );
   });
 
-  it("that only has something to say lets it end, and its words wait for nobody", async () => {
+  it("that only returns text lets it end, and the text is not delivered later", async () => {
     const command = `echo '{"hookSpecificOutput": {"additionalContext": "well done"}}'`;
     const walked = await walk({ MAIN: [{ text: "Done." }] }, { settings: hooks({ Stop: [command] }) });
     walked.model.assertDone();
@@ -140,7 +140,7 @@ describe("a Stop hook", () => {
   });
 });
 
-describe("a Stop hook of a definition", () => {
+describe("a Stop hook in a definition", () => {
   const agents = {
     careful: {
       description: "Works carefully. Use it when care is needed.",
@@ -151,9 +151,9 @@ describe("a Stop hook of a definition", () => {
   const careful = (more: Record<string, unknown> = {}) => task("CHILD: work", { subagent_type: "careful", ...more });
 
   it.each([
-    ["a model that fails", { error: { code: "server", message: "Down." } }, "model_error"],
-    ["its turns", { calls: [read] }, "max_turns"],
-  ] as const)("is told of an end by %s, and can't continue the run", async (_, step, reason) => {
+    ["a model failure", { error: { code: "server", message: "Down." } }, "model_error"],
+    ["its turn limit", { calls: [read] }, "max_turns"],
+  ] as const)("runs after an end by %s, and can't continue the run", async (_, step, reason) => {
     const parts = {
       MAIN: [{ calls: [careful({ max_turns: 1 })] }, { text: "Done." }],
       CHILD: [step as ScriptedStep],
@@ -168,7 +168,7 @@ describe("a Stop hook of a definition", () => {
     expect(lines.filter(({ type }) => type === "run.ended")).toHaveLength(1);
   });
 
-  it("is told of a run that was interrupted or stopped", async () => {
+  it("runs after a run was interrupted or stopped", async () => {
     for (const cause of ["interrupted", "stopped"] as const) {
       const { session, ...at } = await open(
         { MAIN: [{ calls: [careful()] }], CHILD: [{ calls: [read] }, { hangs: true }] },
@@ -186,13 +186,13 @@ describe("a Stop hook of a definition", () => {
     }
   });
 
-  it("is told of the limit if it kept an agent going that has no turn left", async () => {
+  it("runs again with the limit if it continued an agent that has no turns left", async () => {
     const parts = { MAIN: [{ calls: [careful({ max_turns: 1 })] }, { text: "Done." }], CHILD: [{ text: "Ready." }] };
     const walked = await walk(parts, { agents });
     expect(toldIn(walked).map(({ reason }) => reason)).toEqual(["done", "max_turns"]);
   });
 
-  it("of a prompt that was sent back is not told: nothing was begun", async () => {
+  it("does not run for a rejected prompt, because nothing began", async () => {
     const settings = hooks({ UserPromptSubmit: [`echo '{"decision":"block"}'`], Stop: [log] });
     const walked = await walk({ MAIN: [] }, { settings });
     expect(walked.result.reason).toBe("refused");
@@ -200,10 +200,10 @@ describe("a Stop hook of a definition", () => {
   });
 });
 
-describe("the beginning and the end of an agent's run", () => {
+describe("SubagentStart and SubagentStop hooks", () => {
   const reasonsIn = (place: Place): unknown[] => toldIn(place).map((each) => each["reason"]);
 
-  it("are told once each, with the same run and how it ended", async () => {
+  it("run once each, with the same run and its outcome", async () => {
     const walked = await walk(child({ text: "Report." }), { settings: pair });
     const [start, stop, ...more] = toldIn(walked);
     expect(more).toEqual([]);
@@ -219,9 +219,9 @@ describe("the beginning and the end of an agent's run", () => {
   });
 
   it.each([
-    ["a model that fails", { error: { code: "server", message: "Down." } }, "model_error"],
-    ["its turns", { calls: [read] }, "max_turns"],
-  ] as const)("are told when it ends by %s", async (_, step, reason) => {
+    ["a model failure", { error: { code: "server", message: "Down." } }, "model_error"],
+    ["its turn limit", { calls: [read] }, "max_turns"],
+  ] as const)("run if it ends by %s", async (_, step, reason) => {
     const parts = {
       MAIN: [{ calls: [task("CHILD: work", { max_turns: 1 })] }, { text: "Done." }],
       CHILD: [step as ScriptedStep],
@@ -229,7 +229,7 @@ describe("the beginning and the end of an agent's run", () => {
     expect(reasonsIn(await walk(parts, { settings: pair }))).toEqual([undefined, reason]);
   });
 
-  it("are told when it is stopped, also with a hook before its call under way", async () => {
+  it("run if it is stopped, even during a hook before a call", async () => {
     for (const settings of [
       pair,
       { hooks: { ...pair.hooks, PreToolUse: [{ matcher: "Read", command: "sleep 60" }] } },
@@ -247,7 +247,7 @@ describe("the beginning and the end of an agent's run", () => {
     }
   });
 
-  it("are told of each of several, and of an agent in the background", async () => {
+  it("run for each of several agents, and for a background agent", async () => {
     const walked = await walk(
       {
         MAIN: [
@@ -270,7 +270,7 @@ describe("the beginning and the end of an agent's run", () => {
     expect(runs("SubagentStop")).toEqual(runs("SubagentStart"));
   });
 
-  it("are told anew when it goes on", async () => {
+  it("run again when it is resumed", async () => {
     const id = (words: string): string => / id=\\?"(a\w+)/.exec(words)?.[1] ?? "";
     const walked = await walk(
       {
@@ -289,7 +289,7 @@ describe("the beginning and the end of an agent's run", () => {
     expect(new Set(toldIn(walked).map((each) => each["run_id"])).size).toBe(2);
   });
 
-  it("are told by matchers of agent types", async () => {
+  it("are selected by matchers for agent types", async () => {
     const settings = {
       hooks: {
         SubagentStart: [{ matcher: "Explore|db", command: log }],
@@ -299,7 +299,7 @@ describe("the beginning and the end of an agent's run", () => {
     expect(namesIn(await walk(child({ text: "Report." }), { settings }))).toEqual(["SubagentStop"]);
   });
 
-  it("may add words for it", async () => {
+  it("can add text for the agent", async () => {
     const walked = await walk(child({ text: "Report." }), {
       settings: hooks({ SubagentStart: ["echo 'mind the budget'"] }),
     });
@@ -312,7 +312,7 @@ describe("the beginning and the end of an agent's run", () => {
       "its definition",
       { agents: { "general-purpose": { description: "Works.", prompt: "Work.", hooks: pair.hooks } } },
     ],
-  ])("the end is told by the next process when its own was killed, exactly once: hooks of %s", async (_, given) => {
+  ])("run in the next process if theirs was killed, exactly once: hooks from %s", async (_, given) => {
     const { session, ...at } = await open(child({ hangs: true }), given);
     const run = session.prompt("MAIN: do it.");
     const begun = (async () => {
@@ -339,7 +339,7 @@ describe("the beginning and the end of an agent's run", () => {
 });
 
 describe("a session", () => {
-  it("tells of its beginning, its prompts and its end", async () => {
+  it("runs hooks for its start, its prompts and its end", async () => {
     const settings = hooks({ SessionStart: [log], UserPromptSubmit: [log], SessionEnd: [log] });
     const at = newPlace();
     const { session } = await open({ MAIN: [{ text: "One." }, { text: "Two." }] }, { at, settings });
@@ -358,14 +358,14 @@ describe("a session", () => {
     expect(toldIn(at)[4]).toMatchObject({ hook_event_name: "SessionStart", source: "resume" });
   });
 
-  it("has the words of its hooks before those of the person", async () => {
+  it("puts its hooks' text before the user's", async () => {
     const settings = hooks({ SessionStart: ["echo 'on branch main'"], UserPromptSubmit: ["echo 'it is Monday'"] });
     const walked = await walk({ MAIN: [{ text: "Hi." }] }, { settings });
     const [first] = walked.model.requests("MAIN");
     expect(lastWords(first)).toMatch(/on branch main.*it is Monday.*MAIN: do it\./s);
   });
 
-  it("sends a prompt back, and nothing of it stays", async () => {
+  it("can reject a prompt, of which nothing remains", async () => {
     const guard = `grep -q secret && echo '{"decision":"block","reason":"there is a secret in it"}'; exit 0`;
     const { session, model } = await open(
       { MAIN: [{ text: "Hi." }] },
@@ -383,7 +383,7 @@ describe("a session", () => {
     expect(JSON.stringify(model.requests("MAIN"))).not.toContain("42");
   });
 
-  it("tells before it is compacted", async () => {
+  it("runs hooks before it is compacted", async () => {
     const overflow = { error: { code: "context_overflow", message: "Too long." } } as const;
     const parts = { MAIN: [{ calls: [read] }, overflow, { text: "Done." }] };
     const walked = await walk(parts, { settings: hooks({ PreCompact: [log] }) });

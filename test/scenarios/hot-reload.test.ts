@@ -97,8 +97,8 @@ const words = (messages: readonly Message[] | undefined, index: number): string 
 const resultsIn = (messages: readonly Message[] | undefined): string =>
   (messages?.at(-1)?.content ?? []).map((b) => (b.type === "tool_result" ? textOf(b.content) : "")).join();
 
-describe("files of agents that change while a session is open", () => {
-  it("are seen at the next prompt: a new one is told and can be given work", async () => {
+describe("agent files that change while a session is open", () => {
+  it("are read with the next prompt: a new agent is announced and can be started", async () => {
     const main = [done, task("poet"), done];
     const { ask, put, cast, heard, session } = await begin({ MAIN: main, CHILD: [{ text: "A rhyme." }] });
     await ask();
@@ -112,7 +112,7 @@ describe("files of agents that change while a session is open", () => {
     expect(session.notices).toEqual([]);
   });
 
-  it("count as they are now when work is given: changed, removed, renamed", async () => {
+  it("apply in their current version when an agent is started: changed, removed, renamed", async () => {
     const files = { "poet.md": agent("poet", "You rhyme."), "singer.md": agent("singer", "You sing.") };
     const main = [done, task("poet"), done, task("singer"), done];
     const { ask, put, cast, heard, directory } = await begin({ MAIN: main, CHILD: [done] }, { files });
@@ -133,7 +133,7 @@ describe("files of agents that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[4])).toContain('There is no agent "singer"');
   });
 
-  it("stay as they were last good while one is half-written", async () => {
+  it("keep the last good version while one is half-written", async () => {
     const files = { "poet.md": agent("poet", "You rhyme.") };
     const { ask, put, cast, heard } = await begin({ MAIN: [done, task("poet"), done], CHILD: [done] }, { files });
     await ask();
@@ -143,7 +143,7 @@ describe("files of agents that change while a session is open", () => {
     expect(words(cast.requests("MAIN")[1], -1)).not.toContain("agent");
   });
 
-  it("are in the schema of Task from the next prompt on, at the price of one cache miss", async () => {
+  it("update the Task schema with the next prompt, which costs one cache miss", async () => {
     const main = [done, task("Explore"), done, done, done];
     const { ask, put, offers, lines } = await begin({ MAIN: main, CHILD: [done] });
     await ask();
@@ -156,7 +156,7 @@ describe("files of agents that change while a session is open", () => {
     expect(missed).toMatchObject([{ dimension: "tools_model_thinking", turn: 2 }]);
   });
 
-  it("do not change the schema while a run is under way", async () => {
+  it("do not change the schema during a run", async () => {
     const place: { put?: (name: string, text: string) => void } = {};
     const later = (): ScriptedAnswer => {
       place.put?.("poet.md", agent("poet", "You rhyme."));
@@ -170,7 +170,7 @@ describe("files of agents that change while a session is open", () => {
     expect(begun.offers.at(-1)).toContain("poet");
   });
 
-  it("that are deleted are named to the person, and no agent takes their place", async () => {
+  it("are reported to the user when they are deleted, and no agent replaces them", async () => {
     const files = { "poet.md": agent("poet", "You rhyme.") };
     const resume = (messages: readonly Message[]): ScriptedAnswer => {
       const id = /id="(a\w{12})"/.exec(JSON.stringify(messages).replaceAll("\\", ""))?.[1];
@@ -186,7 +186,7 @@ describe("files of agents that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[3])).toMatch(/Agent a\w{12} can't be resumed: .*"poet" is missing/);
   });
 
-  it("that define the session's own agent are named when they are deleted, and it stays as it began", async () => {
+  it("are reported if the session's main agent is deleted, which stays as it was", async () => {
     const files = { "poet.md": agent("poet", "You rhyme.") };
     const { ask, put, heard, lines, directory } = await begin({ MAIN: [done, done, done] }, { files, agent: "poet" });
     await ask();
@@ -201,7 +201,7 @@ describe("files of agents that change while a session is open", () => {
     expect(noticesIn(lines)).toHaveLength(1);
   });
 
-  it("that were deleted before the session is resumed are named when it is opened", async () => {
+  it("are reported when the session is opened if they were deleted before it is resumed", async () => {
     const files = { "poet.md": agent("poet", "You rhyme.") };
     const { ask, session, directory, cwd, home, environment } = await begin({ MAIN: [done] }, { files });
     await ask();
@@ -213,7 +213,7 @@ describe("files of agents that change while a session is open", () => {
     expect(again.notices).toContainEqual(expect.stringMatching(/agent "poet".* is missing/));
   });
 
-  it("of agents that rules deny are not told", async () => {
+  it("are not announced if rules deny the agents", async () => {
     const { ask, put, cast } = await begin({ MAIN: [done, done] }, { disallowedTools: ["Task(poet)"] });
     await ask();
     put("poet.md", agent("poet", "You rhyme."));
@@ -229,7 +229,7 @@ const use = (name: string) => ({ calls: [{ name: "Skill", input: { skill: name }
 describe("skills that change while a session is open", () => {
   const files = { "../skills/ship/SKILL.md": skill("Ship slowly.") };
 
-  it("are told and can be called for at the next prompt, as they are then", async () => {
+  it("are announced and can be loaded with the next prompt, in their current version", async () => {
     const main = [done, use("ship"), use("land"), done, use("ship"), done];
     const { ask, write, told, cast, root } = await begin({ MAIN: main }, { files });
     await ask();
@@ -245,7 +245,7 @@ describe("skills that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[5])).toContain("All skills were removed");
   });
 
-  it("stay as they were last good while one is half-written", async () => {
+  it("keep the last good version while one is half-written", async () => {
     const { ask, write, told, cast } = await begin({ MAIN: [done, use("ship"), done] }, { files });
     await ask();
     write(".agents/skills/ship/SKILL.md", "---\nname: ship\ndescr");
@@ -254,7 +254,7 @@ describe("skills that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[2])).toContain("Ship slowly.");
   });
 
-  it("are to be read where there was none when the session began, and no tool for them", async () => {
+  it("must be read as files if the session began without skills and has no tool for them", async () => {
     const { ask, write, told, root } = await begin({ MAIN: [done, done, done] });
     await ask();
     write(".agents/skills/ship/SKILL.md", skill("Ship slowly."));
@@ -266,10 +266,10 @@ describe("skills that change while a session is open", () => {
   });
 });
 
-describe("files with instructions that change while a session is open", () => {
+describe("instruction files that change while a session is open", () => {
   const files = { "../AGENTS.md": "Use tabs.\n" };
 
-  it("are told at the next prompt, behind what stands there already; subagents have them anew", async () => {
+  it("are announced with the next prompt, after the existing text; new subagents get only the new text", async () => {
     const main = [done, done, task("general-purpose"), done, done];
     const place = await begin({ MAIN: main, CHILD: [done] }, { files, trusted: true });
     const { ask, write, told, cast, contexts, root } = place;
@@ -292,7 +292,7 @@ describe("files with instructions that change while a session is open", () => {
     expect(told(4)).not.toContain("[");
   });
 
-  it("stay as they were while one is empty or no text, and are not read without trust", async () => {
+  it("keep their last version while empty or not text, and are not read without trust", async () => {
     const { ask, write, told } = await begin({ MAIN: [done, done, done] }, { files });
     await ask();
     write(".agents/AGENTS.md", "");

@@ -115,7 +115,7 @@ function initGit(cwd: string): void {
   git("commit", "-q", "-m", "first");
 }
 
-describe("honest work that repeats calls is not ended:", () => {
+describe("useful work that repeats calls is not ended:", () => {
   const twelve: readonly (readonly [string, () => Work])[] = [
     [
       "a test command between edits by sed -i",
@@ -309,11 +309,11 @@ describe("a cycle", () => {
       () => Array.from({ length: 5 }, () => task("go on", { resume: "anobody" })),
       ["Task a piece of work"],
     ],
-    ["a result too long to be shown whole", 1, () => [bash("seq 1 20000")], ["Bash seq 1 20000"]],
+    ["a truncated result", 1, () => [bash("seq 1 20000")], ["Bash seq 1 20000"]],
   ];
 
   it.each(cycles)(
-    "of %s is warned of at its third repetition and ended at its eighth",
+    "of %s causes a warning at its third repetition and ends the run at its eighth",
     async (_, period, turn, names) => {
       const prepare = names.some((name) => name.includes("git")) ? initGit : undefined;
       const { result, warnings } = await play({ turns: 60, play: turn, prepare });
@@ -326,7 +326,7 @@ describe("a cycle", () => {
     },
   );
 
-  it("of denied calls is ended", async () => {
+  it("of denied calls ends the run", async () => {
     const { result } = await play({
       turns: 60,
       permissionMode: "default",
@@ -337,7 +337,7 @@ describe("a cycle", () => {
   });
 });
 
-it("polls get advice that says how to wait, and no end", async () => {
+it("polling causes advice on how to wait, and does not end the run", async () => {
   const { result, warnings } = await play({
     turns: 20,
     prepare: (cwd) => writeFileSync(join(cwd, "build.log"), "building\n"),
@@ -350,7 +350,7 @@ it("polls get advice that says how to wait, and no end", async () => {
   expect(warnings).toMatchObject([{ after: 6, text: expect.stringContaining("sleep longer") }]);
 });
 
-it("the journal says which calls were proven to be read-only", async () => {
+it("the journal records which calls were proven to be read-only", async () => {
   const { lines } = await play({
     turns: 1,
     prepare: initGit,

@@ -17,8 +17,8 @@ async function place(): Promise<Pick<Performed, "cwd" | "home">> {
   return { cwd, home };
 }
 
-describe("an agent with a memory and without file tools", () => {
-  it("writes, reads and edits there without a question, and finds it in the next session", async () => {
+describe("an agent with memory and without file tools", () => {
+  it("writes, reads and edits notes without approval, and finds them in the next session", async () => {
     const at = await place();
     const directory = memoryOf(at);
     expect(existsSync(dirname(directory))).toBe(false);
@@ -38,7 +38,7 @@ describe("an agent with a memory and without file tools", () => {
   });
 
   it.each(["default", "acceptEdits", "bypassPermissions"] as const)(
-    "reaches nothing else in mode %s",
+    "can access nothing else in mode %s",
     async (permissionMode) => {
       const at = await place();
       const directory = memoryOf(at);
@@ -58,7 +58,7 @@ describe("an agent with a memory and without file tools", () => {
     },
   );
 
-  it("does not get out by a link", async () => {
+  it("can't escape through a link", async () => {
     const at = await place();
     const directory = memoryOf(at);
     mkdirSync(directory, { recursive: true });
@@ -76,7 +76,7 @@ describe("an agent with a memory and without file tools", () => {
     expect(readFileSync(join(at.cwd, "a.txt"), "utf8")).toBe("alpha\n");
   });
 
-  it("has a directory of its own whatever it is called", async () => {
+  it("has its own directory, whatever its name", async () => {
     const name = "../../../work";
     const { cwd, home, head } = await performTask({ ...task, agent: name, agents: { [name]: noter }, steps: [done] });
     const directory = join(home, "agent-memory/%2e%2e%2f%2e%2e%2f%2e%2e%2fwork");
@@ -96,7 +96,7 @@ describe("the project's memory", () => {
   const keeper = { description: "Keeps.", prompt: "You keep notes.", memory: "project" };
   const keep = { agent: "keeper", agents: { keeper }, say: "Keep it." };
 
-  it("is written without a question where the project is trusted, the rest of .retinue is not", async () => {
+  it("needs no approval in a trusted project, unlike the rest of .retinue", async () => {
     const at = await place();
     const file = ".retinue/agent-memory/keeper/MEMORY.md";
     const calls = [write(file), write(".retinue/settings.json", "{}"), write("a.txt")];
@@ -107,7 +107,7 @@ describe("the project's memory", () => {
     expect(readdirSync(join(at.cwd, ".retinue"))).toEqual(["agent-memory"]);
   });
 
-  it("is neither read nor written where it is not, and that is said", async () => {
+  it("is neither read nor written in an untrusted project, with a notice", async () => {
     const file = ".retinue/agent-memory/keeper/MEMORY.md";
     const { outcomes, notices, head } = await performTask({
       ...keep,
@@ -120,7 +120,7 @@ describe("the project's memory", () => {
     expect(notices.join()).toContain("which is not trusted");
   });
 
-  it("is that of the directory that is trusted, not of what stands above it", async () => {
+  it("belongs to the trusted directory, not to a directory above it", async () => {
     const { cwd: above, home } = await place();
     const cwd = join(above, "sub");
     mkdirSync(join(above, ".git"));
@@ -139,7 +139,7 @@ describe("the project's memory", () => {
     expect(outcomes).toEqual(["ok", "denied"]);
   });
 
-  it("does not count where the project made it a link, and that is said", async () => {
+  it("is ignored if the project made it a link, with a notice", async () => {
     const at = await place();
     mkdirSync(join(at.cwd, ".retinue"));
     mkdirSync(join(at.cwd, "src"));
@@ -164,7 +164,7 @@ describe("the project's memory", () => {
     expect(head.system).toMatch(/earlier sessions\n\n- tabs$/);
   });
 
-  it("still asks where the user's own rule asks", async () => {
+  it("still needs approval if the user's own rule asks", async () => {
     const asked: string[] = [];
     await performTask({
       ...keep,

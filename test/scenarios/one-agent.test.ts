@@ -73,7 +73,7 @@ describe("a supplied transcript", () => {
     expect(closed()).toBe(2);
   });
 
-  it("is closed if the session can't be opened, and must be that of the session to resume", async () => {
+  it("is closed if the session can't be opened, and must belong to the resumed session", async () => {
     const { transcript, closed } = lasting();
     await expect(walk([], { transcript, agent: "nobody" })).rejects.toThrow("nobody");
     expect(closed()).toBe(1);
@@ -83,7 +83,7 @@ describe("a supplied transcript", () => {
 });
 
 describe("one agent", () => {
-  it("reads a file, edits it, and reports facts that are the runtime's own", async () => {
+  it("reads a file, edits it, and reports facts from the runtime", async () => {
     const { result, updates, model, cwd } = await walk(
       [
         { text: "Looking.", calls: [{ name: "Read", input: { file_path: "notes.txt" } }] },
@@ -124,7 +124,7 @@ describe("one agent", () => {
     ]);
   });
 
-  it("writes a transcript that is what its reader saw", async () => {
+  it("writes a transcript that matches what its reader saw", async () => {
     const { updates, transcriptPath } = await walk([{ text: "Hello." }]);
     const written = readFileSync(transcriptPath, "utf8")
       .trimEnd()
@@ -136,7 +136,7 @@ describe("one agent", () => {
     expect(written.map((line) => line.id)).toEqual(written.map((_, index) => String(index + 1)));
   });
 
-  it("is denied, with the reason and the cure, what nobody is there to approve", async () => {
+  it("is denied calls that no one can approve, with the reason and advice", async () => {
     const { result, model } = await walk([
       { calls: [{ name: "Bash", input: { command: "rm -rf notes.txt" } }] },
       { text: "I may not." },
@@ -147,7 +147,7 @@ describe("one agent", () => {
     expect(JSON.stringify(model.requests[1])).toContain("--allowed-tools");
   });
 
-  it("does what a person allows, and tells the model what a person said no to", async () => {
+  it("runs what a user allows, and the model is told what a user denied", async () => {
     const asked: string[] = [];
     const { result, model, cwd } = await walk(
       [
@@ -175,7 +175,7 @@ describe("one agent", () => {
     expect(result.facts).toMatchObject({ filesChanged: ["yes.txt"], denied: [{ tool: "Write" }] });
   });
 
-  it("hands back results in the order of the calls", async () => {
+  it("returns results in call order", async () => {
     const { model } = await walk([
       {
         calls: [
@@ -196,7 +196,7 @@ describe("one agent", () => {
     ]);
   });
 
-  it("goes on in a new session object with the same bytes", async () => {
+  it("continues in a new session object with the same bytes", async () => {
     const first = await walk([
       { calls: [{ name: "Read", input: { file_path: "notes.txt" } }] },
       { text: "alpha, beta" },
@@ -234,7 +234,7 @@ describe("one agent", () => {
     expect(JSON.stringify(turn?.at(-1))).toContain("interrupted");
   });
 
-  it("ends calls that were not started when it is interrupted between them", async () => {
+  it("ends calls that have not started when it is interrupted", async () => {
     const { home, cwd } = place();
     const model = createScriptedModel([
       {
@@ -256,7 +256,7 @@ describe("one agent", () => {
     await session.close();
   });
 
-  it("warns of a loop at the third same call and ends at the eighth", async () => {
+  it("gets a loop warning at the third identical call and ends at the eighth", async () => {
     const again: ScriptedStep = { calls: [{ name: "Read", input: { file_path: "notes.txt" } }] };
     const { result, model } = await walk(Array.from({ length: 8 }, () => again));
     model.assertDone();
@@ -264,12 +264,12 @@ describe("one agent", () => {
     expect(JSON.stringify(model.requests[3]?.at(-1))).toContain("three times");
   });
 
-  it("keeps its turn limit", async () => {
+  it("stops at its turn limit", async () => {
     const { result } = await walk([{ calls: [{ name: "LS", input: { path: "." } }] }], { maxTurns: 1 });
     expect(result).toMatchObject({ outcome: "incomplete", reason: "max_turns" });
   });
 
-  it("is told in its last turn that the answer is due, so that it ends done", async () => {
+  it("is told in its last turn to give its answer, so that it ends as done", async () => {
     const look: ScriptedStep = { calls: [{ name: "LS", input: { path: "." } }] };
     const answer: ScriptedStep = (messages) => {
       const isLast = JSON.stringify(messages.at(-1)).includes("[This is the last of your 3 turns");
@@ -281,7 +281,7 @@ describe("one agent", () => {
     expect(JSON.stringify(model.requests[2]).match(/the last of your/g)).toHaveLength(1);
   });
 
-  it("ends with one stated error when the model fails", async () => {
+  it("ends with one clear error if the model fails", async () => {
     const { result, updates } = await walk([
       { text: "half an ans", error: { code: "overloaded", message: "The provider is overloaded." } },
     ]);
@@ -294,7 +294,7 @@ describe("one agent", () => {
     expect(linesOf(updates).filter((line) => line.type === "run.ended")).toHaveLength(1);
   });
 
-  it("keeps nothing on disk when told so", async () => {
+  it("stores nothing on disk if requested", async () => {
     const { cwd } = place();
     const model = createScriptedModel([{ text: "hi" }]);
     const session = await openSession({ home: false, cwd, model });

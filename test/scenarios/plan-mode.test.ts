@@ -41,7 +41,7 @@ const ends = (updates: readonly RunUpdate[]) =>
   );
 
 describe("plan mode", () => {
-  it("lets only reading through, until a person approves the plan; then what held before holds again", async () => {
+  it("allows only reading until a user approves the plan; then the previous mode applies again", async () => {
     const { approvals, asked } = person({ answer: "allow" });
     const steps = [{ calls: [enter] }, { calls: [write, shell, read] }, { calls: [leave] }, { calls: [write] }, done];
     const walked = await walk({ MAIN: steps }, { approvals, permissionMode: "acceptEdits" });
@@ -57,7 +57,7 @@ describe("plan mode", () => {
     expect(made(walked)).toBe(true);
   });
 
-  it("goes on when the plan is not approved, and the model is told why", async () => {
+  it("continues if the plan is rejected, and the model is told why", async () => {
     const { approvals } = person({ answer: "deny", message: "Name the tests first." });
     const steps = [{ calls: [leave] }, { calls: [write] }, done];
     const walked = await walk({ MAIN: steps }, { approvals, permissionMode: "plan" });
@@ -66,13 +66,13 @@ describe("plan mode", () => {
     expect(made(walked)).toBe(false);
   });
 
-  it("is carried out as the person changed it", async () => {
+  it("ends with the plan as the user changed it", async () => {
     const { approvals } = person({ answer: "allow", inputJson: '{"plan":"Write other.txt."}' });
     const walked = await walk({ MAIN: [{ calls: [leave] }, done] }, { approvals, permissionMode: "plan" });
     expect(ends(walked.updates)[0]).toContain("Write other.txt.");
   });
 
-  it("binds agents that are given work meanwhile, and they can't leave it", async () => {
+  it("applies to agents that are started in the meantime, which can't leave it", async () => {
     const { approvals, asked } = person({ answer: "allow" });
     const child = [{ calls: [write, leave, enter] }, { text: "I could not." }];
     const steps = [{ calls: [enter] }, { calls: [task("CHILD: write it.")] }, done];
@@ -88,7 +88,7 @@ describe("plan mode", () => {
   it.each([
     ["begins to write", true],
     ["has asked whether it may write", false],
-  ])("binds an agent in the background that %s", async (_, waits) => {
+  ])("applies to a background agent that %s", async (_, waits) => {
     const planned = createDeferred<void>();
     const asked = createDeferred<void>();
     const approvals: Approvals = {
@@ -114,7 +114,7 @@ describe("plan mode", () => {
     expect(made(walked)).toBe(false);
   });
 
-  it("outlives the process; who opens the session in another mode ends it", async () => {
+  it("outlives the process, and ends if the session is opened in another mode", async () => {
     const { approvals } = person({ answer: "allow" });
     const first = await open({ MAIN: [{ calls: [enter] }, done] }, { approvals, permissionMode: "acceptEdits" });
     await first.session.prompt("MAIN: plan it.").result;
@@ -139,7 +139,7 @@ describe("plan mode", () => {
     expect(modes).toEqual(["acceptEdits", "plan", "acceptEdits"]);
   });
 
-  it("that a session began with is left for the mode of its settings", async () => {
+  it("is replaced by the mode in the settings if the session began with it", async () => {
     const { approvals } = person({ answer: "allow" });
     const settings = { permissions: { defaultMode: "acceptEdits" as const } };
     const steps = [{ calls: [leave] }, { calls: [write] }, done];
@@ -149,8 +149,8 @@ describe("plan mode", () => {
   });
 });
 
-describe("its tools", () => {
-  it("are there where somebody can approve a plan; elsewhere the answer is the plan", async () => {
+describe("the plan mode tools", () => {
+  it("are available if someone can approve a plan; otherwise the answer is the plan", async () => {
     const { session, model } = await open({ MAIN: [{ calls: [leave] }, done] }, { permissionMode: "plan" });
     expect(session.tools).not.toContain("ExitPlanMode");
     await session.prompt("MAIN: plan it.").result;
@@ -165,7 +165,7 @@ describe("its tools", () => {
     }
   });
 
-  it("say so when there is nothing to enter or to leave, and ask nobody", async () => {
+  it("report if there is nothing to enter or leave, without a request", async () => {
     const { approvals, asked } = person({ answer: "allow" });
     const walked = await walk(
       { MAIN: [{ calls: [leave] }, { calls: [enter] }, { calls: [enter] }, done] },
@@ -179,7 +179,7 @@ describe("its tools", () => {
     expect(asked).toEqual([]);
   });
 
-  it("need a person's approval to leave plan mode", async () => {
+  it("need a user's approval to leave plan mode", async () => {
     const steps = [{ calls: [enter] }, { calls: [leave] }, { calls: [write] }, done];
     const { approvals, asked } = person({ answer: "deny" });
     const allowedTools = ["ExitPlanMode", "Write"];
@@ -190,7 +190,7 @@ describe("its tools", () => {
     expect(made(walked)).toBe(false);
   });
 
-  it("take the word of a hook of the user, and of none of a project", async () => {
+  it("accept approval from a user's hook, but not from a project's", async () => {
     const entry = { command: `echo '{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}'` };
     const settings = { hooks: { PermissionRequest: [entry] } };
     const steps = [{ calls: [leave] }, done];

@@ -33,8 +33,8 @@ function program(answer: (question: ApprovalQuestion) => Omit<ApprovalAnswer, "b
   return { approvals, asked };
 }
 
-describe("a question of the main agent", () => {
-  it("reaches the program with its options, and its replies reach the model, journaled first", async () => {
+describe("a question from the main agent", () => {
+  it("reaches the program with its options, and the replies reach the model, journaled first", async () => {
     const { approvals, asked } = program(() => ({
       answer: "allow",
       replies: [["npm"], ["lint", "and a spell check"]],
@@ -66,8 +66,8 @@ describe("a question of the main agent", () => {
     ["declines with a reason", { answer: "deny", message: "Later." }, "denied", /^Later\.$/],
     ["gives no reply", { answer: "allow" }, "ok", /not answered.*Decide yourself/],
     ["skips a question", { answer: "allow", replies: [["npm"], []] }, "ok", /npm\n\nWhich.*\n\(not answered\)$/],
-    ["sends what is no reply", { answer: "allow", replies: ["npm"] as never }, "denied", /replies/],
-  ] as const)("lets the agent go on where the program %s", async (_, answer, outcome, text) => {
+    ["sends an invalid reply", { answer: "allow", replies: ["npm"] as never }, "denied", /replies/],
+  ] as const)("lets the agent continue if the program %s", async (_, answer, outcome, text) => {
     const { approvals } = program(() => answer);
     const { model, updates, result } = await walk(steps, { approvals });
     expect(result.outcome).toBe("succeeded");
@@ -78,10 +78,10 @@ describe("a question of the main agent", () => {
   });
 
   it.each([
-    ["nobody answers", {}],
+    ["no one can answer", {}],
     ["only hooks answer", { onAsk: "hook" }],
-    ["nothing is asked", { onAsk: "wait", permissionMode: "dontAsk" }],
-  ] as const)("is not offered where %s, and a call is told what to do instead", async (_, options: Options) => {
+    ["the mode never asks", { onAsk: "wait", permissionMode: "dontAsk" }],
+  ] as const)("is not offered if %s, and a call returns advice", async (_, options: Options) => {
     const { model, updates, result, tools } = await walk(steps, options);
     expect(tools).not.toContain("AskUserQuestion");
     expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(/No one can answer.*Decide yourself.*say what you assumed/);
@@ -108,7 +108,7 @@ describe("a question of the main agent", () => {
     [[], /at least 1/],
     [Array(5).fill(questions[0]), /at most 4/],
     [[{ ...questions[0], options: [{ label: "one" }] }], /at least 2/],
-  ])("has one to four questions of two to four options", async (wrong, text) => {
+  ])("contains one to four questions with two to four options", async (wrong, text) => {
     const { approvals, asked } = program(() => ({ answer: "allow" }));
     const call = { name: "AskUserQuestion", input: { questions: wrong } };
     const { model } = await walk({ MAIN: [{ calls: [call] }, done] }, { approvals });
@@ -140,7 +140,7 @@ describe("a question in the inbox", () => {
       project: false,
     });
 
-  it("is answered by another process: with numbers, labels or own words", async () => {
+  it("can be answered by another process, with numbers, labels or text", async () => {
     const { session, run, model, request, ...place } = await waiting();
     expect(request).toMatchObject({ kind: "question", questions });
     await expect(reply(place, ["1"])).rejects.toThrow("asked 2 questions");
@@ -154,7 +154,7 @@ describe("a question in the inbox", () => {
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("manager?\n1, 2 (in the user's own words)\n");
   });
 
-  it("survives the process: an answer given meanwhile is used when the session is resumed", async () => {
+  it("survives the process: an answer given in the meantime is used when the session is resumed", async () => {
     const first = await waiting();
     const place = asAfterKill(first);
     first.run.stop("interrupted");
@@ -167,7 +167,7 @@ describe("a question in the inbox", () => {
     expect(resultsIn(model.requests("MAIN")[0])[0]).toContain("pnpm\n\nWhich");
   });
 
-  it("keeps the replies of a process that died before it recorded the result", async () => {
+  it("keeps the replies if the process died before it recorded the result", async () => {
     const { session, run, ...place } = await waiting();
     await reply(place, ["pnpm", "types"]);
     await run.result;
@@ -184,7 +184,7 @@ describe("a question in the inbox", () => {
   });
 });
 
-describe("a question of a subagent", () => {
+describe("a question from a subagent", () => {
   const parts = { MAIN: [{ calls: [task("CHILD: go")] }, done], CHILD: [{ calls: [ask] }, done] };
 
   it("is not asked by default", async () => {
@@ -194,7 +194,7 @@ describe("a question of a subagent", () => {
     expect(resultsIn(model.requests("CHILD")[1])[0]).toContain("does not have the tool AskUserQuestion");
   });
 
-  it("is asked in the foreground where subagents.allowQuestions says so", async () => {
+  it("is asked in the foreground if subagents.allowQuestions allows it", async () => {
     const { approvals, asked } = program(() => ({ answer: "allow", replies: [["npm"], ["lint"]] }));
     const { model } = await walk(parts, { approvals, settings: { subagents: { allowQuestions: "foreground" } } });
     expect(asked).toMatchObject([{ kind: "question", agentType: "general-purpose" }]);

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-/** What each command of a session said, and what the person was told meanwhile. */
+/** Output of each command in a session, and the messages that the user got in the meantime. */
 async function runCommands(
   commands: readonly string[],
   sandbox: NonNullable<SessionOptions["settings"]>["sandbox"],
@@ -50,8 +50,8 @@ async function runCommands(
   return { said, told };
 }
 
-describe("commands of a session", () => {
-  it("run in a sandbox where there is one; where there is none the person is told once", async () => {
+describe("commands in a session", () => {
+  it("run in a sandbox if there is one; otherwise the user is told once", async () => {
     const outside = join(top, "outside");
     const { said, told } = await runCommands(
       [`echo x > ${outside}; echo in > in`, `cat in; ls ${top}/home`],
@@ -68,13 +68,13 @@ describe("commands of a session", () => {
     expect(said[1]).toContain("in\n");
   });
 
-  it("run without one where the settings say so, and nobody is told", async () => {
+  it("run without one if the settings say so, without a message", async () => {
     const outside = join(top, "outside");
     expect(await runCommands([`echo x > ${outside}`], "off")).toMatchObject({ told: [] });
     expect(existsSync(outside)).toBe(true);
   });
 
-  it("that ran until their session was killed left nothing that the next session acts on", async () => {
+  it("leave nothing that the next session acts on if their session is killed", async () => {
     const running = join(top, ".retinue/running-commands");
     mkdirSync(running, { recursive: true });
     mkdirSync(join(cwd, ".agents"));
@@ -92,7 +92,7 @@ describe("commands of a session", () => {
     expect(readdirSync(join(top, "created"))).toHaveLength(1);
   });
 
-  it("may write where the settings say, and find the state of sessions nowhere", async () => {
+  it("can write where the settings allow it, and can't see the state of sessions", async () => {
     mkdirSync(join(top, "cache"));
     const sandbox = { mode: "require", filesystem: { allowWrite: ["~/cache"] } } as const;
     const { said } = await runCommands([`echo x > ${top}/cache/x; cat ${top}/home/projects/*/*.jsonl`], sandbox);
@@ -101,7 +101,7 @@ describe("commands of a session", () => {
     expect(said[0]).toContain("No such file");
   });
 
-  it("get only harmless variables, and those that the settings name", async () => {
+  it("get only harmless variables and those named in the settings", async () => {
     const { said } = await runCommands(['echo "$DATABASE_URL-$APP_ID-$MODE-$MY_TOKEN-$REDIS_URL-$LANG"'], "off", {
       environment: { DATABASE_URL: "db", APP_ID: "7", REDIS_URL: "redis", LANG: "C" },
       settings: { environment: { pass: ["DATABASE_URL", "APP_*"] }, env: { MODE: "test", MY_TOKEN: "secret" } },

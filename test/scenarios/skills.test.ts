@@ -20,7 +20,7 @@ const base = { say: "Ship it.", trusted: true, files: { [deploy]: skill("Ships i
 const declared = ({ head }: Performed) => head.tools.find(({ name }) => name === "Skill")?.description ?? "";
 
 describe("the main agent", () => {
-  it("calls for a skill and reads its files", async () => {
+  it("loads a skill and reads its files", async () => {
     const { outcomes, results, cwd, notices } = await performTask({
       ...base,
       files: {
@@ -36,7 +36,7 @@ describe("the main agent", () => {
     expect(notices).toEqual([]);
   });
 
-  it("may read the files of the user's own skills, and nothing else outside the workspace", async () => {
+  it("can read the files of the user's own skills, and nothing else outside the workspace", async () => {
     const files = { [mine]: skill("Mine."), "../.agents/skills/mine/steps.md": "Push.", "../other.txt": "No." };
     const { outcomes, results } = await performTask({
       ...base,
@@ -51,7 +51,7 @@ describe("the main agent", () => {
     expect(results[3]).toBe('There is no skill "deploy". Similar names: mine.');
   });
 
-  it("does not get out of a skill's directory by a link", async () => {
+  it("can't leave a skill's directory through a link", async () => {
     const files = { [mine]: skill("Mine."), "../secret.txt": "No." };
     const { cwd, home } = await performTask({ ...base, files, steps: [done] });
     symlinkSync(join(cwd, "../secret.txt"), join(cwd, "../.agents/skills/mine/link.md"));
@@ -64,7 +64,7 @@ describe("the main agent", () => {
     expect(outcomes).toEqual(["denied"]);
   });
 
-  it("is shown what it may call for, in the same bytes for the same skills", async () => {
+  it("sees which skills it can load, in the same bytes for the same skills", async () => {
     const files = {
       ".agents/skills/b/SKILL.md": skill("Does b.", { fields: "when_to_use: At the end.\n" }),
       ".agents/skills/a/SKILL.md": skill("Does a."),
@@ -78,7 +78,7 @@ describe("the main agent", () => {
     expect(declared(second)).toBe(declared(first));
   });
 
-  it("has no Skill tool, and the same request as ever, without a skill", async () => {
+  it("has no Skill tool, and the usual request, without a skill", async () => {
     const without = { say: "Hello.", steps: [done] };
     const plain = await performTask(without);
     const trusted = await performTask({ ...without, trusted: true });
@@ -93,7 +93,7 @@ describe("the main agent", () => {
     expect(off.head.tools).toEqual(plain.head.tools);
   });
 
-  it("uses it in plan mode; a rule can take it away or ask", async () => {
+  it("uses skills in plan mode, and a rule can remove or ask about them", async () => {
     const steps = [{ calls: [call("deploy")] }, done];
     const planned = await performTask({ ...base, permissionMode: "plan", steps });
     expect(planned.outcomes).toEqual(["ok"]);
@@ -104,7 +104,7 @@ describe("the main agent", () => {
     expect(asked.outcomes).toEqual(["denied"]);
   });
 
-  it("is kept from one skill by a rule, whatever it calls it", async () => {
+  it("can be denied one skill by a rule, under any name", async () => {
     const files = { [deploy]: skill("Ships it."), [mine]: skill("Mine.") };
     const steps = [{ calls: [call("deploy"), call("/deploy"), call("mine")] }, done];
     const { outcomes, results } = await performTask({ ...base, files, disallowedTools: ["Skill(deploy)"], steps });
@@ -122,7 +122,7 @@ describe("the main agent", () => {
   });
 });
 
-describe("an agent by name", () => {
+describe("a named agent", () => {
   const agents = {
     caller: { description: "Calls.", prompt: "Call.", tools: ["Read", "Skill"] },
     reader: { description: "Reads.", prompt: "Read.", tools: ["Read"] },
@@ -130,7 +130,7 @@ describe("an agent by name", () => {
   };
   const files = { [mine]: skill("Mine.", { body: "Know this.\n" }), "../.agents/skills/mine/steps.md": "Push." };
 
-  it("has the tool when its tools include it", async () => {
+  it("has the tool if its tools include it", async () => {
     const caller = await performTask({ ...base, agent: "caller", agents, steps: [{ calls: [call("deploy")] }, done] });
     expect(toolNames(caller)).toEqual(["Read", "Skill"]);
     expect(caller.outcomes).toEqual(["ok"]);
@@ -152,12 +152,12 @@ describe("an agent by name", () => {
     expect(results[1]).toContain("Skill(mine)");
   });
 
-  it("is told when it lists the tool and there is no skill", async () => {
+  it("is told if it lists the tool and there is no skill", async () => {
     const { notices } = await performTask({ ...base, files: {}, agent: "caller", agents, steps: [done] });
     expect(notices.join()).toContain("lists Skill, which is not available: there are no skills");
   });
 
-  it("has the skills its definition names in its prompt, and may read their files", async () => {
+  it("has the skills in its definition in its prompt, and can read their files", async () => {
     const { head, outcomes, cwd } = await performTask({
       ...base,
       files,
@@ -171,7 +171,7 @@ describe("an agent by name", () => {
   });
 });
 
-it("a skill of a plugin goes by plugin:name, with all files of the plugin", async () => {
+it("a plugin's skill is named plugin:name, with all files of the plugin", async () => {
   const { cwd, home } = await performTask({ ...base, files: {}, steps: [done] });
   const source = join(cwd, "../kit");
   for (const [path, text] of Object.entries({

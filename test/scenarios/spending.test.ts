@@ -25,10 +25,10 @@ async function talk(script: ReplyFunction | readonly Reply[], options: SessionOp
 const maxTokensOf = ({ body }: { readonly body: unknown }): number =>
   (body as { readonly max_tokens: number }).max_tokens;
 
-describe("an answer that the budget cuts short", () => {
+describe("a response that the budget shortens", () => {
   const usage = { inputTokens: 500, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-  it("is announced to the model, and the model is told when its answer was cut", async () => {
+  it("is announced to the model, which is told if it was cut off", async () => {
     const { server, result } = await talk(
       [
         { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 2_500 } },
@@ -47,7 +47,7 @@ describe("an answer that the budget cuts short", () => {
     expect(result).toMatchObject({ outcome: "succeeded", text: "In short: done." });
   });
 
-  it("leaves the bytes before it as they were, so that they are read from the cache", async () => {
+  it("leaves the earlier bytes unchanged, so that they are read from the cache", async () => {
     const { server } = await talk([{ content: [{ tool: "LS", input: { path: "." } }] }, { content: "Done." }], {
       settings: { budget: { tokens: 30_000 } },
     });
@@ -57,8 +57,8 @@ describe("an answer that the budget cuts short", () => {
   });
 });
 
-describe("answers that break off", () => {
-  it("are charged by what was received, and are not asked for again when the budget has no room", async () => {
+describe("interrupted responses", () => {
+  it("are charged for what was received, and not retried if the budget has no room", async () => {
     let paid = 0;
     const { server, result } = await talk(
       (request) => {
@@ -99,8 +99,8 @@ describe("a provider that reports no usage", () => {
   });
 });
 
-describe("a request that was under way when the process was lost", () => {
-  it("is charged at the most it can have cost, once, in the transcript and in the budget", async () => {
+describe("a request in progress when the process was lost", () => {
+  it("is charged the most it can have cost, once, in the transcript and in the budget", async () => {
     const parts = { MAIN: [{ calls: [task("CHILD: look")] }], CHILD: [{ text: "Seen.", hangs: true }] };
     const { session, ...at } = await open(parts);
     const run = session.prompt("MAIN: do it.");
@@ -128,7 +128,7 @@ describe("a request that was under way when the process was lost", () => {
   });
 });
 
-describe("a limit of seconds", () => {
+describe("a limit in seconds", () => {
   const settings = { budget: { seconds: 1 }, ...free };
   const allowedTools = ["Bash(sleep:*)"];
 
@@ -156,7 +156,7 @@ describe("a limit of seconds", () => {
     expect(ends).toEqual(["budget"]);
   });
 
-  it("stands still while a person is asked, for the agent that asks and for its parent", async () => {
+  it("is paused while a user is asked, for the agent that asks and for its parent", async () => {
     const { session, home } = await open(
       {
         MAIN: [{ calls: [task("CHILD: make it")] }, { text: "Made." }],

@@ -30,7 +30,7 @@ async function perform(call: { readonly name: string; readonly input: object }) 
 
 const bash = (command: string) => ({ name: "Bash", input: { command } });
 
-describe("a state directory with any name in the workspace", () => {
+describe("a state directory of any name in the workspace", () => {
   it.each([
     [{ name: "Write", input: { file_path: "state/settings.json", content: "planted" } }],
     [{ name: "Write", input: { file_path: "state/trust.json", content: "planted" } }],

@@ -12,8 +12,8 @@ const task = (prompt: string, more = {}) => ({
 const reply = (...content: object[]): Step => ({ reply: { content } }) as Step;
 const say = (text: string): Step => ({ reply: { content: text } }) as Step;
 
-describe("a session that runs in another process", () => {
-  it("is messaged, moved and stopped from any terminal, also after it ended", async () => {
+describe("a session in another process", () => {
+  it("can be messaged, moved and stopped from any terminal, even after it ended", async () => {
     const { place, start, server } = await open({
       "MAIN:": [reply(task("PART: look.")), say("I go on."), say("It was stopped."), say("Again.")],
       "PART:": [
@@ -36,7 +36,7 @@ describe("a session that runs in another process", () => {
     });
     expect(await run("background", `${id}/helper`)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("goes on in the background"),
+      stdout: expect.stringContaining("now works in the background"),
     });
     expect(await run("foreground", `${id}/helper`, "--json")).toMatchObject({
       code: 0,
@@ -84,8 +84,8 @@ describe("a session that runs in another process", () => {
   });
 });
 
-describe("an approval that is given after the process was killed", () => {
-  it("lets a background agent go on when the session is resumed, and its parent is told", async () => {
+describe("an approval given after the process was killed", () => {
+  it("lets a background agent continue when the session is resumed, and its parent is notified", async () => {
     const { place, start } = await open({
       "MAIN:": [
         reply(task("PART: make it.", { run_in_background: true })),
@@ -112,7 +112,7 @@ describe("an approval that is given after the process was killed", () => {
   });
 });
 
-describe("a request that nobody has answered when the process is killed", () => {
+describe("an unanswered request when the process is killed", () => {
   it("is asked again under the same id when the session is resumed", async () => {
     const { place, start } = await open({
       "MAIN:": [

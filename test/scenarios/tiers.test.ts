@@ -48,8 +48,8 @@ const outcomes = ({ ended }: Seen): Readonly<Record<string, string>> =>
 const why = (report: ToolReport | undefined, tool: string): string | undefined =>
   report?.withheld?.find((each) => each.tool === tool)?.why;
 
-describe("a tool that an agent's place withholds", () => {
-  it("is denied when it is called all the same, and the launch says why it is missing", async () => {
+describe("a tool that an agent's tier withholds", () => {
+  it("is denied if it is called anyway, and the launch explains why it is missing", async () => {
     const calls = [
       task("deeper"),
       { name: "TaskOutput", input: { task_id: "a1" } },
@@ -74,7 +74,7 @@ describe("a tool that an agent's place withholds", () => {
     expect(tools?.resolvedTools).not.toContain("Task");
   });
 
-  it("is denied to an agent that only looks, in the foreground and in the background", async () => {
+  it("is denied to a read-only agent, in the foreground and in the background", async () => {
     for (const run_in_background of [false, true]) {
       const explore = task("CHILD: look", { subagent_type: "Explore", run_in_background });
       const seen = await walk({
@@ -86,8 +86,8 @@ describe("a tool that an agent's place withholds", () => {
   });
 });
 
-describe("deeper than one", () => {
-  it("delegation is there down to the depth, and a grandchild keeps what the session denies", async () => {
+describe("with a depth of more than one", () => {
+  it("agents can delegate down to the depth, and a grandchild keeps the session's denials", async () => {
     const seen = await walk(
       {
         MAIN: [{ calls: [task("CHILD: go on")] }, { text: "ok" }],

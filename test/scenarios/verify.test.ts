@@ -62,7 +62,7 @@ async function walk({ main, verification = [], verify, bare, ...options }: Walk)
 }
 
 describe("verify: auto", () => {
-  it("lets somebody else try to break what was changed; what holds is verified, and the answer stays", async () => {
+  it("lets another agent try to break the changes; work that passes is verified, and the answer stays", async () => {
     const { result, asked, heard, lines } = await walk({
       verify: "auto",
       main: [write("a.txt"), says("Made.")],
@@ -83,7 +83,7 @@ describe("verify: auto", () => {
     expect(lines.map(({ type }) => type).slice(-2)).toEqual(["acceptance.checked", "run.ended"]);
   });
 
-  it("tells the author what does not hold, who has one more go; then it is looked at again", async () => {
+  it("gives the author the findings and one more attempt, then verifies again", async () => {
     const { result, heard } = await walk({
       verify: "auto",
       main: [write("a.txt"), says("Made."), write("a.txt", "better\n"), says("Mended.")],
@@ -98,7 +98,7 @@ describe("verify: auto", () => {
     expect(heard[2]).toMatch(/Verification failed\..*<task_result agent="Verification".*a\.txt:1 is text/s);
   });
 
-  it("ends as not verified when it fails twice, or when nothing is done about it", async () => {
+  it("ends as not verified if it fails twice, or if nothing is done about it", async () => {
     const fails = [bash("cat a.txt"), says("Wrong.\nVERDICT: fail")];
     const twice = await walk({
       verify: "auto",
@@ -115,7 +115,7 @@ describe("verify: auto", () => {
     expect(stubborn.result).toMatchObject({ text: "It is right.", acceptance: { ok: false, verdict: "fail" } });
   });
 
-  it("accepts no verdict from an agent that ran nothing, and says why none is available", async () => {
+  it("accepts no verdict from an agent that ran nothing, and explains why none is available", async () => {
     const idle = await walk({
       verify: "auto",
       main: [write("a.txt"), says("Made.")],
@@ -127,7 +127,7 @@ describe("verify: auto", () => {
     expect(bare.result.acceptance).toMatchObject({ ok: false, verdict: "inconclusive", output });
   });
 
-  it("does nothing where no file was changed, or where the checks that were given fail", async () => {
+  it("does nothing if no file was changed, or if the given checks fail", async () => {
     const { result } = await walk({ verify: "auto", main: [bash("ls"), says("Looked.")] });
     expect(result.acceptance).toBeUndefined();
     const checked = await walk({
@@ -138,7 +138,7 @@ describe("verify: auto", () => {
     expect(checked.result.acceptance).toMatchObject({ command: "test -f b.txt", ok: false });
   });
 
-  it("says so if there is no agent that verifies", async () => {
+  it("reports if there is no verification agent", async () => {
     const main = [write("a.txt"), says("Made.")];
     const { notices, result } = await walk({ verify: "auto", main, disallowedTools: ["Task(Verification)"] });
     expect(notices).toEqual([expect.stringContaining("the agent Verification is switched off or denied here")]);
@@ -146,7 +146,7 @@ describe("verify: auto", () => {
   });
 });
 
-it("a run that is stopped while its work is verified leaves no agent behind, and can be resumed", async () => {
+it("a run that is stopped during verification leaves no agent behind, and can be resumed", async () => {
   const { root, cwd, environment } = createPlace();
   const first = createCast({ "The request": [{ hangs: true }], MAIN: [write("a.txt"), says("Made.")] });
   const options = { cwd, home: join(root, "home"), environment, settings: { verify: "auto" as const } };
@@ -177,7 +177,7 @@ describe("verify: suggest", () => {
     expect(result.acceptance).toBeUndefined();
   });
 
-  it("is quiet where there is nothing to suggest, and off if nobody says otherwise", async () => {
+  it("is quiet if there is nothing to suggest, and off by default", async () => {
     const main = [write("a.txt"), says("Made.")];
     const without = await walk({ verify: "suggest", main, disallowedTools: ["Task"] });
     const off = await walk({ main });

@@ -53,8 +53,8 @@ function withoutEnd(body: string): string {
   return body.replace(/\],"max_(completion_)?tokens":\d+\}$/, "");
 }
 
-describe.each(["anthropic", "openai"] as const)("a session over the %s wire", (wire) => {
-  it("sends each request as the continuation of the one before, byte for byte", async () => {
+describe.each(["anthropic", "openai"] as const)("a session over the %s wire format", (wire) => {
+  it("sends each request as the continuation of the previous one, byte for byte", async () => {
     const { server, result } = await talk(wire, [
       read("notes.txt"),
       read("missing.txt"),
@@ -70,7 +70,7 @@ describe.each(["anthropic", "openai"] as const)("a session over the %s wire", (w
     }
   });
 
-  it("accounts every token as the provider did", async () => {
+  it("counts every token like the provider", async () => {
     const { server, result } = await talk(wire, [read("notes.txt"), { content: "Done." }]);
     const accounts = server.requests.map((request) => request.cache);
     const total = accounts.reduce((sum, account) => sum + (account?.prompt ?? 0), 0);
@@ -81,7 +81,7 @@ describe.each(["anthropic", "openai"] as const)("a session over the %s wire", (w
   });
 });
 
-it("counts what a stream cost that broke off and was asked for again, and not as what the conversation holds", async () => {
+it("counts the cost of an interrupted stream, but not as part of the conversation's size", async () => {
   const cut: Reply = { content: "It breaks off here.", fault: { kind: "close", afterBytes: 900 } };
   const { server, result, place, id } = await talk("anthropic", [cut, { content: "Done." }]);
   const [first, second] = server.requests.map(({ cache }) => cache?.prompt ?? 0);
@@ -101,7 +101,7 @@ it("counts what a stream cost that broke off and was asked for again, and not as
 });
 
 describe("the prompt cache", () => {
-  it("is read up to the request before, also behind a turn of many calls", async () => {
+  it("is read up to the previous request, even after a turn with many calls", async () => {
     const { server } = await talk("anthropic", [read("notes.txt"), manyReads, read("notes.txt"), { content: "Done." }]);
     const accounts = server.requests.map((request) => request.cache);
     for (const [index, account] of accounts.entries()) {
@@ -129,7 +129,7 @@ describe("the prompt cache", () => {
 });
 
 describe("the first request", () => {
-  it("has all tools in at most 16 KB", async () => {
+  it("contains all tools in at most 16 KB", async () => {
     const { server } = await talk("anthropic", [{ content: "Done." }]);
     const [request] = server.requests;
     const body = request?.body as { tools: { name: string }[] };
@@ -172,7 +172,7 @@ describe("WebSearch through the provider", () => {
   };
   const searching = { tool: "WebSearch", input: { query: "is it so" } };
 
-  it("is one small request of its own, and its tokens are on the bill", async () => {
+  it("is one small separate request, and its tokens are charged", async () => {
     const script = [{ content: [searching] }, search, { content: "Yes." }];
     const { server, result } = await talk("anthropic", script, { allowedTools: ["WebSearch"] });
     server.assertDone();
@@ -194,20 +194,17 @@ describe("WebSearch through the provider", () => {
   it.each([
     [{ tokens: 20_000 }, /can't make this call: the limit is 20,000 tokens \([\d,]+ tokens used, [\d,]+ tokens left; /],
     [{ usd: 0.07 }, /can't make this call: the limit is \$0\.0700 \(\$0\.0\d+ used, \$0\.0\d+ left; it needs \$0\.1/],
-  ])(
-    "is not asked where the budget %o may not be enough for it, and the agent goes on without",
-    async (budget, words) => {
-      const { server, result } = await talk("anthropic", [{ content: [searching] }, { content: "I don't know." }], {
-        allowedTools: ["WebSearch"],
-        settings: { budget },
-      });
-      server.assertDone();
-      expect(result).toMatchObject({ outcome: "succeeded", text: "I don't know." });
-      expect(JSON.stringify(server.requests.at(-1)?.body)).toMatch(words);
-    },
-  );
+  ])("is not used if the budget %o may not be enough, and the agent continues without it", async (budget, words) => {
+    const { server, result } = await talk("anthropic", [{ content: [searching] }, { content: "I don't know." }], {
+      allowedTools: ["WebSearch"],
+      settings: { budget },
+    });
+    server.assertDone();
+    expect(result).toMatchObject({ outcome: "succeeded", text: "I don't know." });
+    expect(JSON.stringify(server.requests.at(-1)?.body)).toMatch(words);
+  });
 
-  it("waits for what others have set aside, and counts what it took instead", async () => {
+  it("waits for other reservations, and replaces its own with the actual cost", async () => {
     const script = [
       { content: [searching, searching, searching] },
       ...Array.from({ length: 3 }, () => ({ ...search, pacing: { delayMs: 20 } })),
@@ -225,14 +222,14 @@ describe("WebSearch through the provider", () => {
   });
 });
 
-describe("OpenAI's models, which take tools over this wire only without reasoning", () => {
-  it.each(["small", "medium", "large"])("the default one for %s is told so, and works", async (model) => {
+describe("OpenAI's models that accept tools only without reasoning", () => {
+  it.each(["small", "medium", "large"])("are used for %s with a notice, and work", async (model) => {
     const { server, result } = await talk("openai", [read("notes.txt"), { content: "Done." }], { model });
     expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
     for (const { body } of server.requests) expect(body).toMatchObject({ reasoning_effort: "none" });
   });
 
-  it("an effort is left out with a notice, and counts for a model that reasons with tools", async () => {
+  it("cause effort to be omitted with a notice, unlike a model that reasons with tools", async () => {
     const script = [{ content: "Done." }];
     const silent = await talk("openai", script, { effort: "high", model: "gpt-6-sol" });
     expect(silent.result.outcome).toBe("succeeded");
@@ -242,7 +239,7 @@ describe("OpenAI's models, which take tools over this wire only without reasonin
     expect(older.server.requests[0]?.body).toMatchObject({ reasoning_effort: "high" });
   });
 
-  it("one that can't do without reasoning ends with the cure", async () => {
+  it("end with advice if reasoning can't be switched off", async () => {
     const { result } = await talk("openai", [{ content: "Never." }], { model: "gpt-6-astra" });
     expect(result.outcome).toBe("failed");
     expect(result.message).toMatch(

@@ -174,9 +174,9 @@ const assignments = [
 ];
 /** Options of xargs that cancel or complement each other. */
 const joint = ["-I% -n2", "-I% -L1", "-n2 -I%", "-i -l", "-n2", "-I% -n1", "-I f.txt"];
-/** What programs take for more than the name of a file if xargs passes it on. */
+/** Words that programs treat as more than a file name if xargs passes them on. */
 const inputs = ["-delete", "-oout.txt", "out.txt", "--output=out.txt", "-C", "-i", "{CANARY}", "link", "-D"];
-/** What makes bash evaluate text. */
+/** Words that make bash evaluate text. */
 const evaluations = [
   "a[$(touch {CANARY})]=1",
   "x='a[$(touch {CANARY})]'; echo $((x))",

@@ -16,7 +16,7 @@ describe("resuming under a recorded policy", () => {
     );
   });
 
-  it("allows a call only if both policies do, and keeps every denial of either", () => {
+  it("allows a call only if both policies allow it, and keeps every denial from either", () => {
     fc.assert(
       fc.property(policy, policy, call, (then, now, made) => {
         const both = [effectOf(made, then), effectOf(made, now)] as const;
@@ -28,7 +28,7 @@ describe("resuming under a recorded policy", () => {
     );
   });
 
-  it("keeps a denial of a compact file that only asked before, and the other way round", () => {
+  it("keeps a denial from either compact file if the other only asked", () => {
     const [example] = fc.sample(policy, 1);
     const withLine = (effect: "ask" | "deny"): Policy => ({
       ...(example as Policy),
@@ -45,7 +45,7 @@ describe("resuming under a recorded policy", () => {
       expect(effectOf(made, narrowTo(withLine(now), kept(recordPolicy(withLine(then)))))).toBe("deny");
   });
 
-  it("keeps all restrictions of both, no permission of one alone, and no more tools than either", () => {
+  it("keeps all restrictions from both, no permission from only one, and no extra tools", () => {
     fc.assert(
       fc.property(policy, policy, (then, now) => {
         const after = narrowTo(now, kept(recordPolicy(then)));
@@ -66,7 +66,7 @@ describe("resuming under a recorded policy", () => {
     );
   });
 
-  it("never becomes wider by one more resume", () => {
+  it("never grants more after another resume", () => {
     fc.assert(
       fc.property(policy, policy, policy, call, (first, second, third, made) => {
         const twice = narrowTo(second, kept(recordPolicy(first)));
@@ -78,7 +78,7 @@ describe("resuming under a recorded policy", () => {
     );
   });
 
-  it("keeps the layers that limited a tool, each once", () => {
+  it("keeps each layer that limited a tool, once", () => {
     const only = (text: string, file?: string): PolicyLayer => ({
       rules: [
         { text: "Bash", effect: "deny", scope: "project" },
@@ -94,7 +94,7 @@ describe("resuming under a recorded policy", () => {
     expect(narrowTo({ ...bare, layers: [log] }, kept(recordPolicy(bare))).layers).toEqual([log]);
   });
 
-  it("lets a layer settle only what it settled then", () => {
+  it("lets a layer settle only what it settled before", () => {
     const mine: PolicyLayer = { rules: [{ text: "Bash", effect: "allow", scope: "user" }], settles: true };
     const bare: Policy = { mode: "default", pool, rules: [], workspaceRoots: [root], readableRoots: [] };
     const make = { name: "Bash", input: { command: "make" } };

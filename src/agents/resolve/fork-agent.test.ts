@@ -32,7 +32,7 @@ const bounds = fc.record({
 });
 
 describe("a fork", () => {
-  it("is never allowed what its origin is not, nor what it was not allowed before", () => {
+  it("never gets permissions that its origin lacks or that it lacked before", () => {
     fc.assert(
       fc.property(policy, policy, bounds, call, (under, then, { allowedTools, ...wish }, made) => {
         const before = recordPolicy(then);
@@ -58,7 +58,7 @@ describe("a fork", () => {
     expect(agent.policy.layers).toContainEqual({ rules: [{ text: "Task", effect: "deny", scope: "builtin" }] });
   });
 
-  it("loses tools in the background, from the start or once it is moved there", () => {
+  it("loses tools in the background, from the start or when it is moved there", () => {
     const under = { ...some.policy, pool: [...everyTool, "Odd"] };
     const left = (pool: readonly string[]) =>
       pool.filter((tool) => !tool.startsWith("mcp__") && !backgroundTools.has(tool));
@@ -71,7 +71,7 @@ describe("a fork", () => {
     expect(left(behind.policy.pool)).toEqual([]);
   });
 
-  it("says which of the tools its call names it can't have", () => {
+  it("reports which of the requested tools it can't have", () => {
     const { agent, report } = fork({ ...some.policy, pool: ["Read", "Edit"] }, { allowedTools: ["read_file", "Bash"] });
     expect(agent.policy.pool).toEqual(["Read"]);
     expect(report).toMatchObject({ validTools: ["read_file"], invalidTools: ["Bash"], resolvedTools: ["Read"] });

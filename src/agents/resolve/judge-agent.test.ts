@@ -16,7 +16,7 @@ it.each<[readonly Rule[], string, Effect]>([
   [[rule("Task(reviewer)", "ask")], "reviewer", "ask"],
   [[rule("Task", "ask")], "reviewer", "ask"],
   [[rule("Task(model:opus)", "deny")], "reviewer", "allow"],
-])("rules decide about delegating to an agent: %j, %s", (rules, agentType, effect) => {
+])("applies rules to delegation: %j, %s", (rules, agentType, effect) => {
   expect(judgeAgent(agentType, { rules }).effect).toBe(effect);
   const above = { rules: [], layers: [{ rules }] };
   if (effect === "deny") expect(judgeAgent(agentType, above).effect).toBe("deny");

@@ -15,12 +15,12 @@ const model = (efforts?: readonly Effort[], hasTools = true) => ({
 });
 
 describe("the effort of an agent", () => {
-  it("is the requested one if the model has it", () => {
+  it("is the requested level if the model supports it", () => {
     expect(chooseEffort("max", model(levels))).toEqual({ effort: "max" });
     expect(chooseEffort(undefined, model([]))).toEqual({});
   });
 
-  it("is the requested one if the levels of the model are unknown, with a notice", () => {
+  it("is the requested level if the model's levels are unknown, with a notice", () => {
     expect(chooseEffort("max", model())).toEqual({
       effort: "max",
       notice: expect.stringContaining('unknown whether the model m-1 supports effort; sending "max" anyway'),
@@ -28,20 +28,20 @@ describe("the effort of an agent", () => {
     expect(chooseEffort(undefined, model())).toEqual({});
   });
 
-  it("is the next lower one if the model does not have it, with a notice", () => {
+  it("is the next lower level if the model does not support it, with a notice", () => {
     expect(chooseEffort("xhigh", model(["low", "medium", "high", "max"]))).toEqual({
       effort: "high",
       notice: 'The model m-1 does not support effort "xhigh"; using "high" instead.',
     });
   });
 
-  it("is left out for a model without levels, with a notice", () => {
+  it("is omitted for a model without levels, with a notice", () => {
     const { effort, notice } = chooseEffort("high", model([]));
     expect(effort).toBeUndefined();
     expect(notice).toContain('"high" is omitted');
   });
 
-  it("is left out for a model that takes none with tools, with a notice; without tools it is used", () => {
+  it("is omitted with tools if the model does not support both, with a notice", () => {
     const { effort, notice } = chooseEffort("high", { ...model(levels), noEffortWithTools: true });
     expect(effort).toBeUndefined();
     expect(notice).toContain('only without reasoning, so effort "high" is omitted');
@@ -49,7 +49,7 @@ describe("the effort of an agent", () => {
     expect(chooseEffort(undefined, { ...model(levels), noEffortWithTools: true })).toEqual({});
   });
 
-  it("is never one the model does not have, nor higher than requested if there is a lower one", () => {
+  it("is never an unsupported level, nor higher than requested if there is a lower one", () => {
     fc.assert(
       fc.property(fc.constantFrom(...levels), fc.subarray([...levels]), (wanted, efforts) => {
         const { effort, notice } = chooseEffort(wanted, model(efforts));

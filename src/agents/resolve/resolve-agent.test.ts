@@ -49,7 +49,7 @@ describe("delegation", () => {
   const pool = (definition: Partial<AgentDefinition>, rules: readonly Rule[] = []) =>
     resolved(definition, { tools, rules }).agent.policy.pool;
 
-  it("removes the other agent tools together with Task, however Task is removed", () => {
+  it("loses all agent tools together with Task, however Task is removed", () => {
     expect(pool({})).toEqual(names);
     expect(pool({}, [{ text: "Task", effect: "deny", scope: "user" }])).toEqual(["Read"]);
     expect(pool({ disallowedTools: ["Agent"] })).toEqual(["Read"]);
@@ -58,7 +58,7 @@ describe("delegation", () => {
     expect(pool({ tools: ["Read", "TaskOutput"] })).toEqual(["Read"]);
   });
 
-  it("says why a listed one is missing", () => {
+  it("explains why a listed tool is missing", () => {
     const { notices, report } = resolved({ tools: ["Read", "TaskOutput"] }, { tools });
     expect(report.invalidTools).toEqual(["TaskOutput"]);
     expect(notices).toEqual([expect.stringMatching(/lists TaskOutput, which is not available: .*Task/)]);
@@ -66,7 +66,7 @@ describe("delegation", () => {
 });
 
 describe("tools", () => {
-  it("are all without a list, none with an empty one", () => {
+  it("include everything without a list, and nothing with an empty one", () => {
     expect(resolved({}).report).toEqual({
       hasWildcard: true,
       validTools: ["*"],
@@ -76,7 +76,7 @@ describe("tools", () => {
     expect(resolved({ tools: [] }).agent.policy.pool).toEqual([]);
   });
 
-  it("go by any of their names, in the order they are declared", () => {
+  it("are found by any of their names, in declaration order", () => {
     const { report, agent } = resolved({ tools: ["grep_search", "read_file", "list_dir", "replace"] });
     expect(report).toMatchObject({
       hasWildcard: false,
@@ -85,7 +85,7 @@ describe("tools", () => {
     expect(agent.head.tools.map(({ name }) => name)).toEqual(["Read", "Edit", "Grep", "LS"]);
   });
 
-  it("that are unknown or absent are reported with what to do, and do not stop the agent", () => {
+  it("that are unknown or absent are reported with advice, and the agent still starts", () => {
     const { report, notices } = resolved({ tools: ["Read", "Grpe", "WebSearch"] });
     expect(report).toMatchObject({
       validTools: ["Read"],
@@ -97,19 +97,19 @@ describe("tools", () => {
     expect(notices.join("\n")).toContain("No search engine is configured.");
   });
 
-  it("are reported if one is Skill and there is no skill", () => {
+  it("report a missing Skill tool if there is no skill", () => {
     const { notices } = resolved({ tools: ["Read", "skill"] });
     expect(notices.join()).toContain("no skills that a model can load");
   });
 
-  it("of which none is known stop the agent: unknown names are never everything", () => {
+  it("prevent a start if all names are unknown, because unknown names never mean everything", () => {
     expect(resolve({ tools: ["Grpe", "teleport"] })).toMatchObject({
       ok: false,
       message: expect.stringContaining("no tools left"),
     });
   });
 
-  it("that are required and missing stop the agent", () => {
+  it("prevent a start if a required one is missing", () => {
     expect(resolve({ requiredTools: ["Bash"], disallowedTools: ["Bash"] })).toMatchObject({
       ok: false,
       message: expect.stringContaining("requires Bash"),
@@ -117,7 +117,7 @@ describe("tools", () => {
     expect(resolve({ requiredTools: ["mcp__db"] }).ok).toBe(true);
   });
 
-  it("of a server go by the server's name", () => {
+  it("from a server can be listed by the server's name", () => {
     for (const entry of ["mcp__db", "mcp__db__*"]) {
       expect(resolved({ tools: [entry] }).report.resolvedTools).toEqual(["mcp__db__query", "mcp__db__list"]);
       expect(resolved({ disallowedTools: [entry] }).report.resolvedTools).not.toContain("mcp__db__list");
@@ -125,7 +125,7 @@ describe("tools", () => {
     expect(resolve({ tools: ["mcp__d"] }).ok).toBe(false);
   });
 
-  it("with a specifier are limited to it; without one beside it they are not", () => {
+  it("are limited by specifiers, unless they are also listed without one", () => {
     const { agent } = resolved({ tools: ["Bash(git:*)", "Bash(npm test)", "Read"] });
     expect(layersOf(agent)).toEqual([["deny Bash", "allow Bash(git:*)", "allow Bash(npm test)"]]);
     expect(agent.policy.rules).toEqual([]);
@@ -140,14 +140,14 @@ describe("tools", () => {
     expect(notices.join()).toContain("specifier is not supported");
   });
 
-  it("that are disallowed are gone; with a specifier they stay, with a rule against it", () => {
+  it("are removed if disallowed; with a specifier, only those uses are denied", () => {
     const { agent } = resolved({ disallowedTools: ["Write", "Bash(rm:*)"] });
     expect(agent.policy.pool).not.toContain("Write");
     expect(agent.policy.pool).toContain("Bash");
     expect(agent.policy.layers).toEqual([{ rules: [{ text: "Bash(rm:*)", effect: "deny", scope: "project" }] }]);
   });
 
-  it("that lines of a file deny are gone, unless a later line leaves a part of them", () => {
+  it("are removed by deny lines, unless a later line allows some uses", () => {
     const line = (effect: "allow" | "deny", text: string): Rule => ({ text, effect, scope: "user", form: "compact" });
     const pool = (...rules: Rule[]) => resolved({ tools: ["Bash", "Read"] }, { rules }).agent.policy.pool;
     expect(pool(line("deny", "Bash"))).toEqual(["Read"]);
@@ -156,12 +156,12 @@ describe("tools", () => {
     expect(pool(line("allow", "Bash"), line("deny", "Bash(rm *)"))).toEqual(["Read", "Bash"]);
   });
 
-  it("that the session's rules take away stay away", () => {
+  it("that session rules remove are not added back", () => {
     const rules = [{ text: "bash", effect: "deny", scope: "user" }] as const;
     expect(resolved({ tools: ["Bash", "Read"] }, { rules }).agent.policy.pool).toEqual(["Read"]);
   });
 
-  it("are never more than listed, and never one that is disallowed", () => {
+  it("never include unlisted or disallowed ones", () => {
     const entry = fc.constantFrom(
       ...toolNames,
       "Grpe",
@@ -189,7 +189,7 @@ describe("tools", () => {
 });
 
 describe("compact rules", () => {
-  it("leave what the last line about a tool allows", () => {
+  it("keep what the last line about a tool allows", () => {
     const permission = [
       { tool: "*", effect: "deny" },
       { tool: "grep", effect: "allow" },
@@ -198,7 +198,7 @@ describe("compact rules", () => {
     expect(resolved({ permission }).agent.policy).toMatchObject({ pool: ["Read", "Grep"], rules: [] });
   });
 
-  it("limit a tool to the parts that are allowed of it", () => {
+  it("limit a tool to its allowed uses", () => {
     const permission = [
       { tool: "bash", effect: "deny" },
       { tool: "bash", pattern: "git status", effect: "allow" },
@@ -230,13 +230,13 @@ describe("the permission mode", () => {
   const modeOf = (definition: Partial<AgentDefinition>, request: Partial<AgentRequest> = {}): PermissionMode =>
     resolved(definition, request).agent.policy.mode;
 
-  it("is the user's choice before the definition's before the settings'", () => {
+  it("comes from the user, then the definition, then the settings", () => {
     expect(modeOf({ permissionMode: "plan" }, { asked: { mode: "acceptEdits" } })).toBe("acceptEdits");
     expect(modeOf({ permissionMode: "plan" }, { settings: { mode: "acceptEdits" } })).toBe("plan");
     expect(modeOf({}, { settings: { mode: "acceptEdits" } })).toBe("acceptEdits");
   });
 
-  it("is never bypassPermissions by a file that is not the user's or the administrator's", () => {
+  it("is bypassPermissions only if the user or the administrator sets it", () => {
     for (const source of definitionSources) {
       const mode = modeOf({ permissionMode: "bypassPermissions", source });
       expect(mode).toBe(source === "user" || source === "policy" ? "bypassPermissions" : "default");
@@ -244,7 +244,7 @@ describe("the permission mode", () => {
     expect(resolved({ permissionMode: "bypassPermissions" }).notices.join()).toContain("`permissionMode`");
   });
 
-  it("under plan or dontAsk is never loosened by any definition", () => {
+  it("is never loosened by a definition under plan or dontAsk", () => {
     for (const fallback of ["plan", "dontAsk"] as const) {
       for (const source of definitionSources) {
         for (const permissionMode of permissionModes) {
@@ -257,7 +257,7 @@ describe("the permission mode", () => {
 });
 
 describe("everything else", () => {
-  it("takes turns and effort from the call, the definition, the settings, in this order", () => {
+  it("takes turns and effort from the call, the definition and the settings, in this order", () => {
     const definition = { maxTurns: 7, effort: "low" } as const;
     const settings = { maxTurns: 9, effort: "high" } as const;
     expect(resolved(definition, { settings }).agent).toMatchObject({ maxTurns: 7, head: { effort: "low" } });
@@ -269,7 +269,7 @@ describe("everything else", () => {
     expect(resolved({}).agent.maxTurns).toBe(50);
   });
 
-  it("says what is used instead of an effort the model does not have", () => {
+  it("reports which effort replaces an unsupported one", () => {
     const model = { provider: "p", model: "m", dialect: "anthropic", window: 9_000, maxOutputTokens: 900 } as const;
     const { agent, notices } = resolved({ effort: "max" }, { model: { ...model, efforts: ["low", "high"] } });
     expect(agent.head.effort).toBe("high");
@@ -295,7 +295,7 @@ describe("everything else", () => {
     expect(resolved({ omitProjectContext: true }, { projectContext }).agent.head.userContext).toBe("");
   });
 
-  it("does not start an agent that needs a copy of its own, and has nothing to say about an acceptance check", () => {
+  it("does not start an agent that needs its own copy, and ignores acceptance checks", () => {
     expect(resolved({ timeoutMs: 5, acceptance: "npm test" }).notices).toEqual([]);
     expect(resolve({ isolation: "worktree" })).toMatchObject({ ok: false, message: expect.stringContaining("copy") });
   });

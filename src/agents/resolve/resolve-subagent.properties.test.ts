@@ -71,8 +71,8 @@ const situation: fc.Arbitrary<{ definition: Partial<AgentDefinition>; change: Ch
 
 const runs = { numRuns: 100 };
 
-describe("whatever the definition, the parent and the place", () => {
-  it("the pool lies within the parent's, and in the background within the list", () => {
+describe("for any definition, parent and tier", () => {
+  it("the pool stays within the parent's pool and, in the background, within the list", () => {
     fc.assert(
       fc.property(situation, ({ definition: defined, change }) => {
         const resolution = resolveFor(defined, change);
@@ -92,7 +92,7 @@ describe("whatever the definition, the parent and the place", () => {
     );
   });
 
-  it("the mode is no looser than the parent's, but for a person's acceptEdits under default", () => {
+  it("the mode is never looser than the parent's, except for the user's acceptEdits under default", () => {
     fc.assert(
       fc.property(situation, ({ definition: defined, change }) => {
         const resolution = resolveFor(defined, change);
@@ -107,7 +107,7 @@ describe("whatever the definition, the parent and the place", () => {
     );
   });
 
-  it("every rule of the parent holds on; only a permission that it did not have before is left out", () => {
+  it("every rule of the parent still applies, and only new permissions are dropped", () => {
     fc.assert(
       fc.property(situation, ({ definition: defined, change }) => {
         const resolution = resolveFor(defined, change);
@@ -121,7 +121,7 @@ describe("whatever the definition, the parent and the place", () => {
     );
   });
 
-  it("one more entry in disallowedTools, one more deny rule or line never widens", () => {
+  it("another disallowed tool, deny rule or deny line never grants more", () => {
     fc.assert(
       fc.property(situation, entry, rule, compact, call, (given, more, extra, line, made) => {
         const { definition: defined, change } = given;
@@ -151,7 +151,7 @@ describe("whatever the definition, the parent and the place", () => {
     );
   });
 
-  it("each tool that is asked for and missing has one reason, and no other has any", () => {
+  it("each missing requested tool has exactly one reason, and no other tool has one", () => {
     fc.assert(
       fc.property(situation, ({ definition: defined, change }) => {
         const resolution = resolveFor(defined, change);
@@ -171,7 +171,7 @@ describe("whatever the definition, the parent and the place", () => {
   });
 });
 
-describe("whatever the call, down a tree of agents", () => {
+describe("for any call, down a tree of agents", () => {
   const deep: Tier = {
     background: false,
     depth: 1,
@@ -192,7 +192,7 @@ describe("whatever the call, down a tree of agents", () => {
     return line;
   }
 
-  it("what an ancestor is denied by a rule, its pool or its mode plan every descendant is denied", () => {
+  it("descendants are denied what a rule, the pool or plan mode denies an ancestor", () => {
     fc.assert(
       fc.property(parentPolicy, chain, call, (top, definitions, made) => {
         const line = descend(top, definitions);
@@ -206,7 +206,7 @@ describe("whatever the call, down a tree of agents", () => {
     );
   });
 
-  it("agents of a project pass nothing that their parent would ask or deny", () => {
+  it("project agents are never allowed what their parent would be asked about or denied", () => {
     const theirs = definition.map((one): Partial<AgentDefinition> => ({ ...one, source: "project" }));
     fc.assert(
       fc.property(parentPolicy, fc.array(theirs, { minLength: 1, maxLength: 3 }), call, (top, definitions, made) => {

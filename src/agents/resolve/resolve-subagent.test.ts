@@ -76,8 +76,8 @@ describe("agent tools without Task", () => {
   });
 });
 
-describe("the matrix", () => {
-  it("is about every tool and every built-in agent", () => {
+describe("the tool matrix", () => {
+  it("covers every tool and every built-in agent", () => {
     expect(Object.keys(matrix).sort()).toEqual([...everyTool].sort());
     expect(Object.keys(columns)).toEqual(builtInAgents().map(({ definition }) => definition.name));
   });
@@ -85,21 +85,21 @@ describe("the matrix", () => {
   for (const [name, column] of Object.entries(columns)) {
     const expected = everyTool.filter((tool) => matrix[tool]?.[column] === "✓");
 
-    it(`holds for ${name} in the foreground`, () => {
+    it(`applies to ${name} in the foreground`, () => {
       expect(poolFor(builtIn(name))).toEqual(expected);
     });
 
-    it(`holds for ${name} in the background, within the list`, () => {
+    it(`applies to ${name} in the background, within the list`, () => {
       const pool = expected.filter((tool) => listed.includes(tool) || tool === MCP_TOOL);
       expect(poolFor(builtIn(name), { tier: background })).toEqual(pool);
     });
   }
 
-  it("gives an agent of a file without a list what general-purpose has, whatever its source", () => {
+  it("gives a file's agent without a list the tools of general-purpose, whatever its source", () => {
     for (const source of definitionSources) expect(poolFor({ source })).toEqual(open);
   });
 
-  it("is not widened by a list that names what is blocked", () => {
+  it("is not widened by a list that names blocked tools", () => {
     expect(poolFor({ tools: [...blocked, "Read"] })).toEqual(["Read"]);
     expect(resolveFor({ tools: blocked })).toMatchObject({ ok: false });
     expect(resolveFor({ requiredTools: ["agent"] })).toMatchObject({
@@ -119,7 +119,7 @@ describe("the matrix", () => {
 describe("agents that are not built in", () => {
   const tier = { ...foreground, blockedTools: ["web_fetch", "mcp__db", "Teleport"] };
 
-  it("lack what subagents.blockedTools names, by any name, and built-in ones do not", () => {
+  it("lack tools named in subagents.blockedTools, under any name; built-in agents keep them", () => {
     for (const source of definitionSources) {
       const expected = source === "built-in" ? open : open.filter((tool) => tool !== "WebFetch" && tool !== MCP_TOOL);
       expect(poolFor({ source }, { tier })).toEqual(expected);
@@ -127,13 +127,13 @@ describe("agents that are not built in", () => {
     expect(whyWithout("WebFetch", {}, { tier })).toBe("subagents.blockedTools lists it");
   });
 
-  it("lack them even if their tier would grant them", () => {
+  it("lack blocked tools even if their tier would grant them", () => {
     const deep = { ...foreground, maxDepth: 2, named: true, blockedTools: ["Task", "SendMessage"] };
     expect(poolFor({}, { tier: deep })).not.toContain("Task");
     expect(poolFor({}, { tier: deep })).not.toContain("SendMessage");
   });
 
-  it("can't start when nothing is left of what they list", () => {
+  it("can't start if none of their listed tools is left", () => {
     expect(resolveFor({ tools: ["Read"] }, { tier: { ...foreground, blockedTools: ["*"] } })).toMatchObject({
       ok: false,
       message: expect.stringContaining("no tools left"),
@@ -151,13 +151,13 @@ describe("tools of MCP servers", () => {
     expect(poolFor({}, { tier: { ...background, mcpTools } }).includes(MCP_TOOL)).toBe(behind);
   });
 
-  it("are subject to rules: a denied server is gone", () => {
+  it("are removed if a rule denies their server", () => {
     const parentPolicy = { rules: [{ text: "mcp__db", effect: "deny", scope: "user" }] } as const;
     expect(poolFor({}, { parentPolicy })).not.toContain(MCP_TOOL);
     expect(whyWithout(MCP_TOOL, {}, { parentPolicy })).toBe("the user rule mcp__db denies it");
   });
 
-  it("that come with the definition need not be its parent's, and rules hold for them too", () => {
+  it("from the definition need not be the parent's, but rules still apply", () => {
     const parentPolicy = { pool: ["Read"] };
     const ownTools = [MCP_TOOL];
     expect(poolFor({}, { parentPolicy })).toEqual(["Read"]);
@@ -169,13 +169,13 @@ describe("tools of MCP servers", () => {
 });
 
 describe("questions, depth and names", () => {
-  it("let a subagent ask only in the foreground, and only where it is allowed", () => {
+  it("let a subagent ask only in the foreground, and only if that is allowed", () => {
     const asking = { ...foreground, allowQuestions: true };
     expect(poolFor({}, { tier: asking })).toContain("AskUserQuestion");
     expect(poolFor({}, { tier: { ...asking, background: true } })).not.toContain("AskUserQuestion");
   });
 
-  it("let agents delegate down to the depth and no further, and never in the background", () => {
+  it("let agents delegate down to the maximum depth, and never in the background", () => {
     const delegating = ["Task", "TaskOutput", "TaskStop", "SendMessage"];
     for (const maxDepth of [0, 1, 2, 3]) {
       for (const depth of [1, 2, 3, 4]) {
@@ -187,7 +187,7 @@ describe("questions, depth and names", () => {
     }
   });
 
-  it("deny delegation by a rule too, unless the depth allows it", () => {
+  it("deny delegation with a rule too, unless the depth allows it", () => {
     const denial = { text: "Task", effect: "deny", scope: "builtin" };
     const denials = (tier: Tier) => (subagentFor({}, { tier }).agent.policy.layers ?? []).flatMap(({ rules }) => rules);
     expect(denials(foreground)).toEqual([denial]);
@@ -195,7 +195,7 @@ describe("questions, depth and names", () => {
     expect(denials({ ...background, maxDepth: 2 })).toEqual([denial]);
   });
 
-  it("let an agent with a name send messages, also in the background, and nothing else", () => {
+  it("let a named agent send messages, even in the background, and nothing else", () => {
     const named = { ...background, named: true };
     const without = poolFor({}, { tier: background });
     expect(poolFor({}, { tier: named }).filter((tool) => !without.includes(tool))).toEqual(["SendMessage"]);
@@ -203,7 +203,7 @@ describe("questions, depth and names", () => {
 });
 
 describe("moving to the background", () => {
-  it("leaves what an agent would have had there from the start", () => {
+  it("leaves the tools that the agent would have had there from the start", () => {
     const tiers = [
       { ...foreground, maxDepth: 2 },
       { ...foreground, mcpTools: "foreground" },
@@ -218,7 +218,7 @@ describe("moving to the background", () => {
 });
 
 describe("the tool report", () => {
-  it("says why for each tool that was asked for and is missing, and nothing about the others", () => {
+  it("gives a reason for each requested tool that is missing, and for no other", () => {
     const rules = [{ text: "Bash", effect: "deny", scope: "managed" }] as const;
     const absentTools = [{ name: "WebSearch", reason: "No search engine is configured." }];
     const tools = everyTool
@@ -274,7 +274,7 @@ describe("the mode", () => {
 });
 
 describe("down the tree", () => {
-  it("a grandchild keeps what its grandparent and its parent deny", () => {
+  it("a grandchild keeps the denials of its parent and grandparent", () => {
     const rules = [
       { text: "Read(.env)", effect: "deny", scope: "user" },
       { text: "Bash(git push:*)", effect: "ask", scope: "managed" },
@@ -298,14 +298,14 @@ describe("down the tree", () => {
   });
 });
 
-describe("an agent that is resumed", () => {
+describe("a resumed agent", () => {
   const narrow: Partial<AgentDefinition> = { tools: ["Read", "Bash(git:*)"], permissionMode: "plan" };
   const then = subagentFor(narrow, {
     parentPolicy: { rules: [{ text: "Read(.env)", effect: "deny", scope: "user" }] },
   });
   const before = recordPolicy(then.agent.policy);
 
-  it("has no more than it had, whatever its definition and its parent have become", () => {
+  it("gets no more than it had, however its definition and its parent have changed", () => {
     const { agent, report } = subagentFor({ source: "user", permissionMode: "acceptEdits" }, { before });
     expect(agent.policy).toMatchObject({ mode: "plan", pool: ["Read", "Bash"] });
     expect(agent.policy.rules.map(({ text, effect }) => `${effect} ${text}`)).toEqual(["deny Read(.env)"]);
@@ -314,14 +314,14 @@ describe("an agent that is resumed", () => {
     expect(report.withheld).toContainEqual({ tool: "Write", why: "the agent did not have it in its previous run" });
   });
 
-  it("keeps its tools as they were declared, and stays the same if nothing changed", () => {
+  it("keeps its declared tools, and does not change if nothing else changed", () => {
     const wider = { ...narrow, tools: ["Read", "Bash(git:*)", "Write"] };
     expect(subagentFor(wider, { before }).agent.head.tools).toEqual(then.agent.head.tools);
     const parentPolicy = { rules: [{ text: "Read(.env)", effect: "deny", scope: "user" }] } as const;
     expect(subagentFor(narrow, { before, parentPolicy }).agent).toEqual(then.agent);
   });
 
-  it("has no more than it is allowed now if that is stricter", () => {
+  it("gets no more than it is allowed now if that is stricter", () => {
     const { agent } = subagentFor({ tools: ["Read"], permissionMode: "dontAsk" }, { before });
     expect(agent.policy.pool).toEqual(["Read"]);
     const free = subagentFor({ source: "user" }, { parentPolicy: { mode: "bypassPermissions" } });

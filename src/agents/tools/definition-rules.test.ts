@@ -54,7 +54,7 @@ async function use(
 const denied = { judged: "deny", outcome: "denied" };
 const done = { judged: "allow", outcome: "ok" };
 
-it("runs only commands that a limit covers, even if everything is allowed", async () => {
+it("allows only commands that a limit covers, even if everything is allowed", async () => {
   const at = place(["Bash(echo:*)"]);
   expect(await use(at, "Bash", { command: "echo hello" })).toEqual(done);
   for (const command of ["ls", "git status", "echo a && ls", "echo $(ls)", "echo a > b.txt", "echo a; rm -rf src"]) {
@@ -62,7 +62,7 @@ it("runs only commands that a limit covers, even if everything is allowed", asyn
   }
 });
 
-it("reads and writes only paths that a limit covers", async () => {
+it("allows only paths that a limit covers", async () => {
   const at = place(["Read(src/**)", "Write(src/**)"]);
   expect(await use(at, "Read", { file_path: "src/a.txt" })).toEqual(done);
   expect(await use(at, "Read", { file_path: "secret.txt" })).toEqual(denied);
@@ -71,13 +71,13 @@ it("reads and writes only paths that a limit covers", async () => {
   expect(await use(at, "Write", { file_path: "b.txt", content: "b" })).toEqual(denied);
 });
 
-it("leaves tools without a limit alone", async () => {
+it("ignores tools without a limit", async () => {
   const at = place(["Bash(echo:*)"]);
   expect(await use(at, "read_file", { file_path: "secret.txt" })).toEqual(done);
   expect(await use(at, "Grep", { pattern: "omega" })).toEqual(done);
 });
 
-it("in two layers allows only what both cover", async () => {
+it("allows only what both of two layers cover", async () => {
   const at = place(["Bash(echo:*)"]);
   const policy = { ...at.policy, layers: [...(at.policy.layers ?? []), ...limitsTo(["Bash(echo hello)"])] };
   expect(await use({ ...at, policy }, "Bash", { command: "echo hello" })).toEqual(done);

@@ -34,7 +34,7 @@ function resolve(definition: Partial<AgentDefinition>, request: Partial<AgentReq
 }
 
 describe("file tools for the memory", () => {
-  it("are added if the agent lacks them, for its directory only", () => {
+  it("are added if the agent lacks them, for its memory directory only", () => {
     const { pool, limits, rules, report } = resolve({ tools: ["Grep"] });
     expect(pool).toEqual(["Read", "Edit", "Write", "Grep"]);
     expect(report.resolvedTools).toEqual(pool);
@@ -42,7 +42,7 @@ describe("file tools for the memory", () => {
     expect(rules).toEqual([own("Read"), own("Edit")]);
   });
 
-  it("that the agent has stay as they are, and reach the directory too", () => {
+  it("that the agent already has are kept, and can use the directory too", () => {
     const all = resolve({});
     expect(all.pool).toEqual(toolNames);
     expect(all.limits).toEqual([]);
@@ -53,7 +53,7 @@ describe("file tools for the memory", () => {
   });
 
   it.each<[string, Partial<AgentDefinition>]>([
-    ["taken away", { tools: ["Grep"], disallowedTools: ["edit_file", "Write"] }],
+    ["disallowed", { tools: ["Grep"], disallowedTools: ["edit_file", "Write"] }],
     [
       "denied in the compact form",
       {
@@ -63,7 +63,7 @@ describe("file tools for the memory", () => {
         ],
       },
     ],
-  ])("are not given back where they were %s", (_, definition) => {
+  ])("are not added back if they were %s", (_, definition) => {
     const { pool, agent } = resolve(definition);
     expect(pool).not.toContain("Edit");
     expect(pool).not.toContain("Write");
@@ -78,9 +78,9 @@ describe("file tools for the memory", () => {
 
   it.each<[string, Partial<AgentDefinition>, Partial<AgentRequest>]>([
     ["in plan mode", { tools: ["Grep"], permissionMode: "plan" }, {}],
-    ["when a person asks for plan mode", { tools: ["Grep"] }, { asked: { mode: "plan" } }],
-    ["for a built-in", { tools: ["Grep"], source: "built-in" }, {}],
-  ])("are not given %s: only the index is", (_, definition, request) => {
+    ["if the user requests plan mode", { tools: ["Grep"] }, { asked: { mode: "plan" } }],
+    ["for a built-in agent", { tools: ["Grep"], source: "built-in" }, {}],
+  ])("are not added %s: the agent only gets the index", (_, definition, request) => {
     const { pool, rules, agent } = resolve(definition, { memory: { directory, index: "- tabs" }, ...request });
     expect(pool).toEqual(["Grep"]);
     expect(rules).toEqual([]);
@@ -88,7 +88,7 @@ describe("file tools for the memory", () => {
     expect(agent.head.system).not.toContain(directory);
   });
 
-  it("take nothing away and add nothing else, whatever the definition says", () => {
+  it("remove nothing and add nothing else, whatever the definition says", () => {
     const lists = fc.option(fc.subarray([...toolNames, "Write(docs/**)", "Bash(git:*)"], { minLength: 1 }), {
       nil: undefined,
     });
@@ -107,8 +107,8 @@ describe("file tools for the memory", () => {
   });
 });
 
-describe("the text about the memory", () => {
-  it("says where it is, what is in it, and that there is more", () => {
+describe("the memory text", () => {
+  it("gives the directory and its content, and says if there is more", () => {
     expect(resolve({}).agent.head.system).toMatch(/\/agent-memory\/tester.*There are no notes yet\.$/s);
     const whole = resolve({}, { memory: { directory, index: "- tabs", cut: false } }).agent.head.system;
     expect(whole).toMatch(/- tabs$/);
@@ -117,7 +117,7 @@ describe("the text about the memory", () => {
   });
 });
 
-it("special characters in the name of the directory are escaped", () => {
+it("escapes special characters in the name of the memory directory", () => {
   const { rules } = resolve({}, { memory: { directory: "/w/a*[b]/m" } });
   expect(rules).toEqual(["Read(//w/a\\*\\[b]/m/**)", "Edit(//w/a\\*\\[b]/m/**)"]);
 });

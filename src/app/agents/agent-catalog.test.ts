@@ -60,7 +60,7 @@ describe("agents in settings", () => {
     expect(catalog.overrides.filter(({ rule }) => rule === "source")).toHaveLength(2);
   });
 
-  it("lose to a Markdown file of their scope, and that is reported", async () => {
+  it("lose to a Markdown file in the same scope, with a report", async () => {
     const options = createProject({
       "user/.retinue/settings.json": { agents: { a: given("In settings.") } },
       "user/.agents/agents/a.md": agent("In a file."),
@@ -72,7 +72,7 @@ describe("agents in settings", () => {
     ]);
   });
 
-  it("of a project count only where it is trusted, and of two levels the nearest", async () => {
+  it("apply only in a trusted project, and the nearest level wins", async () => {
     const files = {
       "shop/.retinue/settings.json": { agents: { a: given("Far."), b: given("Far.") } },
       "shop/app/.retinue/settings.json": { agents: { a: given("Near.") } },
@@ -119,7 +119,7 @@ describe("settings for all agents", () => {
     expect(await found(options, "b")).toBeDefined();
   });
 
-  it("switch a built-in off, by an alias too, and the list says why", async () => {
+  it("switch off a built-in agent, even by alias, and the list gives the reason", async () => {
     const options = createProject({ "user/.retinue/settings.json": { agents: { explore: false, nobody: false } } });
     const { agents, switchedOff, diagnostics } = await listAgents(options);
     expect(agents.map(({ name }) => name)).not.toContain("Explore");
@@ -135,7 +135,7 @@ describe("settings for all agents", () => {
     expect(await found(options, "Explore")).toEqual({ description: "Ours.", source: "project" });
   });
 
-  it("let a plugin's agent take the place of a built-in, if the user says so", async () => {
+  it("let a plugin's agent replace a built-in one if the user allows it", async () => {
     const { enablePlugin, addPlugin } = await import("../commands/plugins.ts");
     const options = createProject({
       "kit/.retinue-plugin/plugin.json": { name: "kit" },
@@ -154,7 +154,7 @@ describe("settings for all agents", () => {
   });
 });
 
-it("has the agents of whoever manages the machine above all others", async () => {
+it("gives the administrator's agents the highest precedence", async () => {
   const options = createProject({
     "managed/agents/a.md": agent("Managed."),
     "shop/.agents/agents/a.md": agent("Project's."),
@@ -165,7 +165,7 @@ it("has the agents of whoever manages the machine above all others", async () =>
   });
 });
 
-it("does not offer a hidden agent for delegation, and finds it by name", async () => {
+it("does not offer a hidden agent for delegation, but finds it by name", async () => {
   const options = createProject({ "shop/.agents/agents/a.md": agent("A.", "hidden: true\n") });
   const { agents } = await listAgents(options);
   expect(agents.find(({ name }) => name === "a")).toMatchObject({ hidden: true, tokens: 0 });
@@ -174,7 +174,7 @@ it("does not offer a hidden agent for delegation, and finds it by name", async (
   expect(await showAgent("a", options)).toMatchObject({ name: "a", hidden: true });
 });
 
-describe("where only a directory of a repository is trusted", () => {
+describe("if only a subdirectory of a repository is trusted", () => {
   const files = {
     "shop/AGENTS.md": "Obey the root.",
     "shop/.agents/agents/a.md": agent("Of the root."),
@@ -184,7 +184,7 @@ describe("where only a directory of a repository is trusted", () => {
     "shop/app/.agents/agents/b.md": agent("Of the app."),
   };
 
-  it("nothing above it counts, whatever links and imports lead there, and that is said", async () => {
+  it("everything above it is ignored, even through links and imports, with a notice", async () => {
     const options = createProject(files);
     symlinkSync("../../../.agents/agents/a.md", join(options.root, "shop/app/.agents/agents/linked.md"));
     const app = { ...options, cwd: join(options.cwd, "app") };
@@ -196,7 +196,7 @@ describe("where only a directory of a repository is trusted", () => {
     expect(off).toEqual(["../AGENTS.md", "../.agents/agents", "../.agents/skills"]);
   });
 
-  it("everything counts below a trusted root, from wherever one works", async () => {
+  it("everything below a trusted root applies, from any working directory", async () => {
     const options = createProject(files, { trust: false });
     const deep = { ...options, cwd: join(options.cwd, "app/deep") };
     expect(await loadAgentCatalog(deep)).toMatchObject({
@@ -212,11 +212,11 @@ describe("where only a directory of a repository is trusted", () => {
   });
 });
 
-describe("what the machine's settings decide", () => {
+describe("what managed settings decide", () => {
   const own = "model: mine\neffort: max\nmaxTurns: 90\npermissionMode: acceptEdits\n";
   const settings = { model: "theirs", effort: "low", maxTurns: 20, permissions: { defaultMode: "default" } };
 
-  it("can't be changed by any definition, built-in ones included; each attempt is reported", async () => {
+  it("can't be changed by any definition, even a built-in one, and each attempt is reported", async () => {
     const options = createProject({ "managed/settings.json": settings, "user/.agents/agents/a.md": agent("A.", own) });
     const { catalog, diagnostics } = await loadAgentCatalog(options);
     const { definition } = catalog.find("a")!.agent;
@@ -229,7 +229,7 @@ describe("what the machine's settings decide", () => {
     );
   });
 
-  it("leaves what is stricter, and what the same source wrote", async () => {
+  it("does not change stricter values, or values from the same source", async () => {
     const strict = "maxTurns: 5\npermissionMode: plan\n";
     const options = createProject({
       "managed/settings.json": settings,
@@ -241,7 +241,7 @@ describe("what the machine's settings decide", () => {
     expect(catalog.find("m")!.agent.definition).toMatchObject({ model: "mine", maxTurns: 90 });
   });
 
-  it("can be overridden by a definition if only the user's settings say it", async () => {
+  it("can be overridden by a definition if it comes only from the user's settings", async () => {
     const options = createProject({
       "user/.retinue/settings.json": settings,
       "user/.agents/agents/a.md": agent("A.", own),
@@ -250,8 +250,8 @@ describe("what the machine's settings decide", () => {
   });
 });
 
-describe("what is said about agents that can't work as written", () => {
-  it("names the rule that denies one, which no model reads about", async () => {
+describe("reports about agents that can't work as written", () => {
+  it("name the rule that denies an agent, which models never see", async () => {
     const options = createProject({
       "user/.retinue/settings.json": { permissions: { deny: ["Task(explore)"] } },
       "shop/.agents/agents/a.md": agent("A."),
@@ -264,7 +264,7 @@ describe("what is said about agents that can't work as written", () => {
     expect(tokens).toBeLessThan((await listAgents({ ...options, home: join(options.root, "none") })).tokens);
   });
 
-  it("reports a name clash with the agent of that name, not with others of the same settings file", async () => {
+  it("report a name clash with the right agent, not with others in the same settings file", async () => {
     const options = createProject({
       "user/.agents/agents/a.md": agent("A."),
       "user/.retinue/settings.json": {
@@ -279,7 +279,7 @@ describe("what is said about agents that can't work as written", () => {
     expect(await lint("a")).not.toContain("unknown_tool");
   });
 
-  it("names the skills that are not there", async () => {
+  it("name missing skills", async () => {
     const options = createProject({
       "shop/.agents/agents/a.md": agent("A.", "skills: /ship, shop\n"),
       "shop/.agents/skills/ship/SKILL.md": "---\ndescription: Ships.\n---\nShip.\n",

@@ -50,8 +50,8 @@ async function partsOf(options: CatalogOptions) {
 
 const all = { hooks: 1, servers: ["notes", "db"], told: [] };
 
-describe("hooks and MCP servers of a project's agent file", () => {
-  it("are on as the user trusted them, also after changes of other parts of the file", async () => {
+describe("hooks and MCP servers in a project's agent file", () => {
+  it("are on as the user trusted them, even after other parts of the file change", async () => {
     const options = createProject();
     await options.trustIt();
     expect(await partsOf(options)).toEqual(all);
@@ -65,7 +65,7 @@ describe("hooks and MCP servers of a project's agent file", () => {
     ["an argument of the hook", { hook: "command: ./check.sh\n      args: [x]" }, { hooks: 0 }],
     ["an argument of the server", { args: "[--slow]" }, { hooks: 1, servers: ["notes"] }],
     ["an environment variable of the server", { env: "KEY: b" }, { hooks: 1, servers: ["notes"] }],
-  ])("are off once %s changed, until the user trusts them again", async (_what, change, left) => {
+  ])("are off after %s changed, until the user trusts them again", async (_what, change, left) => {
     const options = createProject();
     await options.trustIt();
     options.write(file, agent(change));
@@ -96,7 +96,7 @@ describe("hooks and MCP servers of a project's agent file", () => {
     );
   });
 
-  it("of a directory above are approved there, and of a directory below separately", async () => {
+  it("are approved separately in the directories above and below", async () => {
     const options = createProject();
     const below = { ...options, cwd: join(options.cwd, "app") };
     mkdirSync(below.cwd);
@@ -110,7 +110,7 @@ describe("hooks and MCP servers of a project's agent file", () => {
     expect(await partsOf(below)).toMatchObject({ hooks: 1, servers: ["notes", "db"] });
   });
 
-  it("are on for one run that trusts the current content, and are what trust add approves and shows", async () => {
+  it("are on for a run that trusts the current content, which trust add approves and shows", async () => {
     const options = createProject();
     expect(await partsOf({ ...options, trust: true })).toEqual(all);
     const { counts } = await addTrust(options);

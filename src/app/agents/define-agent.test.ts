@@ -15,8 +15,8 @@ function read(agents: Readonly<Record<string, unknown>>) {
   };
 }
 
-describe("an agent that a program defines", () => {
-  it("is read like the JSON form, every field of it", () => {
+describe("an agent defined by a program", () => {
+  it("is read like the JSON form, with every field", () => {
     const everything = defineAgent({
       description: "Checks things.",
       prompt: ({ cwd }) => `You check ${cwd}.`,
@@ -67,7 +67,7 @@ describe("an agent that a program defines", () => {
     ]);
   });
 
-  it("gets its functions back by its name, whatever the object calls itself", () => {
+  it("keeps its functions under its key, whatever name the object has", () => {
     const prompt = () => "You.";
     const split = splitAgents({ " poet ": { name: "somebody", description: "Rhymes.", prompt, callback } });
     const [definition] = read(split.data).definitions;
@@ -75,7 +75,7 @@ describe("an agent that a program defines", () => {
     expect(functionsFor(definition, split)).toEqual({ prompt, callback });
   });
 
-  it("gives no functions to another one that took its name", () => {
+  it("does not pass its functions to another agent that takes its name", () => {
     const split = splitAgents({ poet: { description: "Rhymes.", prompt: () => "You.", callback } });
     const managed: AgentDefinition = { name: "poet", description: "Managed.", source: "policy" };
     expect(functionsFor(managed, split)).toEqual({});
@@ -83,7 +83,7 @@ describe("an agent that a program defines", () => {
     expect(functionsFor({ ...managed, name: "toString", source: "flag" }, split)).toEqual({});
   });
 
-  it("loses nothing but its two functions, and what has none is the same as before", () => {
+  it("loses only its two functions in JSON, and does not change without them", () => {
     const fields = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.oneof(fields, fc.jsonValue())), fc.boolean(), (agents, defined) => {
@@ -98,7 +98,7 @@ describe("an agent that a program defines", () => {
     );
   });
 
-  it("has a callback only if that is a function: a text from a file runs nothing", () => {
+  it("has a callback only if it is a function, so text from a file runs nothing", () => {
     const agents = { poet: { description: "Rhymes.", prompt: "You.", callback: "rm -rf /" } };
     const { data, functions } = splitAgents(agents);
     expect(functions.size).toBe(0);
@@ -108,11 +108,11 @@ describe("an agent that a program defines", () => {
 });
 
 describe("a prompt that is a function", () => {
-  it("is written for the place", () => {
+  it("is called with the environment", () => {
     expect(writePrompt("poet", ({ cwd, platform }) => `${cwd} on ${platform}`, environment)).toBe("/work on linux");
   });
 
-  it("must return text immediately", () => {
+  it("must return text synchronously", () => {
     const late = (async () => "You.") as unknown as () => string;
     expect(() => writePrompt("poet", late, environment)).toThrow('The prompt of agent "poet" is not a string');
   });

@@ -15,7 +15,7 @@ function createDirectory(): string {
 const reviewer = { name: "reviewer", description: "Reviews changes. Use when code was changed." };
 
 describe("writeNewAgent", () => {
-  it("writes to .agents/agents, or to .claude/agents where only that is there", () => {
+  it("writes to .agents/agents, or to .claude/agents if only that exists", () => {
     const base = createDirectory();
     mkdirSync(join(base, ".claude/agents"), { recursive: true });
     expect(writeNewAgent(reviewer, base)).toBe(join(base, ".claude/agents/reviewer.md"));
@@ -25,7 +25,7 @@ describe("writeNewAgent", () => {
     expect(readFileSync(path, "utf8")).toContain("description: Reviews changes. Use when code was changed.\n");
   });
 
-  it("never overwrites a file, nor what a link points at", () => {
+  it("never overwrites a file or the target of a link", () => {
     const base = createDirectory();
     const path = writeNewAgent(reviewer, base);
     expect(() => writeNewAgent(reviewer, base)).toThrow("already exists");
@@ -40,7 +40,7 @@ describe("writeNewAgent", () => {
     expect(whyNotNew(name, createDirectory())).toMatch(/can't be the name of a new agent\. Use letters/);
   });
 
-  it("writes frontmatter that YAML reads back", () => {
+  it("writes frontmatter that is valid YAML", () => {
     const text = fc.string({ minLength: 1, unit: "grapheme" }).filter((each) => each.trim() !== "");
     fc.assert(
       fc.property(text, fc.array(text, { maxLength: 3 }), (description, tools) => {

@@ -41,7 +41,7 @@ describe("the effort of an agent", () => {
     ["model: qwen3\neffort: high", /unknown whether the model qwen3 supports effort/],
     ["model: claude-haiku-4-5\neffort: high", /claude-haiku-4-5 does not support effort/],
     ["model: anthropic/claude-opus-4-5\neffort: max", /does not support effort "max"; using "high" instead/],
-  ])("is linted where the model is named: %j", async (fields, message) => {
+  ])("is linted if the model is named: %j", async (fields, message) => {
     expect(await lint(fields)).toEqual([expect.stringMatching(message)]);
   });
 
@@ -50,13 +50,13 @@ describe("the effort of an agent", () => {
     "model: haiku\neffort: max",
     "model: inherit\neffort: max",
     "effort: max",
-  ])("is left alone: %j", async (fields) => {
+  ])("is not linted: %j", async (fields) => {
     expect(await lint(fields)).toEqual([]);
   });
 });
 
 describe("markdownFiles", () => {
-  it("names what is Markdown in a stable order, without other people's files", async () => {
+  it("lists Markdown files in a stable order, without third-party files", async () => {
     for (const folder of ["b", "node_modules", ".git", "c.md"]) mkdirSync(join(directory, folder));
     for (const file of ["z.md", "a.MARKDOWN", "b/x.md", "node_modules/n.md", ".git/g.md", "c.md/y.md", "t.txt"])
       writeFileSync(join(directory, file), "text");
@@ -82,7 +82,7 @@ describe("markdownFiles", () => {
     });
   });
 
-  it("names a directory that can't be listed, and goes on", async () => {
+  it("reports a directory that can't be listed, and continues", async () => {
     const nested = (count: number) => Array.from({ length: count }, () => "d".repeat(240)).join("/");
     const [root, lower] = [join(directory, "root"), join(directory, "lower")];
     mkdirSync(join(root, nested(9)), { recursive: true });
@@ -113,7 +113,7 @@ describe("markdownFiles", () => {
     ]);
   });
 
-  it("refuses a named file that does not exist, with the remedy", () => {
+  it("refuses a named file that does not exist, with advice", () => {
     symlinkSync("round.md", join(directory, "round.md"));
     expect(() => shown(join(directory, "none.md"))).toThrow(/does not exist/);
     expect(() => shown(join(directory, "round.md"))).toThrow(/can't be read/);
@@ -127,7 +127,7 @@ describe("a pipe", () => {
     symlinkSync("pipe.md", join(directory, "link.md"));
   });
 
-  it.each(["pipe.md", "link.md"])("is checked and linted without waiting for it: %s", async (name) => {
+  it.each(["pipe.md", "link.md"])("is checked and linted without blocking: %s", async (name) => {
     const file = join(directory, name);
     expect(await check(file)).toMatchObject([{ loaded: false, diagnostics: [{ code: "unreadable", line: 1 }] }]);
     const { findings } = await lintAgents([file], options());
@@ -136,7 +136,7 @@ describe("a pipe", () => {
     ]);
   });
 
-  it("does not keep other files from being checked", async () => {
+  it("does not prevent other files from being checked", async () => {
     expect((await check(directory)).map(({ file, loaded }) => [file, loaded])).toEqual([
       ["good.md", true],
       ["link.md", false],

@@ -137,7 +137,7 @@ export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trus
   }
 }
 
-/** Returns the result for a value under `agents` in a settings file that is no definition, from its message. */
+/** Returns the result for a value under `agents` in a settings file that is not a definition, based on its message. */
 function invalidAgent(problem: string): AgentCheck[] {
   const [, file, line, message] = /^(.+?):(\d+): (agents\b.*)$/s.exec(problem) ?? [];
   if (file === undefined || message === undefined) return [];

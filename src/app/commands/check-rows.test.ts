@@ -36,13 +36,13 @@ function stage(): string {
   return root;
 }
 
-it("assumes a sandbox if it is told to", async () => {
+it("assumes a sandbox if requested", async () => {
   const row = { id: "a", setup: {}, input: { tool: "Bash", command: 'while read f; do cat "$f"; done < list' } };
   expect(await answers([row])).toMatchObject([{ decision: "ask", sandbox: "off" }]);
   expect(await answers([row], undefined, "on")).toMatchObject([{ decision: "allow", sandbox: "on" }]);
 });
 
-it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])("%s: nothing is looser than acceptable", async (name) => {
+it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])("%s: no decision is looser than acceptable", async (name) => {
   const lines = fixture(name);
   const rows = lines.map((line) => JSON.parse(line) as Row);
   const root = stage();
@@ -57,7 +57,7 @@ it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])("%s: nothing is looser
   expect(existsSync(join(root, "proj/link"))).toBe(false);
 });
 
-it("makes what a row describes, and removes it again", async () => {
+it("creates what a row describes, and removes it again", async () => {
   const root = stage();
   mkdirSync(join(root, "proj"), { recursive: true });
   const row = (id: string, fs: object, file_path: string) => ({
@@ -87,7 +87,7 @@ it("makes what a row describes, and removes it again", async () => {
   expect(existsSync("/etc/made-by-a-row")).toBe(false);
 });
 
-it("finds what is not denied, and says so", async () => {
+it("reports calls that are not denied", async () => {
   const fs = { "/w/proj/.env": "KEY=1", "/w/proj/src/a.ts": "KEY" };
   const input = { tool: "Grep", pattern: "KEY", path: "/w/proj", output_mode: "content" };
   const [hidden, open] = await answers([
@@ -98,13 +98,13 @@ it("finds what is not denied, and says so", async () => {
   expect(open?.decision).toBe("allow");
 });
 
-it("answers what it can't use, and goes on", async () => {
+it("answers unusable rows, and continues", async () => {
   const good = { id: "3", setup: {}, input: { tool: "Bash", command: "make" } };
   const found = await answers(["{", { id: "2", setup: { mode: "lax" }, input: { tool: "Bash" } }, good]);
   expect(found.map(({ decision }) => decision)).toEqual(["error", "error", "ask"]);
 });
 
-it("sees hooks that git would run", async () => {
+it("detects hooks that git would run", async () => {
   const root = stage();
   const hook = join(root, "proj/.git/hooks/pre-commit");
   mkdirSync(dirname(hook), { recursive: true });
@@ -115,7 +115,7 @@ it("sees hooks that git would run", async () => {
   expect(await answers([row], root)).toMatchObject([{ decision: "ask", rule: "changed hook" }]);
 });
 
-it("makes the programs that a row's preset writes", async () => {
+it("creates the programs that a row's preset describes", async () => {
   const setup = { allow: ["Bash(git commit:*)"] };
   const row = { id: "1", setup, input: { tool: "Bash", command: "git commit --allow-empty -qm x" } };
   const preset = "printf '#!/bin/sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";

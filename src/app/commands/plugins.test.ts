@@ -7,7 +7,7 @@ import { buildSync } from "esbuild";
 import { expect, it, onTestFinished } from "vitest";
 import { addPlugin, listPlugins } from "./plugins.ts";
 
-it("loses no plugin of those that several processes add and enable at once", async () => {
+it("loses no plugin when several processes add and enable plugins at once", async () => {
   const root = mkdtempSync(join(tmpdir(), "retinue-plugins-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const program = join(root, "add-plugins.mjs");
@@ -40,7 +40,7 @@ it("loses no plugin of those that several processes add and enable at once", asy
   expect(readdirSync(home).sort()).toEqual(["plugins", "plugins.json"]);
 });
 
-it("names a path that is not a directory, and what to pass instead", async () => {
+it("names a path that is not a directory, and says what to pass instead", async () => {
   const root = mkdtempSync(join(tmpdir(), "retinue-plugins-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const file = join(root, "kit.md");

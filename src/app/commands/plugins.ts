@@ -114,7 +114,7 @@ type Clone =
   | { readonly ok: true; readonly directory: string; remove(): void }
   | { readonly ok: false; readonly message: string };
 
-/** Recognises `https://`, `ssh://`, `file:///` and `user@host:path`. Anything else is a path. */
+/** Recognizes `https://`, `ssh://`, `file:///` and `user@host:path`. Anything else is a path. */
 function isRepositoryAddress(source: string): boolean {
   return /^[a-z][a-z0-9+.-]*:(:|\/\/)/i.test(source) || isScp(source);
 }
@@ -155,7 +155,7 @@ const withoutPrograms = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "fi
   (setting) => ["-c", setting],
 );
 
-/** Returns whether an address may be cloned. A host that begins with a dash would be taken for an ssh option. */
+/** Returns whether an address may be cloned. A host that begins with a dash would be interpreted as an ssh option. */
 function isAllowed(address: string): boolean {
   if (/[\s\0]/.test(address)) return false;
   return (

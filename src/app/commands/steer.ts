@@ -49,7 +49,7 @@ export async function steerSession({
   return { isRunning: receipt !== undefined || place.isRunning(), receipt };
 }
 
-/** Waits for the receipt of a command, as long as the session's process lives and the time limit allows. */
+/** Waits for the receipt of a command, as long as the session's process is alive and the time limit allows. */
 function receiptFor(id: string, inbox: Inbox, isRunning: () => boolean): Promise<Receipt | undefined> {
   return new Promise((resolve) => {
     const end = (): void => {

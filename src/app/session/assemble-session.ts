@@ -31,7 +31,7 @@ import { attendedTools, collectRules, modeAfterPlan } from "./session-permission
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
 import { createSessionTools, type SessionTools } from "./session-tools.ts";
 
-/** The transcript of a session, the thread of its main agent, and the part that runs where the code is. */
+/** The transcript of a session, the thread of its main agent, and the part of the session that runs on the worker. */
 export interface OpenedThread {
   readonly transcript: Transcript;
   readonly thread: Thread;

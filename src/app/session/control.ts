@@ -131,7 +131,7 @@ export function createControl(options: ControlOptions): Control {
 
   async function withdraw(promptId: PromptId): Promise<Done> {
     if (await runs.withdraw(promptId)) return done("The prompt was removed from the queue.");
-    return refused(`There is no prompt ${promptId} in the queue. The agent may have taken it already.`);
+    return refused(`There is no prompt ${promptId} in the queue. The agent may have received it already.`);
   }
 
   async function answer({ requestId, answer: given }: Extract<Command, { type: "answer" }>): Promise<Done> {
@@ -176,7 +176,7 @@ export function createControl(options: ControlOptions): Control {
     if (!("agentId" in found)) return found;
     const { agentId, running } = found;
     if (running === undefined) return refused(`Agent ${agentId} is not running.`);
-    if (await registry.detach(agentId, "person")) return done(`Agent ${agentId} goes on in the background.`);
+    if (await registry.detach(agentId, "person")) return done(`Agent ${agentId} now works in the background.`);
     return refused(`Agent ${agentId} already works in the background.`);
   }
 

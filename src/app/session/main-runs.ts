@@ -87,8 +87,8 @@ export class MainRuns {
   }
 
   /**
-   * Like `prompt`, for a prompt whose run nobody reads. Resolves when the prompt is in the transcript, so that it can't
-   * be lost any more, and returns whether it has to wait.
+   * Like `prompt`, for a prompt whose run no one reads. Resolves when the prompt is in the transcript, so that it can
+   * no longer be lost, and returns whether it has to wait.
    */
   async accept(content: readonly UserBlock[], promptId?: PromptId): Promise<"started" | "queued"> {
     void drain(this.prompt(content, promptId));
@@ -178,7 +178,7 @@ export class MainRuns {
     return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
   }
 
-  /** Returns the queued prompts that no run of this process will take. */
+  /** Returns the queued prompts that no run of this process will receive. */
   private leftOver(taken: PromptId | undefined): readonly QueuedPrompt[] {
     const own = new Set([taken, ...this.waiting.map(({ promptId }) => promptId)]);
     return this.options.thread.state.queue.filter(({ promptId }) => !own.has(promptId));
@@ -234,7 +234,7 @@ export class MainRuns {
   }
 }
 
-/** Reads a run that nobody else reads, so that its updates do not pile up. Its lines are in the feed. */
+/** Reads a run that no one else reads, so that its updates do not pile up. Its lines are in the feed. */
 async function drain(run: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of run);
 }

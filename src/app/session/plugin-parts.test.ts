@@ -7,7 +7,7 @@ import { readPluginHooks } from "./plugin-parts.ts";
 
 const variable = "$".concat("{CLAUDE_PLUGIN_ROOT}");
 
-it("gives the hooks of a plugin that is on, with where it stands, and tells which are not run", async () => {
+it("returns the hooks of an enabled plugin with its directory, and reports hooks that never run", async () => {
   const root = mkdtempSync(join(tmpdir(), "retinue-plugin-hooks-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const kit = join(root, "kit");

@@ -34,7 +34,7 @@ const bypass = (cwd: string): Policy => ({
 });
 
 it.each([undefined, () => undefined])(
-  "keeps a rule for the project, whether or not messages are shown",
+  "saves a rule for the project, whether or not messages are shown",
   async (show) => {
     const cwd = realpathSync(mkdtempSync(join(tmpdir(), "retinue-approvals-")));
     onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));

@@ -40,7 +40,7 @@ describe("git in an untrusted directory", () => {
     ['[includeIf "gitdir:/"]\npath = more'],
     ['[filter "lfs"]\nclean = git-lfs clean -- %f\n[lfs "customtransfer.x"]\npath = evil'],
     ['[filter "lfs"]\nclean = git-lfs clean -- %f; evil'],
-  ])("is asked about where its configuration names programs: %j", (config) => {
+  ])("needs approval if its configuration names programs: %j", (config) => {
     const cwd = createRepository({ ".git/config": config });
     expect(asks(cwd)).toBe(true);
     expect(askAboutGit(policy, cwd).notices[0]).toContain(join(cwd, ".git/config"));
@@ -53,11 +53,11 @@ describe("git in an untrusted directory", () => {
       '[filter "lfs"]\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tclean = git-lfs clean -- %f\n',
     ],
     [""],
-  ])("is used as everywhere where it names none: %j", (config) => {
+  ])("works as usual if its configuration names no programs: %j", (config) => {
     expect(askAboutGit(policy, createRepository({ ".git/config": config }))).toEqual({ policy, notices: [] });
   });
 
-  it("is asked about wherever git would find that configuration", () => {
+  it("needs approval wherever git would find that configuration", () => {
     const above = createRepository({ ".git/config": evil, "src/a/b.ts": "" });
     expect(asks(join(above, "src/a"))).toBe(true);
     const linked = createRepository({ ".git": "gitdir: store/worktrees/w\n", "store/config": evil });
@@ -73,7 +73,7 @@ describe("git in an untrusted directory", () => {
     [".git/config", (path: string) => symlinkSync("/dev/zero", path)],
     [".git/config", createHuge],
     [".git/commondir", (path: string) => execFileSync("mkfifo", [path])],
-  ])("is asked about where a file could block the program that reads it: %s %s", (name, create) => {
+  ])("needs approval if a file could block the program that reads it: %s %s", (name, create) => {
     const cwd = createRepository({ ".git/HEAD": "ref: refs/heads/main" });
     create(join(cwd, name));
     expect(asks(cwd)).toBe(true);
@@ -81,7 +81,7 @@ describe("git in an untrusted directory", () => {
   });
 
   it.each([createHuge, (path: string) => symlinkSync(".git", path)])(
-    "is used where git refuses `.git` itself: %s",
+    "is allowed if git rejects `.git` itself: %s",
     (create) => {
       const cwd = createRepository({});
       create(join(cwd, ".git"));
@@ -89,7 +89,7 @@ describe("git in an untrusted directory", () => {
     },
   );
 
-  it("is used where the directory is trusted, or nothing is to be asked", () => {
+  it("is allowed if the directory is trusted, or if nothing needs approval", () => {
     expect(asks(undefined)).toBe(false);
     expect(asks(createRepository({ ".git/config": evil }), "bypassPermissions")).toBe(false);
     expect(asks(createRepository({ "config.txt": evil }))).toBe(false);

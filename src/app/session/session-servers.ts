@@ -9,8 +9,8 @@ import { pluginHome, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /**
- * The MCP servers of a session. A server starts when an agent first connects to it. Servers on the web are connected
- * from here; servers that run as processes run on the worker.
+ * The MCP servers of a session. A server starts when an agent first connects to it. Remote servers are connected from
+ * here; servers that run as processes run on the worker.
  */
 export interface SessionServers {
   /** Connects the main agent to all configured servers and to those in its definition. */

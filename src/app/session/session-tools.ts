@@ -74,7 +74,7 @@ interface WorkerOptions {
   readonly worker: WorkerPort;
 }
 
-/** Opens the part of a session that runs where the code is. */
+/** Opens the part of a session that runs on the worker. */
 export function openWorker(
   { trusted, onTrouble }: SessionOptions,
   { context, transcript, worker }: WorkerOptions,

@@ -77,7 +77,7 @@ export interface Session {
   /** Makes the agent that a background agent reports to wait for it, without restarting anything. */
   foregroundAgent(reference: string): Promise<Receipt>;
   /**
-   * Returns everything that happens in the session, for all agents and also between runs: the recorded lines after a
+   * Returns everything that happens in the session, for all agents, even between runs: the recorded lines after a
    * position, oldest first, then updates as they happen. Ends when the session is closed or the signal fires.
    */
   events(position?: FeedPosition): AsyncIterable<SessionUpdate>;
@@ -94,8 +94,8 @@ export interface Session {
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
   /**
-   * Closes the session so that it goes on where it stopped when it is resumed: requests for approval stay open and can
-   * be answered meanwhile, and background agents continue with the next run. A reason is recorded as a notice.
+   * Closes the session so that it continues where it stopped when it is resumed: requests for approval stay open and
+   * can be answered in the meantime, and background agents continue with the next run. A reason is recorded as a notice.
    */
   park(reason?: string): Promise<void>;
   /** Stops everything and closes the session. If the disk is full, does not wait for free space. */
@@ -248,7 +248,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     parts.stopWaiting.abort();
     if (reason !== undefined && !thread.isNew)
       await thread.record([{ type: "notice.raised", code: cause, message: reason }]).catch(() => undefined);
-    // Both are stopped at once, so that the main agent does not take the end of a parked subagent for its result.
+    // Both are stopped at once, so that the main agent does not mistake the end of a parked subagent for its result.
     if (cause === "parked") await Promise.all([dispatcher.park(), runs.close(cause)]);
     await runs.close(cause);
     await registry.stopAll(cause);

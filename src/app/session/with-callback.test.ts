@@ -34,7 +34,7 @@ async function all(run: Run): Promise<readonly RunUpdate[]> {
 }
 
 describe("a run with a callback", () => {
-  it("is followed by it, and its result waits for it", async () => {
+  it("calls it at the end and waits for it before the result", async () => {
     const seen: string[] = [];
     const options = journal();
     const run = withCallback(
@@ -59,7 +59,7 @@ describe("a run with a callback", () => {
         throw new Error("Out of ink");
       },
     ],
-  ])("keeps its result when that fails %s, and says so", async (_, callback) => {
+  ])("keeps its result if the callback fails %s, and reports that", async (_, callback) => {
     const options = journal();
     const run = withCallback(someRun(), callback, options);
     const message = 'The callback of agent "poet" failed: Out of ink. The result of the run is not affected.';
@@ -69,7 +69,7 @@ describe("a run with a callback", () => {
     expect(options.kept).toEqual([notice]);
   });
 
-  it("does not wait for it forever", async () => {
+  it("does not wait forever for the callback", async () => {
     const options = journal();
     const run = withCallback(someRun(), () => new Promise(() => undefined), { ...options, limitMs: 1 });
     expect(await run.result).toBe(result);
@@ -78,13 +78,13 @@ describe("a run with a callback", () => {
     ]);
   });
 
-  it("says so also when nothing can be recorded any more", async () => {
+  it("reports a failure even if nothing more can be recorded", async () => {
     const options = { ...journal(), record: () => Promise.reject(new Error("closed")) };
     const updates = await all(withCallback(someRun(), () => Promise.reject(new Error("Out of ink")), options));
     expect(updates).toEqual([before, expect.objectContaining({ type: "notice.raised", id: "unrecorded" })]);
   });
 
-  it("can be stopped like any other", () => {
+  it("can be stopped like any other run", () => {
     const stopped: string[] = [];
     withCallback(someRun(stopped), () => undefined, journal()).stop("interrupted");
     expect(stopped).toEqual(["interrupted"]);

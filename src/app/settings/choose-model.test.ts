@@ -30,7 +30,7 @@ function choose({ model, file, flag, settings = {}, environment = key }: Wish): 
 }
 
 describe("the model of an agent", () => {
-  it("is what its definition asks for, by tier or alias, and the reason says so", () => {
+  it("is the one in its definition, by tier or alias, with the reason", () => {
     for (const model of ["small", "haiku"]) {
       const chosen = choose({ model, settings: { model: "large" } });
       expect(chosen.model.describe().model).toContain("haiku");
@@ -38,20 +38,20 @@ describe("the model of an agent", () => {
     }
   });
 
-  it("is what a flag asks for, before the definition", () => {
+  it("is the one from a flag, before the definition", () => {
     const chosen = choose({ model: "small", flag: "large" });
     expect(chosen.model.describe().model).toContain("opus");
     expect(chosen.reason).toContain("the option `model`");
   });
 
-  it("is the session's where the definition says inherit or nothing", () => {
+  it("is the session's model if the definition says inherit or nothing", () => {
     for (const wish of [{ model: "inherit" }, {}]) {
       const chosen = choose({ ...wish, settings: { model: "large" } });
       expect(chosen.model.describe().model).toContain("opus");
     }
   });
 
-  it("is the session's, with a notice, where nobody offers the one it asks for", () => {
+  it("is the session's model, with a notice, if no provider offers the requested one", () => {
     const chosen = choose({ model: "gpt-9", environment: {} });
     expect(chosen.reason).toBe("offline");
     expect(chosen.notice).toContain(
@@ -70,7 +70,7 @@ describe("the model of an agent", () => {
     );
   });
 
-  it("of a tier is the offline one where no provider is configured", () => {
+  it("is the offline model for a tier if no provider is configured", () => {
     const chosen = choose({ model: "small", environment: {} });
     expect(chosen.reason).toBe("offline");
     expect(chosen.notice).not.toContain("finder");

@@ -24,7 +24,7 @@ describe("the arguments of retinue approvals", () => {
     [["answer", "ask_1", "allow", "--message", "no"], '--message can only be used with "deny"'],
     [["answer", "ask_1", "allow", "--project"], '--project can only be used with "always"'],
     [["answer", "ask_1", "allow", "--input", "[1]"], "not a JSON object"],
-  ])("%j is refused, with the cure", (argv, part) => {
+  ])("%j is refused with advice", (argv, part) => {
     let said = "";
     try {
       parseApprovals(argv);

@@ -22,11 +22,11 @@ it.each<[Partial<ExplainedRequest>, string]>([
   ],
   [{ belowMinimum: 4_096 }, "Not cached: m caches nothing below 4,096 tokens."],
   [{ lifetimeChange: { before: "1h", after: "5m" } }, "The cache lifetime changed from an hour to five minutes."],
-])("says why nothing was read: %j", (more, expected) => {
+])("explains why nothing was read: %j", (more, expected) => {
   expect(renderExplained([{ ...request, ...more }])).toContain(expected);
 });
 
-it("says in one sentence that a model's minimum is the reason, and what to do", () => {
+it("explains in one sentence that a model's minimum is the reason, and what to do", () => {
   const usage = { inputTokens: 9_000, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1 };
   const baseTokens = { spent: 9_000, withoutCache: 9_000, ideal: 9_000 };
   const total = { requests: 3, usage, idealReadTokens: 0, baseTokens };

@@ -70,7 +70,7 @@ describe("the arguments of commands", () => {
     ["trust", ["add", "a", "b"]],
     ["config", ["set"]],
     ["config", ["show", "x"]],
-  ] as const)("refuse %s %j with an error for people and exit code 2", (name, argv) => {
+  ] as const)("refuse %s %j with a user error and exit code 2", (name, argv) => {
     expect(() => parsers[name](argv)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
   });
 });

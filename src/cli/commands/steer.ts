@@ -113,7 +113,7 @@ interface Reported {
   readonly json: boolean;
 }
 
-/** Prints what became of a command. Returns the exit code. */
+/** Prints the result of a command. Returns the exit code. */
 async function report({ isRunning, receipt }: SteerResult, { session, verb, json }: Reported): Promise<number> {
   const { write } = createOutput(process.stdout);
   const isDone = receipt ? receipt.status === "done" : verb === "message" || (verb === "stop" && !isRunning);

@@ -25,7 +25,7 @@ function shape(updates: readonly RunUpdate[]): string[] {
 }
 
 describe("stream events", () => {
-  it("number the blocks, and open and close each once", () => {
+  it("number the blocks, and open and close each of them once", () => {
     const updates: RunUpdate[] = [
       { type: "thinking.delta", turn: 1, text: "hm" },
       { type: "text.delta", turn: 1, text: "a" },
@@ -54,7 +54,7 @@ describe("stream events", () => {
     ]);
   });
 
-  it("start a new message for the next turn, and none for an answer without deltas", () => {
+  it("start a new message for the next turn, and none for a response without deltas", () => {
     const one: RunUpdate = { type: "text.delta", turn: 1, text: "a" };
     const events = shape([one, ended, ended, { ...one, turn: 2 }, ended]);
     expect(events.filter((event) => event === "message_start")).toHaveLength(2);

@@ -1,11 +1,11 @@
-const steering = `Steers the agents of a session, also one that runs in another terminal.
+const steering = `Steers the agents of a session, even if it runs in another terminal.
 
 Examples
   retinue ps
   retinue message 7tdz "Leave the tests alone"
   retinue message 7tdz/reviewer "Look in src first"
   retinue stop 7tdz/agent-ancrxhakx56n7
-  retinue resume 7tdz/reviewer "Go on with the other half"
+  retinue resume 7tdz/reviewer "Continue with the other half"
 
 Usage
   retinue message SESSION[/AGENT] TEXT
@@ -25,7 +25,7 @@ Usage
                                    it is opened here, with all options of
                                    "retinue -p"
   retinue background SESSION/AGENT
-                                   Let the caller of an agent go on without
+                                   Let the caller of an agent continue without
                                    waiting for it
       --json                       Print JSON
   retinue foreground SESSION/AGENT
@@ -52,7 +52,7 @@ Examples
 Usage
   retinue -p [options] [prompt]    Run a prompt and print the answer
   retinue sessions [command]       List, show, resume, export or delete sessions
-  retinue ps                       List agents that run or can be resumed
+  retinue ps                       List running and resumable agents
   retinue attach ID                Follow a session in another process
   retinue agents [command]         List, show, check, lint or create agents
   retinue permissions [command]    List the permission rules in force
@@ -60,7 +60,7 @@ Usage
   retinue stop ID[/AGENT]          Stop a session or one of its agents
   retinue resume ID[/AGENT] [TEXT]
                                    Continue a session or one of its agents
-  retinue background ID/AGENT      Let an agent's caller go on without it
+  retinue background ID/AGENT      Let an agent's caller continue without it
   retinue foreground ID/AGENT      Let an agent's caller wait for it again
   retinue approvals [command]      List or answer requests for approval
   retinue plugins [command]        List, add, remove, enable or disable plugins
@@ -165,8 +165,8 @@ Usage
   -y, --yes                        Do not ask for confirmation
 
 ID is the id of a session, the start of the id, or its last 4 or more
-characters, if only one session matches. AGENT is the same for an agent, also
-with "agent-" before it, or the name that its parent gave it.
+characters, if only one session matches. AGENT is the same for an agent, with or
+without "agent-" before it, or the name that its parent gave it.
 `,
   ps: `Lists the agents of running sessions, and agents that can be resumed.
 
@@ -189,7 +189,7 @@ SESSION is the end of the session's id and can be used wherever an id can.
 AGENT is "main" for the main agent. COST is what the agent itself has cost,
 without its subagents.
 `,
-  attach: `Shows what a session or an agent does, in whatever process it runs.
+  attach: `Shows what a session or an agent does, even if it runs in another process.
 
 Examples
   retinue attach t9k4xw
@@ -210,8 +210,8 @@ are shown with the command that answers them. The exit code is 130 after Ctrl+C,
 and otherwise 0, however the session ends.
 
 ID is the id of a session, the start of the id, or its last 4 or more
-characters, if only one session matches. AGENT is the same for an agent, also
-with "agent-" before it, or the name that its parent gave it.
+characters, if only one session matches. AGENT is the same for an agent, with or
+without "agent-" before it, or the name that its parent gave it.
 `,
   agents: `Agents are Markdown files that define what an agent does and may use.
 
@@ -342,8 +342,8 @@ Usage
   -C, --cwd DIRECTORY              Use another directory
       --settings FILE              Use FILE instead of ~/.retinue/settings.json
       --trust                      Treat the directory as trusted
-  retinue permissions check        Decide about calls from standard input, to
-                                   test rules
+  retinue permissions check        Decide on calls from standard input, to test
+                                   rules
       --jsonl                      Read one line of JSON for each call:
                                    {"id", "setup": {"mode", "allow", "ask",
                                    "deny"}, "input": {"tool", …}}

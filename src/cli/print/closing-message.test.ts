@@ -15,7 +15,7 @@ function endedAgents(count: number, end: Partial<RunEnd>, above: readonly string
 
 const cut = { outcome: "incomplete", reason: "max_turns" } as const;
 
-describe("agents that did not get done", () => {
+describe("agents that did not finish", () => {
   it("are named with the reason and what to change", () => {
     expect(incompleteLines(endedAgents(1, cut), 1)).toEqual([
       "Explore find the router (a0) was cut short after 1 turn: it reached its turn limit. To raise it, set maxTurns in the definition of Explore.",
@@ -32,7 +32,7 @@ describe("agents that did not get done", () => {
     expect(incompleteLines(endedAgents(2, { outcome: "failed", reason: "model_error" }), 0)).toEqual([]);
   });
 
-  it("are only counted if they have continued since, or are too many to list", () => {
+  it("are only counted if they have continued since, or if there are too many to list", () => {
     expect(incompleteLines(endedAgents(2, {}), 1)).toEqual(["1 agent had been cut short earlier."]);
     expect(incompleteLines(endedAgents(12, cut), 12).at(-1)).toBe("  … and 2 more");
   });
@@ -58,8 +58,8 @@ function someAgents(count: number, end?: Parameters<typeof runEnded>[0]) {
   return views.inOrder();
 }
 
-describe("what Ctrl+C says", () => {
-  it("names the agents it interrupts, and what continues until the program ends", () => {
+describe("the message after Ctrl+C", () => {
+  it("names the agents that are interrupted, and those that continue until the program ends", () => {
     expect(interruptMessage([])).toBe("Interrupting the main agent. Press Ctrl+C again to quit immediately.");
     expect(interruptMessage(someAgents(2))).toContain(
       "and 1 agent that it is waiting for; 1 agent in the background ends with",
@@ -69,7 +69,7 @@ describe("what Ctrl+C says", () => {
     );
   });
 
-  it("lists what stopped, not too much of it, and says whether anything is left", () => {
+  it("lists a limited number of stopped agents, and says whether anything is still running", () => {
     expect(stoppedLines(someAgents(2, {}))).toEqual([]);
     const receipt = stoppedLines(someAgents(12, { outcome: "stopped", reason: "interrupted" }));
     expect(receipt[0]).toBe("12 agents stopped together with the main agent.");

@@ -3,7 +3,7 @@ import type { DurableEvent, RunUpdate } from "../../protocol/index.ts";
 import { fromAgent, line } from "../progress/agent-events.test-support.ts";
 import { createNotices, openingNotices } from "./notices.ts";
 
-it("tells each sentence once, with the agent where the sentence does not name it", () => {
+it("reports each sentence once, with the agent if the sentence does not name it", () => {
   const said: string[] = [];
   const { observe, wasReported } = createNotices("deny", (sentence) => said.push(sentence));
   const notice = (code: string, message: string): DurableEvent => ({ type: "notice.raised", code, message });
@@ -21,7 +21,7 @@ describe("notices before the answer", () => {
   const offline = "No provider is configured: the offline model answers. Set ANTHROPIC_API_KEY.";
   const rule = 'settings.json:3: "Baash" names no tool. Did you mean "Bash"?';
 
-  it("are one line with what each says first, and a way to see the rest; mistakes in files keep their lines", () => {
+  it("are combined into one line with their first sentences and a hint; mistakes in files keep their own lines", () => {
     expect(openingNotices([trust, rule, offline], { verbose: false })).toEqual([
       "This directory is not trusted, so Retinue ignores a.md; ./x.json. No provider is configured: the offline model answers. (Add --verbose to see what to do.)",
       rule,
@@ -29,7 +29,7 @@ describe("notices before the answer", () => {
     expect(openingNotices([trust, rule], { verbose: false })).toEqual([trust, rule]);
   });
 
-  it("are whole if there is one, or if everything is to be shown", () => {
+  it("are shown in full if there is only one, or if everything is to be shown", () => {
     expect(openingNotices([], { verbose: false })).toEqual([]);
     expect(openingNotices([trust], { verbose: false })).toEqual([trust]);
     expect(openingNotices([trust, offline], { verbose: true })).toEqual([trust, offline]);

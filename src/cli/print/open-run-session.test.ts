@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { withoutManaged } from "./open-run-session.ts";
 
-it("lets no option override the machine's managed settings", () => {
+it("lets no option override managed settings", () => {
   const given = { model: "mine", maxTurns: 5, permissionMode: "acceptEdits" } as const;
   const { unmanaged, notices } = withoutManaged(given, [
     { path: "model", value: "theirs", scope: "managed", file: "/etc/retinue/settings.json" },

@@ -19,7 +19,7 @@ function agentViews(count: number, { ended = 0, text = "" } = {}) {
 }
 
 describe("the lines of agents", () => {
-  it("say who works on what, what it does now and what it took so far", () => {
+  it("show each agent's task, current activity and usage", () => {
     const views = createAgentViews();
     const call = [{ name: "Grep", input: { pattern: "router" } }];
     for (const event of [created(["a1"]), started(), answered("", call)]) views.observe(fromAgent(["a1"], event), 0);
@@ -37,7 +37,7 @@ describe("the lines of agents", () => {
     ]);
   });
 
-  it("say in the words of the agent what several calls are for", () => {
+  it("show the purpose of several calls in the agent's own words", () => {
     const views = createAgentViews();
     const calls = ["a.ts", "b.ts"].map((file_path) => ({ name: "Read", input: { file_path } }));
     for (const event of [created(["a1"]), started(), answered("Reading the key files of src", calls)])
@@ -48,7 +48,7 @@ describe("the lines of agents", () => {
     ]);
   });
 
-  it("leave out those that ended first where there is not room, and count what is left out", () => {
+  it("leave out agents that have ended first if there is not enough room, and count the rest", () => {
     expect(agentLines(agentViews(10, { ended: 7 }), { ...view, rows: 5 })).toEqual([
       expect.stringContaining("part 0 · incomplete (max_turns)"),
       expect.stringContaining("part 7"),
@@ -58,7 +58,7 @@ describe("the lines of agents", () => {
     ]);
   });
 
-  it("keep room for both who it is and how it ended", () => {
+  it("keep room for both the name and the outcome", () => {
     const [line = ""] = agentLines(agentViews(1, { ended: 1, text: "a description that is far too long" }), {
       ...view,
       columns: 60,
@@ -66,7 +66,7 @@ describe("the lines of agents", () => {
     expect(line).toBe("  ! Explore a des… · incomplete (max_tu… · 1,034 tokens · 4s");
   });
 
-  it("say of a long name that it works in the background, where there is room for that", () => {
+  it("mark a background agent with a long name, if there is room", () => {
     const agents = agentViews(1, { text: "a description that is far too long" }).map((agent) => ({
       ...agent,
       background: true,
@@ -76,7 +76,7 @@ describe("the lines of agents", () => {
     expect(lineAt(40)).toBe("  * Explore a des… · a description that…");
   });
 
-  it("never take more rows or columns than there are, nor steer the terminal", () => {
+  it("never exceed the rows or columns, and contain no control sequences", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "語", "🙂", "e\u0301", "\u001b[2J", "\n", "\r") });
     const sizes = fc.record({ columns: fc.integer({ min: 1, max: 120 }), rows: fc.integer({ min: -2, max: 12 }) });
     fc.assert(

@@ -21,8 +21,8 @@ const live: readonly (DurableEvent | SubagentEvent["event"])[] = [
   { type: "tool.ended", callId: "c0", name: "Read", result: { outcome: "ok", content: [] }, milliseconds: 1 },
 ];
 
-describe("what is known of agents", () => {
-  it("says what an agent works on, for which call, and what it took", () => {
+describe("agent views", () => {
+  it("show what an agent works on, for which call, and its usage", () => {
     const path = ["a1"];
     const views = viewsOf([
       fromAgent(path, created(path)),
@@ -37,7 +37,7 @@ describe("what is known of agents", () => {
     expect(tokensOf(view?.usage ?? runUsage)).toBe(1_034);
   });
 
-  it("trusts what a run says at its end, whatever of it was missed, and adds up runs", () => {
+  it("trust the totals at the end of a run, even if events were missed, and add up runs", () => {
     const event = fc.constantFrom(...live);
     fc.assert(
       fc.property(fc.array(fc.array(event, { maxLength: 8 }), { minLength: 1, maxLength: 4 }), (runs) => {
@@ -53,7 +53,7 @@ describe("what is known of agents", () => {
     );
   });
 
-  it("never changes a view that was handed out", () => {
+  it("never change after they were returned", () => {
     const event = fc.constantFrom(...live, started(), runEnded());
     fc.assert(
       fc.property(fc.array(event, { maxLength: 12 }), event, (events, last) => {
@@ -66,7 +66,7 @@ describe("what is known of agents", () => {
     );
   });
 
-  it("orders agents as a tree: each below its parent, none lost, in whatever order they came", () => {
+  it("form a tree with each agent below its parent, whatever the order of events", () => {
     const tree = fc.array(fc.nat(), { minLength: 1, maxLength: 15 }).map((choices) => {
       const paths: (readonly string[])[] = [];
       for (const [index, choice] of choices.entries()) {
@@ -92,7 +92,7 @@ describe("what is known of agents", () => {
     );
   });
 
-  it("finds the call that goes on with an agent of an earlier run", () => {
+  it("find the call that resumes an agent from an earlier run", () => {
     const resume = line(
       answered("", [{ name: "Task", input: { description: "and more", prompt: "x", resume: "a1" } }]),
     );

@@ -7,7 +7,7 @@ const word = fc.string({ unit: fc.constantFrom("a", "b", "é"), minLength: 1, ma
 const lines = fc.array(word, { maxLength: 6 });
 
 describe("a block of live lines", () => {
-  it("shows what was printed, and below it what was drawn last, whatever came before", () => {
+  it("shows the printed text, with the last drawn lines below it", () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant("draw" as const), lines }),
       fc.record({ kind: fc.constant("print" as const), lines, text: word }),
@@ -32,7 +32,7 @@ describe("a block of live lines", () => {
     );
   });
 
-  it("cuts lines that a terminal which just became narrower would wrap", () => {
+  it("cuts lines that would wrap in a terminal that was just made narrower", () => {
     const terminal = createTerminal(10);
     const block = createBlock({ write: terminal.write, rows: () => 24 });
     block.draw(["x".repeat(30), "y"]);
@@ -43,7 +43,7 @@ describe("a block of live lines", () => {
     expect(terminal.screen()).toEqual(["text"]);
   });
 
-  it("leaves nothing behind when the terminal becomes lower and higher again", () => {
+  it("leaves nothing behind when the terminal becomes shorter and taller again", () => {
     const sizes = fc.array(fc.integer({ min: 2, max: 14 }), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(sizes, fc.integer({ min: 1, max: 12 }), (heights, count) => {

@@ -62,7 +62,7 @@ function watch(options: { live: boolean; color?: boolean; columns?: number; now?
 }
 
 describe("progress", () => {
-  it("says which tool works on which file, for how long and at what price in tokens", () => {
+  it("shows which tool works on which file, the elapsed time and the tokens", () => {
     let time = 0;
     const { progress, screen } = watch({ live: true, now: () => time });
     progress.observe(answer('{"file_path":"src/a.ts"}'));
@@ -72,7 +72,7 @@ describe("progress", () => {
     expect(screen()).toEqual(["⠙ Read src/a.ts · 3s · 1,234 tokens"]);
   });
 
-  it("says in the words of the model what several calls are for", () => {
+  it("shows the purpose of several calls in the model's own words", () => {
     const { progress, screen } = watch({ live: true });
     const calls = ["c", "d"].map((callId) => ({ type: "tool_call", callId, name: "Read", inputJson: "{}" }) as const);
     const say = (text: string): void => {
@@ -88,7 +88,7 @@ describe("progress", () => {
     expect(screen()).toEqual(["⠹ Read · 0s · 2,468 tokens"]);
   });
 
-  it("leaves a line for a call that ended and takes the status away in the end", () => {
+  it("prints a line for each finished call, and finally removes the status line", () => {
     const { progress, screen } = watch({ live: true });
     progress.observe(answer('{"file_path":"src/a.ts"}'));
     progress.tick();
@@ -98,7 +98,7 @@ describe("progress", () => {
     expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms"]);
   });
 
-  it("writes nothing while it is held, and then what it held back", () => {
+  it("writes nothing while it is held, and then prints what it held back", () => {
     const { progress, written, screen } = watch({ live: true });
     progress.tick();
     progress.hold();
@@ -116,7 +116,7 @@ describe("progress", () => {
     expect(screen().at(-1)).toBe("retinue: two");
   });
 
-  it("shows each agent below the status, and nothing of them in the end", () => {
+  it("shows each agent below the status line, and removes the lines at the end", () => {
     const { progress, screen } = watch({ live: true });
     const both = [["a1"], ["a2"]];
     for (const path of both) for (const event of [created(path), started()]) progress.observe(fromAgent(path, event));
@@ -134,7 +134,7 @@ describe("progress", () => {
     expect(screen()).toEqual(["retinue: Look"]);
   });
 
-  it("takes an agent out of the live lines with the call that waited for it, and says how it ended", () => {
+  it("removes an agent from the live lines when the call that waited for it ends, and says how it ended", () => {
     const { progress, screen } = watch({ live: true });
     for (const event of [created(["c"]), started(), runEnded({ outcome: "incomplete", reason: "budget" })]) {
       progress.observe(fromAgent(["c"], event));
@@ -150,7 +150,7 @@ describe("progress", () => {
     expect(screen()).toEqual([cut, done, "⠙ starting · 0s"]);
   });
 
-  it("says for whom the main agent waits when it has nothing else to do", () => {
+  it("shows which agents the main agent waits for when it has nothing else to do", () => {
     const { progress, screen } = watch({ live: true });
     for (const event of [created(["b"]), started({ background: true })]) progress.observe(fromAgent(["b"], event));
     progress.observe(answer());
@@ -160,13 +160,13 @@ describe("progress", () => {
     expect(screen().at(-1)).toBe("⠙ working · 0s · 1,234 tokens");
   });
 
-  it("says how an agent ended, once, where lines can't be drawn over", () => {
+  it("prints how an agent ended, once, if lines can't be redrawn", () => {
     const { progress, written } = watch({ live: false });
     for (const event of [created(["a1"]), started(), runEnded()]) progress.observe(fromAgent(["a1"], event));
     expect(written).toEqual(["  ✓ Explore find the router · succeeded · 1,034 tokens · 4s\n"]);
   });
 
-  it("never writes more than the terminal is wide, nor what steers it", () => {
+  it("never exceeds the width of the terminal, and writes no control sequences", () => {
     const { progress, written } = watch({ live: true, columns: 40 });
     progress.observe(answer(JSON.stringify({ file_path: `\u001b]0;title\u0007${"long/".repeat(40)}` })));
     progress.observe(requested);
@@ -179,7 +179,7 @@ describe("progress", () => {
     expect(texts.filter((text) => displayWidth(text) > 40)).toEqual([]);
   });
 
-  it("moves no cursor and draws nothing over where it is not live", () => {
+  it("moves no cursor and redraws nothing if it is not live", () => {
     const { progress, written } = watch({ live: false });
     progress.observe(answer('{"file_path":"npm\\ntest"}'));
     progress.observe(requested);

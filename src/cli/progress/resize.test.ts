@@ -8,7 +8,7 @@ if (!hasTmux) console.warn("SKIPPED: resizing a real terminal needs tmux.");
 const showLines = join(import.meta.dirname, "show-lines.test-support.ts");
 
 it.runIf(hasTmux)(
-  "live lines leave nothing behind in a terminal that is resized",
+  "live lines leave nothing behind in a resized terminal",
   async () => {
     const tmux = (...words: readonly string[]): string =>
       execFileSync("tmux", ["-L", `retinue-${process.pid}`, "-f", "/dev/null", ...words], { encoding: "utf8" });

@@ -32,8 +32,8 @@ function terminal() {
   return { keys, reader, press, taken, state, resume: () => events.emit("continued") };
 }
 
-describe("keys of a terminal", () => {
-  it("are read while it is wanted, and the terminal is given back", () => {
+describe("the keys of a terminal", () => {
+  it("are read only while there is a reader, and the terminal is restored afterwards", () => {
     const { keys, reader, press, taken } = terminal();
     const stop = keys.read(reader("one"));
     expect(taken()).toEqual(["raw", "read"]);
@@ -48,7 +48,7 @@ describe("keys of a terminal", () => {
     expect(keys.isReading).toBe(false);
   });
 
-  it("go to the newest reader only", () => {
+  it("go only to the newest reader", () => {
     const { keys, reader, press, taken } = terminal();
     const stopOne = keys.read(reader("one"));
     const stopTwo = keys.read(reader("two"));
@@ -60,20 +60,20 @@ describe("keys of a terminal", () => {
     expect(taken()).toEqual(['two: "y"', 'one: "n"', "cooked", "rest"]);
   });
 
-  it("do what the terminal would have done: Ctrl+C interrupts, Ctrl+Z and Ctrl+\\ find it as it was", () => {
+  it("have their usual effects: Ctrl+C interrupts, Ctrl+Z and Ctrl+\\ restore the terminal first", () => {
     const { keys, reader, press, taken } = terminal();
     keys.read(reader("one"));
     taken();
     press("\u0003\u0003");
     expect(taken()).toEqual(["SIGINT", "SIGINT"]);
-    // What arrives together with an interrupt is no answer.
+    // Input that arrives together with an interrupt is not an answer.
     press("y\u0003");
     expect(taken()).toEqual(["SIGINT"]);
     press("\u001a");
     expect(taken()).toEqual(["cooked", "rest", "SIGTSTP"]);
   });
 
-  it("are read again when the process goes on in the foreground", () => {
+  it("are read again when the process continues in the foreground", () => {
     const { keys, reader, press, taken, resume } = terminal();
     const stop = keys.read(reader("one"));
     press("\u001a");
@@ -89,7 +89,7 @@ describe("keys of a terminal", () => {
     expect(taken()).toEqual([]);
   });
 
-  it("leave a terminal alone that is not ours", () => {
+  it("are not read from a terminal that belongs to another process", () => {
     const { keys, reader, taken, state, resume } = terminal();
     state.isForeground = false;
     keys.read(reader("one"));

@@ -45,7 +45,7 @@ const choices = { y: "once", n: "no" };
 const never = new AbortController().signal;
 
 describe("a key", () => {
-  it("counts only after nothing has been typed for a while, and only alone", async () => {
+  it("counts only after a pause in typing, and only on its own", async () => {
     const { prompt, press, shown } = terminal();
     const answer = prompt.key(choices, never);
     // These keys were typed before the question was shown, or at the same moment.
@@ -57,7 +57,7 @@ describe("a key", () => {
     expect(await answer).toBe("n");
   });
 
-  it("that is typed while the process is busy comes too early, however long that takes", async () => {
+  it("is too early if it is typed while the process is busy, however long that takes", async () => {
     const { prompt, press, shown } = terminal();
     const typed = join(mkdtempSync(join(tmpdir(), "retinue-keys-")), "typed");
     const source = spawn("sh", ["-c", `sleep 0.1; printf y; touch '${typed}'`]);
@@ -72,7 +72,7 @@ describe("a key", () => {
     expect(await answer).toBe("n");
   });
 
-  it("is no longer awaited when the signal fires", async () => {
+  it("is no longer awaited after the signal fires", async () => {
     const { prompt, shown } = terminal();
     const stop = new AbortController();
     const early = prompt.key(choices, stop.signal);
@@ -85,7 +85,7 @@ describe("a key", () => {
     expect(await answer).toBeUndefined();
   });
 
-  it("is asked for again when more is waiting, and after another program used the terminal", async () => {
+  it("is requested again when more requests wait, and after another program used the terminal", async () => {
     const { prompt, press, shown, state, resume } = terminal();
     await prompt.show("The question\n");
     const answer = prompt.key(choices, never);
@@ -104,7 +104,7 @@ describe("a key", () => {
 });
 
 describe("a line", () => {
-  it("begins with the text, and shows the line breaks and tabs of pasted text", async () => {
+  it("begins with the given text, and shows line breaks and tabs in pasted text", async () => {
     const { prompt, press, shown } = terminal();
     const line = prompt.line({ label: "> ", text: "ls" }, never);
     await shown("ls");
@@ -117,7 +117,7 @@ describe("a line", () => {
   it.each([
     ["Esc", "\u001b"],
     ["Ctrl+D", "\u0004"],
-  ])("is given up with %s", async (_, typed) => {
+  ])("is abandoned with %s", async (_, typed) => {
     const { prompt, press, shown } = terminal();
     const line = prompt.line({ label: "> " }, never);
     await shown("> ");

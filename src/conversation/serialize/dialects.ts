@@ -4,7 +4,7 @@ import { openaiSerializer } from "./openai.ts";
 import type { Serializer } from "./serializer.ts";
 
 /**
- * Version of the serialisers, recorded in every transcript. Conversations from an older version may get different
+ * Version of the serializers, recorded in every transcript. Conversations from an older version may get different
  * bytes.
  */
 export const SERIALIZER_VERSION = 2;

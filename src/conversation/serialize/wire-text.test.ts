@@ -10,11 +10,11 @@ it.each([
   ["main_1_0_acceptance", "main_1_0_acceptance"],
   ["search_0", "search_0"],
   ["c1", "c1"],
-])("%s goes out as %s", (callId, sent) => {
+])("%s is sent as %s", (callId, sent) => {
   expect(wireCallId(callId)).toBe(sent);
 });
 
-it("keeps calls of different requests apart, whoever made them", () => {
+it("keeps calls of different requests apart, whichever agent made them", () => {
   const agent = fc.constantFrom("main", "a53n9av9sdrb4", "aqgct08w7gxt3");
   const call = fc.record({ agent, request: fc.nat(), index: fc.nat(99) });
   fc.assert(
@@ -38,7 +38,7 @@ describe("withoutLoneSurrogates", () => {
     expect(withoutLoneSurrogates(json)).toBe(expected);
   });
 
-  it("gives JSON of the same length whose text has no halves and is otherwise the same", () => {
+  it("returns JSON of the same length that has no lone surrogates and is otherwise unchanged", () => {
     const unit = fc.constantFrom("\ud83d", "\udc4b", "\\", "u", "d83d", '"', "é", "\n");
     fc.assert(
       fc.property(fc.array(unit), (units) => {
@@ -52,7 +52,7 @@ describe("withoutLoneSurrogates", () => {
   });
 });
 
-it.each(["anthropic", "openai"] as const)("no request holds one, in words, arguments or results (%s)", (dialect) => {
+it.each(["anthropic", "openai"] as const)("no request contains one in text, arguments or results (%s)", (dialect) => {
   const head: Head = {
     provider: "p",
     model: "m",

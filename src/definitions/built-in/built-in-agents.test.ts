@@ -17,7 +17,7 @@ function names(choice: BuiltInChoice = {}): readonly string[] {
 }
 
 describe("built-in agents", () => {
-  it("are these, always in this order", () => {
+  it("always have the same names and order", () => {
     expect(names()).toEqual([
       "general-purpose",
       "Explore",
@@ -29,7 +29,7 @@ describe("built-in agents", () => {
     ]);
   });
 
-  it("have the tools of the matrix", () => {
+  it("have the tools in the matrix", () => {
     const looking = ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch"];
     expect(named("general-purpose").definition.tools).toBeUndefined();
     expect(named("Explore").definition.tools).toEqual(looking);
@@ -40,7 +40,7 @@ describe("built-in agents", () => {
     expect(named("Verification").definition.tools).not.toContain("Task");
   });
 
-  it("name every tool by its own name, never by an alias", () => {
+  it("refer to every tool by its own name, never by an alias", () => {
     for (const { definition } of builtInAgents()) {
       for (const tool of definition.tools ?? []) expect(canonicalToolName(tool)).toBe(tool);
     }
@@ -56,32 +56,32 @@ describe("built-in agents", () => {
     expect(named("Verification").definition).toMatchObject({ model: "inherit", color: "red", background: true });
   });
 
-  it("say in the prompts of read-only agents that they are read-only", () => {
+  it("tell read-only agents in their prompts that they are read-only", () => {
     for (const name of ["Explore", "Plan"])
       expect(named(name).prompt(environment)).toMatch(/no tools that write files or run commands/);
   });
 
-  it.each(["standard", "compact"] as const)("keep the rules that agents lint has for all others: %s", (profile) => {
+  it.each(["standard", "compact"] as const)("pass the rules that agents lint applies to all others: %s", (profile) => {
     for (const { definition, prompt } of builtInAgents({ profile })) {
       expect(lintAgent({ definition, body: prompt(environment) })).toEqual([]);
       expect(toolNames).toEqual(expect.arrayContaining([...(definition.tools ?? [])]));
     }
   });
 
-  it("cost little: a description under 100 words, a prompt under 800", () => {
+  it("are short: a description under 100 words, a prompt under 800", () => {
     for (const { definition, prompt } of builtInAgents()) {
       expect(definition.description.split(/\s+/).length).toBeLessThan(100);
       expect(prompt(environment).split(/\s+/).length).toBeLessThan(800);
     }
   });
 
-  it("point the guide to the documentation and the settings of this installation", () => {
+  it("point the guide to the documentation and settings of this installation", () => {
     const prompt = named("retinue-guide").prompt(environment);
     expect(prompt).toContain("/package/docs");
     expect(prompt).toContain("settings in /home/ada/.retinue");
   });
 
-  it("leave the guide out of a library, however its entry point is spelled", () => {
+  it("do not include the guide in a library, however its entry point is spelled", () => {
     for (const entryPoint of ["sdk", "sdk-ts", "sdk-py", "sdk-cli"]) {
       expect(names({ entryPoint })).not.toContain("retinue-guide");
     }
@@ -97,7 +97,7 @@ describe("built-in agents", () => {
     ]);
   });
 
-  it("are two in the compact profile, by rules and with hard limits", () => {
+  it("are limited to two in the compact profile, with rules and hard limits", () => {
     const compact = { profile: "compact" } as const;
     expect(names(compact)).toEqual(["explore", "general"]);
     expect(named("explore", compact).definition).toMatchObject({ maxTurns: 15, timeoutMs: 300_000 });
@@ -119,7 +119,7 @@ describe("Verification's prompt", () => {
     expect(prompt.match(/^- ".*"/gm)?.length).toBeGreaterThanOrEqual(6);
   });
 
-  it("ends in one of three verdicts, and never passes what was not run", () => {
+  it("ends with one of three verdicts, and never passes work that was not run", () => {
     for (const verdict of ["pass", "fail", "inconclusive"]) expect(prompt).toContain(`\nVERDICT: ${verdict}`);
     expect(prompt).toContain("if you ran nothing, it is never pass");
   });

@@ -26,8 +26,8 @@ describe("names that look like another agent's", () => {
   });
 });
 
-describe("who wins", () => {
-  it("is the higher source", () => {
+describe("the agent that takes precedence", () => {
+  it("comes from the higher source", () => {
     const entries = definitionSources.map((source) => entry("a", source));
     for (let count = 1; count <= entries.length; count += 1) {
       const catalog = createCatalog(entries.slice(0, count));
@@ -37,7 +37,7 @@ describe("who wins", () => {
     }
   });
 
-  it("is the nearer directory of a project", () => {
+  it("comes from the nearer directory of a project", () => {
     const near = { ...entry("a", "project", { file: "/p/x/z.md" }), place: place({ distance: 0, directory: 1 }) };
     const far = { ...entry("a", "project", { file: "/p/a.md" }), place: place({ distance: 1 }) };
     const { agents, overrides } = createCatalog([far, near]);
@@ -45,7 +45,7 @@ describe("who wins", () => {
     expect(overrides).toMatchObject([{ winner: near, loser: far, rule: "nearest" }]);
   });
 
-  it("is the file where settings of the same scope name the agent too, and that is reported", () => {
+  it("comes from the file if settings of the same scope also define it, with a report", () => {
     const file = { ...entry("a", "user", { file: "/h/a.md" }), place: place({ distance: 3 }) };
     const settings = { ...entry("a", "user", { file: "/h/settings.json" }), place: place({ form: "settings" }) };
     const { agents, diagnostics } = createCatalog([settings, file]);
@@ -53,7 +53,7 @@ describe("who wins", () => {
     expect(diagnostics).toMatchObject([{ code: "settings_agent_hidden", file: "/h/settings.json" }]);
   });
 
-  it("is the first path of two in one directory, and that is reported", () => {
+  it("comes from the first path if one directory has two, with a report", () => {
     const one = entry("a", "user", { file: "/h/1.md" });
     const two = entry("a", "user", { file: "/h/2.md" });
     const { agents, diagnostics } = createCatalog([two, one]);
@@ -61,7 +61,7 @@ describe("who wins", () => {
     expect(diagnostics).toMatchObject([{ code: "duplicate_name", file: "/h/2.md" }]);
   });
 
-  it("is a plugin against a built-in only when the user says so", () => {
+  it("is a plugin's instead of a built-in one only if the user allows it", () => {
     const entries = [entry("Plan", "built-in"), entry("kit:Plan", "plugin", { plugin: "kit" })];
     expect(createCatalog(entries).find("Plan")?.agent).toBe(entries[0]);
     const replaced = createCatalog(entries, { replaceBuiltIns: ["kit:Plan"] });
@@ -104,7 +104,7 @@ describe("find", () => {
     expect(catalog.find(asked)).toBeUndefined();
   });
 
-  it("takes an agent called like an alias before the alias", () => {
+  it("prefers an agent whose name is an alias to the alias", () => {
     const own = entry("explore", "user");
     expect(createCatalog([entry("Explore", "built-in"), own]).find("explore")?.agent).toBe(own);
   });
@@ -116,7 +116,7 @@ describe("nearest", () => {
     entry("tester", "user"),
     entry("dba", "user", { description: "Tunes a database and its queries." }),
   ]);
-  it("puts spelling first, then what descriptions say, and fills up", () => {
+  it("ranks by spelling, then by description, and fills up the list", () => {
     expect(catalog.nearest("reviewr")).toEqual(["reviewer", "dba", "tester"]);
     expect(catalog.nearest("database-expert")[0]).toBe("dba");
     expect(catalog.nearest("reviewr", 1)).toEqual(["reviewer"]);
@@ -146,7 +146,7 @@ describe("for any agents", () => {
     return { agents, overrides, diagnostics, found: asked.map((name) => find(name)), near: nearest("a") };
   };
 
-  it("their order does not matter", () => {
+  it("the order of definitions does not matter", () => {
     const shuffled = anyEntries.chain((entries) =>
       fc.tuple(fc.constant(entries), fc.shuffledSubarray(entries, { minLength: entries.length })),
     );
@@ -157,7 +157,7 @@ describe("for any agents", () => {
     );
   });
 
-  it("one of a lower source never changes a higher winner", () => {
+  it("one from a lower source never changes a higher winner", () => {
     fc.assert(
       fc.property(anyEntries, anyEntry, (entries, added) => {
         const rank = (one: CatalogEntry) => definitionSources.indexOf(one.definition.source);
@@ -170,7 +170,7 @@ describe("for any agents", () => {
     );
   });
 
-  it("each loses at most once, and no agent is lost", () => {
+  it("each loses at most once, and none disappears", () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const { agents, overrides } = createCatalog(entries);

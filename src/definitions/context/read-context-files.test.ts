@@ -36,7 +36,7 @@ const told = ({ files }: ReturnType<typeof read>) => files.map(({ text }) => tex
 const codes = ({ diagnostics }: ReturnType<typeof read>) => diagnostics.map(({ code, line }) => [code, line]);
 
 describe("context files", () => {
-  it("stand from the general to the particular", () => {
+  it("are ordered from general to specific", () => {
     write(join(home, ".claude/CLAUDE.md"), "user");
     inProject("AGENTS.md", "root agents");
     inProject("CLAUDE.md", "root claude\r\nsecond");
@@ -51,7 +51,7 @@ describe("context files", () => {
     expect(contextText([])).toBeUndefined();
   });
 
-  it("count once as a link, a copy or an import of the other", () => {
+  it("are included once, even as a link, a copy or an import", () => {
     inProject("AGENTS.md", "the same");
     symlinkSync("AGENTS.md", join(root, "CLAUDE.md"));
     inProject("a/AGENTS.md", "the same");
@@ -60,7 +60,7 @@ describe("context files", () => {
     expect(told(read(["a", "b"]))).toEqual(["the same", "of b", "@AGENTS.md"]);
   });
 
-  it("bring their imports right behind them", () => {
+  it("are followed by the files that they import", () => {
     inProject("AGENTS.md", "See @docs/one.md and @./docs/two.md.");
     inProject("docs/one.md", "one @two.md");
     inProject("docs/two.md", "two");
@@ -78,7 +78,7 @@ describe("context files", () => {
     expect(result.diagnostics).toEqual([]);
   });
 
-  it("report circles, missing files and imports that go too deep", () => {
+  it("report circular, missing and too deeply nested imports", () => {
     inProject("AGENTS.md", "\n@a.md @gone.md @someone");
     inProject("a.md", "@AGENTS.md");
     expect(codes(read())).toEqual([
@@ -92,7 +92,7 @@ describe("context files", () => {
     expect(codes(deep)).toEqual([["import_too_deep", 1]]);
   });
 
-  it("never bring what lies outside, nor secrets of home, also through links", () => {
+  it("never include outside files or secrets from the home directory, even through links", () => {
     write(join(place, "outside.md"), "secret");
     write(join(home, ".ssh/key.md"), "secret");
     write(join(home, "token"), "secret");
@@ -111,7 +111,7 @@ describe("context files", () => {
     ]);
   });
 
-  it("are cut at the cap, and that is said in both places", () => {
+  it("are cut off at the limit, with a notice to the model and the user", () => {
     inProject("AGENTS.md", "x".repeat(60));
     inProject("CLAUDE.md", "y".repeat(60));
     inProject("a/AGENTS.md", "z");
@@ -129,7 +129,7 @@ describe("context files", () => {
     expect(codes(read())).toEqual([["context_not_text", 1]]);
   });
 
-  it("without a project are the user's own alone", () => {
+  it("are only the user's own without a project", () => {
     write(join(home, ".agents/AGENTS.md"), "mine");
     write(join(home, ".claude/CLAUDE.md"), "other");
     inProject("AGENTS.md", "project");

@@ -17,7 +17,7 @@ describe("lintAgent", () => {
     "Reviews TypeScript changes for security holes. Use proactively after code that handles user input was written. Does not edit.",
     "Finds dead code. Use when cleaning up a module. Edits nothing.",
     "Plans releases. Use for release work on the payment service before a freeze. Never tags.",
-  ])("has nothing against a description by the formula: %s", (description) => {
+  ])("accepts a well-formed description: %s", (description) => {
     expect(codes({ description })).toEqual([]);
   });
 
@@ -28,11 +28,11 @@ describe("lintAgent", () => {
     ["Execute database commands. Use for database work.", ["vague_trigger", "no_scope"]],
     ["Reviews code. Use for code-related tasks. Edits nothing.", ["vague_trigger"]],
     ["Helps with various stuff", ["no_trigger", "no_scope", "vague_words"]],
-  ])("says what is missing in: %s", (description, expected) => {
+  ])("reports what is missing in: %s", (description, expected) => {
     expect(codes({ description })).toEqual(expected);
   });
 
-  it("measures frontmatter and body", () => {
+  it("measures the frontmatter and the body", () => {
     expect(codes({ description: `${good} ${"More about tables and reports. ".repeat(40)}` })).toEqual([
       "long_frontmatter",
     ]);
@@ -40,18 +40,18 @@ describe("lintAgent", () => {
     expect(codes({}, " \n")).toEqual(["empty_body"]);
   });
 
-  it("warns of an agent without tools", () => {
+  it("warns about an agent without tools", () => {
     expect(codes({ tools: [] })).toEqual(["no_tools"]);
   });
 
-  it("warns of modes that let everything through", () => {
+  it("warns about modes that allow everything", () => {
     expect(codes({ permissionMode: "bypassPermissions" })).toEqual(["unsafe_mode"]);
     expect(codes({ permissionMode: "acceptEdits", background: true })).toEqual(["unsafe_mode"]);
     expect(codes({ permissionMode: "acceptEdits", background: true, tools: ["Read", "Bash(npm test)"] })).toEqual([]);
     expect(codes({ permissionMode: "plan" })).toEqual([]);
   });
 
-  it("compares the turn limit with what is usual for the kind of work", () => {
+  it("compares the turn limit with the usual one for the kind of work", () => {
     const search = "Find definitions of symbols. Use when locating a function by name. Reads only.";
     expect(codes({ description: search, maxTurns: 12 })).toEqual([]);
     expect(codes({ description: search, maxTurns: 60 })).toEqual(["unusual_turns"]);

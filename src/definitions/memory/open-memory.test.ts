@@ -15,19 +15,19 @@ afterEach(() => rmSync(place, { recursive: true, force: true }));
 const open = (scope: "user" | "project" | "local", agent = "reviewer") =>
   openMemory({ scope, agent, stateHome: join(place, "home/.retinue"), projectRoot: join(place, "project") });
 
-it("is a place that need not exist, and nothing is made by looking", () => {
+it("opens a memory directory that need not exist, and creates nothing", () => {
   expect(open("user")).toEqual({ ok: true, directory: join(place, "home/.retinue/agent-memory/reviewer") });
   expect(existsSync(join(place, "home"))).toBe(false);
 });
 
-it("has an index once something was noted", () => {
+it("has an index once a note was written", () => {
   const directory = join(place, "project/.retinue/agent-memory-local/reviewer");
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "MEMORY.md"), "- tabs\n");
   expect(open("local")).toEqual({ ok: true, directory, index: "- tabs", cut: false });
 });
 
-it("is named by its real path where the way to its base has links", () => {
+it("returns a real path if there are links above the base", () => {
   mkdirSync(join(place, "disk"));
   symlinkSync(join(place, "disk"), join(place, "home"));
   expect(open("user")).toEqual({ ok: true, directory: join(place, "disk/.retinue/agent-memory/reviewer") });
@@ -37,13 +37,13 @@ it.each([
   ["the project's folder", "project/.retinue/agent-memory", "../src"],
   ["the agent's own folder", "project/.retinue/agent-memory/reviewer", "../../.git"],
   ["a folder that points to nothing", "project/.retinue/agent-memory", "/nowhere/at/all"],
-])("does not count when %s is a link", (_, link, target) => {
+])("ignores the memory if %s is a link", (_, link, target) => {
   mkdirSync(join(place, link, ".."), { recursive: true });
   symlinkSync(target, join(place, link));
   expect(open("project")).toEqual({ ok: false, problem: `${join(place, link)} is a link` });
 });
 
-it("does not count when a file stands in its place", () => {
+it("ignores the memory if a file is in its place", () => {
   writeFileSync(join(place, "project/.retinue/agent-memory"), "");
   const file = join(place, "project/.retinue/agent-memory");
   expect(open("project")).toEqual({ ok: false, problem: `${file} is not a directory` });
@@ -52,20 +52,20 @@ it("does not count when a file stands in its place", () => {
 it.each([
   ["a directory", (file: string) => mkdirSync(file, { recursive: true })],
   ["a link", (file: string) => symlinkSync("/etc/hostname", file)],
-])("does not count when its index is %s", (_, make) => {
+])("ignores the memory if its index is %s", (_, make) => {
   const file = join(place, "project/.retinue/agent-memory/reviewer/MEMORY.md");
   mkdirSync(dirname(file), { recursive: true });
   make(file);
   expect(open("project")).toEqual({ ok: false, problem: `${file} is not a readable file` });
 });
 
-it("does not count below a relative state directory, which a project could bring", () => {
+it("ignores a memory below a relative state directory, which a project could provide", () => {
   const projectRoot = join(place, "project");
   const opened = openMemory({ scope: "user", agent: "reviewer", stateHome: "home", projectRoot });
   expect(opened).toEqual({ ok: false, problem: "home is not an absolute path" });
 });
 
-it("stays in its folder whatever the agent is called", () => {
+it("stays in its folder whatever the agent's name is", () => {
   const parts = fc.constantFrom("..", ".", "/", "\\", "~", "\0", "a", "%2e%2e", "…", ":", " ");
   const name = fc.array(parts, { maxLength: 8 }).map((all) => all.join(""));
   fc.assert(
@@ -83,11 +83,11 @@ describe("the directory", () => {
     ["user", "/home/me/.retinue/agent-memory/reviewer"],
     ["project", "/work/p/.retinue/agent-memory/reviewer"],
     ["local", "/work/p/.retinue/agent-memory-local/reviewer"],
-  ] as const)("of scope %s", (scope, directory) => {
+  ] as const)("for scope %s", (scope, directory) => {
     expect(memoryDirectory({ scope, agent: "reviewer", ...at })).toBe(directory);
   });
 
-  it("is one folder of its own for any name", () => {
+  it("is a separate folder for every name", () => {
     const directory = (agent: string) => memoryDirectory({ scope: "user", agent, ...at });
     const anyName = fc.oneof(
       fc.string(),
@@ -111,12 +111,12 @@ describe("the index", () => {
     return { directory, within: place };
   };
 
-  it("is the file as long as it is short", () => {
+  it("is the whole file if it is short", () => {
     const request = write("one\r\ntwo\n");
     expect(memoryIndex(request)).toEqual({ file: join(place, "a/MEMORY.md"), text: "one\ntwo", cut: false });
   });
 
-  it("is 200 lines or 25 KB of it at most", () => {
+  it("is limited to 200 lines or 25 KB", () => {
     const lines = Array.from({ length: 201 }, (_, index) => `line ${index}`);
     expect(memoryIndex(write(`${lines.slice(0, 200).join("\n")}\n`))?.cut).toBe(false);
     expect(memoryIndex(write(lines.join("\n")))).toMatchObject({ text: lines.slice(0, 200).join("\n"), cut: true });
@@ -125,7 +125,7 @@ describe("the index", () => {
     expect(wide?.text).toBe(`x${"é".repeat((25 * 1024) / 2 - 1)}`);
   });
 
-  it("is undefined where there is none, it is empty, or links lead elsewhere", () => {
+  it("is undefined if it is missing or empty, or if links lead elsewhere", () => {
     expect(memoryIndex({ directory: join(place, "none"), within: place })).toBeUndefined();
     expect(memoryIndex(write("\n"))).toBeUndefined();
     write("text");

@@ -19,7 +19,7 @@ const manifest = ".claude-plugin/plugin.json";
 const agent = "---\nname: tester\ndescription: Tests. Use after changes.\n---\nTest.\n";
 
 describe("readPlugin", () => {
-  it("finds what the standard directories hold", () => {
+  it("finds the contents of the standard directories", () => {
     const root = place({
       [manifest]:
         '{"name": "kit", "version": "1.2.0", "dependencies": ["base@^1", {"name": "more"}], "lspServers": {}, "commands": "./extra.md"}',
@@ -53,13 +53,13 @@ describe("readPlugin", () => {
     ]);
   });
 
-  it("reads our own manifest before the compatible one", () => {
+  it("prefers Retinue's own manifest to the compatible one", () => {
     const root = place({ [manifest]: '{"name": "theirs"}', ".retinue-plugin/plugin.json": '{"name": "ours"}' });
     expect(readPlugin(root).plugin?.name).toBe("ours");
   });
 
   it.each(["../../evil.json", "/etc/passwd", "./a/../../b", "a\\b", "x\0y"])(
-    "ignores the path %j, and says so",
+    "ignores the path %j, and reports it",
     (path) => {
       const root = place({ [manifest]: JSON.stringify({ name: "kit", hooks: path, agents: [path] }) });
       const { plugin, diagnostics } = readPlugin(root);
@@ -91,7 +91,7 @@ describe("readPlugin", () => {
 });
 
 describe("installPlugin", () => {
-  it("copies without .git, switched off, and a second time not at all", async () => {
+  it("copies a plugin without .git, disabled, and refuses a second copy", async () => {
     const home = place({});
     const from = place({
       [manifest]: '{"name": "kit"}',
@@ -110,7 +110,7 @@ describe("installPlugin", () => {
     });
   });
 
-  it("switches a plugin off that is not what was approved", async () => {
+  it("disables a plugin that differs from what was approved", async () => {
     const home = place({});
     await installPlugin(place({ [manifest]: '{"name": "kit"}', "agents/a.md": agent }), { home, source: "" });
     const [[name, record] = []] = [...readPluginRecords(home).records];
@@ -126,7 +126,7 @@ describe("installPlugin", () => {
     ]);
   });
 
-  it("counts no plugin when the record can't be read, and never overwrites it", async () => {
+  it("uses no plugin if the record can't be read, and never overwrites it", async () => {
     const home = place({ "plugins.json": '{"plugins": {' });
     expect(installedPlugins(home)).toMatchObject({
       plugins: [],

@@ -131,7 +131,7 @@ function jsonOf(
   return isObject(value) ? { [key]: value } : unread(`${key} must be an object.`);
 }
 
-/** Normalises a relative path that stays inside the plugin. Returns undefined for any other path. */
+/** Normalizes a relative path that stays inside the plugin. Returns undefined for any other path. */
 function insidePath(path: string): string | undefined {
   const variable = path.replace(/^\$\{(CLAUDE|RETINUE)_PLUGIN_ROOT\}\//, "./");
   if (isAbsolute(variable) || /[\0\\]/.test(variable) || variable.split("/").includes("..")) return undefined;

@@ -11,15 +11,15 @@ describe("the shape of a name", () => {
     ["Pl\u0430n", "plan"],
     ["Ρl\u03b1n", "plan"],
     ["general-\u0440urpose", "general-purpose"],
-  ])("of %j is %j, which is not what is written", (name, shape) => {
+  ])("for %j is %j, which differs from its spelling", (name, shape) => {
     expect([shapeOf(name), isDisguised(name)]).toEqual([shape, true]);
   });
 
-  it.each(["Explore", "prüfer", "审查员", "レビュー", "日本語-helper"])("of %j is its own", (name) => {
+  it.each(["Explore", "prüfer", "审查员", "レビュー", "日本語-helper"])("for %j is the name itself", (name) => {
     expect([shapeOf(name), isDisguised(name)]).toEqual([name.toLowerCase(), false]);
   });
 
-  it("of a shape is that shape, and plain names have none but their own", () => {
+  it("does not change when computed again, and plain names have no other shape", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (name) => {
         if (/^[ -~]*$/.test(name)) expect([shapeOf(name), isDisguised(name)]).toEqual([name.toLowerCase(), false]);

@@ -126,7 +126,7 @@ export class FieldReader<Name extends string> {
     });
   }
 
-  /** Reports likely typing errors one by one, and all other unknown fields together. */
+  /** Reports likely typos one by one, and all other unknown fields together. */
   #reportUnknown(names: FieldNames<Name>): void {
     const code = "unknown_field";
     const others = this.unknownFields.filter(({ key }) => names.misspelled(key) === undefined);

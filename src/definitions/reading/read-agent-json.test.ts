@@ -4,7 +4,7 @@ import { readAgentJson } from "./read-agent-json.ts";
 const origin = { file: "--agents", source: "flag" } as const;
 
 describe("readAgentJson", () => {
-  it("reads the same fields and a prompt", () => {
+  it("reads the same fields as a file, and a prompt", () => {
     const { agents, diagnostics } = readAgentJson(
       { reviewer: { description: "Reviews.", prompt: "You review.", tools: ["Read"], max_turns: 5 } },
       origin,
@@ -22,7 +22,7 @@ describe("readAgentJson", () => {
     expect(agents[0]?.body()).toBe("You review.");
   });
 
-  it("refuses one bad agent without the others, naming it", () => {
+  it("rejects one invalid agent, by name, without the others", () => {
     const { agents, diagnostics } = readAgentJson(
       {
         a: { description: "d", prompt: "p" },
@@ -71,7 +71,7 @@ describe("readAgentJson", () => {
       { description: "d", hooks: { Foo: 1 } },
       'Write "hooks": {"PreToolUse": [{"matcher": "Bash", "command": "./check.sh"}]} (or PostToolUse, Stop).',
     ],
-  ])("says in words of JSON what to do about %j", (fields, cure) => {
+  ])("describes the fix in terms of JSON for %j", (fields, cure) => {
     const { agents } = readAgentJson({ a: { prompt: "p", ...fields } }, origin);
     expect(agents[0]?.diagnostics.map(({ fix }) => fix)).toEqual([cure]);
     for (const { message } of agents[0]?.diagnostics ?? []) expect(message).not.toMatch(/\bline\b/);

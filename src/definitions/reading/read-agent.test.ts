@@ -25,7 +25,7 @@ describe("a name", () => {
   const named = (name: string) => read(`---\ndescription: d\nname: ${name}\n---\nBody.\n`);
 
   it.each(["Exp\u04cfore", "\uff30lan", "statusline-s\u0435tup"])(
-    "that looks like a built-in's is reported: %j",
+    "that looks like a built-in agent's is reported: %j",
     async (name) => {
       const { definition, diagnostics } = await named(name);
       expect(definition?.name).toBe(name);
@@ -43,13 +43,13 @@ describe("a name", () => {
     expect(read.diagnostics).toMatchObject([{ code: "confusable_name", line: 1 }]);
   });
 
-  it.each(["Explore", "explore", "проверка", "审查员", "prüfer"])("such as %j is not doubted", async (name) => {
+  it.each(["Explore", "explore", "проверка", "审查员", "prüfer"])("such as %j is accepted", async (name) => {
     expect((await named(name)).diagnostics).toEqual([]);
   });
 });
 
 describe("the files people write", () => {
-  it.each(samples)("reads $title", async ({ text, name, description, tools }) => {
+  it.each(samples)("are read: $title", async ({ text, name, description, tools }) => {
     const { definition, body } = await read(text);
     expect(definition?.name).toBe(name);
     if (typeof description === "string") expect(definition?.description).toBe(description);
@@ -58,7 +58,7 @@ describe("the files people write", () => {
     expect(body).toBe("You are thorough.\n\nWrite short reports.\n");
   });
 
-  it.each(Object.entries(mutations))("reads the same with %s", async (_, mutate) => {
+  it.each(Object.entries(mutations))("are read the same with %s", async (_, mutate) => {
     let compared = 0;
     for (const { text, title } of samples) {
       const bytes = mutate(text);
@@ -72,7 +72,7 @@ describe("the files people write", () => {
   });
 
   it.each([0, 10_000])(
-    "reads a closing line with text behind it, %i bytes above a rule in the body",
+    "are read if text follows the closing line, %i bytes above a rule in the body",
     async (length) => {
       const prompt = `You are thorough.\n${"x".repeat(300 + length)}\n\n---\n\nWrite short reports.\n`;
       const { definition, body } = await read(`---\nname: a\ndescription: d\n---${prompt}`);
@@ -81,7 +81,7 @@ describe("the files people write", () => {
     },
   );
 
-  it("finds the end of long frontmatter wherever it lies", async () => {
+  it("are read to the end of long frontmatter, wherever it is", async () => {
     for (let length = 400; length < 1200; length += 7) {
       const { definition, body } = await read(
         `---\ndescription: ${"d".repeat(length)}\n---\n\nBody.\n${"x".repeat(5000)}`,
@@ -91,14 +91,14 @@ describe("the files people write", () => {
     }
   });
 
-  it("says where and why YAML was left, and reads on", async () => {
+  it("are read leniently where YAML is invalid, with the position and reason", async () => {
     const { diagnostics } = await read("---\nname: a\ndescription: Use on: x\ntools: Read\n---\n");
     expect(diagnostics).toMatchObject([{ severity: "warning", file, line: 3, code: "yaml_error" }]);
     expect(diagnostics[0]?.message).toContain('An unquoted value contains ": "');
     expect(diagnostics[0]?.fix).toContain("double quotes");
   });
 
-  it("does not take an example's lines for fields", async () => {
+  it("are read without mistaking lines of an example for fields", async () => {
     const { definition } = await read(
       '---\ndescription: Helps: a lot\n<example>\nuser: "x"\nassistant: "y"\nnote: z\n</example>\nmodel: haiku\n---\n',
     );
@@ -106,7 +106,7 @@ describe("the files people write", () => {
     expect(definition?.extra).toBeUndefined();
   });
 
-  it("keeps unknown fields, and reports misspelled ones at their own line", async () => {
+  it("keep unknown fields, and misspelled ones are reported with their line", async () => {
     const { definition, diagnostics } = await withFields("emoji: x\neffrot: high\nvibe: calm\nmodle: opus");
     expect(definition?.extra).toEqual({ emoji: "x", effrot: "high", vibe: "calm", modle: "opus" });
     expect(definition?.effort).toBeUndefined();
@@ -127,7 +127,7 @@ describe("the files people write", () => {
     ]);
   });
 
-  it("says that the description is misspelled, and where", async () => {
+  it("are reported if the description is misspelled, with the line", async () => {
     const { definition, diagnostics } = await read("---\nname: a\ncolor: red\ndescripton: Does it.\n---\n");
     expect(definition).toBeUndefined();
     expect(diagnostics).toContainEqual({
@@ -145,12 +145,12 @@ describe("the files people write", () => {
 it.each([
   ['---\nname: a\ndescription: "Not closed\nmodel: small\ncolor: red\n---\nHi.\n', 3],
   ["---\nname: a\ndescription: d\ntools: [Read, Grep\ncolor: red\n---\nHi.\n", 4],
-])("reports a value that is not closed where it begins: %j", async (text, line) => {
+])("reports where an unclosed value begins: %j", async (text, line) => {
   const { diagnostics } = await readAgentFile({ bytes: Buffer.from(text), file: "/a.md", source: "project" });
   expect(diagnostics).toContainEqual(expect.objectContaining({ code: "yaml_error", line }));
 });
 
-describe("what does not load, and says why", () => {
+describe("invalid files", () => {
   it.each([
     ["# Title\n\nText.\n", "no_frontmatter", 1],
     ["", "no_frontmatter", 1],
@@ -164,7 +164,7 @@ describe("what does not load, and says why", () => {
     [`---\nname: a\ndescription: ${"x".repeat(70_000)}\n---\n`, "frontmatter_too_large", 1],
     [`---\nname: a\ndescription: d\n---\n${"x".repeat(256 * 1024)}`, "file_too_large", 1],
     [`---\nname: a\ndescription: d\nx: ${"[".repeat(20_000)}\n---\n`, undefined, undefined],
-  ])("refuses %.40j", async (text, code, line) => {
+  ])("are rejected: %.40j", async (text, code, line) => {
     const { definition, diagnostics } = await read(text);
     if (code === undefined) return expect(diagnostics.length).toBeGreaterThan(0);
     expect(definition).toBeUndefined();
@@ -172,7 +172,7 @@ describe("what does not load, and says why", () => {
     expect(diagnostics.every(({ fix }) => fix !== "")).toBe(true);
   });
 
-  it("loads what has just 256 KB whole, and nothing of what has a byte more", async () => {
+  it("load in full up to 256 KB, and not at all beyond that", async () => {
     const head = "---\nname: a\ndescription: d\n---\n";
     const umlauts = "ü".repeat(1000);
     const filled = umlauts + "x".repeat(256 * 1024 - Buffer.byteLength(head + umlauts));
@@ -187,7 +187,7 @@ describe("what does not load, and says why", () => {
     expect(over.diagnostics[0]?.fix).toMatch(/^Move/);
   });
 
-  it("stops at an alias bomb", async () => {
+  it("are rejected for an alias bomb", async () => {
     const levels = ["a: &a [x,x,x,x,x,x,x,x,x,x]"];
     for (const [above, here] of ["ab", "bc", "cd", "de", "ef"])
       levels.push(`${here}: &${here} [${Array(10).fill(`*${above}`).join(",")}]`);
@@ -200,19 +200,19 @@ describe("what does not load, and says why", () => {
     ["brackets", `z: ${"[".repeat(50_000)}`],
     ["braces", `z: ${"{a: ".repeat(15_000)}`],
     ["brackets on lines of their own", `z: [\n${" [\n".repeat(20_000)}`],
-    ["brackets beside quoted ones", `z: ${'["]", '.repeat(9_000)}`],
+    ["brackets next to quoted ones", `z: ${'["]", '.repeat(9_000)}`],
     ["lists on one line", `z:\n  ${"- ".repeat(30_000)}x`],
     ["keys on one line", `${"? ".repeat(30_000)}x`],
     ["keys in brackets", `z: [${`${"a: ".repeat(150)}[x, `.repeat(130)}`],
     ["indentation", Array.from({ length: 330 }, (_, depth) => `${" ".repeat(depth)}a:`).join("\n")],
     ["lists on indented lines", [0, 1, 2, 3].map((line) => " ".repeat(300 * line) + "- ".repeat(150)).join("\n")],
-  ])("refuses values that are nested too deeply by %s", async (_, nested) => {
+  ])("are rejected for values that are nested too deeply by %s", async (_, nested) => {
     const { definition, diagnostics } = await read(`---\nname: x\ndescription: d\n${nested}\n---\n`);
     expect(definition).toBeUndefined();
     expect(diagnostics).toMatchObject([{ code: "yaml_refused", message: "The frontmatter is nested too deeply." }]);
   });
 
-  it("reads many values that are not nested", async () => {
+  it("are not rejected for many values that are not nested", async () => {
     const fields = [
       `one: [${"[a], {b: c}, ".repeat(300)}]`,
       `two:\n${"  - a: [b, c]\n".repeat(300)}`,
@@ -226,7 +226,7 @@ describe("what does not load, and says why", () => {
     expect(codes.filter((code) => /yaml/.test(code))).toEqual([]);
   });
 
-  it("treats property names of the language as ordinary names", async () => {
+  it("may use property names of the language as ordinary names", async () => {
     const { definition } = await read(
       "---\nname: toString\ndescription: d\n__proto__: {polluted: true}\nconstructor: x\n---\n",
     );
@@ -240,7 +240,7 @@ describe("what does not load, and says why", () => {
     new Uint8Array([0, 0, 0]),
     new Uint8Array(300).fill(0x2d),
     Buffer.from("---"),
-  ])("survives %j", async (bytes) => {
+  ])("never cause an exception: %j", async (bytes) => {
     expect((await read(bytes)).definition).toBeUndefined();
   });
 });
@@ -263,7 +263,7 @@ describe("rights", () => {
     ["permission:", "unreadable_permission"],
     ["tools: Read\nallowed-tools: Bash", "duplicate_field"],
     ["tools: Read\ntools: Bash", "duplicate_field"],
-  ])("a file with %j does not load", async (frontmatter, code) => {
+  ])("with %j prevent the file from loading", async (frontmatter, code) => {
     const { definition, diagnostics } = await withFields(frontmatter);
     expect(definition).toBeUndefined();
     expect(diagnostics.find(({ severity }) => severity === "error")).toMatchObject({ code });
@@ -281,7 +281,7 @@ describe("rights", () => {
     ["tools: NoSuchTool", { tools: ["NoSuchTool"] }],
     ["allowed_tools: Read\ndisallowed-tools: [Bash, Write]", { tools: ["Read"], disallowedTools: ["Bash", "Write"] }],
     ['tools: "*"\ndisallowedTools: Bash(rm:*)', { disallowedTools: ["Bash(rm:*)"] }],
-  ])("%j is never wider than listed", async (frontmatter, expected) => {
+  ])("%j never grants more than listed", async (frontmatter, expected) => {
     const { definition } = await withFields(frontmatter);
     expect({ tools: definition?.tools, disallowedTools: definition?.disallowedTools }).toEqual(expected);
   });
@@ -297,7 +297,7 @@ describe("rights", () => {
     ["approvalMode: plan\npermissionMode: acceptEdits", "plan"],
     ["readonly: true\npermissionMode: acceptEdits", "plan"],
     ["readonly: false", undefined],
-  ])("%j gives the mode %s", async (frontmatter, mode) => {
+  ])("%j results in the mode %s", async (frontmatter, mode) => {
     expect((await withFields(frontmatter)).definition?.permissionMode).toBe(mode);
   });
 
@@ -305,7 +305,7 @@ describe("rights", () => {
     ["permission-mode: acceptEdit", "acceptEdits"],
     ["permissionMode: bypassPermision", "bypassPermissions"],
     ["approvalMode: aut-edit", "auto-edit"],
-  ])("%s is refused with the field, the value, the allowed values and the nearest", async (line, meant) => {
+  ])("%s is rejected with the field, the value, the allowed values and the nearest one", async (line, meant) => {
     const [key = "", value] = line.split(": ");
     const { definition, diagnostics } = await withFields(line, "user");
     expect(definition).toBeUndefined();
@@ -321,14 +321,14 @@ describe("rights", () => {
     "permissionMode: bypass",
     "permissionMode: permissions",
     "approvalMode: neverConfirm",
-  ])("%s does not suggest to switch approvals off", async (line) => {
+  ])("%s does not lead to a suggestion to turn off approvals", async (line) => {
     const { definition, diagnostics } = await withFields(line, "user");
     expect(definition).toBeUndefined();
     expect(diagnostics[0]?.fix).toMatch(/^Allowed: /);
   });
 
   it.each(["permissionMode: bypassPermissions", "approvalMode: yolo", "permission_mode: never_confirm"])(
-    "%s counts from the user's own files only",
+    "%s applies only in the user's own files",
     async (frontmatter) => {
       expect((await withFields(frontmatter, "user")).definition?.permissionMode).toBe("bypassPermissions");
       const project = await withFields(frontmatter, "project");
@@ -353,7 +353,7 @@ describe("rights", () => {
     ["hook: {Stop: [{command: x}]}", "hooks"],
     ["readonyl: true", "readonly"],
     ["disabel: true", "disable"],
-  ])("is not loaded if a field that restricts it is misspelled: %s", async (line, meant) => {
+  ])("prevent loading if a restricting field is misspelled: %s", async (line, meant) => {
     const { definition, diagnostics } = await withFields(line);
     expect(definition).toBeUndefined();
     const key = line.slice(0, line.indexOf(":"));
@@ -377,7 +377,7 @@ describe("rights", () => {
     "requiredRoles: a",
     "modle: opus",
     "enabled: true",
-  ])("is loaded with a field that is only similar to one that restricts: %s", async (line) => {
+  ])("do not prevent loading if a field only resembles a restricting one: %s", async (line) => {
     const { definition, codes } = await withFields(line);
     expect(definition).toBeDefined();
     expect(codes).toEqual(["notice unknown_field"]);
@@ -389,7 +389,7 @@ describe("rights", () => {
     ["permission: {Baash: deny}", '"permission" names "Baash"', "Bash"],
     ["required-tools: [Grpe]", '"required-tools" names "Grpe"', "Grep"],
     ["tools: {Read: true, wrte: false}", '"tools" names "wrte"', "Write"],
-  ])("warns that an entry names no tool: %s", async (line, message, meant) => {
+  ])("warn if an entry names no tool: %s", async (line, message, meant) => {
     const { definition, diagnostics } = await read(`---\nname: a\ndescription: Does it.\n${line}\n---\n`);
     expect(definition).toBeDefined();
     expect(diagnostics).toEqual([
@@ -404,13 +404,13 @@ describe("rights", () => {
     ]);
   });
 
-  it("accepts aliases, patterns, MCP tools and tools of compatible programs", async () => {
+  it("accept aliases, patterns, MCP tools and tools of compatible programs", async () => {
     const tools = "read_file, mcp__db__query, mcp__db, Bash(git *), ToolSearch";
     const { diagnostics } = await read(`---\nname: a\ndescription: Does it.\ntools: ${tools}\n---\n`);
     expect(diagnostics).toEqual([]);
   });
 
-  it("keeps the order of compact rules", async () => {
+  it("keep the order of compact rules", async () => {
     const { definition } = await withFields(
       'permission:\n  "*": ask\n  edit: deny\n  bash:\n    "git *": allow\n    "git push *": ask',
     );
@@ -422,7 +422,7 @@ describe("rights", () => {
     ]);
   });
 
-  it("takes neither mode nor hooks nor servers from a plugin", async () => {
+  it("ignore mode, hooks and servers from a plugin", async () => {
     const { definition, codes } = await withFields(
       "permissionMode: acceptEdits\nhooks: {Stop: [{command: x}]}\nmcpServers: [db]",
       "plugin",
@@ -484,13 +484,13 @@ describe("fields", () => {
     "isolation: remote",
     "mcpServers: 5",
     "skills: {a: b}",
-  ])("leaves out %s with a warning", async (frontmatter) => {
+  ])("omits %s with a warning", async (frontmatter) => {
     const { definition, diagnostics } = await withFields(frontmatter);
     expect(Object.keys(definition ?? {}).sort()).toEqual(["description", "file", "name", "source"]);
     expect(diagnostics).toMatchObject([{ severity: "warning", code: "wrong_type", line: 4 }]);
   });
 
-  it("reports foreign hooks and keeps none of them", async () => {
+  it("reports hooks in other formats and keeps none of them", async () => {
     const { definition, codes } = await withFields(
       "hooks:\n  pre: echo a\n  PreToolUse:\n    - {type: prompt, prompt: x}",
     );
@@ -498,7 +498,7 @@ describe("fields", () => {
     expect(codes).toEqual(["warning foreign_hooks", "warning foreign_hooks"]);
   });
 
-  it("does not load what is switched off", async () => {
+  it("does not load a disabled agent", async () => {
     expect(await withFields("disable: true")).toMatchObject({ definition: undefined, codes: ["notice disabled"] });
     expect((await withFields("disable: false")).definition).toBeDefined();
     expect((await withFields("disable: perhaps")).definition).toBeUndefined();

@@ -173,7 +173,7 @@ function refuseWithoutDescription(reader: AgentFieldReader, first: Field | undef
   });
 }
 
-/** Also returns true for an invalid value, because a typing error must not re-enable a disabled agent. */
+/** Also returns true for an invalid value, because a typo must not re-enable a disabled agent. */
 function readDisable(reader: AgentFieldReader): boolean {
   const field = reader.get("disable");
   if (field === undefined || isEmpty(field)) return false;

@@ -51,8 +51,8 @@ function refused(problem: Diagnostic, diagnostics: Diagnostic[] = []): ReadFront
 }
 
 /**
- * Returns the diagnostics of a file that lies among agents and need not be one. A file without frontmatter is not an
- * error there, and a README is not even worth a warning.
+ * Returns the diagnostics of a file in an agents directory that need not be an agent. A file without frontmatter is
+ * not an error there, and a README is not even worth a warning.
  */
 export function amongAgents(diagnostics: readonly Diagnostic[], file: string): readonly Diagnostic[] {
   const severity = /(^|[/\\])readme[^/\\]*$/i.test(file) ? "notice" : "warning";
@@ -79,7 +79,7 @@ function detectEncoding(bytes: Uint8Array): EncodedText {
   return { encoding: "utf-8", offset };
 }
 
-/** Decodes the text and normalises line ends to `\n`. */
+/** Decodes the text and normalizes line ends to `\n`. */
 function decodeText(bytes: Uint8Array, { encoding, offset }: EncodedText): string {
   return new TextDecoder(encoding).decode(bytes.subarray(offset)).replace(/\r\n?/g, "\n");
 }

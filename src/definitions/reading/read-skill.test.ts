@@ -32,7 +32,7 @@ describe("readSkillFile", () => {
     expect((await read(`description: d\n${line}`)).definition?.allowedTools).toEqual(expected);
   });
 
-  it("keeps fields of the open format without a word, and unknown ones with one", async () => {
+  it("keeps fields of the open format silently, and unknown ones with a report", async () => {
     const { definition, diagnostics } = await read("description: d\nlicense: MIT\nargument-hint: version\nvibe: calm");
     expect(definition?.extra).toEqual({ license: "MIT", argumentHint: "version", vibe: "calm" });
     expect(diagnostics).toMatchObject([{ code: "unknown_field", severity: "notice" }]);
@@ -52,7 +52,7 @@ describe("readSkillFile", () => {
   });
 
   it.each(["disallowed-tools: Write", "context: inline", "agent: Explore", "model: opus", "hooks: {}", "shell: bash"])(
-    "loads, and says that %s has no meaning here",
+    "loads, and reports that %s has no effect",
     async (line) => {
       const { definition, diagnostics } = await read(`description: d\n${line}`);
       expect(definition).toBeDefined();
@@ -69,12 +69,12 @@ describe("readSkillFile", () => {
     expect(diagnostics).toEqual([]);
   });
 
-  it("says what has no meaning for a skill that runs as a subagent", async () => {
+  it("reports fields without effect for a skill that runs as a subagent", async () => {
     const { diagnostics } = await read("description: d\ncontext: fork\nhooks: {}");
     expect(diagnostics).toMatchObject([{ code: "unused_field", message: expect.stringContaining("general-purpose") }]);
   });
 
-  it("is not for the model when its author says so, or says it unclearly", async () => {
+  it("hides a skill from the model if its author says so, even unclearly", async () => {
     expect((await read("description: d\ndisable-model-invocation: true")).definition?.modelInvocable).toBe(false);
     expect((await read("description: d\ndisable-model-invocation: false")).definition?.modelInvocable).toBe(true);
     expect((await read("description: d\ndisable-model-invocation: 7")).definition?.modelInvocable).toBe(false);
@@ -92,7 +92,7 @@ describe("readSkillFile", () => {
 });
 
 describe("checkMarkdownFile", () => {
-  it("tells skills from agents by the name of the file, and gives tools and model as written", async () => {
+  it("distinguishes skills from agents by file name, and returns tools and model as written", async () => {
     const bytes = Buffer.from("---\nname: n\ndescription: d\ntools: *\nmodel: [big, small]\n---\n");
     const agent = await checkMarkdownFile({ bytes, file: "/a/n.md", source: "project" });
     expect(agent).toMatchObject({

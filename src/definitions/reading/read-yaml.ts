@@ -83,7 +83,7 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
     const fields = document.contents.items.map((pair) => toField(yaml, { pair, values, source, lineOf }));
     return { kind: "fields", fields };
   } catch (error) {
-    // An alias without an anchor is a typing error (`- Bash(git: *)`), not an attack.
+    // An alias without an anchor is a typo (`- Bash(git: *)`), not an attack.
     if (error instanceof ReferenceError && error.message.startsWith("Unresolved alias"))
       return { kind: "broken", line: firstLine, message: "A word that begins with `*` is an alias without an anchor." };
     return { kind: "hostile", line: firstLine, message: describeHostile(error) };
@@ -91,8 +91,8 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
 }
 
 /**
- * Returns where a quoted value or a list begins that has no end. The parser reports such a value where it gave up, which
- * may be many lines below.
+ * Returns the start of a quoted value or a list that is not closed. The parser reports such a value where it gave up,
+ * which may be many lines below.
  */
 function unclosedStart(yaml: typeof Yaml, document: Yaml.Document, problem: Yaml.YAMLError): number | undefined {
   if (!/^Missing closing|must end with|must be sufficiently indented and end with/.test(problem.message))
@@ -244,7 +244,7 @@ interface FieldStart {
 }
 
 /**
- * Returns true if a key starts a new field. A capitalised key is prose (`Context:`), and an unknown key starts a field
+ * Returns true if a key starts a new field. A capitalized key is prose (`Context:`), and an unknown key starts a field
  * only outside multi-line text.
  */
 function startsField({ key, open, isKnown }: FieldStart): boolean {

@@ -40,7 +40,7 @@ describe("skills", () => {
     expect(diagnostics).toMatchObject([{ severity: "error", file: wrong, code: "not_a_file" }]);
   });
 
-  it("come from all places, the highest first", async () => {
+  it("come from all sources, the highest first", async () => {
     skill(join(project, ".agents/skills/deploy"), "agents");
     const hidden = skill(join(project, ".claude/skills/deploy"), "claude");
     skill(join(project, ".claude/skills/group/review"), "review");
@@ -60,7 +60,7 @@ describe("skills", () => {
     expect(diagnostics.map(({ file: at }) => at)).toContain(hidden);
   });
 
-  it("are found with a leading slash and by a plugin's bare name; a missing one is told with the nearest", async () => {
+  it("are found with a leading slash and by a plugin's bare name, and a missing one with the nearest name", async () => {
     skill(join(project, ".claude/skills/deploy"), "d");
     const file = skill(join(place, "kit/skills/pack"), "pack");
     const { skills } = await load([
@@ -74,7 +74,7 @@ describe("skills", () => {
     expect(diagnostics[0]?.message).toContain('Did you mean "deploy"?');
   });
 
-  it("include the commands of a plugin, named after their files", async () => {
+  it("include a plugin's commands, named after their files", async () => {
     const root = join(place, "kit");
     const command = (path: string, text: string): string => {
       const file = join(root, "commands", path);
@@ -108,7 +108,7 @@ describe("skills", () => {
     ]);
   });
 
-  it("do not hold skills of their own further down", async () => {
+  it("are not looked for inside other skills", async () => {
     skill(join(project, ".claude/skills/outer"), "outer");
     skill(join(project, ".claude/skills/outer/examples/inner"), "inner");
     expect((await load()).skills.map(({ definition }) => definition.name)).toEqual(["outer"]);

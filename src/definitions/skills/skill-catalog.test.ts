@@ -14,12 +14,12 @@ function skill(name: string, more: Partial<SkillDefinition> = {}): LoadedSkill {
 const hidden = skill("secret", { modelInvocable: false });
 
 describe("the list", () => {
-  it("has a line for each skill a model may call for, with when to use it", () => {
+  it("has a line for each skill that a model may load, with when to use it", () => {
     const shelf = createSkillCatalog([skill("b", { extra: { whenToUse: "Before a release." } }), hidden, skill("a")]);
     expect(shelf?.list()).toBe("- a: Does it.\n- b: Does it. Before a release.");
   });
 
-  it("is not there without one", () => {
+  it("is empty without such a skill", () => {
     expect(createSkillCatalog([])).toBeUndefined();
     expect(createSkillCatalog([hidden])).toBeUndefined();
   });
@@ -31,7 +31,7 @@ describe("the list", () => {
     expect(longer).toBe(`- a: ${"x".repeat(1_534)}…`);
   });
 
-  it("costs at most 4,000 tokens, and every skill can still be named", () => {
+  it("takes at most 4,000 tokens, and every skill can still be named", () => {
     const many = Array.from({ length: 300 }, (_, index) =>
       skill(`skill-${index}`, { description: "word ".repeat(80) }),
     );
@@ -40,7 +40,7 @@ describe("the list", () => {
     for (const { definition } of many) expect(text).toContain(definition.name);
   });
 
-  it("has the same bytes whatever the order", () => {
+  it("has the same bytes in any order", () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1, maxLength: 12 });
     const shuffled = names.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
@@ -69,13 +69,13 @@ describe("loading", () => {
     expect(await shelf?.load(name)).toEqual({ ok: true, name: found, body: `How to ${found}.\n`, directory });
   });
 
-  it("answers an unknown name with the nearest, and does not name what a model may not call for", async () => {
+  it("suggests the nearest name for an unknown one, but no skill that is hidden from models", async () => {
     const loaded = await shelf?.load("deplo");
     expect(loaded).toEqual({ ok: false, message: 'There is no skill "deplo". Similar names: deploy, kit:pack.' });
     expect(await shelf?.load("../../etc/passwd")).toMatchObject({ ok: false });
   });
 
-  it("refuses what its author keeps from models, with the reason", async () => {
+  it("refuses a skill that its author hides from models, with the reason", async () => {
     const loaded = await shelf?.load("secret");
     expect(loaded).toMatchObject({ ok: false, message: expect.stringContaining("disable-model-invocation") });
   });

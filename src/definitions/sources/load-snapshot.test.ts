@@ -46,7 +46,7 @@ const load = (more: Partial<SnapshotOptions> = {}) =>
 const names = (agents: readonly { definition: { name: string } }[]) => agents.map(({ definition }) => definition.name);
 
 describe("sources", () => {
-  it("are read with subfolders, only .md, with bodies on demand", async () => {
+  it("are read with subfolders, only .md files, with bodies on demand", async () => {
     agent(join(project, ".claude/agents/one.md"), "one");
     const deep = agent(join(project, ".claude/agents/team/deep/two.MD"), "two");
     agent(join(project, ".claude/agents/three.txt"), "three");
@@ -58,7 +58,7 @@ describe("sources", () => {
     expect(diagnostics).toEqual([]);
   });
 
-  it("stand in the order built-in, plugin, user, project, flag, policy", async () => {
+  it("have the order built-in, plugin, user, project, flag, policy", async () => {
     agent(join(home, ".claude/agents/a.md"), "a", "user");
     agent(join(project, ".claude/agents/a.md"), "a", "project");
     agent(join(place, "managed/agents/b.md"), "b", "policy");
@@ -77,7 +77,7 @@ describe("sources", () => {
     expect(catalog.diagnostics).toMatchObject([{ code: "settings_agent_hidden", file: "/s.json" }]);
   });
 
-  it("of a plugin carry its name", async () => {
+  it("from a plugin have its name", async () => {
     const file = agent(join(place, "kit/agents/lint.md"), "lint");
     const plugin = { name: "kit", root: join(place, "kit"), agentFiles: [file], skillFiles: [], commandFiles: [] };
     const { agents } = await load({ plugins: [plugin] });
@@ -85,7 +85,7 @@ describe("sources", () => {
     expect(createCatalog(agents).find("lint")?.by).toBe("plugin");
   });
 
-  it("take .agents/agents before .claude/agents and report what that hides", async () => {
+  it("use .agents/agents instead of .claude/agents, and report hidden files", async () => {
     agent(join(project, ".agents/agents/one.md"), "one");
     const other = agent(join(project, ".claude/agents/two.md"), "two");
     const first = await load();
@@ -106,7 +106,7 @@ describe("sources", () => {
     expect(catalog.overrides).toMatchObject([{ rule: "nearest" }]);
   });
 
-  it("end at the git root, and at home", async () => {
+  it("end at the git root and at the home directory", async () => {
     agent(join(place, ".claude/agents/above.md"), "above");
     agent(join(home, ".claude/agents/mine.md"), "mine");
     mkdirSync(join(home, "work/inner"), { recursive: true });
@@ -123,7 +123,7 @@ describe("sources", () => {
     expect(names((await load({ cwd: join(project, "inner") })).agents)).toEqual(["mine"]);
   });
 
-  it("stop below a directory that others may write to, whatever lies in it", async () => {
+  it("stop below a directory that others can write to, whatever it contains", async () => {
     agent(join(project, ".claude/agents/planted.md"), "planted");
     agent(join(project, "mine/.claude/agents/own.md"), "own");
     const cwd = join(project, "mine");
@@ -132,7 +132,7 @@ describe("sources", () => {
     expect(names((await load({ cwd })).agents)).toEqual(["own"]);
   });
 
-  it("give a file up to 256 KB, and say which is larger", async () => {
+  it("include files up to 256 KB, and report larger ones", async () => {
     const text = agentText("large").padEnd(256 * 1024, "x");
     write(join(project, ".claude/agents/large.md"), text);
     const over = write(join(project, ".claude/agents/over.md"), `${agentText("over").padEnd(256 * 1024, "x")}x`);
@@ -147,7 +147,7 @@ describe("sources", () => {
     ]);
   });
 
-  it("name everything that can't be read, with the cure, and give the rest", async () => {
+  it("report everything that can't be read, with advice, and load the rest", async () => {
     const agents = join(project, ".claude/agents");
     agent(join(agents, "good.md"), "good");
     agent(join(agents, "folder.md/inner.md"), "inner");
@@ -171,7 +171,7 @@ describe("sources", () => {
     ["a link to nothing", (path: string) => symlinkSync("nothing", path), "link_broken"],
     ["a pipe", (path: string) => execFileSync("mkfifo", [path]), "unreadable_directory"],
     ["a file", (path: string) => writeFileSync(path, "x"), "unreadable_directory"],
-  ])("say that their directory is %s", async (_, make, code) => {
+  ])("report that their directory is %s", async (_, make, code) => {
     const directory = join(project, ".agents/agents");
     mkdirSync(dirname(directory));
     make(directory);
@@ -182,7 +182,7 @@ describe("sources", () => {
     expect(diagnostics[0]?.fix).toMatch(/\w/);
   });
 
-  it("may lie too deep for the system to open, and that is said", async () => {
+  it("report a directory that is too deep for the system to open", async () => {
     const nested = (count: number) => Array.from({ length: count }, () => "d".repeat(240)).join("/");
     const [elsewhere, cwd] = [join(place, "elsewhere"), join(project, nested(9))];
     mkdirSync(join(elsewhere, "agents", nested(8)), { recursive: true });
@@ -195,7 +195,7 @@ describe("sources", () => {
     expect(diagnostics[0]?.message).toContain("ENAMETOOLONG");
   });
 
-  it("of the user are read where the working directory is none", async () => {
+  it("of the user are read even without a working directory", async () => {
     agent(join(home, ".claude/agents/mine.md"), "mine");
     symlinkSync("round", join(place, "round"));
     const { agents, diagnostics } = await load({ cwd: join(place, "round") });
@@ -203,7 +203,7 @@ describe("sources", () => {
     expect(diagnostics.map(({ code }) => code)).toContain("unreadable_directory");
   });
 
-  it("one bad file hides no other", async () => {
+  it("load all other files if one is invalid", async () => {
     agent(join(project, ".claude/agents/a.md"), "a");
     const bad = write(join(project, ".claude/agents/bad.md"), "---\nname: bad\n---\nNo description.\n");
     execFileSync("mkfifo", [join(project, ".claude/agents/pipe.md")]);
@@ -234,7 +234,7 @@ describe("a project that is trusted only in part", () => {
     expect(diagnostics).toEqual([]);
   });
 
-  it("leads nowhere above it by links and imports, not even where that is in the user's home", async () => {
+  it("follows no links or imports above that part, not even into the user's home", async () => {
     project = join(home, "project");
     mkdirSync(join(project, ".git"), { recursive: true });
     const above = agent(join(project, "above.md"), "above");
@@ -253,7 +253,7 @@ describe("a project that is trusted only in part", () => {
     expect(diagnostics[1]?.message).toContain(`is outside ${app()}, the only part of the project that you trust`);
   });
 
-  it("is read whole where the trust is in a directory above it, and not at all where it is elsewhere", async () => {
+  it("is read in full if a directory above it is trusted, and not at all if trust is elsewhere", async () => {
     agent(join(project, ".claude/agents/a.md"), "a");
     mkdirSync(app());
     expect(names((await load({ cwd: app(), trustedRoot: place })).agents)).toEqual(["a"]);
@@ -262,7 +262,7 @@ describe("a project that is trusted only in part", () => {
 });
 
 describe("links", () => {
-  it("that stay in the project are followed, others refused", async () => {
+  it("that stay in the project are followed, and others are refused", async () => {
     agent(join(project, "shared/inside.md"), "inside");
     const secret = agent(join(place, "elsewhere/outside.md"), "outside");
     mkdirSync(join(project, ".claude/agents"), { recursive: true });
@@ -281,7 +281,7 @@ describe("links", () => {
     ]);
   });
 
-  it("as the directory itself count by where they lead", async () => {
+  it("in place of the directory itself are judged by their target", async () => {
     agent(join(place, "elsewhere/agents/x.md"), "x");
     symlinkSync(join(place, "elsewhere"), join(project, ".agents"));
     agent(join(project, ".claude/agents/y.md"), "y");
@@ -297,7 +297,7 @@ describe("links", () => {
 });
 
 describe("an untrusted workspace", () => {
-  it("gives nothing of its own", async () => {
+  it("contributes nothing of its own", async () => {
     agent(join(project, ".claude/agents/a.md"), "a");
     write(join(project, ".claude/agents/bad.md"), "---\n");
     write(join(project, ".claude/skills/s/SKILL.md"), "---\nname: s\ndescription: S.\n---\n");
@@ -314,7 +314,7 @@ describe("an untrusted workspace", () => {
 });
 
 describe("a home that is not absolute", () => {
-  it("is not looked for below the directory of the process", async () => {
+  it("is not looked up below the directory of the process", async () => {
     agent(join(home, ".claude/agents/planted.md"), "planted");
     write(join(home, "AGENTS.md"), "planted");
     agent(join(project, ".claude/agents/a.md"), "a");
@@ -325,7 +325,7 @@ describe("a home that is not absolute", () => {
 });
 
 describe("a snapshot", () => {
-  it("is frozen, and its hash follows what is in force", async () => {
+  it("is frozen, and its hash depends on what is in effect", async () => {
     const file = agent(join(project, ".claude/agents/a.md"), "a");
     const one = await load();
     expect(Object.isFrozen(one) && Object.isFrozen(one.agents) && Object.isFrozen(one.agents[0]?.definition)).toBe(
@@ -340,7 +340,7 @@ describe("a snapshot", () => {
     expect((await load()).hash).not.toBe(two.hash);
   });
 
-  it("keeps the last good version of a file that is broken now, and drops one that is gone", async () => {
+  it("keeps the last good version of a broken file, and drops a deleted one", async () => {
     const file = agent(join(project, ".claude/agents/a.md"), "a");
     const one = await load();
     write(file, "");

@@ -61,7 +61,7 @@ async function until(holds: (snapshot: Snapshot) => boolean): Promise<Snapshot> 
 const names = ({ agents: all }: Snapshot) => all.map(({ definition }) => definition.name).join(" ");
 
 describe("a watch", () => {
-  it("sees files come, change, move and go, in directories that were not there before", async () => {
+  it("sees files that are created, changed, moved and deleted, even in new directories", async () => {
     await start();
     write(join(agents, "a.md"), agentText("a"));
     await until((snapshot) => names(snapshot) === "a");
@@ -79,7 +79,7 @@ describe("a watch", () => {
     await until((snapshot) => names(snapshot) === "mine c");
   });
 
-  it("sees skills, context files, what they import and where links lead", async () => {
+  it("sees skills, context files, their imports and the targets of links", async () => {
     write(join(project, "AGENTS.md"), "@docs/one.md");
     const imported = write(join(project, "docs/one.md"), "one");
     const target = write(join(project, "shared/a.md"), agentText("a"));
@@ -96,7 +96,7 @@ describe("a watch", () => {
     await until(({ contextFiles }) => contextFiles.some(({ text }) => text === "more"));
   });
 
-  it("keeps the last good version of a broken file, says so, and takes the mended one", async () => {
+  it("keeps the last good version of a broken file, reports it, and loads the fixed one", async () => {
     const file = write(join(agents, "a.md"), agentText("a"));
     await start();
     write(file, "---\nname: a\n");
@@ -107,7 +107,7 @@ describe("a watch", () => {
     expect(mended.diagnostics).toEqual([]);
   });
 
-  it("sees nothing of an untrusted project", async () => {
+  it("sees nothing in an untrusted project", async () => {
     await start({ trusted: false });
     write(join(agents, "a.md"), agentText("a"));
     write(join(home, ".claude/agents/mine.md"), agentText("mine"));
@@ -115,7 +115,7 @@ describe("a watch", () => {
     expect(names(snapshot)).toBe("mine");
   });
 
-  it("sees of a project only the part that is trusted", async () => {
+  it("sees only the trusted part of a project", async () => {
     const cwd = join(project, "app");
     mkdirSync(cwd);
     const more = { cwd, trustedRoot: cwd };
@@ -128,7 +128,7 @@ describe("a watch", () => {
     expect(createWatchList(options, snapshot).paths().sort()).toEqual([home, cwd].sort());
   });
 
-  it("says nothing after it was closed", async () => {
+  it("reports nothing after it was closed", async () => {
     let told = 0;
     const options = { cwd: project, home, stateHome: join(home, ".retinue"), trusted: true };
     const closed = await watchSnapshot(options, () => {
@@ -141,7 +141,7 @@ describe("a watch", () => {
     expect([told, closed.current().agents]).toEqual([0, []]);
   });
 
-  it("never loses an agent while its file is being hammered, and ends with what was written last", async () => {
+  it("never loses an agent while its file changes rapidly, and ends with the last version", async () => {
     const files = ["a", "b", "c"].map((name) => write(join(agents, `${name}.md`), agentText(name, "0")));
     const watch = await start();
     const rounds = 60;

@@ -111,7 +111,7 @@ async function startWatching(paths: string[], { isWanted, onProblem }: WatcherOp
     // The targets of allowed symlinks are watched separately.
     followSymlinks: false,
     ignorePermissionErrors: true,
-    // `atomic` would delay removals by 100 ms. Replaced files are recognised by reading them.
+    // `atomic` would delay removals by 100 ms. Replaced files are recognized by reading them.
     atomic: false,
   });
   watcher.on("error", (error) => onProblem(describeError(error)));

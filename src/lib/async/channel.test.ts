@@ -9,7 +9,7 @@ async function readAll<T>(channel: Channel<T>): Promise<T[]> {
 }
 
 describe("channel", () => {
-  it("delivers what was pushed before and while it was read, in order", async () => {
+  it("delivers values pushed before and while it is read, in order", async () => {
     const channel = createChannel<number>();
     channel.push(1);
     const reading = readAll(channel);
@@ -20,7 +20,7 @@ describe("channel", () => {
     expect(await reading).toEqual([1, 2, 3]);
   });
 
-  it("takes nothing after close, and ends for a consumer that waits", async () => {
+  it("accepts nothing after close, and ends for a waiting consumer", async () => {
     const channel = createChannel<number>();
     const reading = readAll(channel);
     channel.close();
@@ -29,7 +29,7 @@ describe("channel", () => {
     expect(channel.size).toBe(0);
   });
 
-  it("is closed and emptied when the consumer leaves", async () => {
+  it("is closed and emptied when the consumer stops", async () => {
     const channel = createChannel<number>();
     channel.push(1);
     channel.push(2);
@@ -38,7 +38,7 @@ describe("channel", () => {
     expect(channel.size).toBe(0);
   });
 
-  it("refuses a second consumer", () => {
+  it("rejects a second consumer", () => {
     const channel = createChannel<number>();
     channel[Symbol.asyncIterator]();
     expect(() => channel[Symbol.asyncIterator]()).toThrow("one consumer");
@@ -65,7 +65,7 @@ describe("channel", () => {
     );
   });
 
-  it("stays linear over a long backlog", async () => {
+  it("takes linear time for a long backlog", async () => {
     const channel = createChannel<number>();
     for (let index = 0; index < 200_000; index++) channel.push(index);
     channel.close();

@@ -9,7 +9,7 @@ it("is settled from outside, once", async () => {
   expect(await answered.promise).toBe(1);
 });
 
-it("passes a rejection on", async () => {
+it("passes on a rejection", async () => {
   const failed = createDeferred();
   failed.reject(new Error("no"));
   await expect(failed.promise).rejects.toThrow("no");

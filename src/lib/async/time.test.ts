@@ -11,7 +11,7 @@ const untilAborted = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
 
 describe("withTimeLimit", () => {
-  it("ends the work at the limit, also when memory was collected meanwhile", async () => {
+  it("ends the work at the limit, even after garbage collection", async () => {
     const ended = withTimeLimit(new AbortController().signal, 50, untilAborted);
     for (let round = 0; round < 3; round++) {
       await wait(1);
@@ -20,7 +20,7 @@ describe("withTimeLimit", () => {
     expect(await ended).toMatchObject({ name: "TimeoutError" });
   });
 
-  it("passes on the caller's abort with its reason, also one from before", async () => {
+  it("passes on the caller's abort with its reason, even if it came first", async () => {
     const caller = new AbortController();
     const ended = withTimeLimit(caller.signal, 60_000, untilAborted);
     caller.abort("enough");
@@ -28,7 +28,7 @@ describe("withTimeLimit", () => {
     expect(await withTimeLimit(caller.signal, 60_000, async (signal) => signal.reason)).toBe("enough");
   });
 
-  it("gives what the work gives and leaves no listener behind", async () => {
+  it("returns the result of the work and leaves no listener behind", async () => {
     const caller = new AbortController();
     let within: AbortSignal | undefined;
     const value = await withTimeLimit(caller.signal, 60_000, async (signal) => {

@@ -38,7 +38,7 @@ describe("append file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("creates missing directories only when asked, private like the file", async () => {
+  it("creates missing directories only if requested, as private as the file", async () => {
     const path = join(directory, "x/y/a.jsonl");
     expect(() => openAppendFile(path)).toThrow("ENOENT");
     const file = openAppendFile(path, { createDirectory: true });
@@ -49,7 +49,7 @@ describe("append file", () => {
     expect(readFileSync(path, "utf8")).toBe("1\n");
   });
 
-  it("takes a directory name with a trailing slash or dots without looping", async () => {
+  it("accepts a directory name with a trailing slash or dots", async () => {
     const file = openAppendFile(`${directory}/p/../q//a.jsonl`, { createDirectory: true });
     file.append("1\n");
     await file.sync();
@@ -57,7 +57,7 @@ describe("append file", () => {
     expect(existsSync(join(directory, "q/a.jsonl"))).toBe(true);
   });
 
-  it("starts a new line after a torn tail left by another process", async () => {
+  it("starts a new line after a torn line left by another process", async () => {
     const path = join(directory, "a.jsonl");
     writeFileSync(path, '{"a":1}\n{"b":');
     const file = openAppendFile(path);
@@ -67,7 +67,7 @@ describe("append file", () => {
     expect(readFileSync(path, "utf8")).toBe('{"a":1}\n{"b":\n{"c":3}\n{"d":4}\n');
   });
 
-  it("never joins two records, whatever the file held and was given", async () => {
+  it("never joins two records, whatever the file contained", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string(), fc.array(fc.string({ minLength: 1 })), async (before, appended) => {
         const path = join(directory, "joined");
@@ -86,7 +86,7 @@ describe("append file", () => {
     );
   });
 
-  it("goes on with the end of the file when another writer appended", async () => {
+  it("continues at the end of the file after another writer appended", async () => {
     const path = join(directory, "a.jsonl");
     const file = openAppendFile(path);
     file.append("1\n");
@@ -96,7 +96,7 @@ describe("append file", () => {
     expect(readFileSync(path, "utf8")).toBe("1\n2\n3\n");
   });
 
-  it("gives many callers of sync at most the one under way and the next", async () => {
+  it("lets many callers share the current sync and the next one", async () => {
     const file = openAppendFile(join(directory, "a.jsonl"));
     file.append("1\n");
     const first = file.sync();
@@ -111,7 +111,7 @@ describe("append file", () => {
     await file.close();
   });
 
-  it("refuses work after close, waits for a sync under way, and closes twice", async () => {
+  it("refuses work after close, waits for a sync in progress, and can be closed twice", async () => {
     const file = openAppendFile(join(directory, "a.jsonl"));
     file.append("1\n");
     const syncing = file.sync();
@@ -121,7 +121,7 @@ describe("append file", () => {
     await Promise.all([syncing, closing, file.close()]);
   });
 
-  it.runIf(existsSync("/dev/full"))("throws a full disk with its code and the bytes written", async () => {
+  it.runIf(existsSync("/dev/full"))("reports a full disk with its code and the number of bytes written", async () => {
     const file = openAppendFile("/dev/full");
     try {
       file.append("1\n");
@@ -134,7 +134,7 @@ describe("append file", () => {
     await file.close();
   });
 
-  it.runIf(existsSync("/usr/bin/prlimit"))("sets a half-written record apart once the disk has room again", () => {
+  it.runIf(existsSync("/usr/bin/prlimit"))("separates a half-written record once the disk has room again", () => {
     const path = join(directory, "a.jsonl");
     const program = join(directory, "write.mjs");
     const contents = `import { execFileSync } from "node:child_process";
@@ -165,7 +165,7 @@ describe("append file", () => {
 });
 
 describe("syncDirectory", () => {
-  it("syncs a directory and refuses one that is missing", async () => {
+  it("syncs a directory and rejects a missing one", async () => {
     mkdirSync(join(directory, "d"));
     await syncDirectory(join(directory, "d"));
     await expect(syncDirectory(join(directory, "none"))).rejects.toThrow("ENOENT");

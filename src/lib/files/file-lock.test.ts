@@ -69,7 +69,7 @@ describe("a lock", () => {
     expect(readdirSync(join(path, ".."))).toEqual(["lock"]);
   });
 
-  it("of another machine is left alone", () => {
+  it("is not taken over from another machine", () => {
     const path = lockPath();
     const owner = { ...alive, host: "elsewhere", pid: 7 };
     writeFileSync(path, JSON.stringify(owner));
@@ -77,7 +77,7 @@ describe("a lock", () => {
     expect(readFileSync(path, "utf8")).toContain("elsewhere");
   });
 
-  it("is also taken over from a process that died while taking it over", () => {
+  it("is taken over from a process that died while taking it over", () => {
     const path = lockPath();
     const dead = JSON.stringify({ ...alive, boot: "earlier", nonce: "1" });
     writeFileSync(path, dead);
@@ -90,7 +90,7 @@ describe("a lock", () => {
     lock.release();
   });
 
-  it("stays behind when its process exits without giving it up, and goes to exactly one of many", async () => {
+  it("remains if its process exits without releasing it, and goes to exactly one of many contenders", async () => {
     const root = directory();
     const path = join(root, "lock");
     const program = join(root, "hold-lock.mjs");
@@ -129,7 +129,7 @@ describe("a lock", () => {
 });
 
 describe("withFileLock", () => {
-  it("lets processes in one after the other and leaves nothing behind", async () => {
+  it("lets processes run one after another and leaves nothing behind", async () => {
     const file = join(directory(), "new/count");
     let inside = 0;
     const counts = await Promise.all(
@@ -145,13 +145,13 @@ describe("withFileLock", () => {
     expect(readdirSync(join(file, ".."))).toEqual([]);
   });
 
-  it("is free again after work that failed", async () => {
+  it("is released after work that failed", async () => {
     const file = join(directory(), "a");
     await expect(withFileLock(file, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(await withFileLock(file, async () => 7)).toBe(7);
   });
 
-  it.each(deadOwners)("takes it over from %s, exactly one at a time", async (_, text) => {
+  it.each(deadOwners)("takes over the lock from %s, exactly one at a time", async (_, text) => {
     const root = directory();
     const file = join(root, "a");
     leaveLock(`${file}.lock`, text);
@@ -172,7 +172,7 @@ describe("withFileLock", () => {
   it.each([
     ["is alive", alive],
     ["may be alive on another machine", { ...alive, host: "elsewhere" }],
-  ])("names the owner who %s and keeps it too long, and what to do", async (_, owner) => {
+  ])("names the owner that %s and holds it too long, and says what to do", async (_, owner) => {
     const file = join(directory(), "a");
     writeFileSync(`${file}.lock`, JSON.stringify(owner));
     await expect(withFileLock(file, async () => 1, { waitMs: 0 })).rejects.toMatchObject({

@@ -34,7 +34,7 @@ describe("writeAtomically", () => {
     expect(readdirSync(directory)).toEqual(["settings.json"]);
   });
 
-  it("gives a new file the mode it is told, an old one keeps its own", async () => {
+  it("gives a new file the requested mode, and keeps that of an existing one", async () => {
     const path = join(directory, "settings.json");
     await writeAtomically(path, "1", { mode: 0o644 });
     expect(statSync(path).mode & 0o777).toBe(0o644);
@@ -44,7 +44,7 @@ describe("writeAtomically", () => {
     expect(readFileSync(path, "utf8")).toBe("2");
   });
 
-  it("writes through a link and leaves it a link", async () => {
+  it("writes through a link and keeps the link", async () => {
     writeFileSync(join(directory, "real.json"), "old");
     symlinkSync("real.json", join(directory, "link.json"));
     await writeAtomically(join(directory, "link.json"), "new");
@@ -52,7 +52,7 @@ describe("writeAtomically", () => {
     expect(readFileSync(join(directory, "real.json"), "utf8")).toBe("new");
   });
 
-  it("lets one of many writers win as a whole", async () => {
+  it("lets one of many writers win completely", async () => {
     const path = join(directory, "a");
     const contents = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000));
     await Promise.all(contents.map((content) => writeAtomically(path, content)));
@@ -60,7 +60,7 @@ describe("writeAtomically", () => {
     expect(readdirSync(directory)).toEqual(["a"]);
   });
 
-  it("rejects for a missing directory or a directory in the way, and leaves nothing behind", async () => {
+  it("rejects if the directory is missing or the path is a directory, and leaves nothing behind", async () => {
     await expect(writeAtomically(join(directory, "none/a"), "x")).rejects.toThrow("ENOENT");
     await expect(writeAtomically(directory, "x")).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST|EBUSY/);
     expect(readdirSync(directory)).toEqual([]);
@@ -69,7 +69,7 @@ describe("writeAtomically", () => {
     ).toEqual([]);
   });
 
-  it.runIf(existsSync("/usr/bin/prlimit"))("keeps the old content when there is no room for the new", () => {
+  it.runIf(existsSync("/usr/bin/prlimit"))("keeps the old content if there is no room for the new", () => {
     const path = join(directory, "settings.json");
     writeFileSync(path, "precious");
     const program = join(directory, "write.mjs");

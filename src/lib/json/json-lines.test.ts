@@ -6,7 +6,7 @@ const values = (lines: JsonLines) => lines.records.map(({ value }) => value);
 const parse = (text: string) => parseJsonLines(Buffer.from(text));
 
 describe("parseJsonLines", () => {
-  it("gives value, text, line and place of each record", () => {
+  it("returns the value, text, line and position of each record", () => {
     expect(parse('{"a":"é"}\n\n [2] \n')).toEqual({
       records: [
         { value: { a: "é" }, line: 1, offset: 0, text: '{"a":"é"}' },
@@ -30,7 +30,7 @@ describe("parseJsonLines", () => {
     expect([lines.bad, lines.tornTail]).toEqual([[], false]);
   });
 
-  it("tells a torn tail from a bad line", () => {
+  it("distinguishes a torn last line from an invalid line", () => {
     expect(parse('1\n{"a":')).toMatchObject({ records: [{ value: 1 }], bad: [], tornTail: true });
     expect(parse('{"a":\n2\n')).toEqual({
       records: [{ value: 2, line: 2, offset: 6, text: "2" }],
@@ -40,7 +40,7 @@ describe("parseJsonLines", () => {
     expect(parse("1\n\0\0\0")).toMatchObject({ records: [{ value: 1 }], bad: [], tornTail: true });
   });
 
-  it("gets over blocks of NUL", () => {
+  it("skips blocks of NUL bytes", () => {
     expect(parse('1\n\0\0\0\n2\n\0\0{"a":3}\n')).toEqual({
       records: [
         { value: 1, line: 1, offset: 0, text: "1" },
@@ -55,14 +55,14 @@ describe("parseJsonLines", () => {
     });
   });
 
-  it("sets a line that is not UTF-8 apart", () => {
+  it("reports a line that is not UTF-8", () => {
     const bytes = Buffer.concat([Buffer.from('"a"\n"'), Buffer.of(0xff), Buffer.from('"\n"é"\n')]);
     const lines = parseJsonLines(bytes);
     expect(values(lines)).toEqual(["a", "é"]);
     expect(lines.bad).toEqual([{ line: 2, offset: 4, length: 3, reason: "the line is not valid UTF-8" }]);
   });
 
-  it("reads back whatever was written", () => {
+  it("reads back everything that was written", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), (written) => {
         const text = written.map((value) => `${JSON.stringify(value)}\n`).join("");
@@ -72,7 +72,7 @@ describe("parseJsonLines", () => {
     );
   });
 
-  it("loses only the cut line wherever the file is cut", () => {
+  it("loses only the cut line, wherever the file is cut", () => {
     const whole = Buffer.from('{"n":1,"t":"é"}\n{"n":2}\n{"n":3}\n');
     for (let length = 0; length <= whole.length; length++) {
       const lines = parseJsonLines(whole.subarray(0, length));
@@ -83,7 +83,7 @@ describe("parseJsonLines", () => {
     }
   });
 
-  it("never throws and accounts for every byte, whatever the bytes are", () => {
+  it("never throws and accounts for every byte", () => {
     fc.assert(
       fc.property(damaged, (bytes) => {
         const { records, bad } = parseJsonLines(bytes);

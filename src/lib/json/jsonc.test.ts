@@ -22,7 +22,7 @@ describe("parseJsonc", () => {
     expect(read("/**/[]//")).toEqual([]);
   });
 
-  it("equals JSON.parse for all JSON", () => {
+  it("agrees with JSON.parse for all JSON", () => {
     fc.assert(
       fc.property(anyJson, (text) => {
         expect(read(text)).toEqual(JSON.parse(text));
@@ -30,7 +30,7 @@ describe("parseJsonc", () => {
     );
   });
 
-  it("gives the same value with blanks, comments and trailing commas anywhere between tokens", () => {
+  it("returns the same value with blanks, comments and trailing commas between tokens", () => {
     const filler = fc
       .array(fc.constantFrom(" ", "\n", "\t", "\r\n", '// x, ] } "\n', '/* x, ] } " */', "/***/"), { maxLength: 3 })
       .map((parts) => parts.join(""));
@@ -53,7 +53,7 @@ describe("parseJsonc", () => {
     );
   });
 
-  it("refuses what JSON.parse refuses, unless it is a comment, a comma or a mark", () => {
+  it("rejects what JSON.parse rejects, except comments, trailing commas and byte order marks", () => {
     const broken = fc.string({ unit: fc.constantFrom(..."{}[]:\"\\0123.eE+-truefalsn \n\tx'\u00a0".split("")) });
     fc.assert(
       fc.property(broken, (text) => {
@@ -86,18 +86,18 @@ describe("parseJsonc", () => {
     ["1 2", 1, 3, "after the end"],
     ["/* open", 1, 1, "comment is not closed"],
     ["1 / 2", 1, 3, "after the end"],
-  ])("refuses %j at %i:%i", (text, line, column, message) => {
+  ])("rejects %j at %i:%i", (text, line, column, message) => {
     const result = parseJsonc(text);
     expect(result).toMatchObject({ error: { line, column } });
     expect("error" in result && result.error.message).toContain(message);
   });
 
-  it("warns of a key given twice and takes the last", () => {
+  it("warns about a duplicate key and uses the last value", () => {
     const result = parseJsonc('{"a": 1,\n "b": {"a": 2}, "a": 3}');
     expect(result).toMatchObject({ value: { a: 3, b: { a: 2 } }, warnings: [{ line: 2, column: 17 }] });
   });
 
-  it("takes __proto__ and constructor for plain keys", () => {
+  it("treats __proto__ and constructor as ordinary keys", () => {
     const value = read('{"__proto__": {"polluted": true}, "constructor": 1, "toString": 2}') as Record<string, unknown>;
     expect(Object.keys(value)).toEqual(["__proto__", "constructor", "toString"]);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -105,12 +105,12 @@ describe("parseJsonc", () => {
     expect(read('{"__proto__": 1, "__proto__": 2}')).toEqual(JSON.parse('{"__proto__": 2}'));
   });
 
-  it("limits depth", () => {
+  it("limits the depth", () => {
     expect(read(`${"[".repeat(200)}${"]".repeat(200)}`)).toBeDefined();
     expect(parseJsonc("[".repeat(1_000_000))).toMatchObject({ error: { column: 201 } });
   });
 
-  it("stays quick and whole with long strings", () => {
+  it("is fast and exact for long strings", () => {
     const long = "x".repeat(5_000_000);
     expect(read(JSON.stringify(long))).toBe(long);
   });

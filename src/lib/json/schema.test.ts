@@ -32,7 +32,7 @@ const told = (value: unknown, schema = edit) =>
   checkSchema(schema, value).map(({ path, message }) => `${path}: ${message}`);
 
 describe("checkSchema", () => {
-  it("accepts what fits", () => {
+  it("accepts valid values", () => {
     const edits = [{ old: "a", new: "b" }];
     expect(
       told({
@@ -88,7 +88,7 @@ describe("checkSchema", () => {
     expect(problems[0]).toContain(expected);
   });
 
-  it("suggests a property that is not given yet", () => {
+  it("suggests a property that is not set yet", () => {
     expect(told({ file: "a" })).toEqual([
       "file_path: is required",
       "file: is not a known property. Did you mean `file_path`?",
@@ -96,12 +96,12 @@ describe("checkSchema", () => {
     expect(told({ file_path: "a", filepath: "b" })[0]).not.toContain("file_path`?");
   });
 
-  it("counts characters, not halves of them", () => {
+  it("counts characters, not UTF-16 code units", () => {
     expect(told("👍👍", { type: "string", maxLength: 2, minLength: 2 })).toEqual([]);
     expect(told("👍", { type: "string", minLength: 2 })).toEqual([": must have at least 2 characters"]);
   });
 
-  it("is not fooled by names every object has", () => {
+  it("is not confused by names of inherited members", () => {
     const closed: Schema = {
       type: "object",
       properties: { a: {} },
@@ -115,12 +115,12 @@ describe("checkSchema", () => {
     ]);
   });
 
-  it("checks further properties by their schema", () => {
+  it("checks additional properties against their schema", () => {
     const counts: Schema = { type: "object", additionalProperties: { type: "integer" } };
     expect(told({ a: 1, b: "2" }, counts)).toEqual(["b: must be an integer, not a string"]);
   });
 
-  it("accepts everything under an empty schema and every value as its own constant", () => {
+  it("accepts everything under an empty schema, and every value as its own constant", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(checkSchema({}, value)).toEqual([]);
@@ -136,7 +136,7 @@ describe("checkSchema", () => {
   });
 });
 
-it("does not hang on a pattern of a server that takes too long, and ignores one that is invalid", () => {
+it("stops at a server's pattern that takes too long, and ignores an invalid one", () => {
   const value = `${"a".repeat(5_000)}!`;
   for (const pattern of ["^(a+)+$", "("]) expect(checkSchema({ type: "string", pattern }, value)).toEqual([]);
 });
@@ -151,7 +151,7 @@ describe("describeProblems", () => {
     );
   });
 
-  it("does not grow with the input", () => {
+  it("has a limited length for any input", () => {
     const many = Array.from({ length: 1000 }, (_, index) => ({ path: `a[${index}]`, message: "is required" }));
     expect(describeProblems(many)).toContain("There are 994 more problems.");
   });
@@ -199,11 +199,11 @@ describe("coerceInput", () => {
     [{ unknown: "5" }],
     ["5"],
     [null],
-  ])("leaves %j alone", (value) => {
+  ])("does not change %j", (value) => {
     expect(coerceInput(schema, value)).toBe(value);
   });
 
-  it("does not change what it was given, and what already fits stays the same value", () => {
+  it("does not change its argument, and returns valid values unchanged", () => {
     const given = Object.freeze({ limit: "5", list: Object.freeze(["1"]) });
     expect(coerceInput(schema, given)).toEqual({ limit: 5, list: [1] });
     fc.assert(
@@ -213,7 +213,7 @@ describe("coerceInput", () => {
     );
   });
 
-  it("keeps a member named __proto__ a member", () => {
+  it("keeps a member named __proto__", () => {
     const coerced = coerceInput(schema, JSON.parse('{"__proto__":{"x":1},"limit":"1"}')) as object;
     expect(JSON.stringify(coerced)).toBe('{"__proto__":{"x":1},"limit":1}');
     expect(Object.getPrototypeOf(coerced)).toBe(Object.prototype);

@@ -8,7 +8,7 @@ describe("checkUrl", () => {
     "https://8.8.8.8/",
     "https://[2606:4700::1111]/",
     "https://münchen.de/",
-  ])("takes %s", (text) => expect(checkUrl(text)).toMatchObject({ ok: true }));
+  ])("accepts %s", (text) => expect(checkUrl(text)).toMatchObject({ ok: true }));
 
   it.each([
     ["ftp://example.com/", "Only complete"],
@@ -28,18 +28,18 @@ describe("checkUrl", () => {
     ["http://nas.home.arpa/", "local network"],
     [`http://example.com/${"a".repeat(2_048)}`, "longer"],
     ["http://[::1/", "not a valid URL"],
-  ])("refuses %s", (text, reason) => {
+  ])("rejects %s", (text, reason) => {
     expect(checkUrl(text)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
   });
 
-  it("drops the fragment, which no server is to see", () => {
+  it("drops the fragment, which servers must not see", () => {
     const checked = checkUrl("https://example.com/a#secret");
     expect(checked.ok && checked.url.href).toBe("https://example.com/a");
   });
 });
 
 describe("belongsTo", () => {
-  it("compares by label", () => {
+  it("compares label by label", () => {
     expect(belongsTo("docs.example.com", "example.com")).toBe(true);
     expect(belongsTo("example.com.", "EXAMPLE.com")).toBe(true);
     expect(belongsTo("a.example.com", "*.example.com")).toBe(true);

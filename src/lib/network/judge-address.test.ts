@@ -87,10 +87,10 @@ const reachable = [
 ];
 
 describe("judgeAddress", () => {
-  it.each(refused)("refuses %s", (address) => expect(judgeAddress(address)).toBeTypeOf("string"));
-  it.each(reachable)("lets %s through", (address) => expect(judgeAddress(address)).toBeUndefined());
+  it.each(refused)("rejects %s", (address) => expect(judgeAddress(address)).toBeTypeOf("string"));
+  it.each(reachable)("accepts %s", (address) => expect(judgeAddress(address)).toBeUndefined());
 
-  it("judges an IPv4 address inside NAT64 as it judges the address itself", () => {
+  it("judges an IPv4 address inside NAT64 like the address itself", () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         expect(judgeAddress(`64:ff9b::${address}`)).toBe(judgeAddress(address));
@@ -98,7 +98,7 @@ describe("judgeAddress", () => {
     );
   });
 
-  it("never lets an IPv4 address through in a mapped, compatible or tunnel form", () => {
+  it("never accepts an IPv4 address in a mapped, compatible or tunnel form", () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const value = parseIPv4(address) ?? 0n;
@@ -109,7 +109,7 @@ describe("judgeAddress", () => {
     );
   });
 
-  it("reads every spelling of an IPv6 address as the URL parser does", () => {
+  it("reads every spelling of an IPv6 address like the URL parser", () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
         const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1);
@@ -119,7 +119,7 @@ describe("judgeAddress", () => {
     );
   });
 
-  it("is total: any text gets an answer, and what is no address is refused", () => {
+  it("returns a result for any text, and rejects anything but an address", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const isAddress = parseIPv4(text) !== undefined || parseIPv6(text) !== undefined;
@@ -128,7 +128,7 @@ describe("judgeAddress", () => {
     );
   });
 
-  it("knows loopback", () => {
+  it("recognizes loopback", () => {
     expect(["127.0.0.1", "127.9.9.9", "::1"].every(isLoopback)).toBe(true);
     expect(["10.0.0.1", "8.8.8.8", "::2"].some(isLoopback)).toBe(false);
   });

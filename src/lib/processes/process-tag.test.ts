@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { carriesTag, tagEnvironment } from "./process-tag.ts";
 
-it("puts own tags behind those it was started with", () => {
+it("puts its own tags after those it was started with", () => {
   expect(tagEnvironment({ A: "1", RETINUE_TAG: "stale" }, ["run-1", "call-2"], "outer")).toEqual({
     A: "1",
     RETINUE_TAG: "outer:run-1:call-2",
@@ -9,7 +9,7 @@ it("puts own tags behind those it was started with", () => {
   expect(tagEnvironment({}, ["only"], "")).toEqual({ RETINUE_TAG: "only" });
 });
 
-it("finds a tag as a whole, in its own variable only", () => {
+it("finds only whole tags, and only in their own variable", () => {
   const environment = "X=RETINUE_TAG=no\0RETINUE_TAG=outer:run-1\0Y=1\0";
   expect(["outer", "run-1", "run", "no", ""].map((tag) => carriesTag(environment, tag))).toEqual([
     true,
@@ -22,7 +22,7 @@ it("finds a tag as a whole, in its own variable only", () => {
   expect(carriesTag("", "first")).toBe(false);
 });
 
-it("refuses tags that could not be found again", () => {
+it("rejects tags that could not be found again", () => {
   for (const tags of [[], [""], ["a:b"], ["a\0b"], ["a b"]])
     expect(() => tagEnvironment({}, tags)).toThrow("process tag");
 });

@@ -83,13 +83,13 @@ describe.runIf(linux)("endProcessTree", () => {
     expect(sleepersOf(duration)).toEqual([]);
   });
 
-  it("lets a process that wants to clean up do so", async () => {
+  it("gives a process time to clean up", async () => {
     const started = await startScript("trap 'echo cleaned; exit 7' TERM; echo ready; while :; do sleep 0.01; done");
     await endProcessTree(started, { graceMs: 20_000 });
     expect(await started.closed).toEqual({ code: 7, signal: null });
   });
 
-  it("does nothing about a process that is gone or never was", async () => {
+  it("does nothing for a process that has ended or never existed", async () => {
     const ended = startProcess({ command: "true", tag: "gone-1" });
     await ended.closed;
     expect(await endProcessTree(ended, { graceMs: 50 })).toEqual([]);
@@ -98,7 +98,7 @@ describe.runIf(linux)("endProcessTree", () => {
     expect(await sweepTagged("no-such-tag")).toEqual([]);
   });
 
-  it("leaves an unrelated process with the same pid alone", async () => {
+  it("does not end an unrelated process with the same pid", async () => {
     const stranger = await startScript("echo ready; read -r", { stdinOpen: true });
     const stale = { ...stranger, startTime: (stranger.startTime ?? 0) - 1, tag: "another" };
     expect(await endProcessTree(stale, { graceMs: 50 })).toEqual([]);
@@ -107,7 +107,7 @@ describe.runIf(linux)("endProcessTree", () => {
     expect((await stranger.exit).signal).toBeNull();
   });
 
-  it("ends one process without its siblings, and all of a group by the group's tag", async () => {
+  it("ends one process without its siblings, and a whole group by the group's tag", async () => {
     const group = newRunId();
     tags.push(group);
     const first = await startScript("echo ready; sleep 600", { tag: [group, "call-1"] });
@@ -121,7 +121,7 @@ describe.runIf(linux)("endProcessTree", () => {
 });
 
 describe("startProcess", () => {
-  it("gives output, input and exit code", async () => {
+  it("returns output and exit code, and passes input", async () => {
     const started = startProcess({
       command: "sh",
       args: ["-c", "cat; echo oops >&2; exit 3"],
@@ -133,7 +133,7 @@ describe("startProcess", () => {
     expect(await started.exit).toEqual({ code: 3, signal: null });
   });
 
-  it("passes exactly the environment it is given, and the tag", async () => {
+  it("passes exactly the given environment, and the tag", async () => {
     const started = startProcess({ command: "/usr/bin/env", env: { ONLY: "this" }, tag: "env-1" });
     const lines = (await readAll(started.stdout)).trim().split("\n").sort();
     expect(lines[0]).toBe("ONLY=this");
@@ -141,7 +141,7 @@ describe("startProcess", () => {
     expect(lines.length).toBe(2);
   });
 
-  it("says why a process could not be started", async () => {
+  it("explains why a process could not be started", async () => {
     const failures = await Promise.all(
       [
         { command: "no-such-program-anywhere" },
@@ -179,14 +179,14 @@ describe("startProcess", () => {
     expect(stdout).toBe(`Could not start true: permission to enter the directory ${locked} was denied.\n`);
   });
 
-  it("survives a process that does not read its input", async () => {
+  it("tolerates a process that does not read its input", async () => {
     const started = startProcess({ command: "true", tag: "unread", stdin: "x".repeat(1_000_000) });
     expect(await started.closed).toEqual({ code: 0, signal: null });
   });
 });
 
 describe.runIf(linux)("process info", () => {
-  it("tells processes and boots apart", async () => {
+  it("distinguishes processes and boots", async () => {
     expect(processStartTime(process.pid)).toBeGreaterThan(0);
     expect(processStartTime(process.pid)).toBe(processStartTime(process.pid));
     expect(bootId()).toMatch(/^[0-9a-f-]{36}$/);
@@ -195,7 +195,7 @@ describe.runIf(linux)("process info", () => {
     expect(processStartTime(ended.pid ?? 0)).toBeUndefined();
   });
 
-  it("reads names that hold brackets and spaces", async () => {
+  it("reads names that contain brackets and spaces", async () => {
     const started = await startScript("printf ') R 1 2 (' > /proc/$$/comm; echo ready; read -r", { stdinOpen: true });
     expect(readProcess(started.pid ?? 0)).toMatchObject({
       parent: process.pid,

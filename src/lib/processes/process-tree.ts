@@ -133,7 +133,7 @@ function goneOf(processes: readonly ProcessInfo[]): number[] {
   return [...pids];
 }
 
-/** Signals the processes. Returns the pids that could not be signalled for lack of permission. */
+/** Signals the processes. Returns the pids that could not be signaled for lack of permission. */
 function signalAll(
   processes: readonly ProcessInfo[],
   { signal, group }: { signal: NodeJS.Signals; group: number | undefined },

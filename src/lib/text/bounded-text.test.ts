@@ -5,7 +5,7 @@ import { boundText, countLines, createTextCollector } from "./bounded-text.ts";
 const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join("");
 
 describe("boundText", () => {
-  it("leaves a text that fits alone", () => {
+  it("does not change text that fits", () => {
     expect(boundText("a\nb\n", { maxCharacters: 4, maxLines: 2 })).toEqual({
       text: "a\nb\n",
       truncated: false,
@@ -14,7 +14,7 @@ describe("boundText", () => {
     });
   });
 
-  it("keeps whole lines of head and tail, and says what is missing", () => {
+  it("keeps whole lines at the start and the end, and says what is missing", () => {
     const bounded = boundText(lines(2000), { maxCharacters: 200 });
     expect(bounded.text).toBe(
       `${lines(14)}[… 1,982 lines (18,750 characters) left out …]\nline 1997\nline 1998\nline 1999\nline 2000\n`,
@@ -22,7 +22,7 @@ describe("boundText", () => {
     expect(bounded).toMatchObject({ truncated: true, totalLines: 2000, totalCharacters: 18_893 });
   });
 
-  it("keeps the first and last lines when only the lines are too many", () => {
+  it("keeps the first and last lines if there are only too many lines", () => {
     expect(boundText(lines(100), { maxCharacters: 10_000, maxLines: 10 }).text).toBe(
       `${lines(7)}[… 90 lines (718 characters) left out …]\nline 98\nline 99\nline 100\n`,
     );
@@ -31,18 +31,18 @@ describe("boundText", () => {
     );
   });
 
-  it("cuts inside one long line and speaks of characters then", () => {
+  it("cuts inside one long line and then counts characters", () => {
     const { text } = boundText("x".repeat(1000), { maxCharacters: 100 });
     expect(text).toMatch(/^x+\n\[… \d+ characters left out …\]\nx+$/);
     expect(text.length).toBeLessThanOrEqual(100);
   });
 
-  it("cuts without a marker where there is no room for one", () => {
+  it("cuts without a marker if there is no room for one", () => {
     expect(boundText("👍👍👍", { maxCharacters: 3 })).toMatchObject({ text: "👍", truncated: true });
     expect(boundText("abc", { maxCharacters: 0 }).text).toBe("");
   });
 
-  it("holds its limits, splits no pair, and accounts for every character", () => {
+  it("stays within its limits, splits no pair, and accounts for every character", () => {
     const anyText = fc
       .array(fc.oneof(fc.constantFrom("\n", "👍", "\r\n", "日本", "word "), fc.string()), { maxLength: 120 })
       .map((parts) => parts.join(""));
@@ -88,7 +88,7 @@ describe("countLines", () => {
 });
 
 describe("text collector", () => {
-  it("gives a short stream back as it was", () => {
+  it("returns a short stream unchanged", () => {
     const collector = createTextCollector({ headBytes: 4, tailBytes: 4 });
     for (const byte of Buffer.from("é👍a\n")) collector.push(Uint8Array.of(byte));
     expect(collector.collected()).toEqual({
@@ -100,7 +100,7 @@ describe("text collector", () => {
     });
   });
 
-  it("keeps head and tail of a long one and goes on afterwards", () => {
+  it("keeps the head and tail of a long stream, and accepts more afterwards", () => {
     const collector = createTextCollector({ headBytes: 6, tailBytes: 6 });
     collector.push("first\nmiddle\nlast\n");
     expect(collector.collected().text).toBe("first\n[… 6 bytes left out …]\n\nlast\n");
@@ -114,7 +114,7 @@ describe("text collector", () => {
     });
   });
 
-  it("works with no head or no tail", () => {
+  it("works without a head or a tail", () => {
     const tailOnly = createTextCollector({ headBytes: 0, tailBytes: 3 });
     tailOnly.push("abcdef");
     expect(tailOnly.collected().text).toBe("[… 3 bytes left out …]\ndef");
@@ -123,7 +123,7 @@ describe("text collector", () => {
     expect(headOnly.collected().text).toBe("abc\n[… 3 bytes left out …]\n");
   });
 
-  it("splits no character and gives the same text for every way of chunking", () => {
+  it("splits no character and returns the same text for any chunks", () => {
     const text = fc
       .array(fc.constantFrom("a", "é", "日", "👍", "\n"), { maxLength: 60 })
       .map((parts) => parts.join(""));
@@ -154,7 +154,7 @@ describe("text collector", () => {
     );
   });
 
-  it("takes invalid bytes as they come", () => {
+  it("keeps invalid bytes", () => {
     const collector = createTextCollector({ headBytes: 4, tailBytes: 4 });
     collector.push(Buffer.alloc(20, 0x80));
     collector.push(Buffer.alloc(20, 0xff));
@@ -162,7 +162,7 @@ describe("text collector", () => {
     expect(collector.collected().text).toContain("left out");
   });
 
-  it("holds an endless stream in bounded memory", () => {
+  it("needs limited memory for an endless stream", () => {
     const collector = createTextCollector({ headBytes: 1024, tailBytes: 1024 });
     const chunk = Buffer.alloc(1 << 20, `${"y".repeat(1023)}\n`);
     for (let turn = 0; turn < 200; turn++) collector.push(chunk);

@@ -21,13 +21,13 @@ describe("stripControls", () => {
     expect(stripControls(given)).toBe(expected);
   });
 
-  it("shows what it would hide when asked", () => {
+  it("shows control characters if requested", () => {
     expect(stripControls("ls \u001b[8m; rm\u202e\u0085\u200b\u{e0041}", { visible: true })).toBe(
       "ls \\x1b[8m; rm\\u202e\\x85\\u200b\\u{e0041}",
     );
   });
 
-  it("leaves nothing that moves a cursor, whatever comes in", () => {
+  it("leaves nothing that moves the cursor", () => {
     const nasty = fc.string({
       unit: fc.constantFrom(
         "\u001b",
@@ -55,7 +55,7 @@ describe("stripControls", () => {
     );
   });
 
-  it("is linear in hostile text", () => {
+  it("takes linear time for malicious text", () => {
     expect(stripControls("\u001b]".repeat(200_000))).toBe("");
     expect(stripControls(`\u001b[${"0".repeat(500_000)}`).length).toBe(500_000);
   });
@@ -81,7 +81,7 @@ describe("formats", () => {
     [7_500_000, "2h 05m"],
   ])("%d ms are %s", (milliseconds, expected) => expect(formatDuration(milliseconds)).toBe(expected));
 
-  it("counts words", () => {
+  it("uses singular and plural", () => {
     expect([plural(0, "line"), plural(1, "line"), plural(1234567, "line")]).toEqual([
       "0 lines",
       "1 line",

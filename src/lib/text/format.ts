@@ -57,7 +57,7 @@ const shownEscaped =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-// In this order: control sequences (colours, cursor); operating system commands (title, clipboard, links); device and
+// In this order: control sequences (colors, cursor); operating system commands (title, clipboard, links); device and
 // application strings; two-character escapes, which also match the start of an unterminated longer sequence.
 const escapeSequences =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched

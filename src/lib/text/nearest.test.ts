@@ -15,24 +15,24 @@ describe("nearest", () => {
     ["bash_out", "BashOutput"],
     ["Bas", "Bash"],
     ["Fetch", "WebFetch"],
-  ])("takes %s for %s", (word, expected) => {
+  ])("suggests for %s: %s", (word, expected) => {
     expect(nearest(word, tools)).toEqual([expected]);
   });
 
-  it.each(["Kubernetes", "zzz", "", "  ", "x"])("has no idea for %j", (word) => {
+  it.each(["Kubernetes", "zzz", "", "  ", "x"])("suggests nothing for %j", (word) => {
     expect(nearest(word, tools, 3)).toEqual([]);
   });
 
-  it("gives several, best first, each once", () => {
+  it("returns several, best first, each once", () => {
     expect(nearest("Web", [...tools, "WebFetch"], 3)).toEqual(["WebFetch", "WebSearch"]);
     expect(nearest("file", ["old", "file_path", "profile"], 5)).toEqual(["file_path", "profile"]);
   });
 
-  it("prefers a candidate of the same length to one that is equally near", () => {
+  it("prefers a candidate of the same length if both are equally near", () => {
     expect(nearest("modle", ["mode", "model"])).toEqual(["model"]);
   });
 
-  it("finds every word itself first, and again after one slip", () => {
+  it("finds every word itself first, even with one typo", () => {
     fc.assert(
       fc.property(fc.constantFrom(...tools.filter((tool) => tool.length > 3)), fc.nat(), (tool, random) => {
         expect(nearest(tool, tools)).toEqual([tool]);
@@ -57,11 +57,11 @@ describe("misspelledName", () => {
     ["max_turn", "maxTurns"],
     ["permision-mod", "permissionMode"],
     ["bypassPermision", "bypassPermissions"],
-  ])("takes %s for a misspelling of %s", (word, name) => {
+  ])("recognizes %s as a misspelling of %s", (word, name) => {
     expect(misspelledName(word, names)).toBe(name);
   });
 
-  it.each(["", "toolset", "bypass", "permissions", "maxItems"])("does not take %j for a misspelling", (word) => {
+  it.each(["", "toolset", "bypass", "permissions", "maxItems"])("does not treat %j as a misspelling", (word) => {
     expect(misspelledName(word, names)).toBeUndefined();
   });
 });

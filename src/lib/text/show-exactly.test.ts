@@ -37,7 +37,7 @@ describe("showExactly", () => {
     ["echo '→ ✓ … — 🎉'", "echo '→ ✓ … — 🎉'"],
   ])("shows %j as %j", (text, shown) => expect(showExactly(text)).toBe(shown));
 
-  it("never shows two different texts alike, can be read back, and shows nothing but visible characters", () => {
+  it("never shows two different texts alike, can be reversed, and shows only visible characters", () => {
     const part = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom(
@@ -70,11 +70,11 @@ describe("showExactly", () => {
     );
   });
 
-  it("leaves an escape alone that stands for no character", () => {
+  it("does not decode an escape that represents no character", () => {
     expect(readExactly("\\u{110000} \\u{} \\u{41}↵")).toBe("\\u{110000} \\u{} A\n");
   });
 
-  it("is linear in hostile text", () => {
+  it("takes linear time for malicious text", () => {
     expect(showExactly(`${" x".repeat(100_000)}${" ".repeat(500_000)}x`)).toHaveLength(700_001);
     expect(showExactly(`a${"\u0301".repeat(100_000)}${"\u0430".repeat(100_000)}b`)).toHaveLength(1_400_002);
   });

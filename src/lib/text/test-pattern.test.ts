@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { testPattern } from "./test-pattern.ts";
 
-it("tells which texts match", () => {
+it("returns which texts match", () => {
   expect(testPattern("^a+$", { texts: ["aa", "ab", "a"], limitMs: 1_000 })).toEqual({
     ok: true,
     matches: [true, false, true],
@@ -9,7 +9,7 @@ it("tells which texts match", () => {
   expect(testPattern("^.$", { texts: ["😀"], flags: "u", limitMs: 1_000 })).toEqual({ ok: true, matches: [true] });
 });
 
-it.each(["(", "[", "a{2,1}", "(".repeat(100_000)])("calls %.10s invalid", (pattern) => {
+it.each(["(", "[", "a{2,1}", "(".repeat(100_000)])("reports %.10s as invalid", (pattern) => {
   expect(testPattern(pattern, { texts: ["a"], limitMs: 1_000 })).toMatchObject({ ok: false, problem: "invalid" });
 });
 

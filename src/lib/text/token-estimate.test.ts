@@ -14,7 +14,7 @@ describe("estimateTokens", () => {
     expect(estimateTokens(text)).toBe(expected);
   });
 
-  it("gives the same for a text and its bytes, and never less for more text", () => {
+  it("returns the same for text and its bytes, and never less for more text", () => {
     const text = fc.string({ unit: "grapheme" });
     fc.assert(
       fc.property(text, text, (first, second) => {
@@ -27,7 +27,7 @@ describe("estimateTokens", () => {
 });
 
 describe("calibration", () => {
-  it("begins with a guess and learns the provider's ratio", () => {
+  it("starts with a guess and learns the provider's ratio", () => {
     const calibration = createCalibration();
     expect(calibration.estimate(3600)).toBe(1000);
     for (let turn = 0; turn < 20; turn++) calibration.observe(50_000, 10_000);
@@ -36,14 +36,14 @@ describe("calibration", () => {
     expect(calibration.estimate(50_000)).toBeLessThan(10_050);
   });
 
-  it("follows a change of content", () => {
+  it("follows changes in content", () => {
     const calibration = createCalibration();
     for (let turn = 0; turn < 20; turn++) calibration.observe(50_000, 10_000);
     for (let turn = 0; turn < 20; turn++) calibration.observe(30_000, 10_000);
     expect(calibration.bytesPerToken).toBeCloseTo(3, 1);
   });
 
-  it("ignores counts that can't be and stays within reason", () => {
+  it("ignores impossible counts and stays within limits", () => {
     const calibration = createCalibration({ bytesPerToken: 4 });
     for (const [bytes, tokens] of [
       [0, 5],

@@ -28,7 +28,7 @@ const schemaLike = fc.letrec((tie) => ({
 })).part;
 
 describe("repairSchema", () => {
-  it("leaves a sound schema as it is", () => {
+  it("does not change a valid schema", () => {
     const schema = {
       type: "object",
       properties: { name: { type: "string", minLength: 2, description: "N" }, list: { items: { enum: [1, null] } } },
@@ -39,7 +39,7 @@ describe("repairSchema", () => {
     expect(repairSchema(schema)).toEqual(schema);
   });
 
-  it("makes an object of everything, without a choice at the top", () => {
+  it("turns everything into an object, without alternatives at the top level", () => {
     for (const odd of [undefined, null, "string", [], true]) expect(repairSchema(odd)).toEqual({ type: "object" });
     expect(repairSchema({ type: "array", items: {} })).toEqual({ type: "object", items: {} });
     expect(repairSchema({ oneOf: [{ type: "object" }], allOf: [{}], properties: { a: true, b: false } })).toEqual({
@@ -72,7 +72,7 @@ describe("repairSchema", () => {
     expect(repaired).toEqual({ type: "object", properties: { a: { type: "string", maxLength: 3 } } });
   });
 
-  it("gives what inputs can be checked against, whatever it is given", () => {
+  it("returns a schema that inputs can be checked against, whatever it is given", () => {
     fc.assert(
       fc.property(schemaLike, fc.dictionary(fc.string(), fc.jsonValue()), (schema, input) => {
         const repaired = repairSchema(schema);

@@ -6,7 +6,7 @@ const textsOf = (result: unknown) =>
   resultContent(result).content.map((block) => (block.type === "text" ? block.text : block));
 
 describe("resultContent", () => {
-  it("takes text, pictures, links and resources", () => {
+  it("converts text, images, links and resources", () => {
     const content = [
       { type: "text", text: "hello" },
       { type: "image", mimeType: "image/png", data: "AAAA" },
@@ -31,21 +31,21 @@ describe("resultContent", () => {
     ]);
   });
 
-  it("tells structured content once", () => {
+  it("shows structured content once", () => {
     const structuredContent = { rows: [1, 2] };
     expect(textsOf({ structuredContent })).toEqual([JSON.stringify(structuredContent, undefined, 2)]);
     expect(textsOf({ structuredContent, content: [{ type: "text", text: '{"rows": [1,2]}' }] })).toHaveLength(1);
     expect(textsOf({ structuredContent, content: [{ type: "text", text: "two rows" }] })).toHaveLength(2);
   });
 
-  it("leaves out a picture that no provider takes", () => {
+  it("omits images that no provider accepts", () => {
     const data = "A".repeat(5_000_001);
     expect(textsOf({ content: [{ type: "image", mimeType: "image/png", data }] })).toEqual([
       expect.stringContaining("too large to show"),
     ]);
   });
 
-  it("makes something of anything", () => {
+  it("accepts any value", () => {
     expect(resultContent(undefined)).toEqual({
       content: [{ type: "text", text: "The tool returned no result." }],
       isError: false,

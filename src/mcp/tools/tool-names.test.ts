@@ -7,12 +7,12 @@ const names = fc.uniqueArray(
 );
 
 describe("names of MCP tools", () => {
-  it("keep what is safe as it is", () => {
+  it("keep safe names unchanged", () => {
     expect([...nameServers(["github", "my-server", "a_b"]).values()]).toEqual(["github", "my-server", "a_b"]);
     expect(nameTools("github", ["create_issue", "list__all"]).get("list__all")).toBe("mcp__github__list__all");
   });
 
-  it("make no server look like a part of another", () => {
+  it("never make one server look like part of another", () => {
     const named = nameServers(["a", "a__b", "__a__", "ä"]);
     expect(named.get("a")).toBe("a");
     expect(named.get("a__b")).toBe("a_b");
@@ -20,7 +20,7 @@ describe("names of MCP tools", () => {
     expect(named.get("ä")).toBe("server");
   });
 
-  it("are always safe, short and different", () => {
+  it("are always safe, short and unique", () => {
     fc.assert(
       fc.property(names, names, (servers, tools) => {
         const all = [...nameServers(servers)].flatMap(([, server]) => [...nameTools(server, tools).values()]);
@@ -31,7 +31,7 @@ describe("names of MCP tools", () => {
     );
   });
 
-  it("of members are as safe", () => {
+  it("are as safe for properties", () => {
     expect(nameProperties(["$filter", "_filter", "user.id"]).get("$filter")).toMatch(/^_filter_[0-9a-f]{8}$/);
     fc.assert(
       fc.property(names, (members) => {

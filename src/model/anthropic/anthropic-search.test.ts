@@ -47,7 +47,7 @@ async function searchAgainst(script: readonly Reply[], more: Parameters<typeof p
 }
 
 describe("the provider's search", () => {
-  it("declares only the search, and gives links and a summary", async () => {
+  it("declares only the search tool, and returns links and a summary", async () => {
     const { server, search } = await searchAgainst([found]);
     const outcome = await search(
       "what is new",
@@ -70,7 +70,7 @@ describe("the provider's search", () => {
     expect(JSON.stringify(server.requests[0]?.body)).not.toContain("blocked_domains");
   });
 
-  it("costs its tokens and a fee for each search that worked, and says before how much that may be", async () => {
+  it("costs its tokens and a fee for each successful search, with the maximum known in advance", async () => {
     const prices = { "small-one": { input: 2, output: 10, cacheRead: 0, cacheWrite: 0 } };
     const error = { type: "web_search_tool_result_error", error_code: "unavailable" };
     const failed = { block: { type: "web_search_tool_result", tool_use_id: "s", content: error } };
@@ -84,7 +84,7 @@ describe("the provider's search", () => {
     expect((await searchAgainst([])).search.takes).not.toHaveProperty("usd");
   });
 
-  it("tells what went wrong, in the search or before it", async () => {
+  it("reports failures in the search or before it", async () => {
     const content = [
       {
         block: {

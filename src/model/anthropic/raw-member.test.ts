@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { rawMember } from "./raw-member.ts";
 
-describe("a member as it was written", () => {
-  it("keeps number forms, key order and spaces", () => {
+describe("a raw member", () => {
+  it("keeps number formats, key order and spaces", () => {
     expect(rawMember(' { "a" : [1.0, {"x":"}"}] , "b" :\n{"z":1e2, "a\\"b" : "\\u00e9]"} }', "b")).toBe(
       '{"z":1e2, "a\\"b" : "\\u00e9]"}',
     );

@@ -21,7 +21,7 @@ export interface LearntPlaces {
    * Returns whether a request may join those in flight. A request beyond the limit tests whether there are more places.
    */
   mayGo(inFlight: number, now: number): boolean;
-  /** Returns how many requests that exceed the learnt rate may be in flight before the provider accepts one of them. */
+  /** Returns how many requests that exceed the learned rate may be in flight before the provider accepts one of them. */
   atOnce(inFlight: number): number;
   /**
    * Time at which the result of `mayGo` changes even if no request ends; undefined if no number of places is assumed.

@@ -36,7 +36,7 @@ export function createLearntRate(): LearntRate {
   let isMeasured = false;
   let sent = 0;
   let wasCapped = false;
-  /** Previous period, with bounds on what can be learnt from it. */
+  /** Previous period, with bounds on what can be learned from it. */
   let last = { accepted: 0, least: 0, most: 0 };
   let refusedAt = 0;
   /** Length of a period: longer than the provider's own period, no matter when that begins. */

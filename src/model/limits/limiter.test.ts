@@ -55,13 +55,13 @@ async function enter(limiter: Limiter): Promise<Pass> {
 }
 
 describe("the limiter", () => {
-  it("lets all requests through while none is refused", async () => {
+  it("sends all requests as long as none is refused", async () => {
     const limiter = createLimiter({ clock: { monotonic: () => 0 } });
     await Promise.all(Array.from({ length: 1_000 }, () => enter(limiter)));
     expect(limiter.state()).toMatchObject({ places: Number.POSITIVE_INFINITY, active: 1_000, waiting: 0, held: false });
   });
 
-  it("holds all requests for as long as the provider asked, then lets one at a time through", async () => {
+  it("delays all requests as long as the provider asked, then sends one at a time", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const passes = await Promise.all(Array.from({ length: 8 }, () => enter(limiter)));
@@ -84,7 +84,7 @@ describe("the limiter", () => {
     expect(entered).toEqual([500, 600, 700, 800, 900, 1_000, 1_000, 1_100, 1_200]);
   });
 
-  it("lets half of those through that were taken before the first refusal, more with each, then one at a time", async () => {
+  it("sends half of what was accepted before the first refusal, more with each acceptance, then one at a time", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const taken = await Promise.all(Array.from({ length: 8 }, () => enter(limiter)));
@@ -112,7 +112,7 @@ describe("the limiter", () => {
     expect(await enter(limiter)).toBeDefined();
   });
 
-  it("counts for the first refusal only what is being answered", async () => {
+  it("counts only requests in flight for the first refusal", async () => {
     const limiter = createLimiter(createVirtualTime());
     for (let index = 0; index < 100; index += 1) (await enter(limiter)).leave({ kind: "answered" });
     const [taken, refused] = [await enter(limiter), await enter(limiter)];
@@ -121,7 +121,7 @@ describe("the limiter", () => {
     expect(limiter.state()).toMatchObject({ perPeriod: 1, places: Number.POSITIVE_INFINITY });
   });
 
-  it("learns how many a provider answers at once, when it is not their rate", async () => {
+  it("learns how many requests a provider handles at once, if the rate is not the limit", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const count = { answering: 0, refused: 0, finished: 0 };
@@ -151,7 +151,7 @@ describe("the limiter", () => {
     expect(count.refused).toBe(burst);
   });
 
-  it("relies on nothing it has learnt when a quiet time has passed", async () => {
+  it("forgets everything that it learned after a quiet period", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     (await enter(limiter)).leave({ kind: "refused", waitMs: 1_000 });
@@ -167,7 +167,7 @@ describe("the limiter", () => {
     expect(limiter.state().perPeriod).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("lets those who came first go first, also after their retry", async () => {
+  it("keeps the order of arrival, even after retries", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const first = limiter.ticket();
@@ -198,7 +198,7 @@ describe("the limiter", () => {
     expect(limiter.state()).toMatchObject({ waiting: 0, held: false });
   });
 
-  it("lets every request through eventually, however the others end", async () => {
+  it("sends every request eventually, whatever happens to the others", async () => {
     const takes = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
     const kinds = fc.constantFrom("answered", "failed", "overloaded", "refused");
     const ends = fc.array(kinds, { minLength: 1, maxLength: 30 });
@@ -228,7 +228,7 @@ describe("the limiter", () => {
     );
   });
 
-  it("brings twenty callers through five requests a minute, about one refusal a minute, in order", async () => {
+  it("gets twenty callers through at five requests a minute, with about one refusal a minute, in order", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const perWindow = 5;
@@ -264,7 +264,7 @@ describe("the limiter", () => {
   });
 });
 
-describe("the limiter at a provider that is overloaded", () => {
+describe("the limiter with an overloaded provider", () => {
   it("delays only the request that failed", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
@@ -278,7 +278,7 @@ describe("the limiter at a provider that is overloaded", () => {
     expect(await again).toBe(500);
   });
 
-  it("holds all requests after the third failure in a row, and then lets one at a time ahead", async () => {
+  it("delays all requests after three failures in a row, and then sends one at a time", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const passes = await Promise.all(Array.from({ length: 3 }, () => enter(limiter)));
@@ -296,7 +296,7 @@ describe("the limiter at a provider that is overloaded", () => {
     expect(limiter.state()).toMatchObject({ perPeriod: Number.POSITIVE_INFINITY, places: Number.POSITIVE_INFINITY });
   });
 
-  it("does not hold requests while others are accepted in between", async () => {
+  it("does not delay requests while others are accepted in between", async () => {
     const limiter = createLimiter(createVirtualTime());
     for (let index = 0; index < 9; index += 1) {
       const [failing, accepted] = [await enter(limiter), await enter(limiter)];
@@ -307,7 +307,7 @@ describe("the limiter at a provider that is overloaded", () => {
     expect(await enter(limiter)).toBeDefined();
   });
 
-  it("does not hold requests while one that was sent earlier may still be accepted", async () => {
+  it("does not delay requests while an earlier one may still be accepted", async () => {
     const limiter = createLimiter(createVirtualTime());
     await enter(limiter);
     const failing = await Promise.all(Array.from({ length: 5 }, () => enter(limiter)));
@@ -315,7 +315,7 @@ describe("the limiter at a provider that is overloaded", () => {
     expect(await enter(limiter)).toBeDefined();
   });
 
-  it("counts a request that was accepted and failed in the middle of its answer", async () => {
+  it("counts a request that was accepted and failed during its response", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     for (let index = 0; index < 3; index += 1) {
@@ -340,7 +340,7 @@ interface Admission {
   readonly headers: "early" | "late";
 }
 
-describe("the limiter at a server that admits some requests at a time", () => {
+describe("the limiter with a server that handles a fixed number of requests at a time", () => {
   const admit = async ({ places, serviceMs, waitMs, agents, steps, headers }: Admission) => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
@@ -380,7 +380,7 @@ describe("the limiter at a server that admits some requests at a time", () => {
     { places: 4, agents: 20, steps: 3, serviceMs: 8_000, waitMs: 1_000, headers: "early" },
     { places: 1, agents: 10, steps: 3, serviceMs: 300, waitMs: 1_000, headers: "late" },
     { places: 100, agents: 300, steps: 3, serviceMs: 1_000, waitMs: 1_000, headers: "early" },
-  ])("fills its places and sends no refused request early: %j", async (admission) => {
+  ])("uses all places and retries no refused request early: %j", async (admission) => {
     const { agents, places, steps } = admission;
     const { served, refused, early, tookMs, idealMs } = await admit(admission);
     expect({ served, early }).toEqual({ served: agents * steps, early: 0 });
@@ -397,7 +397,7 @@ interface Case {
   readonly earlyMs?: number;
 }
 
-describe("the limiter at a server that takes five requests a second", () => {
+describe("the limiter with a server that accepts five requests a second", () => {
   const perWindow = 5;
   const windowMs = 1_000;
   const untilWindowEnd = (now: number) => windowMs - (now % windowMs);
@@ -408,7 +408,7 @@ describe("the limiter at a server that takes five requests a second", () => {
     Object.entries(conditions).map(([how, condition]) => ({ name: `${what}${how}`, holdAt, ...condition })),
   );
 
-  it.each<Case>(cases)("is refused once a second by 40 agents told: $name", async ({ holdAt, begin, earlyMs }) => {
+  it.each<Case>(cases)("is refused once a second with 40 agents: $name", async ({ holdAt, begin, earlyMs }) => {
     const time = createVirtualTime(begin);
     const early: Delay = (milliseconds, signal) => time.delay(Math.max(1, milliseconds - (earlyMs ?? 0)), signal);
     const limiter = createLimiter({ clock: time.clock, delay: early });
@@ -451,8 +451,8 @@ describe("the limiter at a server that takes five requests a second", () => {
   });
 });
 
-describe("the limiter on the wire", () => {
-  it("is shared by callers: all finish though the server takes five at a time", async () => {
+describe("the limiter over HTTP", () => {
+  it("is shared by callers, all of which finish although the server handles five at a time", async () => {
     let inWindow = 0;
     const server = await serve({
       script: () => {

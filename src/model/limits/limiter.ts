@@ -68,7 +68,7 @@ interface LimiterOptions {
 const overloadsToHold = 3;
 /** Minimum time after which a request is assumed to be accepted. */
 const leastMs = 25;
-/** Everything learnt is forgotten after this time without a refusal. */
+/** Everything learned is forgotten after this time without a refusal. */
 const quietMs = 60_000;
 
 export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Limiter {

@@ -26,7 +26,7 @@ function textOf(request: RecordedRequest): string {
   return messagesOf(request)[0]?.text ?? "";
 }
 
-describe("a request that the provider failed", () => {
+describe("a request that failed at the provider", () => {
   /** Returns the order in which the server receives two requests, the first of which fails once. */
   const orderAfter = async (fault: Fault) => {
     const server = await serve({
@@ -62,13 +62,13 @@ describe("a request that the provider failed", () => {
     { kind: "status", status: 503, retryAfter: { milliseconds: 50 } },
     { kind: "status", status: 529, retryAfter: { milliseconds: 50 } },
     { kind: "error-event", errorType: "rate_limit_error" },
-  ])("delays others if the provider limits requests or says when to come again: %j", async (fault) => {
+  ])("delays others if the provider limits requests or says when to retry: %j", async (fault) => {
     expect(await orderAfter(fault)).toEqual(["first", "first", "second"]);
   });
 });
 
-describe("many agents at a server that fails every seventh request", () => {
-  it("go on while single requests wait", async () => {
+describe("many agents with a server that fails every seventh request", () => {
+  it("continue while single requests wait", async () => {
     const fault: Fault = { kind: "status", status: 503, errorType: "overloaded_error" };
     const server = await serve({
       script: async (_, { ordinal }): Promise<Reply> => {
@@ -95,8 +95,8 @@ describe("many agents at a server that fails every seventh request", () => {
   });
 });
 
-describe("many agents at a server that admits four requests at a time", () => {
-  it("use places as they become free, and no refused request comes back early", async () => {
+describe("many agents with a server that handles four requests at a time", () => {
+  it("use places as they become free, and no refused request is retried early", async () => {
     const [places, waitMs, calls] = [4, 500, 32];
     const refusal: Fault = { kind: "status", status: 429, retryAfter: { milliseconds: waitMs } };
     let inside = 0;

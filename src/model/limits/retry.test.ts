@@ -10,10 +10,10 @@ const failed = (retry: Retry, retryAfterMs?: number): Failure => ({
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 });
 
-describe("whether and when to try again", () => {
+describe("the delay before a retry", () => {
   const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-  it("waits never less than asked, never more than the cap or what was asked", () => {
+  it("is never less than requested, and never more than the maximum or what was requested", () => {
     const policy = defaultRetryPolicy;
     fc.assert(
       fc.property(
@@ -34,7 +34,7 @@ describe("whether and when to try again", () => {
     );
   });
 
-  it("ends after the last attempt of its kind, and says how often it tried", () => {
+  it("ends after the last attempt of its kind, with the number of attempts", () => {
     const situation = { policy: defaultRetryPolicy, random: () => 0 };
     for (const [retry, attempts] of [
       ["no", 1],
@@ -50,7 +50,7 @@ describe("whether and when to try again", () => {
     }
   });
 
-  it("does not wait in silence for an hour", () => {
+  it("is never a silent hour", () => {
     const decision = decideRetry(failed("yes", 3_600_000), { attempt: 1, policy: defaultRetryPolicy, random: () => 0 });
     expect(decision).toMatchObject({ again: false, failure: { error: { message: expect.stringContaining("1h") } } });
   });

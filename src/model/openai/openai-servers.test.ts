@@ -81,7 +81,7 @@ describe("OpenAI-compatible servers", () => {
     expect(outcome).toMatchObject({ stopReason: "tool_calls", incompleteCalls: 0 });
   });
 
-  it("that stream their reasoning, under either name", async () => {
+  it("may stream reasoning under either name", async () => {
     for (const field of ["reasoning_content", "reasoning"]) {
       const body =
         chunk({ [field]: "hm" }) + chunk({ [field]: "m", content: "" }) + chunk({ content: "yes" }, "stop") + done;
@@ -92,7 +92,7 @@ describe("OpenAI-compatible servers", () => {
     }
   });
 
-  it("that close after the finish reason, without [DONE] or even a last line end", async () => {
+  it("may close after the finish reason, without [DONE] or a final newline", async () => {
     expect((await contentOf(chunk({ content: "yes" }, "stop"))).message.content).toEqual([
       { type: "text", text: "yes" },
     ]);
@@ -101,7 +101,7 @@ describe("OpenAI-compatible servers", () => {
     ]);
   });
 
-  it("that answer with one JSON object instead of a stream", async () => {
+  it("may respond with one JSON object instead of a stream", async () => {
     const message = { role: "assistant", content: "yes", tool_calls: [{ id: "t", ...fn("A", '{"x":1}') }] };
     const usage = { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4 } };
     const body = JSON.stringify({ choices: [{ message, finish_reason: "tool_calls" }], usage });
@@ -127,14 +127,14 @@ describe("OpenAI-compatible servers", () => {
     [{ cached_content_token_count: 10 }, [0, 10, 0]],
     [{ cache_read_input_tokens: 3, cache_creation_input_tokens: 99 }, [0, 3, 7]],
     [{ prompt_tokens_details: { cached_tokens: "4" } }, [10, 0, 0]],
-  ])("that tell of their cache as %j", async (told, [inputTokens, cacheReadTokens, cacheWriteTokens]) => {
+  ])("may report cached tokens as %j", async (told, [inputTokens, cacheReadTokens, cacheWriteTokens]) => {
     const usage = { prompt_tokens: 10, completion_tokens: 2, ...told };
     const body = JSON.stringify({ choices: [{ message: { content: "yes" }, finish_reason: "stop" }], usage });
     const { outcome } = await callerFor(await answering(body, "application/json"), "openai").call();
     expect(outcome.usage).toEqual({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens: 2 });
   });
 
-  it("that end a stream without a finish reason, or with half a JSON object, gave no answer", async () => {
+  it("returned no response if a stream ends without a finish reason or with incomplete JSON", async () => {
     for (const body of [chunk({ content: "yes" }) + done, '{"choices":[{"message":', "", "data: {not json}\n\n"]) {
       const call = await callerFor(await answering(body), "openai", { retry: { maxAttempts: 2 } }).call();
       expect(call.outcome).toMatchObject({ ok: false, error: { code: "protocol" } });
@@ -142,7 +142,7 @@ describe("OpenAI-compatible servers", () => {
     }
   });
 
-  it("do not run a call that the limit cut before its first character", async () => {
+  it("never cause a call to run that the limit cut off before its first character", async () => {
     const body = chunk({ tool_calls: [{ index: 0, id: "a", ...fn("A", "") }] }) + chunk({}, "length") + done;
     expect(await contentOf(body)).toMatchObject({
       stopReason: "max_tokens",
@@ -172,7 +172,7 @@ describe("OpenAI-compatible servers", () => {
     expect(outcome).toMatchObject({ ok: false, error: { code, status, message: expect.stringMatching(message) } });
   });
 
-  it("that report an error with status 200", async () => {
+  it("may report an error with status 200", async () => {
     const body = 'data: {"error":{"message":"no slot","type":"server_error"}}\n\n';
     const call = await callerFor(await answering(body), "openai", { retry: { maxAttempts: 2 } }).call();
     expect(call.outcome).toMatchObject({
@@ -189,7 +189,7 @@ describe("Anthropic-compatible servers", () => {
     event({ type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 5 } }) +
     event({ type: "message_stop" });
 
-  it("that send a call's input whole with its start", async () => {
+  it("may send a call's whole input in its start event", async () => {
     const block =
       'data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"A","input":{"b": 1.0}}}\n\n';
     const body = start + block + event({ type: "content_block_stop", index: 0 }) + stop;
@@ -197,7 +197,7 @@ describe("Anthropic-compatible servers", () => {
     expect(outcome).toMatchObject({ ok: true, message: { content: [{ name: "A", inputJson: '{"b": 1.0}' }] } });
   });
 
-  it("that never close a call: it is left out", async () => {
+  it("may never close a call, which is then left out", async () => {
     const block = event({
       type: "content_block_start",
       index: 0,
@@ -207,7 +207,7 @@ describe("Anthropic-compatible servers", () => {
     expect(outcome).toMatchObject({ ok: true, incompleteCalls: 1, message: { content: [] } });
   });
 
-  it("that stream a provider's own tool: its input stands in the block", async () => {
+  it("may stream a provider's own tool, whose input becomes part of the block", async () => {
     const block = event({
       type: "content_block_start",
       index: 0,
@@ -227,7 +227,7 @@ describe("Anthropic-compatible servers", () => {
     });
   });
 
-  it("that do not say how long they keep what they wrote: as long as they were asked to", async () => {
+  it("may not report the lifetime of cache writes, so the requested one is assumed", async () => {
     const usage = { input_tokens: 1, cache_creation_input_tokens: 30 };
     const caller = callerFor(await answering(event({ type: "message_start", message: { usage } }) + stop), "anthropic");
     const prompt = promptOf();
@@ -236,7 +236,7 @@ describe("Anthropic-compatible servers", () => {
     expect((await caller.call({ prompt: long })).outcome.usage).toMatchObject({ cacheWrite1hTokens: 30 });
   });
 
-  it("that answer with one JSON object instead of a stream", async () => {
+  it("may respond with one JSON object instead of a stream", async () => {
     const content = [
       { type: "thinking", thinking: "hm", signature: "s" },
       { type: "text", text: "yes" },
@@ -259,7 +259,7 @@ describe("Anthropic-compatible servers", () => {
 });
 
 describe("a gateway that compresses", () => {
-  it("is named as the cause, once", async () => {
+  it("is reported as the cause, once", async () => {
     const server = createServer((request, response) => {
       request.resume().on("end", () => {
         response.writeHead(200, { "content-encoding": "gzip" });

@@ -8,8 +8,8 @@ const provider = (name: string, dialect: "anthropic" | "openai" = "openai") => (
   name,
 });
 
-describe("what is known of a model", () => {
-  it("is found for every tier of the built-in providers, dated ids too", () => {
+describe("the description of a model", () => {
+  it("is known for every tier of the built-in providers, even with dated ids", () => {
     for (const name of ["anthropic", "openai"]) {
       for (const tier of ["small", "medium", "large"]) {
         const environment = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" };
@@ -25,7 +25,7 @@ describe("what is known of a model", () => {
     expect(knownModel("openai", "gpt-5-2025-08-07")).toEqual(knownModel("openai", "gpt-5"));
   });
 
-  it("is a cautious guess for any other, without a price", () => {
+  it("uses cautious defaults for any other model, without a price", () => {
     expect(describeModel(provider("anthropic", "anthropic"), "claude-next")).toMatchObject({ window: 200_000 });
     expect(describeModel(provider("ollama"), "llama")).toEqual({
       provider: "ollama",
@@ -39,7 +39,7 @@ describe("what is known of a model", () => {
     expect(describeModel(provider("openai"), "constructor").prices).toBeUndefined();
   });
 
-  it("includes which levels of effort it has", () => {
+  it("includes its effort levels", () => {
     const levels = (name: string, model: string) => describeModel(provider(name), model).efforts;
     expect(levels("anthropic", "claude-opus-5-5")).toEqual(["low", "medium", "high", "xhigh", "max"]);
     expect(levels("anthropic", "claude-opus-4-6")).toEqual(["low", "medium", "high", "max"]);
@@ -49,7 +49,7 @@ describe("what is known of a model", () => {
     expect(levels("gateway", "claude-opus-5-5")).toBeUndefined();
   });
 
-  it("includes the smallest prompt that is cached, which no one knows of another model", () => {
+  it("includes the smallest prompt that is cached, which is unknown for other models", () => {
     const smallest = (name: string, model: string) => describeModel(provider(name), model).cacheMinimumTokens;
     const models = ["claude-opus-5-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-haiku-5-5"];
     expect(models.map((model) => smallest("anthropic", model))).toEqual([512, 1_024, 2_048, 4_096, 512]);
@@ -61,7 +61,7 @@ describe("what is known of a model", () => {
     ]);
   });
 
-  it("includes whether tools take the levels away", () => {
+  it("includes whether tools exclude effort levels", () => {
     const without = (name: string, model: string) => describeModel(provider(name), model).noEffortWithTools;
     for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-5.6-terra-2026-07-01"]) {
       expect(without("openai", model)).toBe(true);
@@ -69,7 +69,7 @@ describe("what is known of a model", () => {
     expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([false, false]);
   });
 
-  it("is overruled by settings", () => {
+  it("is overridden by settings", () => {
     const prices = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
     const own = { ...provider("openai"), window: 9_000, maxOutputTokens: 900, prices: { "gpt-5": prices } };
     expect(describeModel(own, "gpt-5")).toMatchObject({ window: 9_000, maxOutputTokens: 900, prices });

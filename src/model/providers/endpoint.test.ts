@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { baseUrlProblem, hostOf, messagesUrl, modelsUrl } from "./endpoint.ts";
 
-describe("addresses made of a base URL", () => {
+describe("addresses derived from a base URL", () => {
   it.each([
     ["https://api.anthropic.com", "anthropic", "https://api.anthropic.com/v1/messages"],
     ["https://api.anthropic.com/v1/", "anthropic", "https://api.anthropic.com/v1/messages"],
@@ -18,7 +18,7 @@ describe("addresses made of a base URL", () => {
     expect(modelsUrl(base, dialect).href).toBe(query === "" ? path : `${path}?${query}`);
   });
 
-  it("never name users or passwords to people", () => {
+  it("never show user names or passwords", () => {
     expect(hostOf(new URL("https://me:secret@host.test:8443/v1"))).toBe("host.test:8443");
   });
 
@@ -27,9 +27,11 @@ describe("addresses made of a base URL", () => {
     "http://me:hush@host.test:port",
     "me:hush@host.test",
     "ftp://me:h@sh@host.test",
-  ])("are refused without the login in %s", (url) => expect(baseUrlProblem(url)).toMatch(/^"(?!.*(hush|sh@|me:))/));
+  ])("are rejected without showing the credentials in %s", (url) =>
+    expect(baseUrlProblem(url)).toMatch(/^"(?!.*(hush|sh@|me:))/),
+  );
 
-  it("are refused when they are none", () => {
+  it("are rejected if they are invalid", () => {
     expect(baseUrlProblem("localhost:11434")).toMatch(/http:\/\//);
     expect(baseUrlProblem("nonsense")).toMatch(/not a URL/);
     expect(baseUrlProblem("http://me:100%@localhost:11434")).toMatch(

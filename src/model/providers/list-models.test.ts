@@ -3,14 +3,14 @@ import { connectionsForTest, providerAt, serve } from "../wire.test-support.ts";
 import { listModels } from "./list-models.ts";
 
 describe.each(["anthropic", "openai"] as const)("the list of models, %s", (dialect) => {
-  it("is what the provider offers", async () => {
+  it("contains what the provider offers", async () => {
     const server = await serve({ script: [], models: ["one", "two"] });
     const list = await listModels(providerAt(server.url, dialect), { connections: connectionsForTest() });
     expect(list).toEqual({ ok: true, models: ["one", "two"] });
     expect(server.requests[0]).toMatchObject({ method: "GET", path: "/v1/models" });
   });
 
-  it("is a sentence with the remedy if there is none", async () => {
+  it("is replaced by a message with advice if there is none", async () => {
     const server = await serve({ script: [] });
     const connections = connectionsForTest();
     await server.close();

@@ -25,21 +25,21 @@ const lab: Settings = {
   },
 };
 
-describe("which provider answers", () => {
-  it("is the offline model when nothing is configured, and says how to change that", () => {
+describe("the chosen provider", () => {
+  it("is the offline model if nothing is configured, with a hint how to change that", () => {
     const choice = choose({});
     expect(choice).toMatchObject({ kind: "offline" });
     expect(choice.kind === "offline" && choice.notice).toMatch(/not a language model.*ANTHROPIC_API_KEY/);
     expect(choose({ environment: { ANTHROPIC_API_KEY: " " } }).kind).toBe("offline");
   });
 
-  it("is the offline model when it is named, whatever keys there are", () => {
+  it("is the offline model if it is named, whatever keys exist", () => {
     expect(choose({ environment: anthropicKey, flags: { provider: "offline" } }).kind).toBe("offline");
     expect(choose({ environment: anthropicKey, flags: { model: "offline" } }).kind).toBe("offline");
     expect(choose({ environment: anthropicKey, settings: { provider: "offline" } }).kind).toBe("offline");
   });
 
-  it("follows the environment, and sends each kind of key in its header", () => {
+  it("depends on the environment, and each kind of key is sent in its header", () => {
     const byKey = wired({ environment: anthropicKey });
     expect(byKey).toMatchObject({ provider: { name: "anthropic", keyVariable: "ANTHROPIC_API_KEY" }, requested: null });
     expect(byKey.provider.secretHeaders()).toEqual({ "x-api-key": "sk-ant-secret" });
@@ -51,14 +51,14 @@ describe("which provider answers", () => {
     expect(openai.provider.secretHeaders()).toEqual({ authorization: "Bearer sk-oai-secret" });
   });
 
-  it("needs no key behind another address", () => {
+  it("needs no key at another address", () => {
     const choice = wired({ environment: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, flags: { model: "qwen" } });
     expect(choice).toMatchObject({ model: "qwen", provider: { name: "openai", baseUrl: "http://127.0.0.1:9/v1" } });
     expect(choice.provider.secretHeaders()).toEqual({});
     expect(wired({ environment: { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" } }).provider.name).toBe("anthropic");
   });
 
-  it("puts flags before settings before the environment", () => {
+  it("comes from flags, then settings, then the environment", () => {
     const environment = { ...anthropicKey, ...openaiKey };
     expect(wired({ environment }).provider.name).toBe("anthropic");
     expect(wired({ environment, settings: { provider: "openai" } }).provider.name).toBe("openai");
@@ -72,7 +72,7 @@ describe("which provider answers", () => {
     expect(flagged.model).not.toBe("gpt-x");
   });
 
-  it("reads provider/model only where the first part is a provider", () => {
+  it("is read from provider/model only if the first part is a provider", () => {
     expect(wired({ settings: lab, flags: { model: "lab/org/model:7b" } })).toMatchObject({
       model: "org/model:7b",
       provider: { name: "lab" },
@@ -89,14 +89,14 @@ describe("which provider answers", () => {
     });
   });
 
-  it("finds the maker of a model among several keys", () => {
+  it("is the maker of the model if there are several keys", () => {
     const environment = { ...anthropicKey, ...openaiKey };
     expect(wired({ environment, flags: { model: "gpt-6-sol" } }).provider.name).toBe("openai");
     expect(wired({ environment, flags: { model: "claude-opus-5-5" } }).provider.name).toBe("anthropic");
     expect(wired({ environment: openaiKey, flags: { model: "claude-opus-5-5" } }).provider.name).toBe("openai");
   });
 
-  it("maps tiers and their other names per provider, to the nearest tier there is", () => {
+  it("maps tiers and their aliases to the nearest tier of the provider", () => {
     for (const [alias, other] of [
       ["small", "haiku"],
       ["medium", "sonnet"],
@@ -112,7 +112,7 @@ describe("which provider answers", () => {
     expect(wired({ settings, environment: anthropicKey, flags: { model: "haiku" } }).model).toBe("mine");
   });
 
-  it("carries what settings say of a named provider", () => {
+  it("includes the settings of a named provider", () => {
     const choice = wired({ settings: lab, environment: { GW_KEY: "gwsecret" }, flags: { model: "gateway/m" } });
     expect(choice.provider.secretHeaders()).toEqual({ "x-api-key": "gwsecret", "x-team": "a" });
     expect(wired({ settings: lab, flags: { provider: "lab" } }).provider).toMatchObject({
@@ -122,13 +122,13 @@ describe("which provider answers", () => {
   });
 });
 
-describe("what can't be resolved is reported with the remedy", () => {
+describe("an error about the provider says what to do", () => {
   it.each<[string, Wish, RegExp]>([
     ["a key is missing", { flags: { provider: "anthropic" } }, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN/],
     ["a named key is missing", { settings: { ...lab, provider: "gateway" } }, /Set GW_KEY in the environment/],
     ["a provider is mistyped", { flags: { provider: "antropic" } }, /no provider "antropic".*Did you mean "anthropic"/],
     ["a provider has no address", { settings: { provider: "x", providers: { x: {} } } }, /providers\.x\.baseUrl/],
-    ["an address is none", { settings: { provider: "x", providers: { x: { baseUrl: "lab:8000" } } } }, /http:\/\//],
+    ["an address is invalid", { settings: { provider: "x", providers: { x: { baseUrl: "lab:8000" } } } }, /http:\/\//],
     ["a model is needed", { flags: { provider: "ollama" } }, /the option `model`.*ollama list/],
     ["a model has no provider", { flags: { model: "gpt-6-sol" } }, /OPENAI_API_KEY/],
     [
@@ -146,7 +146,7 @@ describe("what can't be resolved is reported with the remedy", () => {
     expect(choice).toMatchObject({ kind: "problem", message: expect.stringMatching(message) });
   });
 
-  it("does not stumble over names of object members", () => {
+  it("is not caused by names of inherited members", () => {
     for (const name of ["constructor", "__proto__", "toString"]) {
       expect(choose({ flags: { provider: name } }).kind).toBe("problem");
       expect(wired({ environment: anthropicKey, flags: { model: name } }).model).toBe(name);
@@ -155,7 +155,7 @@ describe("what can't be resolved is reported with the remedy", () => {
 });
 
 describe("keys", () => {
-  it("appear in no text, whatever prints the choice", () => {
+  it("never appear in text, however the choice is printed", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(..."abcXYZ019-_"), minLength: 8, maxLength: 40 }), (key) => {
         const choice = choose({ environment: { ANTHROPIC_API_KEY: key } });

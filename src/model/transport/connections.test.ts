@@ -49,7 +49,7 @@ async function listen(server: Server & { keepAliveTimeout: number }) {
 }
 
 describe("the connections of a process", () => {
-  it("are as many as there are requests, and don't keep the process alive when they are idle", async () => {
+  it("are as many as there are requests, and do not keep the process alive while idle", async () => {
     const waiting: (() => void)[] = [];
     const server = createServer((_, response) => {
       waiting.push(() => response.end("x"));
@@ -61,7 +61,7 @@ describe("the connections of a process", () => {
     expect(sockets.size).toBe(64);
   });
 
-  it("wait for a file descriptor if there are fewer than requests", async () => {
+  it("wait for a file descriptor if there are too few", async () => {
     const server = createServer((_, response) => void setTimeout(() => response.end("x"), 10));
     const { port, sockets } = await listen(server);
     const limits = "ulimit -n 128";

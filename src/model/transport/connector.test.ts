@@ -69,7 +69,7 @@ function ask(
 }
 
 describe("connections to one origin", () => {
-  it("are used again, the last used one first", async () => {
+  it("are reused, the most recent one first", async () => {
     const served: [string, Socket][] = [];
     const { url, sockets } = await serveRaw((path, socket) => {
       served.push([path, socket]);
@@ -84,7 +84,7 @@ describe("connections to one origin", () => {
     expect(socketOf("/3")).toBe(socketOf("/4"));
   });
 
-  it("are used again after an error, too", async () => {
+  it("are reused even after an error", async () => {
     const { url, sockets } = await serveRaw((_, socket) =>
       socket.write("HTTP/1.1 429 No\r\ncontent-length: 2\r\n\r\nno"),
     );
@@ -119,7 +119,7 @@ describe("connections to one origin", () => {
     expect(began).toEqual(["/1", "/2", "/3", "/5"]);
   });
 
-  it("make room for requests that wait when one breaks, or could not even begin", async () => {
+  it("make room for waiting requests if one breaks or can't be opened", async () => {
     const { url } = await serveRaw((path, socket) => (path === "/1" ? socket.destroy() : socket.write(ok(path))));
     const connector = await connectorTo(url, { maxConnections: 1 });
     const first = ask(connector, "/1");
@@ -133,8 +133,8 @@ describe("connections to one origin", () => {
   it.each([
     ["the server closes them within a second", ok("x", "keep-alive: timeout=1\r\n")],
     ["the server says so", ok("x", "connection: close\r\n")],
-    ["a response without a request came", `${ok("x")}HTTP/1.1 408 Timeout\r\n\r\n`],
-  ])("are not used again when %s", async (_, said) => {
+    ["an unrequested response arrived", `${ok("x")}HTTP/1.1 408 Timeout\r\n\r\n`],
+  ])("are not reused if %s", async (_, said) => {
     const { url, sockets } = await serveRaw((_path, socket) => socket.write(said));
     const connector = await connectorTo(url);
     await ask(connector, "/1").ended;
@@ -173,12 +173,12 @@ describe("connections to one origin", () => {
   it.each([
     ["by length", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"],
     ["by chunks", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
-  ])("report a response that is cut, %s", async (_, said) => {
+  ])("report a truncated response, %s", async (_, said) => {
     const { url } = await serveRaw((_path, socket) => socket.end(said));
     expect(await ask(await connectorTo(url), "/").ended).toEqual({ body: "half", isComplete: false });
   });
 
-  it("report a response as cut that lasts until the connection closes, and is reset", async () => {
+  it("report a truncated response that lasts until the connection closes and is reset", async () => {
     const { url, sockets } = await serveRaw((_path, socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhalf"));
     const asked = ask(await connectorTo(url), "/", { data: () => sockets[0]?.resetAndDestroy() });
     expect(await asked.ended).toMatchObject({ isComplete: false });
@@ -205,7 +205,7 @@ describe("connections to one origin", () => {
     expect(await ask(await connectorTo(url), "/1").ended).toEqual({ body: "/1", isComplete: true });
   });
 
-  it("are let go before the end of a response, and kept when that comes", async () => {
+  it("are released before the end of a response, and kept if it ends soon", async () => {
     const { url, sockets } = await serveRaw((path, socket) =>
       socket.write(path === "/1" ? "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nen" : ok(path)),
     );
@@ -224,7 +224,7 @@ describe("connections to one origin", () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it("that were let go are closed if the response does not end", async () => {
+  it("are closed after their release if the response does not end", async () => {
     const { url, sockets } = await serveRaw((_path, socket) =>
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nen"),
     );
@@ -233,7 +233,7 @@ describe("connections to one origin", () => {
     await once(sockets[0] as Socket, "close");
   });
 
-  it("resume the TLS session of an earlier one, and check the certificate", async () => {
+  it("resume an earlier TLS session, and check the certificate", async () => {
     const { key, cert } = selfSigned("localhost");
     const reused: boolean[] = [];
     const server = createTlsServer({ key, cert }, (socket: TLSSocket) => {
@@ -268,7 +268,7 @@ describe("connections to one origin", () => {
 });
 
 describe("a request", () => {
-  it("names path, host, length and credentials", async () => {
+  it("contains path, host, length and credentials", async () => {
     const heads: string[] = [];
     const { url } = await serveRaw((path, socket, head) => {
       heads.push(head);
@@ -308,7 +308,7 @@ describe("a request", () => {
     expect(sockets).toHaveLength(0);
   });
 
-  it("is sent in its pieces, without a copy of them", async () => {
+  it("is sent in pieces, without copying them", async () => {
     const { url, sockets } = await serveRaw((path, socket) => socket.write(ok(path)));
     const connector = await connectorTo(url);
     await ask(connector, "/1").ended;

@@ -69,7 +69,7 @@ describe("a gateway that compresses its errors", () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => requests };
   };
 
-  it("is asked again when it says so", async () => {
+  it("is retried if it says so", async () => {
     const { url, count } = await serveError(429, gzipSync(error("Slow down.")), { "retry-after": "7" });
     const call = await callerFor(url, "openai").call();
     expect(call.outcome.ok).toBe(true);
@@ -80,7 +80,7 @@ describe("a gateway that compresses its errors", () => {
     expect(count()).toBe(2);
   });
 
-  it("is quoted, and its message decides what the error means", async () => {
+  it("is quoted, and its message determines the meaning of the error", async () => {
     const { url, count } = await serveError(400, gzipSync(error("prompt is too long: 208310 tokens")));
     const call = await callerFor(url, "openai").call();
     expect(call.outcome).toMatchObject({
@@ -97,7 +97,7 @@ describe("a gateway that compresses its errors", () => {
     expect(call.progress).toContainEqual({ type: "retried", retry: expect.objectContaining({ status: 503 }) });
   });
 
-  it("is quoted when it refuses the list of models", async () => {
+  it("is quoted if it refuses the list of models", async () => {
     const { url } = await serveError(403, gzipSync(error("This project is archived.")));
     const list = await listModels(providerAt(url, "openai"), { connections: connectionsForTest() });
     expect(list).toEqual({ ok: false, message: expect.stringContaining("This project is archived") });

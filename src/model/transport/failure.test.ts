@@ -10,7 +10,7 @@ const of = (status: number, message: string, headers = {}) =>
     info,
   );
 
-describe("what an error status means", () => {
+describe("the meaning of an error status", () => {
   it.each([
     [400, "prompt is too long: 208310 tokens > 200000 maximum", "context_overflow"],
     [400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", "context_overflow"],
@@ -27,7 +27,7 @@ describe("what an error status means", () => {
     expect(of(status, message).error).toMatchObject({ code, status });
   });
 
-  it("follows the provider's word on retrying, except where asking again is useless", () => {
+  it("follows the provider's advice on retrying, unless retrying is useless", () => {
     expect(of(500, "no", { "x-should-retry": "false" }).retry).toBe("no");
     expect(of(400, "no", { "x-should-retry": "true" }).retry).toBe("yes");
     expect(of(400, "Your credit balance is too low", { "x-should-retry": "true" }).retry).toBe("no");
@@ -44,11 +44,11 @@ describe("what an error status means", () => {
     [529, {}, "overloaded"],
     [408, {}, undefined],
     [400, {}, undefined],
-  ])("tells how the provider pushed back: %i %j", (status, headers, pushback) => {
+  ])("includes how the provider pushed back: %i %j", (status, headers, pushback) => {
     expect(of(status, "no", headers).pushback).toBe(pushback);
   });
 
-  it("bounds what it quotes, on one line without controls", () => {
+  it("quotes limited text, on one line without control characters", () => {
     const { message } = of(400, `bad\u001b[31m\nline ${"x".repeat(9_000)}`).error;
     expect(message.length).toBeLessThan(700);
     expect(message).toMatch(/bad line x/);

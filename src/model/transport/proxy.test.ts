@@ -6,7 +6,7 @@ import { ProxyError, proxyFor } from "../../lib/index.ts";
 import { atEnd, callerFor, connectionsForTest, serve } from "../wire.test-support.ts";
 import { selfSigned } from "./self-signed.test-support.ts";
 
-describe("which proxy the environment names", () => {
+describe("the proxy from the environment", () => {
   const environment = {
     HTTPS_PROXY: "http://secure.test:1",
     http_proxy: "plain.test:2",
@@ -30,7 +30,7 @@ describe("which proxy the environment names", () => {
     );
   });
 
-  it("is none when nothing is named, or everything is exempt", () => {
+  it("is undefined if none is set, or if everything is exempt", () => {
     expect(proxyFor(new URL("https://api.test"), {})).toBeUndefined();
     expect(proxyFor(new URL("https://api.test"), { HTTPS_PROXY: "" })).toBeUndefined();
     expect(proxyFor(new URL("https://api.test"), { HTTPS_PROXY: "http://p.test", no_proxy: "*" })).toBeUndefined();
@@ -128,7 +128,7 @@ const login = `Basic ${Buffer.from("me:pass word").toString("base64")}`;
 const tunnelled = { ok: true, message: { content: [{ text: "tunnelled" }] } };
 
 describe("requests through a proxy", () => {
-  it("go by their whole address where the provider speaks http", async () => {
+  it("use the complete URL if the provider uses http", async () => {
     const server = await serve({ script: [{ content: "through" }, { content: "again" }] });
     const proxy = await proxyTo(server.port);
     const connections = connectionsForTest({ environment: { HTTP_PROXY: proxy.url } });
@@ -139,7 +139,7 @@ describe("requests through a proxy", () => {
     expect(server.requests[0]?.headers.host).toBe("models.test");
   });
 
-  it("go through a tunnel where the provider speaks https, the name checked against its certificate", async () => {
+  it("use a tunnel if the provider uses https, with the host name checked against its certificate", async () => {
     const identity = selfSigned("models.test");
     const proxy = await proxyTo(await serveSecurely(identity));
     const environment = { HTTPS_PROXY: proxy.url };
@@ -164,7 +164,7 @@ describe("requests through a proxy", () => {
     });
   });
 
-  it("open no more tunnels than there may be connections, and a new one when a tunnel breaks", async () => {
+  it("open no more tunnels than the connection limit, and a new one if a tunnel breaks", async () => {
     const identity = selfSigned("models.test");
     const proxy = await proxyTo(await serveSecurely(identity));
     const environment = { HTTPS_PROXY: proxy.url };
@@ -180,7 +180,7 @@ describe("requests through a proxy", () => {
     expect(proxy.seen).toHaveLength(3);
   });
 
-  it("are encrypted up to a proxy that speaks https", async () => {
+  it("are encrypted between Retinue and an https proxy", async () => {
     const [identity, tls] = [selfSigned("models.test"), selfSigned("localhost")];
     const proxy = await proxyTo(await serveSecurely(identity), { tls });
     const trusted = `${identity.cert}${tls.cert}`;
@@ -196,7 +196,7 @@ describe("requests through a proxy", () => {
     expect(forwarding.seen).toEqual([{ method: "POST", url: "http://models.test/v1/messages", login }]);
   });
 
-  it("fail with the cure when the proxy refuses, and never show its password", async () => {
+  it("fail with advice if the proxy refuses, and never show its password", async () => {
     const proxy = await proxyTo(1, { refuse: true });
     const connections = connectionsForTest({ environment: { HTTPS_PROXY: proxy.url } });
     const call = await callerFor("https://models.test", "anthropic", { connections }).call();
@@ -207,7 +207,7 @@ describe("requests through a proxy", () => {
     expect(JSON.stringify(call.outcome)).not.toContain("pass");
   });
 
-  it.each(["http", "https"])("to %s fail with the cure when the proxy does not answer", async (scheme) => {
+  it.each(["http", "https"])("to %s fail with advice if the proxy does not respond", async (scheme) => {
     const port = await unusedPort();
     const connections = connectionsForTest({ environment: { ALL_PROXY: `127.0.0.1:${port}` } });
     const call = await callerFor(`${scheme}://models.test`, "anthropic", { connections }).call();
@@ -215,7 +215,7 @@ describe("requests through a proxy", () => {
     expect(call.outcome).toMatchObject({ error: { message: expect.stringContaining(problem) } });
   });
 
-  it("are not sent directly when the proxy can't be used", async () => {
+  it("are not sent directly if the proxy can't be used", async () => {
     const server = await serve({ script: [{ content: "reached" }] });
     // This address reaches the server but is not a loopback address, for which no proxy would be used.
     const url = `http://0.0.0.0:${server.port}`;

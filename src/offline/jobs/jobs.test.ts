@@ -35,8 +35,8 @@ beforeEach(() => {
 });
 afterEach(() => workspace.remove());
 
-describe("find a name", () => {
-  it("tells definition and usages apart, with the text of each line", async () => {
+describe("finding a name", () => {
+  it("distinguishes definitions and uses, with the text of each line", async () => {
     const { report, calls } = await workspace.talk("Where is parseSettings defined and used?");
     expect(report).toContain("# parseSettings: 1 definition, 5 other lines");
     expect(report).toMatch(/## Defined\n- src\/parse.ts:5 +export function parseSettings/);
@@ -47,7 +47,7 @@ describe("find a name", () => {
     expect(calls.every((call) => !call.isError)).toBe(true);
   });
 
-  it("does not take the names in an import or export for definitions", async () => {
+  it("does not mistake names in an import or export for definitions", async () => {
     const { report } = await workspace.talk("find the definition of Settings");
     expect(report).toContain("# Settings: 1 definition");
     expect(report).toMatch(/## Defined\n- src\/parse.ts:8 /);
@@ -61,13 +61,13 @@ describe("find a name", () => {
     ["Fast", "lib/tool.rs:2"],
     ["run_slow", "lib/tool.c:1"],
     ["run_shell", "lib/tool.sh:1"],
-  ])("knows how languages define: %s", async (name, where) => {
+  ])("recognizes definitions in many languages: %s", async (name, where) => {
     const { report } = await workspace.talk(`Where is ${name} defined?`);
     expect(report).toContain(`# ${name}: 1 definition`);
     expect(report).toContain(`## Defined\n- ${where} `);
   });
 
-  it("says that an unknown name is not there, and what is similar", async () => {
+  it("reports an unknown name, and similar ones", async () => {
     const { report, stopReason } = await workspace.talk("who calls parsesettings?");
     expect(stopReason).toBe("end_turn");
     expect(report).toContain("# parsesettings: not found");
@@ -76,7 +76,7 @@ describe("find a name", () => {
     expect(none.report).toContain("no line in . contains zzzNothing");
   });
 
-  it("takes a name with special characters as text", async () => {
+  it("treats special characters in a name as text", async () => {
     const { report, stopReason } = await workspace.talk("find usages of `$weird(.*[name`");
     expect(stopReason).toBe("end_turn");
     expect(report).toContain("not found");
@@ -84,8 +84,8 @@ describe("find a name", () => {
   });
 });
 
-describe("summarise", () => {
-  it("a file: size, language, comment, definitions, imports, to-dos", async () => {
+describe("summarizing", () => {
+  it("covers a file: size, language, comment, definitions, imports, to-dos", async () => {
     const { report } = await workspace.talk("Summarise src/parse.ts");
     expect(report).toContain("- TypeScript, 9 lines, ");
     expect(report).toContain("- src/parse.ts:1  Reads settings.");
@@ -95,14 +95,14 @@ describe("summarise", () => {
     expect(report).toMatch(/- src\/parse.ts:9 +\/\/ \w+: check the schema/);
   });
 
-  it("prose by its headings, data by its keys", async () => {
+  it("lists the headings of prose and the keys of data", async () => {
     expect((await workspace.talk("summarise docs/README.md")).report).toMatch(
       /## Headings\n- docs\/README.md:1 +# The manual/,
     );
     expect((await workspace.talk("explain data.json")).report).toContain("- top-level keys: one, two");
   });
 
-  it("a directory: its files with what they say or define, its README", async () => {
+  it("covers a directory: its files with comments or definitions, and its README", async () => {
     const src = await workspace.talk("What does src do?".replace("src", "src/"));
     expect(src.report).toContain("# src: 4 text files, 17 lines");
     expect(src.report).toMatch(/- parse.ts +9 lines +Reads settings\./);
@@ -117,15 +117,15 @@ describe("summarise", () => {
     expect(calls.filter((call) => call.isError)).toHaveLength(1);
   });
 
-  it("says that something is not there", async () => {
+  it("reports a missing file", async () => {
     const { report } = await workspace.talk("summarise src/nothing-like-it.ts");
     expect(report).toContain("src/nothing-like-it.ts: not found");
     expect(report).toContain("## What I could not see\n- Read src/nothing-like-it.ts");
   });
 });
 
-describe("git history", () => {
-  it("tells commits, kinds, authors, files, and what is uncommitted", async () => {
+describe("the git history", () => {
+  it("contains commits, kinds, authors, files, and uncommitted changes", async () => {
     workspace.git("init", "-q");
     workspace.git("add", "src");
     workspace.git("commit", "-q", "-m", "feat(parse): read settings");
@@ -147,12 +147,12 @@ describe("git history", () => {
     expect(one.report).toContain("# 1 commit of src/parse.ts");
   });
 
-  it("says where there is none", async () => {
+  it("is reported as missing if there is none", async () => {
     expect((await workspace.talk("git history")).report).toContain("none: this is not a git repository");
   });
 });
 
-describe("direct requests", () => {
+describe("a direct request", () => {
   it("lists, reads and searches", async () => {
     const listed = await workspace.talk("list files in lib");
     expect(listed.report).toContain("# lib: 5 files and 0 directories");
@@ -167,7 +167,7 @@ describe("direct requests", () => {
     expect(todos.report).toMatch(/- src\/parse.ts:9 /);
   });
 
-  it("says why it could not", async () => {
+  it("explains why it failed", async () => {
     const { report, stopReason } = await workspace.talk("read nothing.txt");
     expect(stopReason).toBe("refusal");
     expect(report).toContain("## What I could not see\n- Read nothing.txt: nothing.txt does not exist.");
@@ -176,7 +176,7 @@ describe("direct requests", () => {
   });
 });
 
-describe("what can't be done", () => {
+describe("an unsupported request", () => {
   it.each([
     ["Where is parseSettings defined?", "# parseSettings: could not be searched for"],
     ["Search for 'timeout'", '# "timeout": could not be searched for'],
@@ -205,7 +205,7 @@ describe("what can't be done", () => {
   );
 });
 
-it("counts the files of the history that it leaves out", async () => {
+it("counts the files in the git history that are left out", async () => {
   workspace.put(Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`many/${index}.txt`, "x\n"])));
   workspace.git("init", "-q");
   workspace.git("add", "many");

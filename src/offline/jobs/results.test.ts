@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 
-describe("results of tools", () => {
+describe("parsing tool results", () => {
   it("reads a listing", () => {
     expect(
       parseListing(
@@ -23,7 +23,7 @@ describe("results of tools", () => {
     expect(parseListing("[The directory is empty.]")).toEqual({ directories: [], files: [], left: 0 });
   });
 
-  it("reads paths and how many were left out", () => {
+  it("reads paths and the number of omitted ones", () => {
     expect(parsePaths("a.ts\nb/c.ts\n[1,204 older files not shown. Use a narrower pattern or path.]")).toEqual({
       paths: ["a.ts", "b/c.ts"],
       left: 1204,
@@ -32,7 +32,7 @@ describe("results of tools", () => {
       expect(parsePaths(`No files found.${note}`)).toEqual({ paths: [], left: 0 });
   });
 
-  it("reads counts with the total of what was cut", () => {
+  it("reads counts with the total number of omitted ones", () => {
     const text =
       "a.ts:10\nb:c.ts:3\n1,013 matching lines in 4 files\n[2 more files not shown. Narrow the search or raise head_limit.]";
     expect(parseCounts(text)).toEqual({
@@ -46,7 +46,7 @@ describe("results of tools", () => {
     });
   });
 
-  it("reads lines under their paths, whatever is in the lines", () => {
+  it("reads lines under their paths, whatever they contain", () => {
     const text =
       "a.ts\n1:[3 more lines not shown: x]\n12:\n\nb.ts\n4:x: y\n[5 more lines not shown: narrow the search]";
     expect(parseHits(text)).toEqual({
@@ -59,7 +59,7 @@ describe("results of tools", () => {
     });
   });
 
-  it("reads pages, whole and cut", () => {
+  it("reads complete and truncated pages", () => {
     expect(parsePage("1\ta\n2\tb\tc\n")).toEqual({
       lines: [
         { number: 1, text: "a" },
@@ -71,7 +71,7 @@ describe("results of tools", () => {
     expect(parsePage("1\ta\n[Lines 1-1; more follow. Continue with offset=2.]").total).toBeUndefined();
   });
 
-  it("passes over what it does not understand", () => {
+  it("skips lines that it does not understand", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         for (const parse of [parseListing, parsePaths, parseCounts, parseHits, parsePage])

@@ -8,7 +8,7 @@ import { type CallResult, callAll, callTools, glob, grep, type Job, list, type R
 import { clip, compose, failure, firstOf, rows } from "./report.ts";
 import { type Page, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 
-/** Summarises a file or a directory that is given by its path or only by its name. */
+/** Summarizes a file or a directory that is given by its path or only by its name. */
 export function* summarise(path: string): Job {
   const first = yield* open(path);
   if (first.ok) return yield* summariseResult(path, first);

@@ -17,17 +17,17 @@ function told(end: Partial<RunEnd>, words: string) {
 }
 
 describe("readTaskReport", () => {
-  it("takes a finished report out of its tags", () => {
+  it("extracts a finished report from its tags", () => {
     const report = readTaskReport({ ok: true, text: told({}, "# src\n\n- one") });
     expect(report).toEqual({ kind: "whole", text: "# src\n\n- one" });
   });
 
-  it("gives words that imitate the tags back as words", () => {
+  it("keeps text that imitates the tags", () => {
     const report = readTaskReport({ ok: true, text: told({}, "before\n</task_result>\nafter") });
     expect(report).toMatchObject({ kind: "whole", text: expect.stringContaining("after") });
   });
 
-  it("says of a report that is not whole why it is not", () => {
+  it("explains why a report is incomplete", () => {
     const early = told({ outcome: "incomplete", reason: "max_turns" }, "Looking at src.");
     expect(readTaskReport({ ok: true, text: early })).toEqual({
       kind: "partial",
@@ -38,7 +38,7 @@ describe("readTaskReport", () => {
     expect(readTaskReport({ ok: true, text: cut })).toMatchObject({ kind: "partial", why: "the report was truncated" });
   });
 
-  it("says why there is none", () => {
+  it("explains why there is no report", () => {
     const failed = told({ outcome: "failed", reason: "model_error", message: "The model\nfailed." }, "last words");
     expect(readTaskReport({ ok: false, text: failed })).toEqual({ kind: "none", why: "The model" });
     const refused = refusalText("Explore", 'There is no agent "Explore".');
@@ -50,7 +50,7 @@ describe("readTaskReport", () => {
     expect(readTaskReport({ ok: false, text: "" })).toEqual({ kind: "none", why: "the agent reported nothing" });
   });
 
-  it("calls nothing whole but a report that ended well, whatever it says", () => {
+  it("accepts as complete only a report that ended well, whatever it says", () => {
     const words = fc.string().filter((text) => text.trim() !== "");
     fc.assert(
       fc.property(words, fc.constantFrom("succeeded", "incomplete", "failed", "stopped"), (text, outcome) => {

@@ -51,7 +51,7 @@ function byPath(hits: readonly Hit[]): ReadonlyMap<string, readonly Hit[]> {
 const lastFirstLine = 3;
 const longestLicence = 25;
 
-/** Returns the heading of a README, or the first comment of a source file, which may follow a licence. */
+/** Returns the heading of a README, or the first comment of a source file, which may follow a license. */
 function descriptionIn(hits: readonly Hit[]): string | undefined {
   let last = lastFirstLine;
   for (const { path, line, text } of hits) {
@@ -60,7 +60,7 @@ function descriptionIn(hits: readonly Hit[]): string | undefined {
     if (isGoPackage(text)) return plain;
     if (isLicence(plain)) last = line + longestLicence;
     else if (line > last || /^@(?!file)/.test(plain)) return undefined;
-    // A comment on the second line follows code, unless a comment or a licence precedes it.
+    // A comment on the second line follows code, unless a comment or a license precedes it.
     else if (line > 1 && /^(\/\/|#)/.test(text) && last === lastFirstLine) return undefined;
     else if (!isEmptyTalk(plain)) return plain.replace(/^@file\w*\s*/, "");
   }

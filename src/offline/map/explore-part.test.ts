@@ -17,8 +17,8 @@ const files = {
   "other/secret.ts": "export const other = 1;\n",
 };
 
-describe("an agent for a part", () => {
-  it("looks with its tools and reports what the part is, its files, entries, tests and size", async () => {
+describe("an agent that explores a part", () => {
+  it("uses its tools and reports the purpose, files, entry points, tests and size", async () => {
     workspace = createOfflineWorkspace({ without: ["Bash"] });
     workspace.put(files);
     const { report, stopReason, calls } = await workspace.talk(partRequest("src"));
@@ -49,7 +49,7 @@ describe("an agent for a part", () => {
     expect(new Set(calls.map(({ name }) => name))).toEqual(new Set(["LS", "Grep", "Read"]));
   });
 
-  it("adds nothing about a part that says nothing about itself", async () => {
+  it("adds nothing about a part without a description", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "checks/a.test.ts": "x\n", "checks/b.test.ts": "x\n", "checks/c.json": "{}\n" });
     const { report } = await workspace.talk(partRequest("checks"));
@@ -74,7 +74,7 @@ describe("an agent for a part", () => {
     expect(report).toContain("This agent has no tool Grep.");
   });
 
-  it("does not call it a report when it saw nothing", async () => {
+  it("does not report if it saw nothing", async () => {
     workspace = createOfflineWorkspace();
     const missing = await workspace.talk(partRequest("nowhere"));
     expect(missing.stopReason).toBe("refusal");
@@ -84,8 +84,8 @@ describe("an agent for a part", () => {
   });
 });
 
-describe("the request to it", () => {
-  it("is known again for every path, also among other words", () => {
+describe("the prompt for it", () => {
+  it("is recognized for every path, even with other text around it", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: "grapheme" }), (path) => {
         expect(asPart(partRequest(path))).toEqual({ kind: "explore-part", path });
@@ -95,7 +95,7 @@ describe("the request to it", () => {
   });
 
   it.each(["Explore the directory src", 'Explore the directory "\\q" for a map of the repository.', ""])(
-    "is nothing else: %s",
+    "is not recognized in: %s",
     (words) => {
       expect(asPart(words)).toBeUndefined();
     },

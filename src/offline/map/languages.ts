@@ -28,7 +28,7 @@ export function isTest(path: string): boolean {
   return /(^|\/)(tests?|__tests__|spec)\//.test(path) && !/(^|\/)(fixtures|support|helpers)\//.test(path);
 }
 
-/** Glob for the file names that `isTest` recognises. */
+/** Glob for the file names that `isTest` recognizes. */
 export const testNames = "**/{*.test.*,*.spec.*,*_test.*,test_*.py,*_spec.rb,*Test.java,*Tests.cs}";
 
 /** Directories with third-party code and build output. */

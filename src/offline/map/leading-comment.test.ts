@@ -27,7 +27,7 @@ describe("leadingComment", () => {
     ],
     ["a docstring that ends in odd ways", 'r""" Maps characters.\n\n"""#"\nimport codecs', "1 Maps characters."],
     [
-      "the words below the name of a module",
+      "the text below the name of a module",
       '"""distutils.dist\n\nDescribes a distribution.\n"""',
       "3 Describes a distribution.",
     ],
@@ -44,7 +44,7 @@ describe("leadingComment", () => {
     ["no comment below code", "import a from 'b';\n// About x.\nconst x = 1;", ""],
     ["no author", "# Author: Ada\n# Contact: a@b.c\n\nx = 1", ""],
     ["nothing in nothing", "", ""],
-  ])("takes %s", (_, text, expected) => {
+  ])("returns %s", (_, text, expected) => {
     expect(commentIn(text)).toBe(expected);
   });
 });

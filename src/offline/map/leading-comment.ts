@@ -4,7 +4,7 @@ type Lines = Page["lines"];
 
 const maxLines = 5;
 
-/** Returns the first paragraph of the comment that describes a file. Skips licences, `#!` lines and tool directives. */
+/** Returns the first paragraph of the comment that describes a file. Skips licenses, `#!` lines and tool directives. */
 export function leadingComment({ lines }: Page): Lines {
   for (const comment of leadingComments(lines.slice(0, 80))) {
     if (comment.some(({ text }) => isLicence(text))) continue;

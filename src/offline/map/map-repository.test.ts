@@ -45,8 +45,8 @@ function mapIn(report: string): string {
   return map;
 }
 
-describe("map a repository", () => {
-  it("tells layout, languages, entry points, commands, tests, to-dos and history", async () => {
+describe("mapping a repository", () => {
+  it("reports layout, languages, entry points, commands, tests, to-dos and history", async () => {
     workspace = createOfflineWorkspace();
     workspace.put(typescript);
     workspace.git("init", "-q");
@@ -151,7 +151,7 @@ describe("map a repository", () => {
 `);
   });
 
-  it("works on a Python project without git", async () => {
+  it("supports a Python project without git", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({
       "pyproject.toml":
@@ -201,7 +201,7 @@ describe("map a repository", () => {
 `);
   });
 
-  it("works on a Rust workspace", async () => {
+  it("supports a Rust workspace", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({
       "Cargo.toml": '[workspace]\nmembers = [\n    "crates/*", # all of them\n    "xtask",\n]\n',
@@ -247,7 +247,7 @@ describe("map a repository", () => {
 `);
   });
 
-  it("says what Go packages are for", async () => {
+  it("describes Go packages", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({
       "go.mod": "module example.com/steep\n\ngo 1.22\n",
@@ -261,7 +261,7 @@ describe("map a repository", () => {
     expect(report).toContain("## Commands\n- go.mod  go build ./...\n- go.mod  go test ./...\n");
   });
 
-  it.each([{}, { ".git/config": "[core]\n" }])("says that there are no files: %o", async (files) => {
+  it.each([{}, { ".git/config": "[core]\n" }])("reports that there are no files: %o", async (files) => {
     workspace = createOfflineWorkspace();
     workspace.put(files);
     const { report, stopReason } = await workspace.talk("Map this repository");
@@ -269,7 +269,7 @@ describe("map a repository", () => {
     expect(mapIn(report)).toBe("# There are no files in this directory\n");
   });
 
-  it("says what a repository without commits lacks", async () => {
+  it("reports what a repository without commits lacks", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "a.txt": "a\n" });
     workspace.git("init", "-q");
@@ -278,7 +278,7 @@ describe("map a repository", () => {
     expect(report).toContain("- total: 1 text file, 1 line\n");
   });
 
-  it("stays within bounds on thousands of files, with exact totals", async () => {
+  it("stays within limits for thousands of files, with exact totals", async () => {
     workspace = createOfflineWorkspace();
     const files: Record<string, string> = {
       "package.json": '{\n  "name": "many",\n  "workspaces": ["packages/*"]\n}\n',
@@ -310,7 +310,7 @@ describe("map a repository", () => {
     expect(calls.filter((call) => call.isError && call.name !== "Bash")).toEqual([]);
   });
 
-  it("goes on where Bash is denied, and says what it could not see and why", async () => {
+  it("continues if Bash is denied, and says what it could not see and why", async () => {
     workspace = createOfflineWorkspace();
     workspace.put(typescript);
     const rules = [{ effect: "deny" as const, text: "Bash", scope: "user" as const }];
@@ -320,7 +320,7 @@ describe("map a repository", () => {
     expect(report).toMatch(/## Recent history\n- could not be read: Bash was not run\. .*`Bash`/);
   });
 
-  it("does not tell what rules hide", async () => {
+  it("does not reveal files that rules hide", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ ...typescript, "secret/plan.ts": `// ${todo}: secret\n` });
     const rules = [{ effect: "deny" as const, text: "Read(secret/**)", scope: "user" as const }];
@@ -329,7 +329,7 @@ describe("map a repository", () => {
     expect(report).not.toContain(": secret");
   });
 
-  it.each([["Grep"], ["LS"], ["Bash"], ["Glob"], ["Read"]])("does without %s", async (missing) => {
+  it.each([["Grep"], ["LS"], ["Bash"], ["Glob"], ["Read"]])("works without %s", async (missing) => {
     workspace = createOfflineWorkspace({ without: [missing] });
     workspace.put(typescript);
     const { report, stopReason } = await workspace.talk("Map this repository");
@@ -338,7 +338,7 @@ describe("map a repository", () => {
     expect(report).toContain(`This agent has no tool ${missing}.`);
   });
 
-  it("tells what directories are for, by the files that speak for them", async () => {
+  it("describes directories by the files that explain them", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({
       "src/parse/index.ts": "// Reads what people wrote.\nexport {};\n",
@@ -351,7 +351,7 @@ describe("map a repository", () => {
     expect(report).toMatch(/- src\/parse\/ +1 file +2 lines +Reads what people wrote\.\n/);
   });
 
-  it("maps a part on its own", async () => {
+  it("maps one part", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ ...typescript, "src/inner/deep.ts": "one\ntwo\n" });
     const { report } = await workspace.talk("Map src");
@@ -360,7 +360,7 @@ describe("map a repository", () => {
     expect(report).not.toContain("guide.md");
   });
 
-  it("lets no terminal control through", async () => {
+  it("removes terminal control characters", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({
       "README.md": "# Red \u001b[31m alert\n\nIt is red \u001b[31m now.\n",

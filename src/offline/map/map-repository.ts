@@ -69,7 +69,7 @@ export function* mapRepository(path = ".", { canDelegate = false }: { readonly c
     `Reading the manifests of ${plural(chosen.length, "package")}`,
     chosen.map((name) => read(name, 1_000)),
   );
-  // A manifest without a name only sets options, such as the module type of the files beside it.
+  // A manifest without a name only sets options, such as the module type of the files in its directory.
   const packages = results
     .flatMap((result) => manifestOf(result))
     .filter(({ title }) => title !== undefined)

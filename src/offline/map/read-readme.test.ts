@@ -48,7 +48,7 @@ describe("readReadme", () => {
     expect(readText(text)).toEqual(expected);
   });
 
-  it("finds the paragraph at the line that it names, whatever stands above it", () => {
+  it("reports the line of the paragraph, whatever precedes it", () => {
     const noise = fc.constantFrom(
       "[![a](b)](c)",
       "<img src='a'>",
@@ -65,7 +65,7 @@ describe("readReadme", () => {
     );
   });
 
-  it("reads any text", () => {
+  it("accepts any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         const { paragraph } = readReadme({ lines: [{ number: 1, text }], total: 1 });

@@ -12,7 +12,7 @@ it.each([
   "find . -name '*.ts' -newer a",
   "for name in a b; do wc -l $name; done",
   "timeout 5 cat a",
-])("a call of `%s` is proven to change nothing", (command) => {
+])("a call to `%s` is proven to change nothing", (command) => {
   expect(proves("Bash", { command })).toBe(true);
 });
 
@@ -29,11 +29,11 @@ it.each([
   "cd sub && git status",
   "if (",
   "",
-])("a call of `%s` is not", (command) => {
+])("a call to `%s` is not proven to change nothing", (command) => {
   expect(proves("Bash", { command })).toBe(false);
 });
 
-it("tools that read files are proven, all others are not", () => {
+it("only tools that read files are proven to change nothing", () => {
   expect(proves("Read", { file_path: "a" })).toBe(true);
   expect(proves("Grep", { pattern: "a" })).toBe(true);
   for (const [name, input] of [

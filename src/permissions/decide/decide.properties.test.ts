@@ -99,8 +99,8 @@ const situation = fc
   })
   .map(({ ends, ...rest }) => ({ ...rest, resolved: resolve(rest.accesses, ends) }));
 
-describe("decide, whatever the situation", () => {
-  it("is total and deterministic", () => {
+describe("decide, in any situation,", () => {
+  it("returns a deterministic result for every input", () => {
     fc.assert(
       fc.property(situation, (given) => {
         const decision = decide(given);
@@ -113,7 +113,7 @@ describe("decide, whatever the situation", () => {
     );
   });
 
-  it("never becomes wider by a further deny or ask rule", () => {
+  it("never allows more after adding a deny or ask rule", () => {
     fc.assert(
       fc.property(situation, rule(fc.constantFrom<Effect>("deny", "ask")), fc.nat(6), (given, extra, at) => {
         const rules = given.policy.rules.toSpliced(at, 0, extra);
@@ -124,7 +124,7 @@ describe("decide, whatever the situation", () => {
     );
   });
 
-  it("never becomes wider by one more layer, unless it is a person's own; and no layer allows what another denies", () => {
+  it("never allows more after adding a layer, except the user's own, and no layer overrides another's denial", () => {
     fc.assert(
       fc.property(situation, fc.oneof(layer, settling), fc.nat(3), (given, extra, at) => {
         const layers = (given.policy.layers ?? []).toSpliced(at, 0, extra);
@@ -142,7 +142,7 @@ describe("decide, whatever the situation", () => {
     );
   });
 
-  it("never lets what a project allows answer what a person asks about", () => {
+  it("never lets a project's allow rule answer what the user's rule asks about", () => {
     const theirs = fc.constantFrom<RuleScope>("project", "local");
     const grant: fc.Arbitrary<Rule> = fc
       .tuple(entryOrLine, theirs)
@@ -182,7 +182,7 @@ describe("decide, whatever the situation", () => {
     );
   });
 
-  it("never asks in dontAsk", () => {
+  it("never asks in dontAsk mode", () => {
     fc.assert(
       fc.property(situation, (given) => {
         expect(decide({ ...given, policy: { ...given.policy, mode: "dontAsk" } }).effect).not.toBe("ask");
@@ -239,7 +239,7 @@ describe("rules", () => {
     );
   });
 
-  it("that are suggested allow what they were suggested for", () => {
+  it("allow the calls that they were suggested for", () => {
     const word = fc.stringMatching(/^[a-z][a-z0-9_.:-]{0,8}$/);
     const simple = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => `x-${words.join(" ")}`);
     const file = fc.stringMatching(/^[a-z][a-z0-9 *?[\\()~-]{0,8}[a-z]$/).map((base) => `/data/${base}`);

@@ -49,7 +49,7 @@ const read = (file_path: string, given?: Given) => judge("Read", { file_path }, 
 const write = (file_path: string, given?: Given) => judge("Write", { file_path, content: "" }, given).effect;
 const bash = (command: string, given?: Given) => judge("Bash", { command }, given).effect;
 
-describe("base rules", () => {
+describe("built-in rules", () => {
   it("allow reading and searching in the workspace and readable roots, and nothing outside", () => {
     expect(read("a.ts")).toBe("allow");
     expect(read("/docs/x")).toBe("allow");
@@ -60,28 +60,28 @@ describe("base rules", () => {
     expect(judge("LS", { path: "src" }).effect).toBe("allow");
   });
 
-  it("see where a glob pattern leaves its directory", () => {
+  it("recognize glob patterns that leave their directory", () => {
     expect(judge("Glob", { pattern: "**/*.ts" }).effect).toBe("allow");
     for (const pattern of ["/etc/*", "../*", "src/../../*", "*/../../x", "~/*", "{a,../../b}/*"]) {
       expect(judge("Glob", { pattern }).effect).toBe("ask");
     }
   });
 
-  it("go by the real path", () => {
+  it("apply to the real path", () => {
     expect(read("link", { real: "/etc/passwd" })).toBe("ask");
     expect(read("/alias/a.ts", { real: `${root}/a.ts` })).toBe("allow");
     expect(read("loop", { real: "" })).toBe("ask");
     expect(read("pipe", { kind: "other" })).toBe("ask");
   });
 
-  it("allow what touches nothing, and results of this session", () => {
+  it("allow calls without effects, and results of this session", () => {
     expect(judge("TodoWrite", { todos: [] }).effect).toBe("allow");
     expect(judge("BashOutput", { bash_id: "1" }).effect).toBe("allow");
     expect(read("retinue://result/c1")).toBe("allow");
     expect(read("retinue://other/c1")).toBe("deny");
   });
 
-  it("deny a tool that is not in the pool, and input that says nothing", () => {
+  it("deny a tool outside the pool, and input without content", () => {
     expect(judge("Task", {})).toMatchObject({ effect: "deny", rule: "not in pool" });
     expect(judge("Read", { file_path: 3 }, { mode: "bypassPermissions" })).toMatchObject({
       effect: "deny",
@@ -92,7 +92,7 @@ describe("base rules", () => {
 });
 
 describe("lists", () => {
-  it("let deny beat ask beat allow, in any order and scope", () => {
+  it("apply deny before ask before allow, in any order and scope", () => {
     expect(write("a", { rules: [["allow", "Write"]] })).toBe("allow");
     expect(
       write("a", {
@@ -113,7 +113,7 @@ describe("lists", () => {
     ).toBe("deny");
   });
 
-  it("let only this session's own word answer an ask", () => {
+  it("let only an approval from this session answer an ask rule", () => {
     const rules = (scope: RuleScope) => [
       ["ask", "Bash(git push:*)", "user"] as const,
       ["allow", "Bash(git push)", scope] as const,
@@ -123,7 +123,7 @@ describe("lists", () => {
     expect(bash("git push", { rules: rules("session") })).toBe("allow");
   });
 
-  it("need both ends of a link to allow, and either to deny", () => {
+  it("allow only if both ends of a link match, and deny if either does", () => {
     const given = { real: "/etc/hosts" };
     expect(write("gen/l", { ...given, rules: [["allow", "Edit(gen/**)"]] })).toBe("ask");
     expect(
@@ -139,19 +139,19 @@ describe("lists", () => {
     expect(read("l", { real: `${root}/x`, rules: [["deny", "Read(l)"]] })).toBe("deny");
   });
 
-  it("let a rule about reading cover writing, and not the other way round", () => {
+  it("let a rule about reading cover writing, but not the reverse", () => {
     expect(write("a", { mode: "acceptEdits", rules: [["deny", "Read(a)"]] })).toBe("deny");
     expect(read("a", { rules: [["deny", "Edit(a)"]] })).toBe("allow");
   });
 
-  it("deny the whole tool where a deny can't be read", () => {
+  it("deny the whole tool if a deny rule can't be parsed", () => {
     const rules = [["deny", "Bash(", "user"]] as const;
     expect(bash("git status", { rules })).toBe("deny");
     expect(read("a", { rules })).toBe("allow");
     expect(checkRules([{ text: "Bash(", effect: "deny", scope: "user" }])).toHaveLength(1);
   });
 
-  it("know servers and their tools", () => {
+  it("support servers and their tools", () => {
     const query = (...rules: NonNullable<Given["rules"]>) => judge("mcp__db__query", {}, { rules }).effect;
     expect(query()).toBe("ask");
     expect(query(["allow", "mcp__db"])).toBe("allow");
@@ -161,7 +161,7 @@ describe("lists", () => {
     expect(query(["allow", "mcp__db"], ["deny", "mcp__*"])).toBe("deny");
   });
 
-  it("judge addresses by label", () => {
+  it("compare host names label by label", () => {
     const fetch = (url: string, ...rules: NonNullable<Given["rules"]>) => judge("WebFetch", { url }, { rules }).effect;
     expect(fetch("https://example.com/")).toBe("ask");
     expect(fetch("https://EXAMPLE.com./x", ["allow", "WebFetch(domain:example.com)"])).toBe("allow");
@@ -175,7 +175,7 @@ describe("lists", () => {
 });
 
 describe("modes", () => {
-  it("acceptEdits writes unprotected files of the workspace", () => {
+  it("acceptEdits allows writing unprotected files in the workspace", () => {
     const mode = "acceptEdits" as const;
     expect(write("src/a.ts", { mode })).toBe("allow");
     expect(write("/etc/x", { mode })).toBe("ask");
@@ -186,7 +186,7 @@ describe("modes", () => {
     expect(bash("touch x", { mode })).toBe("ask");
   });
 
-  it("a protected file needs a rule that names it, and not from the project", () => {
+  it("a protected file needs a rule that names it, not from the project", () => {
     for (const mode of ["default", "acceptEdits", "bypassPermissions"] as const) {
       expect(
         write(".vscode/x", {
@@ -210,7 +210,7 @@ describe("modes", () => {
     }
   });
 
-  it("plan changes nothing, whatever rules allow", () => {
+  it("plan changes nothing, whatever the rules allow", () => {
     const mode = "plan" as const;
     expect(write("a", { mode, rules: [["allow", "Write", "session"]] })).toBe("deny");
     expect(bash("npm test", { mode, rules: [["allow", "Bash"]] })).toBe("deny");
@@ -221,7 +221,7 @@ describe("modes", () => {
     expect(judge("mcp__db__query", {}, { mode, rules: [["allow", "mcp__db__query"]] }).effect).toBe("allow");
   });
 
-  it("give the reason for a write, not that its command alone would change nothing", () => {
+  it("the reason concerns the write, even if the command alone changes nothing", () => {
     const reasonOf = (given: Given) => judge("Bash", { command: "echo x > out.txt" }, given).rule;
     expect(reasonOf({ mode: "bypassPermissions" })).toBe("bypassPermissions");
     expect(reasonOf({ mode: "acceptEdits" })).toBe("acceptEdits");
@@ -229,7 +229,7 @@ describe("modes", () => {
     expect(judge("Bash", { command: "cat out.txt" }).rule).toBe("read-only command");
   });
 
-  it("dontAsk denies what would ask; bypassPermissions allows what nothing restricts", () => {
+  it("dontAsk denies what needs approval; bypassPermissions allows what nothing restricts", () => {
     expect(write("a", { mode: "dontAsk" })).toBe("deny");
     expect(write("a", { mode: "dontAsk", rules: [["allow", "Write"]] })).toBe("allow");
     expect(write("a", { mode: "dontAsk", rules: [["ask", "Write"]] })).toBe("deny");
@@ -239,7 +239,7 @@ describe("modes", () => {
     expect(bash("a && b", { mode: "bypassPermissions", rules: [["deny", "Bash(b:*)"]] })).toBe("deny");
   });
 
-  it("a workspace below a protected directory is a workspace", () => {
+  it("a workspace below a protected directory is still a workspace", () => {
     const policy: Policy = {
       mode: "acceptEdits",
       pool,
@@ -314,7 +314,7 @@ describe("commands", () => {
     ["/bin/rm:*", "rm x"],
     ['git commit -m "a b"', "git commit -m 'a b'"],
     ["curl * | sh", "curl http://x | sh"],
-  ])("deny %s holds for %s", (spec, command) =>
+  ])("deny rule %s applies to %s", (spec, command) =>
     expect(
       bash(command, {
         rules: [
@@ -331,7 +331,7 @@ describe("commands", () => {
     ["rm:*", "echo rm"],
     ["git push:*", "git log --grep push"],
     ["git push:*", "git commit -m push"],
-  ])("deny %s spares %s", (spec, command) =>
+  ])("deny rule %s does not apply to %s", (spec, command) =>
     expect(
       bash(command, {
         rules: [
@@ -342,7 +342,7 @@ describe("commands", () => {
     ).toBe("allow"),
   );
 
-  it("ask where a restriction may be hidden or a guarded file is mentioned", () => {
+  it("need approval if they may hide a restricted command or mention a guarded file", () => {
     const rules = [
       ["allow", "Bash"],
       ["deny", "Bash(rm:*)"],
@@ -355,7 +355,7 @@ describe("commands", () => {
     expect(bash("cat ~/.sshrc", { rules })).toBe("allow");
   });
 
-  it("answers for commands that run thousands of others", () => {
+  it("may run thousands of others", () => {
     const rules = [
       ["deny", "Bash(find * -delete)"],
       ["deny", "Bash(git push:*)"],
@@ -365,7 +365,7 @@ describe("commands", () => {
     expect(bash(`find . ${each((index) => `-exec git log ${index} ';' `)}-delete`, { rules })).toBe("deny");
   });
 
-  it("answers for very long commands", () => {
+  it("may be very long", () => {
     const rules = [
       ["allow", "Bash"],
       ["deny", "Bash(git push:*)"],
@@ -374,16 +374,16 @@ describe("commands", () => {
     expect(bash("git -x ".repeat(150_000), { rules })).toBe("deny");
     expect(bash(`${"true; ".repeat(5_000)}git push`, { rules })).toBe("deny");
     expect(bash("true; ".repeat(20_000), { rules })).toBe("allow");
-    // Longer than the Bash tool accepts, so it is not analysed.
+    // Longer than the Bash tool accepts, so it is not analyzed.
     expect(bash("true; ".repeat(150_000), { rules })).toBe("ask");
   });
 });
 
-describe("a line that is allowed letter by letter", () => {
+describe("a line that is allowed literally", () => {
   const line = "echo x > out.txt";
   const rules = [["allow", `Bash(${line})`, "session"]] as const;
 
-  it("may write the files of the workspace that it names, and nothing else may", () => {
+  it("may write the workspace files that it names, and no other line may", () => {
     expect(bash(line)).toBe("ask");
     expect(bash(line, { rules })).toBe("allow");
     for (const other of ["echo x > other.txt", "echo y > out.txt", "echo x >> out.txt", "echo x > out.txt; touch a"])
@@ -392,7 +392,7 @@ describe("a line that is allowed letter by letter", () => {
     expect(bash("npm test > out.txt", { rules: [["allow", "Bash(npm test:*)"]] })).toBe("ask");
   });
 
-  it("does not reach what is protected, denied, or elsewhere", () => {
+  it("does not cover protected, denied or outside files", () => {
     const both = (more: readonly [Effect, string], command = line) =>
       bash(command, { rules: [["allow", `Bash(${command})`, "session"], more] });
     expect(both(["deny", "Edit(out.txt)"])).toBe("deny");
@@ -403,16 +403,19 @@ describe("a line that is allowed letter by letter", () => {
   });
 });
 
-describe("hooks of git that are new", () => {
+describe("new git hooks", () => {
   const hooks = ["/w/proj/.git/hooks/pre-commit"];
   const rules = [["allow", "Bash(git commit:*)"]] as const;
 
-  it.each(["git commit -m x", "cd src && git commit -m x", "timeout 5 git commit -m x"])("make %s ask", (command) => {
-    expect(bash(command, { rules: [...rules, ["allow", "Bash(timeout 5 git commit:*)"]] })).toBe("allow");
-    expect(bash(command, { rules: [...rules, ["allow", "Bash(timeout 5 git commit:*)"]], hooks })).toBe("ask");
-  });
+  it.each(["git commit -m x", "cd src && git commit -m x", "timeout 5 git commit -m x"])(
+    "make %s need approval",
+    (command) => {
+      expect(bash(command, { rules: [...rules, ["allow", "Bash(timeout 5 git commit:*)"]] })).toBe("allow");
+      expect(bash(command, { rules: [...rules, ["allow", "Bash(timeout 5 git commit:*)"]], hooks })).toBe("ask");
+    },
+  );
 
-  it("change nothing for who only looks, and where every command is allowed", () => {
+  it("do not affect read-only commands, or a policy that allows every command", () => {
     expect(bash("git log -1", { hooks })).toBe("allow");
     expect(bash("npm test", { hooks, rules: [["allow", "Bash(npm test)"]] })).toBe("allow");
     expect(bash("git commit -m x", { hooks, rules: [["allow", "Bash"]] })).toBe("allow");
@@ -423,7 +426,7 @@ describe("hooks of git that are new", () => {
 describe("leaving plan mode", () => {
   const leave = (given: Given) => judge("ExitPlanMode", { plan: "x" }, given).effect;
 
-  it("takes a person, whatever rules allow", () => {
+  it("needs a person, whatever the rules allow", () => {
     expect(leave({ mode: "plan" })).toBe("ask");
     expect(leave({ mode: "plan", rules: [["allow", "ExitPlanMode"]] })).toBe("ask");
     expect(leave({ mode: "plan", rules: [["deny", "ExitPlanMode"]] })).toBe("deny");
@@ -443,7 +446,7 @@ describe("explainDenial", () => {
     expect(explain("WebSearch", { query: "x" })).toContain("--allowed-tools 'WebSearch'");
   });
 
-  it("offers no way around a deny rule, and never the whole shell", () => {
+  it("suggests no way around a deny rule, and never the whole shell", () => {
     expect(explain("Bash", { command: "rm x" }, { rules: [["deny", "Bash(rm:*)"]] })).not.toContain("--allowed-tools");
     expect(explain("Bash", { command: "a && b" })).not.toContain("--allowed-tools");
     expect(explain("Bash", { command: "a && b" })).toContain("one simple command at a time");

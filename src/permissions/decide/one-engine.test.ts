@@ -36,7 +36,7 @@ const bash = (command: string, policy: Partial<Policy>) => judge("Bash", { comma
 const read = (file_path: string, policy: Partial<Policy>) => judge("Read", { file_path }, policy).effect;
 
 describe("compact files", () => {
-  it("let the last line that matches win", () => {
+  it("let the last matching line win", () => {
     const rules = compact(
       "user",
       ["Bash", undefined, "ask"],
@@ -49,7 +49,7 @@ describe("compact files", () => {
     expect(bash("npm publish", { rules: rules.toReversed() })).toBe("ask");
   });
 
-  it("come after what lists allow and before what lists ask about", () => {
+  it("come after allow rules in lists and before ask rules in lists", () => {
     expect(
       bash("make", { rules: [...compact("user", ["Bash", "make *", "ask"]), list("allow", "Bash(make:*)")] }),
     ).toBe("ask");
@@ -61,7 +61,7 @@ describe("compact files", () => {
     ).toBe("deny");
   });
 
-  it("are not loosened by an ask of a list", () => {
+  it("are not loosened by an ask rule in a list", () => {
     expect(bash("make", { rules: [...compact("user", ["Bash", "make *", "deny"]), list("ask", "Bash(make:*)")] })).toBe(
       "deny",
     );
@@ -82,7 +82,7 @@ describe("compact files", () => {
     expect(bash("make", { rules: own })).toBe("allow");
   });
 
-  it("know globs: base names at any depth, dot files, braces, paths from the workspace", () => {
+  it("support globs: base names at any depth, dotfiles, braces, paths from the workspace", () => {
     const rules = compact(
       "user",
       ["Read", "*.env", "deny"],
@@ -103,7 +103,7 @@ describe("compact files", () => {
     ]);
   });
 
-  it("know hosts and agents", () => {
+  it("support hosts and agents", () => {
     const rules = compact(
       "user",
       ["WebFetch", "*", "ask"],
@@ -120,7 +120,7 @@ describe("compact files", () => {
 describe("layers of definitions", () => {
   const onlyGit = layer("project", ["Bash", undefined, "deny"], ["Bash", "git *", "allow"]);
 
-  it("veto, whatever files, modes and people say", () => {
+  it("are vetoes, whatever files, modes and people allow", () => {
     const rules = [
       list("allow", "Bash", "managed"),
       list("allow", "Bash", "session"),
@@ -135,14 +135,14 @@ describe("layers of definitions", () => {
     });
   });
 
-  it("bind from every depth: what any ancestor denies stays denied", () => {
+  it("apply at every depth: what any ancestor denies stays denied", () => {
     const mine = layer("user", ["Bash", undefined, "allow"]);
     expect(bash("make", { layers: [onlyGit, mine] })).toBe("deny");
     expect(bash("make", { layers: [mine, onlyGit] })).toBe("deny");
     expect(bash("make", { layers: [mine] })).toBe("allow");
   });
 
-  it("settle a question only from a person's own file", () => {
+  it("settle a question only from the user's own file", () => {
     expect(bash("make", { layers: [layer("project", ["Bash", undefined, "allow"])] })).toBe("ask");
     const layers = [layer("user", ["Bash", "make *", "allow"])];
     expect(bash("make", { layers })).toBe("allow");
@@ -150,7 +150,7 @@ describe("layers of definitions", () => {
     expect(bash("make", { layers: [layer("project", ["Bash", undefined, "ask"]), ...layers] })).toBe("ask");
   });
 
-  it("ask, unless files that come later allow it", () => {
+  it("ask, unless later files allow the call", () => {
     const asks = (scope: RuleScope) => [layer(scope, ["Bash", undefined, "ask"])];
     expect(bash("make", { layers: asks("project"), mode: "bypassPermissions" })).toBe("ask");
     expect(bash("make", { layers: asks("project"), rules: [list("allow", "Bash(make)")] })).toBe("allow");
@@ -159,14 +159,14 @@ describe("layers of definitions", () => {
     expect(bash("make", { layers: asks("user"), rules: [list("allow", "Bash(make)", "session")] })).toBe("allow");
   });
 
-  it("hide what they deny to read", () => {
+  it("hide files that they deny reading", () => {
     const hidden = hiddenPredicate({ ...base, layers: [layer("project", ["Read", "*.key", "deny"])] });
     expect([hidden(`${root}/a.key`), hidden(`${root}/a.ts`)]).toEqual([true, false]);
   });
 });
 
-describe("the answer", () => {
-  it("takes a path with one slash from where the rule's file stands", () => {
+describe("the decision", () => {
+  it("resolves a path with one slash against the directory of the rule's file", () => {
     const edit = (file: string) =>
       judge("Write", { file_path: "src/a", content: "" }, { rules: [{ ...list("allow", "Edit(/src/**)"), file }] });
     expect(edit(`${root}/.retinue/settings.json`).effect).toBe("allow");
@@ -174,7 +174,7 @@ describe("the answer", () => {
     expect(edit("/w/settings.json").effect).toBe("ask");
   });
 
-  it("names the rule, where it stands, and why", () => {
+  it("names the rule, its place and the reason", () => {
     const rules: readonly Rule[] = [{ ...list("deny", "Bash(make:*)"), file: "/home/u/.retinue/settings.json" }];
     expect(judge("Bash", { command: "make" }, { rules })).toEqual({
       effect: "deny",
@@ -185,7 +185,7 @@ describe("the answer", () => {
     });
   });
 
-  it("is no where nobody can answer", () => {
+  it("is a denial if no one can answer", () => {
     expect(bash("make", { unattended: true })).toBe("deny");
     expect(judge("Bash", { command: "make" }, { unattended: true }).reason).toContain(
       "no one can approve it in this run",
@@ -198,7 +198,7 @@ describe("the answer", () => {
     ).toBe("allow");
   });
 
-  it("heeds what a call asks for beside its work", () => {
+  it("considers the additional parameters of a call", () => {
     const rules = [
       list("deny", "Agent(model:*opus*)"),
       list("ask", "Task(run_in_background:true)"),

@@ -17,11 +17,11 @@ function effectOf(skill: unknown, rules: Readonly<Record<string, Effect>>, mode:
 }
 
 describe("a skill", () => {
-  it("may be called for without a rule, in every mode", () => {
+  it("can be loaded without a rule, in every mode", () => {
     for (const mode of ["default", "plan", "dontAsk"] as const) expect(effectOf("deploy", {}, mode)).toBe("allow");
   });
 
-  it("is not called for without a name", () => {
+  it("can't be loaded without a name", () => {
     expect(effectOf(undefined, {})).toBe("deny");
     expect(effectOf(" / ", {})).toBe("deny");
   });
@@ -42,18 +42,18 @@ describe("a rule about a skill", () => {
     ["kit:deploy", "Skill(deploy)", true],
     ["kit:deploy", "Skill(*)", true],
     ["review", "Skill(deploy)", false],
-  ])("denies %j by %s: %s", (name, rule, covered) => {
+  ])("denies %j with %s: %s", (name, rule, covered) => {
     expect(effectOf(name, { [rule]: "deny" })).toBe(covered ? "deny" : "allow");
     expect(effectOf(name, { [rule]: "ask" })).toBe(covered ? "ask" : "allow");
   });
 
-  it("allows one where the others are asked about only by its own name", () => {
+  it("allows one by its own name if the others need approval", () => {
     const rules = { Skill: "ask", "Skill(deploy)": "allow" } as const;
     expect(effectOf("deploy", rules)).toBe("ask");
     expect(effectOf("deploy", { "Skill(deploy)": "allow", "Skill(kit:deploy)": "deny" })).toBe("allow");
   });
 
-  it("is understood", () => {
+  it("is valid", () => {
     expect(checkRules([{ text: "Skill(deploy)", effect: "allow", scope: "user" }])).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ describe("alwaysPatterns", () => {
     ["git add -A && git status", "git add *"],
     ["npm test 2>&1 | tail -20", "npm test *"],
     ["npm test > /dev/null", "npm test *"],
-  ])("%s may be %s", (command, pattern) => expect(alwaysPatterns(command)).toMatchObject({ pattern }));
+  ])("%s can be allowed as %s", (command, pattern) => expect(alwaysPatterns(command)).toMatchObject({ pattern }));
 
   it.each([
     "rm build/a",
@@ -40,16 +40,16 @@ describe("alwaysPatterns", () => {
     "echo x > out.txt",
     "npm test > out.txt",
     "npm test >> out.txt 2>&1",
-  ])("%s only as it is", (command) => expect(alwaysPatterns(command)).toEqual({ exact: command }));
+  ])("%s can only be allowed literally", (command) => expect(alwaysPatterns(command)).toEqual({ exact: command }));
 
-  it("keeps plain stars plain", () => {
+  it("keeps literal stars", () => {
     const { exact } = alwaysPatterns("rm *");
     expect(parseCommandPattern(exact)).toMatchObject({ line: "rm *", rest: false });
     expect(parseCommandPattern(alwaysPatterns("find . -name \\*.ts").exact).line).toBe("find . -name \\*.ts");
   });
 });
 
-describe("wildcards of rules", () => {
+describe("wildcards in rules", () => {
   const allows = (rule: string, command: string) =>
     unitsOf(analyseCommand(command)).every((unit) =>
       allowsUnit(parseCommandPattern(rule), unit, { roots: ["/w"], loopWords: new Map() }),

@@ -205,7 +205,7 @@ function restrictsWrapper(pattern: CommandPattern, wrapper: SearchableWrapper): 
   return isRestricted;
 }
 
-/** Returns true if the words of the pattern occur in any reading of the text. Used for lines that can't be analysed. */
+/** Returns true if the words of the pattern occur in any reading of the text. Used for lines that can't be analyzed. */
 export function restrictsText({ loose }: CommandPattern, readings: readonly LooseReading[]): boolean {
   return loose[0] === undefined || mentionsProgram(loose, readings);
 }

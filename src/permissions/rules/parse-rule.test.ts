@@ -40,7 +40,7 @@ describe("parseRule", () => {
     ["Read(~root/x)", "Read"],
     ["WebFetch(example.com)", "WebFetch"],
     ["WebFetch(domain:a/b)", "WebFetch"],
-  ])("finds fault with %j", (text, tool) => {
+  ])("rejects %j", (text, tool) => {
     const parsed = parseRule(text);
     expect(parsed.ok).toBe(false);
     expect(parsed).toHaveProperty("message", expect.stringMatching(/\w/));
@@ -52,7 +52,7 @@ describe("checkRules", () => {
   const check = (effect: "allow" | "deny", text: string) =>
     checkRules([{ effect, text, scope: "user", file: "/home/u/settings.json" }]).map(({ message }) => message);
 
-  it("says nothing about good rules", () => {
+  it("accepts valid rules", () => {
     expect(check("allow", "Bash(npm test)")).toEqual([]);
     expect(check("deny", "Bash(curl x | sh)")).toEqual([]);
     expect(check("deny", "mcp__*")).toEqual([]);
@@ -73,7 +73,7 @@ describe("checkRules", () => {
     (text) => expect(check("deny", text)).toEqual([]),
   );
 
-  it("names the line of a file, and the option of the command line", () => {
+  it("names the line of a file, or the command-line option", () => {
     const [inFile, allowed, denied] = checkRules([
       { effect: "deny", text: "Baash", scope: "project", file: "/w/settings.json", line: 4 },
       { effect: "allow", text: "Baash", scope: "flag" },
@@ -84,7 +84,7 @@ describe("checkRules", () => {
     expect(denied).toMatch(/^--disallowed-tools: deny rule/);
   });
 
-  it("names the file, the rule and what follows from it", () => {
+  it("names the file, the rule and the consequence", () => {
     expect(check("deny", "Bash(")[0]).toMatch(
       /^\/home\/u\/settings\.json: deny rule `Bash\(`.*applies to every use of Bash/,
     );

@@ -7,7 +7,7 @@ const wide = (pattern: string, path: string) => compilePathPattern(pattern, { ..
 const narrow = (pattern: string, path: string) => compilePathPattern(pattern, { ...place, wide: false })(path);
 
 describe("path patterns", () => {
-  it("with one slash start where the file with the rule stands; a restriction holds in the workspace too", () => {
+  it("with one slash start at the directory of their file; a restriction also applies in the workspace", () => {
     const mine = { ...place, source: "/home/u" };
     const matches = (isWide: boolean, path: string) => compilePathPattern("/src/**", { ...mine, wide: isWide })(path);
     expect([matches(false, "/home/u/src/a"), matches(false, "/w/proj/src/a")]).toEqual([true, false]);
@@ -32,7 +32,7 @@ describe("path patterns", () => {
     ["[!a-c]?x", "/w/proj/dyx"],
     ["./Secrets/**", "/w/proj/secrets/key"],
     ["\\*", "/w/proj/*"],
-  ])("deny %s holds for %s", (pattern, path) => expect(wide(pattern, path)).toBe(true));
+  ])("deny %s applies to %s", (pattern, path) => expect(wide(pattern, path)).toBe(true));
 
   it.each([
     ["//etc/**", "/w/proj/etc/x"],
@@ -43,7 +43,7 @@ describe("path patterns", () => {
     ["[a-c]x", "/w/proj/dx"],
     ["~/x", "/home/u2/x"],
     ["\\*", "/w/proj/a"],
-  ])("deny %s does not hold for %s", (pattern, path) => expect(wide(pattern, path)).toBe(false));
+  ])("deny %s does not apply to %s", (pattern, path) => expect(wide(pattern, path)).toBe(false));
 
   it.each([
     ["src/**", "/w/proj/src/a/b.ts", true],
@@ -56,23 +56,23 @@ describe("path patterns", () => {
     ["docs/", "/w/proj/docs/a", true],
   ])("allow %s for %s: %s", (pattern, path, expected) => expect(narrow(pattern, path)).toBe(expected));
 
-  it("holds in every workspace root for deny, in the first for allow", () => {
+  it("apply in every workspace root for deny, and in the first for allow", () => {
     const roots = ["/w/proj", "/w/more"];
     expect(compilePathPattern("./x", { roots, homes: [], wide: true })("/w/more/x")).toBe(true);
     expect(compilePathPattern("./x", { roots, homes: [], wide: false })("/w/more/x")).toBe(false);
   });
 
-  it("without a known home restricts everywhere and allows nowhere", () => {
+  it("with an unknown home directory restrict everywhere and allow nowhere", () => {
     expect(compilePathPattern("~/.ssh/**", { roots: [], homes: [], wide: true })("/root/.ssh/id")).toBe(true);
     expect(compilePathPattern("~/.ssh/**", { roots: [], homes: [], wide: false })("/root/.ssh/id")).toBe(false);
   });
 
-  it("stays quick on patterns made to be slow", () => {
+  it("take little time even for malicious patterns", () => {
     const pattern = `//${"*a".repeat(100)}b/${"**/x/".repeat(50)}y`;
     expect(wide(pattern, `/${"a".repeat(250)}/${"x/".repeat(1_000)}`)).toBe(false);
   });
 
-  it("matches what it spells, and allow is never wider than deny", () => {
+  it("match their own text, and allow never matches more than deny", () => {
     const name = fc.stringMatching(/^[a-z.][a-z0-9.]{0,5}$/).filter((text) => !/^\.{1,2}$/.test(text));
     fc.assert(
       fc.property(
@@ -95,4 +95,4 @@ it.each([
   [".env*", { name: ".env", whole: false }],
   ["**/*.pem", { name: ".pem", whole: false }],
   ["**", undefined],
-])("recognises %s by its name", (pattern, expected) => expect(identifyingName(pattern)).toEqual(expected));
+])("finds the characteristic name of %s", (pattern, expected) => expect(identifyingName(pattern)).toEqual(expected));

@@ -127,7 +127,7 @@ describe("protected files", () => {
     "build.yml",
     "src/crush.ts",
     "docs/.vitepress/config.ts",
-  ])("%s is for everyday editing", (path) => {
+  ])("do not include %s, which people edit every day", (path) => {
     expect(protectedPart(path)).toBeUndefined();
   });
 });

@@ -22,7 +22,7 @@ export function protectedPart(path: string): string | undefined {
 }
 
 /**
- * Normalises a name as file systems may: case, composition, invisible characters, trailing dots and spaces, streams.
+ * Normalizes a name as file systems may: case, composition, invisible characters, trailing dots and spaces, streams.
  */
 function foldName(name: string): string {
   const plain = name.normalize("NFC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
@@ -38,7 +38,7 @@ const shortNames = new Map([
   ["agents~1", ".agents"],
 ]);
 
-/** Splits a list of names at white space. */
+/** Splits a list of names at whitespace. */
 function namesIn(text: string): readonly string[] {
   return text.trim().split(/\s+/);
 }

@@ -6,7 +6,7 @@ import { everyCommand, programOf } from "./shell-analysis.ts";
 
 const programs = (text: string) => [...everyCommand(analyseCommand(text).commands)].map(programOf).sort();
 
-describe("every command in every position", () => {
+describe("commands are found in every position", () => {
   it.each([
     ["a; b && c || d | e & f", "a b c d e f"],
     ["(a; { b; })", "a b"],
@@ -87,7 +87,7 @@ describe("redirections", () => {
   ])("%s", (text, expected) => expect(files(text)).toEqual(expected));
 });
 
-describe("what can't be known", () => {
+describe("what is unknown", () => {
   const obscure = (text: string) => analyseCommand(text).obscure;
 
   it.each([
@@ -134,7 +134,7 @@ describe("what can't be known", () => {
     ),
   ])("%j", (text) => expect(obscure(text)).toBeTypeOf("string"));
 
-  it("is what goes beyond a limit", () => {
+  it("includes anything beyond a limit", () => {
     expect(obscure(`echo ${"$(".repeat(3_000)}a${")".repeat(3_000)}`)).toBeTypeOf("string");
     expect(obscure("(".repeat(3_000))).toBeTypeOf("string");
     expect(obscure(`echo $((${"(".repeat(5_000)}1${")".repeat(5_000)}))`)).toBeTypeOf("string");
@@ -152,9 +152,9 @@ describe("what can't be known", () => {
     "a <<E\nit's $" + "{x:-b} $(c 'd')\nE",
     "a $" + "{x:-'b'} $" + "{x:-$'b'}",
     "a <<'E'\n$" + "{x:-'b'}\nE",
-  ])("is not %j", (text) => expect(obscure(text)).toBeUndefined());
+  ])("does not include %j", (text) => expect(obscure(text)).toBeUndefined());
 
-  it("is not what only nests or is long", () => {
+  it("does not include nested or long commands as such", () => {
     const nested = `${"echo $(".repeat(30)}a${")".repeat(30)}`;
     expect(obscure(nested)).toBeUndefined();
     expect(programs(nested)).toHaveLength(31);
@@ -165,7 +165,7 @@ describe("what can't be known", () => {
     }
   });
 
-  it("is answered for any text", () => {
+  it("is reported for any text", () => {
     const piece = fc.constantFrom(
       ..."$ ( ) { } [ ] ` ' \" \\ \n ; & | < > # ~ * ? ! = a 1 <<X $(( [[ for do done case esac in if fi".split(" "),
       " ",
@@ -179,7 +179,7 @@ describe("what can't be known", () => {
   });
 });
 
-it("reads words that are known as bash does", () => {
+it("reads known words like bash", () => {
   const piece = fc.oneof(
     fc.stringMatching(/^[\w./:=,+@%^-]{1,6}$/),
     fc.string({ maxLength: 6 }).map((text) => `'${text.replaceAll("'", "\n")}'`),

@@ -2,7 +2,7 @@ import { type ParsedScript, parse } from "unbash";
 import { ScriptCollector } from "./script-collector.ts";
 import type { ShellAnalysis, SimpleCommand } from "./shell-analysis.ts";
 
-/** Maximum length of a command. The Bash tool rejects longer commands, so everything that can run is analysed. */
+/** Maximum length of a command. The Bash tool rejects longer commands, so everything that can run is analyzed. */
 const MAX_LENGTH = 131_072;
 
 /** Returns what a command line would run. Never throws: text that can't be parsed or exceeds a limit is `obscure`. */
@@ -12,7 +12,7 @@ export function analyseCommand(text: string): ShellAnalysis {
 }
 
 /**
- * The most recent analysis. A call is analysed several times in a row: for its accesses, for its approval and before it
+ * The most recent analysis. A call is analyzed several times in a row: for its accesses, for its approval and before it
  * runs.
  */
 let last: ShellAnalysis | undefined;

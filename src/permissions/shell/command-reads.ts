@@ -225,7 +225,7 @@ function walkOf(command: SimpleCommand): DirectoryWalk | undefined {
       // Globs, types and ignore files can make it search hidden files too.
       return { follows: has(/^-[^-]*L|^--fo/), contents: !has(/^--files$/) };
     case "diff":
-      // Of two directories, diff compares the files in them even without -r.
+      // Given two directories, diff compares their files even without -r.
       return { follows: true, contents: true };
     case "find":
       return has(/^-L$|^-follow$/) ? { follows: true, contents: false } : undefined;

@@ -13,7 +13,7 @@ export interface Copying {
   readonly isArchive: boolean;
   /** True if directories are copied or moved with everything in them. */
   readonly isRecursive: boolean;
-  /** True if a symlink is copied or moved as it is, so that it may lead elsewhere from its new place. */
+  /** True if a symlink is copied or moved unchanged, so that it may lead elsewhere from its new location. */
   readonly keepsLinks: boolean;
   /** True if the command makes links to its sources. */
   readonly makesLinks: boolean;

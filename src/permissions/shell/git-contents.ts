@@ -37,9 +37,9 @@ export function mayBeAlias(command: SimpleCommand): boolean {
 }
 
 /**
- * Returns true unless a git command is known to give no contents of tracked files, some of which a rule may deny: it
- * neither prints them nor stores them under other names. Also returns false if its operands limit it to files that are
- * judged on their own. `isFile` tells whether a path is that of a file.
+ * Returns true unless a git command is known not to reveal the contents of tracked files, some of which a rule may
+ * deny: it neither prints them nor stores them under other names. Also returns false if its operands limit it to
+ * files that are judged on their own. `isFile` tells whether a path is that of a file.
  */
 export function mayGiveContents(command: SimpleCommand, isFile: (path: string) => boolean): boolean {
   if (!/^git(-.|$)/.test(programOf(command))) return false;
@@ -60,7 +60,7 @@ const printers = new Set(
   ),
 );
 
-/** Git commands that give no contents, with the arguments that change this. */
+/** Git commands that reveal no contents, with the arguments that change this. */
 const quiet: ReadonlyMap<string, RegExp | undefined> = new Map<string, RegExp | undefined>([
   ..."remote rev-parse rev-list describe name-rev merge-base symbolic-ref show-ref check-ignore check-attr check-ref-format cherry count-objects version ls-files ls-tree shortlog var rm mv clean merge pull push send-pack fetch fetch-pack ls-remote init gc prune repack maintenance pack-refs cherry-pick revert switch notes hash-object update-ref show-branch sparse-checkout help submodule"
     .split(" ")

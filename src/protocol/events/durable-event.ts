@@ -18,7 +18,7 @@ export type DurableEvent =
       readonly sessionId: SessionId;
       readonly cwd: string;
       readonly version: string;
-      /** Version of the serialiser that produced the conversation's bytes. */
+      /** Version of the serializer that produced the conversation's bytes. */
       readonly serializer: number;
     }
   /** First line of a subagent's transcript. */
@@ -97,7 +97,7 @@ export type DurableEvent =
       /** Fingerprint of each dimension of the cache key that the head contains. */
       readonly dimensions?: Readonly<Record<Exclude<CacheDimension, "messages">, string>> | undefined;
     }
-  /** A prompt that waits until the agent takes it. Queueing the same id again replaces the content. */
+  /** A prompt that waits in the queue until the agent receives it. Queueing the same id again replaces the content. */
   | { readonly type: "prompt.queued"; readonly promptId: PromptId; readonly content: readonly UserBlock[] }
   | { readonly type: "prompt.withdrawn"; readonly promptId: PromptId }
   /** A prompt for the agent. */

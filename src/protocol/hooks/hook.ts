@@ -21,7 +21,7 @@ export type HookEvent = (typeof hookEvents)[number];
 /** Events for which a definition can have hooks. These hooks run only for the agent of that definition. */
 export const definitionHookEvents: readonly HookEvent[] = ["PreToolUse", "PostToolUse", "Stop", "SubagentStop"];
 
-/** One command for one event, in normalised form. */
+/** One command for one event, in normalized form. */
 export interface HookEntry {
   readonly event: HookEvent;
   /** Pattern for the tool, agent type or other subject of the event. If absent, the hook matches every subject. */

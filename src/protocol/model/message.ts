@@ -1,6 +1,6 @@
 import type { CallId } from "../ids.ts";
 
-/** A message in neutral form. A serialiser converts it to a dialect's bytes exactly once. */
+/** A message in neutral form. A serializer converts it to a dialect's bytes exactly once. */
 export type Message = UserMessage | AssistantMessage;
 
 export interface UserMessage {

@@ -20,7 +20,7 @@ export interface ToolResult {
   readonly outcome: CallOutcome;
   /** Content for the model, already truncated to the limit. */
   readonly content: readonly ResultBlock[];
-  /** Data for user interfaces, shown beside the text. */
+  /** Data for user interfaces, shown next to the text. */
   readonly details?: JsonObject | undefined;
   readonly facts?: ToolFacts | undefined;
 }

@@ -16,7 +16,7 @@ it.each([
   ["The last line is VERDICT: pass", "inconclusive"],
   ["It looks fine.", "inconclusive"],
   ["", "inconclusive"],
-])("%j is a verdict of %s", (text, verdict) => {
+])("%j is the verdict %s", (text, verdict) => {
   expect(verdictOf({ outcome: "succeeded", text, facts })).toBe(verdict);
 });
 

@@ -48,7 +48,7 @@ function chainOf(book: Book | undefined): Book[] {
   return book === undefined ? [] : [book, ...chainOf(book.parent)];
 }
 
-describe("any tree of budgets, whatever the order of things", () => {
+describe("any tree of budgets, in any order of operations,", () => {
   it("grants exactly what fits into every ancestor, and accounts for all of it", () => {
     fc.assert(
       fc.property(limits, fc.array(step, { maxLength: 60 }), (rootLimits, steps) => {
@@ -116,10 +116,10 @@ describe("any tree of budgets, whatever the order of things", () => {
   });
 });
 
-describe("any number of requests with answers that can be shorter", () => {
+describe("any number of requests with responses that can be shorter", () => {
   const request = fc.record({ input: fc.nat({ max: 40 }), longest: fc.integer({ min: 10, max: 60 }), node: fc.nat() });
 
-  it("never spend more than a limit, and are shortened only when no other request is under way", async () => {
+  it("never spend more than a limit, and are shortened only if no other request is in progress", async () => {
     const tree = fc.record({ session: fc.nat({ max: 200 }), agents: fc.array(fc.nat({ max: 150 }), { maxLength: 4 }) });
     const events = fc.array(fc.record({ request, settles: fc.nat({ max: 3 }), share: fc.nat({ max: 100 }) }), {
       maxLength: 40,
@@ -197,8 +197,8 @@ interface Floor {
   working: number;
 }
 
-describe("any tree of agents that start agents, and wait for them or not", () => {
-  it("finishes, and never has more agents at work than any limit allows", async () => {
+describe("any tree of agents that start and wait for agents", () => {
+  it("finishes, and never has more running agents than any limit allows", async () => {
     await fc.assert(
       fc.asyncProperty(jobOf(3), async (main) => {
         let [started, finished, tooMany] = [0, 0, 0];

@@ -33,7 +33,7 @@ function spend(budget: Budget, tokens: number, usd?: number): void {
 }
 
 describe("a budget", () => {
-  it("without limits refuses nothing and knows what was spent", () => {
+  it("refuses nothing without limits, and records spending", () => {
     const budget = session({});
     for (let index = 0; index < 50; index += 1) spend(budget.child({}, "worker"), 1_000, 0.1);
     expect(budget.spent()).toEqual({ tokens: 50_000, usd: 5, turns: 50, seconds: 0, spawns: 0, unpriced: 0 });
@@ -46,7 +46,7 @@ describe("a budget", () => {
     expect(budget.spent()).toMatchObject({ tokens: 4_321, usd: 0, unpriced: 1 });
   });
 
-  it("refuses what might exceed it, with all the numbers, the owner and what to do", () => {
+  it("refuses what might exceed it, with all the numbers, the owner and advice", () => {
     const budget = session({ tokens: 50_000 });
     spend(budget, 41_200);
     granted(budget.reserve({ tokens: 3_000 }));
@@ -59,7 +59,7 @@ describe("a budget", () => {
     });
   });
 
-  it("of an agent is refused by its own limit or by any ancestor's", () => {
+  it("of an agent is limited by its own limit and by every ancestor's", () => {
     const budget = session({ usd: 1 });
     const outer = budget.child({ usd: 0.5 }, "planner");
     const inner = outer.child({ usd: 0.6 }, "reviewer");
@@ -80,7 +80,7 @@ describe("a budget", () => {
     expect(refused(budget.reserve({ tokens: 0 })).limit).toBe("tokens");
   });
 
-  it("gets back what is cancelled; only the first settle or cancel of a reservation counts", () => {
+  it("gets back cancelled amounts; only the first settle or cancel of a reservation counts", () => {
     const budget = session({ tokens: 100, turns: 1 });
     const reservation = granted(budget.reserve({ tokens: 100 }));
     expect(refused(budget.reserve({ tokens: 1 })).pending).toBe(true);
@@ -109,7 +109,7 @@ describe("a budget", () => {
     expect(own.message).toContain("agent reviewer's limit");
   });
 
-  it("replaces invalid numbers by what was reserved, and throws for an invalid estimate", () => {
+  it("replaces invalid numbers with the reservation, and throws for an invalid estimate", () => {
     const budget = session({ tokens: 100, usd: 1 });
     granted(budget.reserve({ tokens: 60, usd: 0.6 })).settle({ usage: usageOf(Number.NaN), costUsd: Number.NaN });
     granted(budget.reserve({ tokens: 10, usd: 0.1 })).settle({ usage: usageOf(-5) });
@@ -121,14 +121,14 @@ describe("a budget", () => {
     expect(() => budget.child({ tokens: Number.NaN }, "x")).toThrow(RangeError);
   });
 
-  it("adds dollars up exactly", () => {
+  it("adds dollars exactly", () => {
     const budget = session({ usd: 0.3 });
     for (let index = 0; index < 3; index += 1) spend(budget, 1, 0.1);
     expect(budget.left().usd).toEqual({ owner: "session", limit: 0.3, used: 0.3, reserved: 0, left: 0 });
     expect(granted(session({ usd: 0.29 }).reserve({ tokens: 1, usd: 0.29 }))).toBeDefined();
   });
 
-  it("is restored from what the journal says was spent", () => {
+  it("is restored from the spending in the journal", () => {
     const budget = session({ tokens: 100 });
     budget.restore({ tokens: 80, turns: 6, seconds: 6 });
     const child = budget.child({ turns: 2, seconds: 10 }, "reviewer");
@@ -141,7 +141,7 @@ describe("a budget", () => {
     expect(refused(child.reserve({ tokens: 0 }))).toMatchObject({ owner: "reviewer", limit: "turns" });
   });
 
-  it("reports for each limit the budget with least left", () => {
+  it("reports for each limit the budget with the least left", () => {
     const budget = session({ tokens: 100, turns: 10 }, 7);
     const child = budget.child({ tokens: 500, turns: 3, concurrent: 2 }, "reviewer");
     spend(budget, 30);
@@ -155,7 +155,7 @@ describe("a budget", () => {
 });
 
 describe("spawning", () => {
-  it("is refused over the limit of a prompt, which is counted anew with the next", () => {
+  it("is refused above the limit for one prompt, which starts over with the next", () => {
     const budget = session({}, 3);
     const child = budget.child({}, "planner");
     expect([budget.spawn(), child.spawn(), child.spawn()]).toEqual([undefined, undefined, undefined]);
@@ -167,13 +167,13 @@ describe("spawning", () => {
     expect(budget.spent().spawns).toBe(4);
   });
 
-  it("has a limit of 100 for a prompt by default", () => {
+  it("has a default limit of 100 per prompt", () => {
     const budget = session({});
     for (let index = 0; index < 100; index += 1) expect(budget.spawn()).toBeUndefined();
     expect(refused(budget.spawn()).limit).toBe("promptSpawns");
   });
 
-  it("takes back an agent that never ran, here and above, also after a new prompt", () => {
+  it("is undone for an agent that never ran, in all budgets, even after a new prompt", () => {
     const budget = session({ spawns: 2 }, 1);
     const child = budget.child({}, "planner");
     expect(child.spawn()).toBeUndefined();
@@ -186,7 +186,7 @@ describe("spawning", () => {
     expect(refused(child.spawn()).limit).toBe("promptSpawns");
   });
 
-  it("is refused over a limit of the whole tree, whatever the prompts", () => {
+  it("is refused above a limit for the whole tree, whatever the prompts", () => {
     const budget = session({ spawns: 2 });
     const child = budget.child({ spawns: 1 }, "planner");
     expect(child.spawn()).toBeUndefined();
@@ -198,17 +198,17 @@ describe("spawning", () => {
   });
 });
 
-describe("a request whose answer can be shorter", () => {
+describe("a request whose response can be shorter", () => {
   const request = { tokens: 40_000, usd: 0.5, answer: { tokens: 32_000, least: 1_024, usdPerToken: 0.000015 } };
 
-  it("reserves its full length while there is room for it", () => {
+  it("reserves its full length as long as there is room", () => {
     const budget = session({ tokens: 100_000, usd: 1 });
     expect(granted(budget.reserve(request)).answerTokens).toBe(32_000);
     expect(granted(budget.reserve(request)).answerTokens).toBe(32_000);
     expect(budget.left().tokens).toMatchObject({ reserved: 80_000, left: 20_000 });
   });
 
-  it("waits while others hold reservations, and is shortened only when it is alone", async () => {
+  it("waits while others hold reservations, and is shortened only if it is alone", async () => {
     const budget = session({ tokens: 50_000 });
     const worker = budget.child({}, "worker");
     const first = granted(budget.reserve(request));
@@ -220,7 +220,7 @@ describe("a request whose answer can be shorter", () => {
     expect(budget.left().tokens).toMatchObject({ used: 39_000, reserved: 11_000, left: 0 });
   });
 
-  it("is refused when what is left is too little for the shortest answer, and says what it needs", () => {
+  it("is refused if too little is left for the shortest response, with the required amount", () => {
     const budget = session({ usd: 0.03 });
     const { message, pending } = refused(budget.reserve(request));
     expect(pending).toBe(false);
@@ -229,14 +229,14 @@ describe("a request whose answer can be shorter", () => {
     expect(granted(session({ usd: 0.0354 }).reserve(request)).answerTokens).toBe(1_026);
   });
 
-  it("fits the tightest budget of all above it", () => {
+  it("fits the tightest budget above it", () => {
     const outer = session({ tokens: 30_000 }).child({ usd: 0.05 }, "outer");
     expect(granted(outer.child({ tokens: 10_000 }, "inner").reserve(request)).answerTokens).toBe(2_000);
   });
 
   const { signal } = new AbortController();
 
-  it("that is repeated is charged for every attempt, and no attempt goes over the limit", async () => {
+  it("is charged for every attempt, and no attempt exceeds the limit", async () => {
     const budget = session({ tokens: 50_000 });
     const reservation = granted(budget.reserve(request));
     expect(await reservation.repeat({ usage: usageOf(20_000) }, signal)).toBe(22_000);
@@ -250,7 +250,7 @@ describe("a request whose answer can be shorter", () => {
     expect(budget.left().tokens).toMatchObject({ reserved: 0, left: 7_500 });
   });
 
-  it("that is repeated waits while others hold reservations", async () => {
+  it("waits before another attempt while others hold reservations", async () => {
     const budget = session({ tokens: 60_000 });
     const first = granted(budget.reserve({ ...request, tokens: 14_000, answer: { ...request.answer, tokens: 6_000 } }));
     const second = granted(budget.reserve(request));
@@ -260,7 +260,7 @@ describe("a request whose answer can be shorter", () => {
     expect(budget.left().tokens).toMatchObject({ used: 44_000, reserved: 14_000 });
   });
 
-  it("that is repeated keeps what it was charged when it is cancelled", async () => {
+  it("keeps the charges for its attempts when it is cancelled", async () => {
     const budget = session({ tokens: 50_000 });
     const reservation = granted(budget.reserve(request));
     await reservation.repeat({ usage: usageOf(20_000) }, signal);
@@ -270,7 +270,7 @@ describe("a request whose answer can be shorter", () => {
 });
 
 describe("time", () => {
-  it("counts once for however many agents work, not at all while none does, and refuses when it is over", () => {
+  it("counts once for any number of agents, not at all without one, and refuses at the limit", () => {
     let now = 0;
     const budget = createBudget({ limits: { seconds: 10 }, clock: { monotonic: () => now } });
     const one = budget.child({}, "one");
@@ -294,14 +294,14 @@ describe("time", () => {
   });
 });
 
-describe("time that is up", () => {
+describe("the time limit", () => {
   const clock = { monotonic: () => performance.now() };
   const over = (budget: Budget) => {
     const { promise, resolve } = createDeferred<BudgetRefusal>();
     return { promise, end: budget.work(resolve) };
   };
 
-  it("is reported to every agent at work, once each", async () => {
+  it("is reported to every running agent, once each", async () => {
     const budget = createBudget({ limits: { seconds: 0.05 }, clock });
     const works = [over(budget), over(budget.child({}, "worker"))];
     for (const { promise } of works) expect(await promise).toMatchObject({ limit: "seconds", owner: "session" });
@@ -309,7 +309,7 @@ describe("time that is up", () => {
     expect(budget.spent().seconds).toBeGreaterThanOrEqual(0.05);
   });
 
-  it("is reported at once to agents that begin later, and never to those that have stopped", async () => {
+  it("is reported at once to agents that start later, and never to those that have stopped", async () => {
     const budget = createBudget({ limits: { seconds: 0.02 }, clock });
     let told = 0;
     const stop = budget.work(() => {
@@ -325,8 +325,8 @@ describe("time that is up", () => {
   });
 });
 
-describe("the warning", () => {
-  it("about the number of agents is only for budgets that start some", () => {
+describe("the 80% warning", () => {
+  it("about the number of agents appears only for budgets that start some", () => {
     const budget = session({ spawns: 6 }, 5);
     const child = budget.child({}, "worker");
     for (let agent = 0; agent < 5; agent++) budget.spawn();
@@ -334,7 +334,7 @@ describe("the warning", () => {
     expect(budget.warning()?.message).toContain("5 agents of 5 agents for one prompt");
   });
 
-  it("comes once for each limit when 80% are used", () => {
+  it("appears once for each limit when 80% are used", () => {
     const budget = session({ tokens: 100, turns: 2 }, 5);
     const child = budget.child({ tokens: 50 }, "reviewer");
     spend(child, 39);
@@ -354,7 +354,7 @@ describe("the warning", () => {
     expect(budget.warning()?.message).toContain("4 agents");
   });
 
-  it("does not come for a limit of zero", () => {
+  it("does not appear for a limit of zero", () => {
     expect(session({ usd: 0, spawns: 0 }, 0).warning()).toBeUndefined();
   });
 });
@@ -362,7 +362,7 @@ describe("the warning", () => {
 describe("reserving in turn", () => {
   const free = new AbortController().signal;
 
-  it("waits while only the reservations of others prevent it", async () => {
+  it("waits while only other reservations prevent it", async () => {
     const budget = session({ tokens: 100 });
     const running = granted(budget.child({}, "a").reserve({ tokens: 80 }));
     const order: string[] = [];
@@ -379,7 +379,7 @@ describe("reserving in turn", () => {
     expect(order).toEqual(["b", "c"]);
   });
 
-  it("refuses at once what will not fit, and later what no longer does", async () => {
+  it("refuses at once what will never fit, and later what no longer fits", async () => {
     const budget = session({ tokens: 100 });
     expect(refused(await budget.reserveInTurn({ tokens: 101 }, free)).pending).toBe(false);
     const running = granted(budget.reserve({ tokens: 80 }));
@@ -388,7 +388,7 @@ describe("reserving in turn", () => {
     expect(refused(await waiting)).toMatchObject({ limit: "tokens", pending: false });
   });
 
-  it("drops a request that is aborted, and reserves nothing for it", async () => {
+  it("drops an aborted request, and reserves nothing for it", async () => {
     const budget = session({ tokens: 100 });
     const running = granted(budget.reserve({ tokens: 80 }));
     const controller = new AbortController();

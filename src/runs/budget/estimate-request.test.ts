@@ -24,7 +24,7 @@ describe("the estimate of a request", () => {
     expect((usd * 1e6) / inputTokens).toBeCloseTo(usdPerMillion, 6);
   });
 
-  it("contains an answer of full length, and says how short it may become", () => {
+  it("includes a response of full length, and says how short it may become", () => {
     const request = { inputTokens: 1_000, maxTokens: 32_000, thinkingTokens: 5_000 };
     expect(estimateRequest(request, model)).toMatchObject({
       tokens: 33_000,
@@ -32,7 +32,7 @@ describe("the estimate of a request", () => {
     });
   });
 
-  it("is recorded with the answer that was reserved", () => {
+  it("is recorded with the reserved response", () => {
     const estimate = estimateRequest({ inputTokens: 1_000, maxTokens: 32_000 }, model);
     expect(reservedSpend(estimate, { answerTokens: 32_000 })).toEqual({
       inputTokens: 1_000,
@@ -45,7 +45,7 @@ describe("the estimate of a request", () => {
   });
 });
 
-it("an answer fits in a quarter of the window", () => {
+it("limits a response to a quarter of the window", () => {
   expect(longestAnswer({ window: 9_000, maxOutputTokens: 8_000 })).toBe(2_250);
   expect(longestAnswer({ window: 200_000, maxOutputTokens: 64_000 })).toBe(32_000);
 });

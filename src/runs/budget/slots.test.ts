@@ -13,7 +13,7 @@ function settle(): Promise<void> {
 }
 
 describe("slots", () => {
-  it("are given in the order of requests, past those whose own limit is full", async () => {
+  it("are granted in order, skipping requests whose own limit is reached", async () => {
     const pool = createSlotPool();
     const [wide, narrow] = [limitOf(2), limitOf(1)];
     const order: string[] = [];
@@ -37,7 +37,7 @@ describe("slots", () => {
     expect([wide.taken, narrow.taken]).toEqual([2, 1]);
   });
 
-  it("are not taken by a request that is aborted, before or while waiting", async () => {
+  it("are not used by a request that is aborted, before or while waiting", async () => {
     const pool = createSlotPool();
     const limit = limitOf(1);
     const controller = new AbortController();
@@ -52,7 +52,7 @@ describe("slots", () => {
 });
 
 describe("a slot", () => {
-  it("is free for others while it is lent, and comes back before later requests", async () => {
+  it("is available to others while it is lent, and returns before later requests", async () => {
     const pool = createSlotPool();
     const limit = limitOf(1);
     const [parent, child, other] = [0, 1, 2].map(() => new Slot(pool, [limit])) as [Slot, Slot, Slot];
@@ -74,7 +74,7 @@ describe("a slot", () => {
     expect(limit.taken).toBe(1);
   });
 
-  it("lent several times comes back with the last, and once", async () => {
+  it("that is lent several times returns with the last, and once", async () => {
     const limit = limitOf(1);
     const slot = new Slot(createSlotPool(), [limit]);
     const leave = await slot.enter(free);
@@ -91,7 +91,7 @@ describe("a slot", () => {
     expect(limit.taken).toBe(0);
   });
 
-  it("that a run left is not taken back for it, and serves the next run", async () => {
+  it("that a run left behind is not returned to it, but serves the next run", async () => {
     const limit = limitOf(1);
     const slot = new Slot(createSlotPool(), [limit]);
     const leave = await slot.enter(free);

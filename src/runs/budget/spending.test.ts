@@ -35,8 +35,8 @@ const lines = (...events: readonly DurableEvent[]): Line[] =>
 
 const spentOf = (transcripts: readonly (readonly Line[])[]) => sumSpending(transcripts.map(spendingIn));
 
-describe("what agents spent", () => {
-  it("adds up every request that cost anything, and counts only the time of the others", () => {
+describe("the spending of agents", () => {
+  it("includes every request with a cost, and only the time of the others", () => {
     const unpriced = { ...ended, usage: { ...noUsage, inputTokens: 1 } };
     const { costUsd: _, ...free } = unpriced;
     const spent = spentOf([
@@ -48,19 +48,19 @@ describe("what agents spent", () => {
     expect(budget.left().usd?.left).toBe(0);
   });
 
-  it("counts the cost of a tool that used a model itself", () => {
+  it("includes the cost of a tool that used a model itself", () => {
     const result = { outcome: "ok", content: [], facts: { spent: { usage, costUsd: 0.1 } } } as const;
     const searched: DurableEvent = { type: "tool.ended", callId: "c", name: "WebSearch", result, milliseconds: 1 };
     expect(spentOf([lines(ended, searched)])).toMatchObject({ tokens: 2 * 43_210, turns: 2, usd: 0.2, unpriced: 0 });
   });
 
-  it("counts agents that were started, and the time of several at once only once", () => {
+  it("includes started agents, and counts the time of parallel agents once", () => {
     const long = { ...ended, milliseconds: 61_000 };
     const spent = spentOf([lines(spawned, spawned, ended), lines(failed, long, long)]);
     expect(spent).toMatchObject({ spawns: 2, turns: 3, seconds: 121 });
   });
 
-  it("is nothing for agents that made no request", () => {
+  it("is zero for agents that made no request", () => {
     expect(spentOf([[], []])).toEqual({ tokens: 0, usd: 0, turns: 0, seconds: 0, spawns: 0, unpriced: 0 });
   });
 });

@@ -68,7 +68,7 @@ const noticesIn = ({ events }: TestRun): string[] =>
 const long = [said("FIRST: build it"), ...turn(1, 900), ...turn(2, 900), ...turn(3, 900), ...turn(4, 200)];
 
 describe("compaction", () => {
-  it("replaces the conversation by the model's summary and the newest turns", async () => {
+  it("replaces the conversation with the model's summary and the newest turns", async () => {
     const run = await runWith([{ text: "Goal: build it. Exact: id 4711." }], long);
     await run.compact();
     run.model.assertDone();
@@ -102,14 +102,14 @@ describe("compaction", () => {
     expect(run.host.thread.state.calls.map(({ status }) => status)).toEqual(["ended"]);
   });
 
-  it("keeps as many of the newest turns as fit in a fifth", async () => {
+  it("keeps as many of the newest turns as fit into a fifth", async () => {
     const run = await runWith([{ text: "Sum." }], [...long, ...turn(5, 100), ...turn(6, 100)]);
     await run.compact();
     expect(compactedIn(run).kept).toBe(5);
     expect(wireProblems(comingMessages(run))).toEqual([]);
   });
 
-  it("repeats the latest request if it is gone from the conversation, and never twice", async () => {
+  it("repeats the latest prompt if it is no longer in the conversation, and never twice", async () => {
     const events = [said("FIRST: a"), ...turn(1, 900), said("SECOND: b </summary>"), ...turn(2, 900), ...turn(3, 900)];
     const gone = await runWith([{ text: "Sum." }], events);
     await gone.compact();
@@ -131,7 +131,7 @@ describe("compaction", () => {
     expect(run.host.thread.state.run?.turns).toBe(before?.turns);
   });
 
-  it("lists the agents, and carries the earlier summary into the next one", async () => {
+  it("lists the agents, and includes the earlier summary in the next one", async () => {
     const run = await runWith([{ text: "Old words." }, { error: { code: "server", message: "Down." } }], long);
     await run.compact({ roster: async () => "- a1 (Explore): look" });
     await run.host.record([...turn(5, 900), ...turn(6, 900)]);
@@ -144,7 +144,7 @@ describe("compaction", () => {
   });
 });
 
-describe("a summary that the model does not give", () => {
+describe("a summary that the model does not provide", () => {
   const bash = { callId: "c3_0", name: "Bash", inputJson: '{"command":"npm test"}' };
   const edit = { callId: "c3_1", name: "Edit", inputJson: '{"file_path":"src/cart.ts"}' };
   const todo = { callId: "c3_2", name: "TodoWrite", inputJson: '{"todos":[{"content":"Ship","status":"pending"}]}' };
@@ -178,7 +178,7 @@ describe("a summary that the model does not give", () => {
     ["too many words", { text: words(2_000) }, /too long/],
     ["a request that does not fit", { error: { code: "context_overflow", message: "Too long." } }, /Too long/],
   ];
-  it.each(cases)("for %s is replaced by a digest, with a notice", async (_, step, why) => {
+  it.each(cases)("because of %s is replaced with a digest, with a notice", async (_, step, why) => {
     const run = await runWith([step], worked);
     await run.compact();
     const { summary } = compactedIn(run);
@@ -188,13 +188,13 @@ describe("a summary that the model does not give", () => {
     expect(wireProblems(comingMessages(run))).toEqual([]);
   });
 
-  it("is replaced when the model is silent for too long", async () => {
+  it("is replaced if the model is silent for too long", async () => {
     const run = await runWith([{ hangs: true }], worked);
     await run.compact({ timeLimitMs: 5 });
     expect(noticesIn(run)[0]).toContain("longer than");
   });
 
-  it("is replaced without a request when the budget is used up", async () => {
+  it("is replaced without a request if the budget is used up", async () => {
     const run = await runWith([], worked, { budget: { tokens: 10 } });
     await run.compact();
     run.model.assertDone();
@@ -202,7 +202,7 @@ describe("a summary that the model does not give", () => {
     expect(compactedIn(run).usage).toBeUndefined();
   });
 
-  it("changes nothing when the run is stopped meanwhile", async () => {
+  it("changes nothing if the run is stopped in the meantime", async () => {
     let asked = () => {};
     const arrived = new Promise<void>((resolve) => {
       asked = resolve;
@@ -222,10 +222,10 @@ describe("a summary that the model does not give", () => {
   });
 });
 
-describe("a run that outgrows its window", () => {
+describe("a run that exceeds its window", () => {
   const reading = { calls: [{ name: "Read", input: { file_path: "a" } }] };
 
-  it("is compacted meanwhile and comes to its end", async () => {
+  it("is compacted and finishes", async () => {
     const run = await runWith(
       [reading, reading, reading, { text: "Sum." }, reading, { text: "Done." }],
       [said("FIRST: go")],
@@ -237,7 +237,7 @@ describe("a run that outgrows its window", () => {
     expect(textOf(run.model.requests[4]?.[0]?.content ?? [])).toContain("FIRST: go");
   });
 
-  it("repeats a request that did not fit, shorter, and says what was cut", async () => {
+  it("repeats a request that did not fit, shortened, and says what was cut", async () => {
     const overflow = { error: { code: "context_overflow" as const, message: "Too long." } };
     const run = await runWith([reading, overflow, { text: "Done." }], [said("FIRST: go")]);
     expect(await run.drive(() => words(2_000, "deadbeef"))).toBe("done");
@@ -252,7 +252,7 @@ describe("a run that outgrows its window", () => {
   });
 });
 
-describe("whatever was said", () => {
+describe("after any conversation", () => {
   const step = fc.record({
     calls: fc.array(fc.nat(900), { maxLength: 3 }),
     said: fc.option(fc.nat(400)),
@@ -286,7 +286,7 @@ describe("whatever was said", () => {
     }),
   ];
 
-  it("roles alternate afterwards, every call has its result, nothing pending is lost, and resuming gives the same", async () => {
+  it("roles alternate, every call has its result, nothing pending is lost, and resuming gives the same", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 1, maxLength: 8 }),

@@ -91,7 +91,7 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
 interface Cut {
   /** Index of the first message that is kept. */
   readonly from: number;
-  /** Number of messages that the model summarises. The last of them was part of an earlier request. */
+  /** Number of messages that the model summarizes. The last of them was part of an earlier request. */
   readonly summarised: number;
 }
 
@@ -107,7 +107,7 @@ function cutOf(messages: readonly Message[], state: LoopState, { room }: { reado
     if (canFollowSummary(messages, index)) from = index;
   }
   if (from < messages.length) return { from, summarised: from };
-  // The newest turn has no answer yet, and may be the one that did not fit, so it is not summarised by the model.
+  // The newest turn has no answer yet, and may be the one that did not fit, so it is not summarized by the model.
   const answer = messages.findLastIndex((_, index) => canFollowSummary(messages, index));
   return { from, summarised: Math.max(0, answer) };
 }
@@ -147,7 +147,7 @@ function userMessage(text: string): UserMessage {
 }
 
 interface SummaryRequest {
-  /** Number of messages to summarise, from the first. */
+  /** Number of messages to summarize, from the first. */
   readonly count: number;
   /** Number of tokens that the conversation may fill. */
   readonly room: number;

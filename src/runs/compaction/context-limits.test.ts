@@ -8,29 +8,29 @@ const at = (wish: Partial<Parameters<typeof contextLimits>[0]>): number | undefi
   contextLimits({ head: testHead, model, ...wish })?.compactAt;
 
 describe("a conversation is compacted", () => {
-  it("at 95% of the window, or when an answer no longer fits", () => {
+  it("at 95% of the window, or when a response no longer fits", () => {
     expect(at({})).toBe(190_000);
     expect(at({ model: talkative })).toBe(168_000);
   });
 
-  it("at the share from the settings, but never beyond the window", () => {
+  it("at the percentage from the settings, but never beyond the window", () => {
     expect(at({ percent: 50 })).toBe(100_000);
     expect(at({ percent: 100, model: talkative })).toBe(168_000);
     expect(at({ percent: 0 })).toBe(2_000);
     expect(at({ percent: 500 })).toBe(199_600);
   });
 
-  it("at the agent's own limit, if that is less; an answer may go beyond it", () => {
+  it("at the agent's own limit if that is lower; a response may exceed it", () => {
     expect(at({ contextTokens: 50_000 })).toBe(47_500);
     expect(at({ contextTokens: 50_000, model: talkative })).toBe(47_500);
     expect(at({ contextTokens: 900_000 })).toBe(190_000);
   });
 
-  it("with room for an answer that is at most a quarter of a small window", () => {
+  it("with room for a response of at most a quarter of a small window", () => {
     expect(at({ model: { provider: "p", window: 20_000, maxOutputTokens: 64_000 } })).toBe(15_000);
   });
 
-  it("never by the offline model", () => {
+  it("never with the offline model", () => {
     expect(at({ model: { ...model, provider: "offline" } })).toBeUndefined();
   });
 });

@@ -55,7 +55,7 @@ describe("clockLimits", () => {
   });
 });
 
-it.each([undefined, 1, 300, 3_600])("no connection gives up before its run does (idleSeconds %s)", (idleSeconds) => {
+it.each([undefined, 1, 300, 3_600])("no connection times out before its run (idleSeconds %s)", (idleSeconds) => {
   const settings = idleSeconds === undefined ? {} : { subagents: { idleSeconds } };
   expect(connectionSilenceMs(settings)).toBeGreaterThan(clockLimits({ ...subagent, settings }).idleMs + 2_000);
 });

@@ -64,8 +64,8 @@ function start(limits: { readonly idleMs: number; readonly wallMs?: number }) {
   return { time, clocks, struck };
 }
 
-describe("a wall clock whose run goes on", () => {
-  it("strikes once, and the idle clock goes on", () => {
+describe("a wall clock whose run continues", () => {
+  it("fires once, and the idle clock continues", () => {
     const time = createTime();
     const struck: string[] = [];
     const { clock, timers } = time;
@@ -91,7 +91,7 @@ describe("a wall clock whose run goes on", () => {
 });
 
 describe("the idle clock", () => {
-  it("strikes once when the model is silent for too long, and takes no timer with it", () => {
+  it("fires once when the model is silent for too long, and leaves no timer", () => {
     const { time, clocks, struck } = start({ idleMs: 300_000 });
     clocks.modelAsked();
     time.pass(200_000);
@@ -106,7 +106,7 @@ describe("the idle clock", () => {
     expect([struck, time.pending()]).toEqual([["idle"], 0]);
   });
 
-  it("has nothing to say between requests, whatever tools take", () => {
+  it("does not run between requests, whatever tools do", () => {
     const { time, clocks, struck } = start({ idleMs: 1_000 });
     time.pass(5_000);
     clocks.modelAsked();
@@ -121,7 +121,7 @@ describe("the idle clock", () => {
     expect(struck).toEqual(["idle"]);
   });
 
-  it("does not advance while anything has paused it", () => {
+  it("does not advance while it is paused", () => {
     const { time, clocks, struck } = start({ idleMs: 1_000, wallMs: 2_000 });
     clocks.modelAsked();
     time.pass(600);
@@ -138,7 +138,7 @@ describe("the idle clock", () => {
     expect(struck).toEqual(["idle"]);
   });
 
-  it("does not care how often the model speaks: one timer is enough", () => {
+  it("needs only one timer, however often the model sends something", () => {
     const { time, clocks, struck } = start({ idleMs: 5_000 });
     clocks.modelAsked();
     for (let index = 0; index < 1_000; index += 1) {
@@ -151,7 +151,7 @@ describe("the idle clock", () => {
 });
 
 describe("the wall clock", () => {
-  it("counts active time, tools included, and strikes once", () => {
+  it("counts active time, including tools, and fires once", () => {
     const { time, clocks, struck } = start({ idleMs: 1_000, wallMs: 2_000 });
     clocks.modelAsked();
     time.pass(500);
@@ -166,13 +166,13 @@ describe("the wall clock", () => {
     expect([struck, time.pending()]).toEqual([["wall"], 0]);
   });
 
-  it("that is longer than a timer can wait does not strike at once", () => {
+  it("with a limit beyond the longest timer does not fire at once", () => {
     const { time, struck } = start({ idleMs: 1_000, wallMs: 40 * 24 * 3_600_000 });
     time.pass(3_600_000);
     expect(struck).toEqual([]);
   });
 
-  it("is over when the run is", () => {
+  it("ends with the run", () => {
     const { time, clocks, struck } = start({ idleMs: 1_000, wallMs: 2_000 });
     const resume = clocks.pause();
     clocks.modelAsked();
@@ -185,7 +185,7 @@ describe("the wall clock", () => {
 });
 
 describe("both clocks", () => {
-  it("wait on after a timer that was too early", () => {
+  it("wait again after a timer that fired early", () => {
     const { time, clocks, struck } = start({ idleMs: 1_000 });
     clocks.modelAsked();
     time.pass(990);
@@ -195,7 +195,7 @@ describe("both clocks", () => {
     expect(struck).toEqual(["idle"]);
   });
 
-  it("don't count the time in which the machine slept", () => {
+  it("do not count the time during which the machine was asleep", () => {
     const { time, clocks, struck } = start({ idleMs: 300_000, wallMs: 400_000 });
     clocks.modelAsked();
     time.pass(100_000);
@@ -209,7 +209,7 @@ describe("both clocks", () => {
     expect(struck).toEqual(["wall"]);
   });
 
-  it("let what came in during a long sleep be read first, but wait no longer for it", () => {
+  it("let input that arrived during a long sleep be read first, but wait no longer", () => {
     const asked = (): ReturnType<typeof start> => {
       const all = start({ idleMs: 10_000 });
       all.clocks.modelAsked();
@@ -237,7 +237,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 const limit = fc.integer({ min: 1, max: 60_000 });
 
-/** A simple model of the clocks: returns which clock strikes, and after how much time. */
+/** A simple model of the clocks: returns which clock fires, and after how much time. */
 function expected(steps: readonly Step[], idleMs: number, wallMs: number): readonly [string, number] | undefined {
   let [now, active, pauses] = [0, 0, 0];
   let quietSince: number | undefined;
@@ -271,7 +271,7 @@ function perform(clocks: RunClocks, pauses: (() => void)[], each: Exclude<Step, 
 }
 
 describe("any run", () => {
-  it("is struck by the right clock, at the right time, once, or not at all", () => {
+  it("is ended by the right clock, at the right time, once, or not at all", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), limit, fc.option(limit), (steps, idleMs, wall) => {
         const time = createTime();
@@ -307,7 +307,7 @@ describe("any run", () => {
 describe("with real timers", () => {
   const clock = { monotonic: () => performance.now() };
 
-  it("strikes", async () => {
+  it("fires", async () => {
     const which = await new Promise<string>((resolve) => {
       // Something else keeps the process alive, as a run does.
       const alive = setInterval(() => undefined, 1_000);

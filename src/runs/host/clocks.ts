@@ -42,8 +42,8 @@ export interface ClockOptions {
 }
 
 /**
- * Maximum length of a timer. If the machine is suspended, the timer fires late. Of that time, the run's limits count at
- * most about this much.
+ * Maximum length of a timer. If the machine is suspended, the timer fires late. The run's limits count at most about
+ * this much of the delay.
  */
 const LONGEST_WAIT_MS = 10_000;
 /** Timer delay beyond which Retinue concludes that the machine was suspended or the process was blocked. */

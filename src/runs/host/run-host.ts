@@ -43,7 +43,7 @@ export interface RunServices {
   readonly model: Model;
   readonly executor: ToolExecutor;
   readonly approvals: ApprovalQueue;
-  /** Receives live events. Absent if nobody can read them. */
+  /** Receives live events. Absent if no one can read them. */
   readonly feed?: Pick<Feed, "live"> | undefined;
   readonly clock: Clock;
   /** If absent, agents are not given a description of their environment. */

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { createChannel } from "../../lib/index.ts";
 import type { LiveEvent, RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
 
-/** Why a run is stopped. A parked run leaves the calls that it waits for open, so that it can go on later. */
+/** Why a run is stopped. A parked run leaves the calls that it waits for open, so that it can continue later. */
 export type StopCause = "interrupted" | "stopped" | "parked" | "timeout" | "stall" | "budget";
 
 /**

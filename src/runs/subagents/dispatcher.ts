@@ -61,7 +61,7 @@ interface Reactivation {
   readonly signal: AbortSignal;
   /** `continued`: the run was lost with its process or was parked, and its prompt is already recorded. */
   readonly how: "resumed" | "continued";
-  /** Line for the parent's transcript that precedes the run. Absent if the call that started the agent goes on. */
+  /** Line for the parent's transcript that precedes the run. Absent if the call that started the agent continues. */
   readonly resumed?: Omit<EventOf<"agent.resumed">, "type" | "agentId" | "runId"> | undefined;
   /** Run that an earlier process announced in the parent's transcript but did not start. */
   readonly runId?: RunId | undefined;
@@ -124,7 +124,7 @@ export class Dispatcher implements Retinue {
     const live = this.registry.live.get(agentId);
     if (live === undefined || !this.policyOf(agentId, live.agent.policy).pool.includes("Task")) return false;
     const isFork = this.registry.known(agentId)?.fork?.kind === "fork";
-    // A fork whose record was lost is recognised by the text in its conversation.
+    // A fork whose record was lost is recognized by the text in its conversation.
     return !isFork && !isForkConversation(live.thread.conversation?.messages() ?? []);
   }
 
@@ -281,7 +281,7 @@ export class Dispatcher implements Retinue {
     return problems;
   }
 
-  /** Stops all subagents so that they can go on when the session is resumed. */
+  /** Stops all subagents so that they can continue when the session is resumed. */
   async park(): Promise<void> {
     this.isParking = true;
     await this.registry.stopAll("parked");

@@ -32,7 +32,7 @@ function request(signal = new AbortController().signal): ModelRequest {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("siblings", () => {
-  it("wait with their first request until the answer to the first one begins", async () => {
+  it("delay their first request until the response to the first one begins", async () => {
     const { model, calls } = heldModel();
     const gate = new SiblingGate();
     const heard: string[] = [];
@@ -56,7 +56,7 @@ describe("siblings", () => {
     expect(await Promise.all(outcomes)).toEqual([answer, answer, answer]);
   });
 
-  it("continue when the first fails, is too slow, or they are stopped themselves", async () => {
+  it("continue if the first one fails or is too slow, or if they are stopped themselves", async () => {
     const failing = heldModel();
     const gate = new SiblingGate();
     for (let sibling = 0; sibling < 2; sibling++) void gate.guard(failing.model).call(request(), () => {});

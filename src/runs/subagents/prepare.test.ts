@@ -8,7 +8,7 @@ describe("createResolver", () => {
     return (change: Change = {}, name = "tester") => resolve(requestFor({ name }, change), []);
   };
 
-  it("returns one head and one policy for equal requests", () => {
+  it("returns one head and one policy for identical requests", () => {
     const resolve = resolver();
     const first = resolve();
     resolve({}, "other");
@@ -20,7 +20,7 @@ describe("createResolver", () => {
     ["parent's rules", { parentPolicy: { rules: [{ text: "Bash", effect: "deny", scope: "user" }] } }],
     ["parent's tools", { parentPolicy: { pool: ["Read"] } }],
     ["directory", { workspaceRoot: "/elsewhere" }],
-  ])("resolves anew when the %s changed", (_, change) => {
+  ])("resolves again if the %s changed", (_, change) => {
     const resolve = resolver();
     const first = resolve();
     expect(resolve(change)).not.toEqual(first);

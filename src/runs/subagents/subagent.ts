@@ -122,7 +122,7 @@ export function resultOf(
   return { agentId, agentType, description, outputFile, worktree, end: judged };
 }
 
-/** Returns whether a run was lost with its process or was parked, so that it can go on where it stopped. */
+/** Returns whether a run was lost with its process or was parked, so that it can continue where it stopped. */
 export function isUnfinished({ reason }: RunEnd): boolean {
   return reason === "process_lost" || reason === "parked";
 }

@@ -60,7 +60,7 @@ const tagsIn = (text: string): readonly string[] => text.match(/<\s*\/?\s*(?:tas
 const own = { cause: "CAUSE.", owner: "Explore" };
 const resume = 'call Task with resume: "a1"';
 
-describe("what its parent is told to do about an agent", () => {
+describe("the advice to a parent about an agent", () => {
   it.each<[EndReason, ReachedLimit | undefined, readonly string[]]>([
     ["max_turns", { cause: "CAUSE." }, ["CAUSE.", resume, "ask only for what is missing"]],
     ["timeout", { cause: "CAUSE." }, ["CAUSE.", resume, "ask only for what is missing"]],
@@ -69,7 +69,7 @@ describe("what its parent is told to do about an agent", () => {
     ["budget", { cause: "CAUSE.", owner: "session" }, ["CAUSE.", "applies to you too", "say in your answer"]],
     ["budget", { cause: "CAUSE.", owner: "lead" }, ["CAUSE.", "applies to you too", "say in your answer"]],
     ["budget", { ...own, spawns: true }, ["CAUSE.", resume, "do the rest itself"]],
-    ["loop", undefined, [resume, "another way"]],
+    ["loop", undefined, [resume, "different approach"]],
     ["output_limit", undefined, [resume, "shorter answer"]],
     ["context_overflow", undefined, ["do not resume it", "smaller parts"]],
     ["refused", undefined, ["Do not give it the same task again"]],
@@ -89,8 +89,8 @@ describe("what its parent is told to do about an agent", () => {
   });
 });
 
-describe("the text about an agent that its parent reads", () => {
-  it("has our tags once, whatever the agent says", () => {
+describe("the text for a parent about an agent", () => {
+  it("contains our tags once, whatever the agent says", () => {
     fc.assert(
       fc.property(tricky, fc.constantFrom("succeeded", "incomplete", "failed", "stopped"), (text, outcome) => {
         const run = ended({ text, outcome, message: text }, { description: text });
@@ -105,7 +105,7 @@ describe("the text about an agent that its parent reads", () => {
     );
   });
 
-  it("ends with the facts in one line, which no file name and no command can extend", () => {
+  it("ends with the facts in one line, which no file name or command can extend", () => {
     fc.assert(
       fc.property(tricky, (text) => {
         const run = withFacts({ filesChanged: [text], commands: [{ command: text, exitCode: 0 }] });
@@ -137,19 +137,19 @@ describe("the text about an agent that its parent reads", () => {
     );
   });
 
-  it("says how to resume an agent that did not succeed, and only then", () => {
+  it("explains how to resume an agent that did not succeed, and only then", () => {
     expect(resultText(ended({ outcome: "incomplete", reason: "max_turns" }))).toContain('Task with resume: "a1"');
     expect(noticeText([ended({ outcome: "failed", reason: "stall" })])).toContain('Task with resume: "a1"');
     expect(resultText(ended({}))).not.toContain("resume");
   });
 
-  it("says why an agent ended early", () => {
+  it("explains why an agent ended early", () => {
     const run = ended({ outcome: "incomplete", reason: "max_turns", message: "Stopped after 3 turns." });
     expect(resultText(run)).toContain("\n[Ended early (max_turns). Stopped after 3 turns.]\n");
     expect(resultText(ended({}))).not.toContain("early");
   });
 
-  it("says where the output of a background agent can be read", () => {
+  it("gives the output file of a background agent", () => {
     expect(launchedText({ agentId: "a1", outputFile: "/x/a1.output" })).toContain("/x/a1.output");
   });
 });
@@ -175,7 +175,7 @@ const end = (runId: string, outcome: RunEnd["outcome"] = "succeeded"): RunEnd =>
   facts: noFacts,
 });
 
-it("the roster lists agents that run, that have unreported results, and that can be resumed", () => {
+it("the roster lists agents that are running, have unreported results, or can be resumed", () => {
   const agents = [
     subagent("a1", { name: "scout", outputFile: "/x/a1.output" }),
     subagent("a2", { end: end("run-a2") }),
@@ -193,7 +193,7 @@ it("the roster lists agents that run, that have unreported results, and that can
   );
 });
 
-it("the roster shows only the newest of many that ended, and is empty without agents", () => {
+it("the roster shows only the newest of many ended agents, and is empty without agents", () => {
   const many = Array.from({ length: 30 }, (_, index) => subagent(`b${index}`, { end: end(`run-b${index}`) }));
   expect(rosterText(many, []).split("\n")).toHaveLength(11);
   expect(rosterText(many, [])).toContain("b29");
@@ -203,7 +203,7 @@ it("the roster shows only the newest of many that ended, and is empty without ag
 describe("an agent that can't be found", () => {
   const subagent = (agentId: string) => ({ agentId, agentType: "Explore", description: "look around" }) as Subagent;
 
-  it("is told apart from one that several ids match", () => {
+  it("is distinguished from one that several ids match", () => {
     const agents = [subagent("ab1c7zzz"), subagent("ab2d7zzz"), subagent("ax")];
     expect(unknownAgentText("nobody", agents, "main")).toMatch(/^There is no agent nobody in this session/);
     for (const id of ["ab", "7zzz"]) {

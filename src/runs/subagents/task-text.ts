@@ -64,7 +64,7 @@ const adviceByReason: Readonly<Record<Exclude<EndReason, "done" | "budget">, (re
   max_turns: (resume) => `${resume}, and ask only for what is missing. If its report is enough, use that.`,
   timeout: (resume) => `${resume}, and ask only for what is missing. If its report is enough, use that.`,
   stall: (resume) => `${resume}. If this happens again, do without it, and say so in your answer.`,
-  loop: (resume) => `${resume}, with instructions that lead it another way, or do the work differently.`,
+  loop: (resume) => `${resume}, with instructions for a different approach, or do the work differently.`,
   output_limit: (resume) => `${resume}, and ask for a shorter answer, or for one part at a time.`,
   context_overflow: () =>
     "Its conversation is full, so do not resume it. Give what is missing to new agents, in smaller parts.",

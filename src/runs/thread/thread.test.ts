@@ -102,7 +102,7 @@ async function firstLife(files: Journal): Promise<Thread> {
 }
 
 describe("a thread", () => {
-  it("restores the same bytes of its newest request", async () => {
+  it("restores the bytes of its newest request", async () => {
     const files = journal();
     const before = await firstLife(files);
     const after = new Thread("main", files);
@@ -112,7 +112,7 @@ describe("a thread", () => {
     expect(body(after)).toContain('"two"');
   });
 
-  it("ends the run of a lost process when it is restored, once", async () => {
+  it("ends a lost run when it is restored, once", async () => {
     const files = journal();
     await firstLife(files);
     for (const _ of [1, 2]) await new Thread("main", files).restore();
@@ -120,7 +120,7 @@ describe("a thread", () => {
     expect(ends).toMatchObject([{ outcome: "failed", reason: "process_lost" }]);
   });
 
-  it("keeps every message when a head is missing on disk", async () => {
+  it("keeps every message if a head is missing on disk", async () => {
     const files = journal();
     await firstLife(files);
     files.heads.clear();
@@ -132,7 +132,7 @@ describe("a thread", () => {
     expect(JSON.stringify(after.newestPrompt?.messages())).toMatch(/one.*first.*two.*three/);
   });
 
-  it("counts the requests of the conversation that it continues, also when it is restored", async () => {
+  it("counts the requests of the conversation that it continues, even after it is restored", async () => {
     const files = journal();
     const parent = await firstLife(files);
     await parent.record([answer(2, "second")]);
@@ -145,7 +145,7 @@ describe("a thread", () => {
     expect([parent.requests, fork.requests, restored.requests]).toEqual([2, 3, 3]);
   });
 
-  it("writes the events of several callers whole and in order", async () => {
+  it("writes the events of several callers completely and in order", async () => {
     const files = journal();
     const thread = await firstLife(files);
     await Promise.all([thread.record([say("a"), say("b")]), thread.record([say("c"), say("d")])]);

@@ -75,7 +75,7 @@ function contextOf(agentId: string): ToolContext {
 }
 
 describe("a delegation tool", () => {
-  it("checks by itself whether its caller may delegate", async () => {
+  it("checks whether its caller may delegate", async () => {
     const { tools, prepared } = sessionWith("a1", 1);
     const inputs: Readonly<Record<string, Record<string, string>>> = {
       Task: { description: "look", prompt: "look", subagent_type: "Explore" },
@@ -89,7 +89,7 @@ describe("a delegation tool", () => {
     expect(prepared()).toBe(0);
   });
 
-  it("for plan mode works for the main agent only", async () => {
+  it("for plan mode works only for the main agent", async () => {
     const { plan } = sessionWith("a1", 2);
     for (const tool of plan) {
       const output = await tool.run({ plan: "x" }, contextOf("a1"));
@@ -101,7 +101,7 @@ describe("a delegation tool", () => {
     expect(plan).toHaveLength(2);
   });
 
-  it("recognises a fork by its first message if its record was lost", async () => {
+  it("recognizes a fork by its first message if its record was lost", async () => {
     const { tools, prepared } = sessionWith("a1", 2, forkPrompt("Look."));
     const task = tools.find(({ declaration }) => declaration.name === "Task");
     const output = await task?.run({ description: "look", prompt: "look", subagent_type: "Explore" }, contextOf("a1"));
@@ -116,7 +116,7 @@ describe("a delegation tool", () => {
     expect(output?.content).toContain("There is no agent a9");
   });
 
-  it("declares the names of the list, and accepts any name of an agent", () => {
+  it("declares the listed names, and accepts any name of an agent", () => {
     const [shown] = specs;
     const [task] = sessionWith("a1", 2).tools;
     expect(shown?.declaration.inputSchema).toMatchObject({ properties: { subagent_type: { enum: ["Explore"] } } });

@@ -58,7 +58,7 @@ function whyUnreachable(dispatcher: Dispatcher, agentId: AgentId): string | unde
     : undefined;
 }
 
-/** Adds the name of the sender to the message, so that the recipient does not take the sender for its parent. */
+/** Adds the name of the sender to the message, so that the recipient does not mistake the sender for its parent. */
 async function withSender({ registry }: Dispatcher, message: string, sender: AgentId): Promise<string> {
   const { agentType, name } = (await registry.find(sender)) ?? {};
   const label = escapeTags([agentType, name && `called ${name}`].filter(Boolean).join(", "));

@@ -20,7 +20,7 @@ async function startWith(fault: Fault, reply: Reply = withTool) {
 
 const errorOf = (bytes: Buffer) => JSON.parse(bytes.toString()).error;
 
-describe("answers that are errors", () => {
+describe("error responses", () => {
   it.each([
     [400, "invalid_request_error", "invalid_request_error"],
     [401, "authentication_error", "invalid_request_error"],
@@ -30,7 +30,7 @@ describe("answers that are errors", () => {
     [502, "api_error", "server_error"],
     [503, "api_error", "server_error"],
     [529, "overloaded_error", "api_error"],
-  ])("status %i in the shape of each wire", async (status, anthropicType, openaiType) => {
+  ])("have status %i in each wire format", async (status, anthropicType, openaiType) => {
     server = await createApiServer({ script: () => ({ content: "", fault: { kind: "status", status } }) });
     const one = await callAnthropic(server.url, { stream: true });
     const other = await callOpenai(server.url, { stream: true });
@@ -38,7 +38,7 @@ describe("answers that are errors", () => {
     expect([other.status, errorOf(other.bytes).type]).toEqual([status, openaiType]);
   });
 
-  it("tells when to retry in each of the three ways", async () => {
+  it("say when to retry in each of the three ways", async () => {
     const retryAfters = [{ seconds: 3 }, { dateInSeconds: 60 }, { milliseconds: 250 }];
     const script = retryAfters.map((retryAfter): Reply => {
       return { content: "", fault: { kind: "status", status: 429, retryAfter } };
@@ -51,7 +51,7 @@ describe("answers that are errors", () => {
     expect((await callAnthropic(server.url)).headers["retry-after-ms"]).toBe("250");
   });
 
-  it("knows a spend cap from a rate limit", async () => {
+  it("distinguish a spending limit from a rate limit", async () => {
     server = await createApiServer({ script: () => ({ content: "", fault: { kind: "spend-cap" } }) });
     const one = await callAnthropic(server.url);
     const other = await callOpenai(server.url);
@@ -59,7 +59,7 @@ describe("answers that are errors", () => {
     expect([other.status, errorOf(other.bytes).code]).toEqual([429, "insufficient_quota"]);
   });
 
-  it.each(wires)("HTML with status 200 (%s)", async (_, call) => {
+  it.each(wires)("may be HTML with status 200 (%s)", async (_, call) => {
     await startWith({ kind: "html" });
     const received = await call(server.url, { stream: true });
     expect(received).toMatchObject({ status: 200, headers: { "content-type": "text/html; charset=utf-8" } });
@@ -75,7 +75,7 @@ describe("broken connections", () => {
     return bytes;
   };
 
-  it.each(wires)("closes after exactly N bytes (%s)", async (_, call) => {
+  it.each(wires)("close after exactly N bytes (%s)", async (_, call) => {
     const bytes = await whole(call);
     await startWith({ kind: "close", afterBytes: 150 });
     const received = await call(server.url, { stream: true });
@@ -84,7 +84,7 @@ describe("broken connections", () => {
     expect((await server.waitForRequest(1)).aborted).toBe(false);
   });
 
-  it.each(wires)("resets after exactly N bytes (%s)", async (_, call) => {
+  it.each(wires)("reset after exactly N bytes (%s)", async (_, call) => {
     const bytes = await whole(call);
     await startWith({ kind: "reset", afterBytes: 150 });
     const received = await call(server.url, { stream: true });
@@ -92,12 +92,12 @@ describe("broken connections", () => {
     expect(received.bytes.equals(bytes.subarray(0, 150))).toBe(true);
   });
 
-  it.each(["close", "reset"] as const)("%s before the headers", async (kind) => {
+  it.each(["close", "reset"] as const)("fail with %s before the headers", async (kind) => {
     await startWith({ kind });
     expect(await callAnthropic(server.url)).toMatchObject({ status: 0, end: "ECONNRESET" });
   });
 
-  it("is a plain end of the connection for close, and a TCP reset for reset", async () => {
+  it("are a normal end for close, and a TCP reset for reset", async () => {
     const endOf = async (kind: "close" | "reset") => {
       await startWith({ kind });
       const socket = connect(server.port, "127.0.0.1");
@@ -114,7 +114,7 @@ describe("broken connections", () => {
     expect([await endOf("close"), await endOf("reset")]).toEqual(["end", "ECONNRESET"]);
   });
 
-  it("hangs before the headers until the client leaves", async () => {
+  it("hang before the headers until the client disconnects", async () => {
     await startWith({ kind: "hang" });
     const abort = new AbortController();
     const call = callAnthropic(
@@ -129,7 +129,7 @@ describe("broken connections", () => {
     expect(request).toMatchObject({ aborted: true, bytesSent: 0 });
   });
 
-  it("hangs after N bytes, and closing the server frees the client", async () => {
+  it("hang after N bytes until the server closes", async () => {
     await startWith({ kind: "hang", afterBytes: 40 });
     let seen = () => {};
     const arrived = new Promise<void>((resolve) => {
@@ -144,7 +144,7 @@ describe("broken connections", () => {
     expect(request.aborted).toBe(false);
   });
 
-  it("cuts at a random place that the seed decides", async () => {
+  it("are cut at a random position determined by the seed", async () => {
     const cutAt = async (seed: number) => {
       server = await createApiServer({
         seed,
@@ -160,8 +160,8 @@ describe("broken connections", () => {
   });
 });
 
-describe("odd streams", () => {
-  it.each(wires)("splits at every byte and at every k bytes (%s)", async (_, call) => {
+describe("faulty streams", () => {
+  it.each(wires)("are split at every byte and at every k bytes (%s)", async (_, call) => {
     const reply: Reply = { content: "Grüße 👋🏽 漢字" };
     server = await createApiServer({
       script: [reply, { ...reply, fault: { kind: "split" } }, { ...reply, fault: { kind: "split", bytes: 7 } }],
@@ -179,14 +179,14 @@ describe("odd streams", () => {
     expect(Math.max(...seven.chunks)).toBe(7);
   });
 
-  it("waits per byte", async () => {
+  it("wait after each byte", async () => {
     await startWith({ kind: "slow", msPerByte: 1 }, { content: "a" });
     const received = await callOpenai(server.url);
     expect(new Set(received.chunks)).toEqual(new Set([1]));
     expect(received.end).toBe("complete");
   });
 
-  it("puts an error event in the middle of the stream", async () => {
+  it("contain an error event in the middle", async () => {
     await startWith({ kind: "error-event" });
     const events = readEvents((await callAnthropic(server.url, { stream: true })).bytes);
     expect(events.at(-1)?.event).toBe("error");
@@ -199,7 +199,7 @@ describe("odd streams", () => {
     expect(chunks[2]).toMatchObject({ error: { type: "server_error" } });
   });
 
-  it("stops in the middle of the tool's input and closes", async () => {
+  it("stop in the middle of the tool's input and close", async () => {
     await startWith({ kind: "truncated-tool-json", end: "close" });
     const received = await callAnthropic(server.url, { stream: true });
     expect(received.end).toBe("ECONNRESET");
@@ -208,7 +208,7 @@ describe("odd streams", () => {
     expect(text).not.toContain("message_delta");
   });
 
-  it.each(wires)("cuts the tool's input off for lack of tokens (%s)", async (_, call) => {
+  it.each(wires)("cut off the tool's input for lack of tokens (%s)", async (_, call) => {
     await startWith({ kind: "truncated-tool-json", end: "max-tokens" });
     const received = await call(server.url, { stream: true });
     expect(received.end).toBe("complete");
@@ -218,7 +218,7 @@ describe("odd streams", () => {
     expect(text).toMatch(/"stop_reason":"max_tokens"|"finish_reason":"length"/);
   });
 
-  it.each(wires)("puts bytes that are not UTF-8 inside a delta, streaming or not (%s)", async (_, call) => {
+  it.each(wires)("contain bytes that are not UTF-8 inside a delta, streaming or not (%s)", async (_, call) => {
     server = await createApiServer({ script: () => ({ ...withTool, fault: { kind: "invalid-utf8" } }) });
     for (const stream of [true, false]) {
       const { bytes } = await call(server.url, { stream });
@@ -227,13 +227,13 @@ describe("odd streams", () => {
     }
   });
 
-  it("sends one event twice", async () => {
+  it("send one event twice", async () => {
     await startWith({ kind: "duplicate-event", event: -1 });
     const events = readEvents((await callAnthropic(server.url, { stream: true })).bytes);
     expect(events.slice(-3).map((event) => event.event)).toEqual(["message_delta", "message_stop", "message_stop"]);
   });
 
-  it.each(wires)("leaves the end out and closes cleanly (%s)", async (_, call) => {
+  it.each(wires)("leave out the end and close cleanly (%s)", async (_, call) => {
     await startWith({ kind: "missing-end" });
     const received = await call(server.url, { stream: true });
     expect(received.end).toBe("complete");
@@ -241,41 +241,41 @@ describe("odd streams", () => {
     expect(received.bytes.toString()).toMatch(/"tool_use"|"tool_calls"/);
   });
 
-  it("lies about the content type", async () => {
+  it("have a wrong content type", async () => {
     await startWith({ kind: "wrong-content-type" });
     const received = await callAnthropic(server.url, { stream: true });
     expect(received.headers["content-type"]).toBe("text/plain");
     expect(readEvents(received.bytes).at(-1)?.event).toBe("message_stop");
   });
 
-  it("refuses to bend what is not a stream, loudly", async () => {
+  it("fail clearly if the request does not stream", async () => {
     await startWith({ kind: "missing-end" });
     expect((await callAnthropic(server.url)).status).toBe(500);
     expect(() => server.assertDone()).toThrow('fault "missing-end" needs a streaming request');
   });
 });
 
-describe("odd messages", () => {
+describe("faulty messages", () => {
   const answer = async (fault: Fault, reply: Reply = withTool) => {
     await startWith(fault, reply);
     const body = JSON.parse((await callAnthropic(server.url)).bytes.toString());
     return body.content as Record<string, unknown>[];
   };
 
-  it("calls a tool that does not exist", async () => {
+  it("call a tool that does not exist", async () => {
     expect((await answer({ kind: "unknown-tool" }))[1]).toMatchObject({ name: "NoSuchTool", id: "t1" });
   });
 
-  it("gives arguments of wrong types", async () => {
+  it("have arguments of the wrong types", async () => {
     expect((await answer({ kind: "wrong-argument-types" }))[1]?.["input"]).toEqual({ path: 42, limit: "not a number" });
   });
 
-  it("gives an argument of a million bytes", async () => {
+  it("have an argument of a million bytes", async () => {
     const input = (await answer({ kind: "large-argument" }))[1]?.["input"] as { path: string };
     expect(input.path.length).toBe(1_000_000);
   });
 
-  it("uses one id twice, for one call or for two", async () => {
+  it("use one id twice, for one call or for two", async () => {
     expect((await answer({ kind: "same-tool-id-twice" })).map((block) => block["id"])).toEqual([undefined, "t1", "t1"]);
     await server.close();
     const two: Reply = {
@@ -287,7 +287,7 @@ describe("odd messages", () => {
     expect((await answer({ kind: "same-tool-id-twice" }, two)).map((block) => block["id"])).toEqual(["a", "a"]);
   });
 
-  it("answers with as many bytes as asked, in many events or one", async () => {
+  it("have as many bytes as requested, in many events or one", async () => {
     server = await createApiServer({
       script: [
         { content: "", fault: { kind: "huge", bytes: 300_000 } },
@@ -302,14 +302,14 @@ describe("odd messages", () => {
     }
   });
 
-  it("needs a tool call to bend one, and says so", async () => {
+  it("need a scripted tool call, and say so", async () => {
     await startWith({ kind: "unknown-tool" }, { content: "no tool" });
     expect((await callAnthropic(server.url)).status).toBe(500);
     expect(() => server.assertDone()).toThrow("needs a reply with a tool call");
   });
 });
 
-describe("when a fault strikes", () => {
+describe("a fault", () => {
   const overloaded: Fault = { kind: "status", status: 529 };
   const statuses = async (n: number) => {
     const seen = [];
@@ -317,20 +317,20 @@ describe("when a fault strikes", () => {
     return seen;
   };
 
-  it("comes for the first n requests and leaves the script's steps for the rest", async () => {
+  it("applies to the first n requests and leaves the script's steps for the rest", async () => {
     server = await createApiServer({ script: [{ content: "a" }], faults: [{ fault: overloaded, first: 2 }] });
     expect(await statuses(3)).toEqual([529, 529, 200]);
     server.assertDone();
   });
 
-  it("comes at the k-th request", async () => {
+  it("applies to the k-th request", async () => {
     const script = [{ content: "a" }, { content: "b" }];
     server = await createApiServer({ script, faults: [{ fault: overloaded, at: [2] }] });
     expect(await statuses(3)).toEqual([200, 529, 200]);
     server.assertDone();
   });
 
-  it("comes by chance under the seed", async () => {
+  it("applies at random, determined by the seed", async () => {
     const run = async (seed: number) => {
       server = await createApiServer({
         seed,
@@ -348,7 +348,7 @@ describe("when a fault strikes", () => {
     expect(await run(6)).not.toBe(first);
   });
 
-  it("uses a step up only by an answer that was complete", async () => {
+  it("uses up a step only with a complete response", async () => {
     const faults: Fault[] = [overloaded, { kind: "close", afterBytes: 50 }, { kind: "error-event" }];
     server = await createApiServer({ script: [{ reply: { content: "a" }, faults }] });
     const ends = [];

@@ -43,7 +43,7 @@ describe("recording", () => {
     agent.destroy();
   });
 
-  it("notices a client that leaves in the middle", async () => {
+  it("notices a client that disconnects in the middle", async () => {
     server = await createApiServer({
       script: [
         { content: "abcdef", pacing: { chunkCharacters: 1, chunkMs: 1 }, fault: { kind: "hang", afterBytes: 900 } },
@@ -55,14 +55,14 @@ describe("recording", () => {
     expect(request).toMatchObject({ aborted: true, bytesSent: 900 });
   });
 
-  it("lets go of a waiting test when it closes", async () => {
+  it("ends the wait of a test when the server closes", async () => {
     server = await createApiServer({ script: [] });
     const waiting = server.waitForRequest(1);
     await server.close();
     await expect(waiting).rejects.toThrow("request 1 never arrived");
   });
 
-  it("keeps no bodies when light, but still answers by the script", async () => {
+  it("keeps no bodies in light mode, but still follows the script", async () => {
     server = await createApiServer({
       record: "light",
       script: [{ when: { lastUserContains: "Hello" }, reply: { content: "a" } }, { content: "b" }],

@@ -23,7 +23,7 @@ function run(...args: string[]) {
 }
 
 describe("serve", () => {
-  it("prints its address, answers by the file, and tells at the end what was not used", async () => {
+  it("prints its address, follows the file, and reports unused steps at the end", async () => {
     const path = join(directory, "script.json");
     await writeFile(path, JSON.stringify({ steps: [{ content: "from the file" }, { content: "never asked for" }] }));
     const child = run(path);
@@ -36,7 +36,7 @@ describe("serve", () => {
     expect(await complaint).toContain("script, step 2 was used 0 of 1 times");
   });
 
-  it("says in one line what is wrong with the file", async () => {
+  it("describes in one line what is wrong with the file", async () => {
     const child = run(join(directory, "missing.json"));
     const complaint = text(child.stderr);
     expect((await once(child, "exit"))[0]).toBe(2);

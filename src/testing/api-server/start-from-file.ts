@@ -12,7 +12,7 @@ export async function startFromFile(path: string, overrides: Partial<ApiServerOp
 }
 
 /**
- * Reads a script file. Throws on an unknown key, because a misspelt one would make a test pass for the wrong reason.
+ * Reads a script file. Throws on an unknown key, because a misspelled one would make a test pass for the wrong reason.
  */
 async function readScriptFile(path: string): Promise<ApiServerOptions> {
   const file = parse(await readFile(path, "utf8"), path);

@@ -19,7 +19,7 @@ export type ToolPart = {
   tool: string;
   id?: string;
   /**
-   * Input of the tool call, serialised by JSON.stringify. `inputJson` is sent verbatim instead, even if it is not valid
+   * Input of the tool call, serialized by JSON.stringify. `inputJson` is sent verbatim instead, even if it is not valid
    * JSON.
    */
   input?: unknown;

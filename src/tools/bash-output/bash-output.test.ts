@@ -46,7 +46,7 @@ const kill = async (id: string, agentId = "main") =>
   textOfOutput(await callTool(createKillShellTool({ shells }), { shell_id: id }, context(agentId)));
 
 describe("a background shell", () => {
-  it("gives only what is new", async () => {
+  it("returns only new output", async () => {
     place.put("wait.sh", 'while [ ! -e "$1" ]; do sleep 0.02; done\n');
     const id = await start("echo one; sh wait.sh go; echo two; exit 4");
     expect(await read(id)).toBe(`${id}: running.\none`);
@@ -56,7 +56,7 @@ describe("a background shell", () => {
     expect(await read(id)).toBe(`${id}: Exit code 4.\n(no new output)`);
   });
 
-  it("does not keep the call waiting, and survives its end", async () => {
+  it("does not block the call, and can be read after it ends", async () => {
     const controller = new AbortController();
     const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
     const own = testContext({ signal: controller.signal });
@@ -65,7 +65,7 @@ describe("a background shell", () => {
     expect(shells.list("main").map(({ end }) => end)).toEqual([undefined]);
   });
 
-  it("is bounded, with the whole output in a file", async () => {
+  it("returns limited output, with all of it in a file", async () => {
     const id = await start("seq 1 50000");
     await ended(id);
     const text = await read(id);
@@ -73,20 +73,20 @@ describe("a background shell", () => {
     expect(text).toMatch(/\[Full output \(.* KB\): .*call1\.txt\]/);
   });
 
-  it("is filtered by line", async () => {
+  it("can be filtered by line", async () => {
     const id = await start("echo an error; echo fine; echo ERROR");
     await ended(id);
     expect(await read(id, { filter: "error" })).toBe(`${id}: Exit code 0.\nan error`);
   });
 
-  it("keeps its output when the filter can't be used", async () => {
+  it("keeps its output if the filter is invalid", async () => {
     const id = await start("echo kept");
     await ended(id);
     expect(await read(id, { filter: "(" })).toContain("not a valid regular expression");
     expect(await read(id)).toContain("kept");
   });
 
-  it("is ended by KillShell, whatever it started", async () => {
+  it("is ended by KillShell, with everything it started", async () => {
     const id = await start("setsid sleep 72 & sleep 73");
     expect(await kill(id)).toBe(`${id}: Terminated by SIGTERM.`);
     expect(await kill(id)).toContain("had already ended");
@@ -104,7 +104,7 @@ describe("a background shell", () => {
     expect(shells.list("other")).toEqual([]);
   });
 
-  it("is refused when too many run", async () => {
+  it("is refused if too many are running", async () => {
     for (let index = 0; index < 16; index++) await start("sleep 75");
     const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
     const output = await callTool(tool, { command: "sleep 75", run_in_background: true }, context());
@@ -117,11 +117,11 @@ describe("a background shell", () => {
 });
 
 describe("filterLines", () => {
-  it("stops an expression that would take for ever", () => {
+  it("stops an expression that would take forever", () => {
     expect(filterLines(`${"a".repeat(40)}!`, "^(a+)+$")).toMatchObject({ ok: false });
   });
 
-  it("keeps the lines that match, in order", () => {
+  it("keeps matching lines, in order", () => {
     expect(filterLines("ab\nb\na\nbb", "b$")).toEqual({ ok: true, text: "ab\nb\nbb" });
   });
 });

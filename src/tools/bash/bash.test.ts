@@ -43,7 +43,7 @@ async function bash(
 const pidIn = (name: string) => Number(place.get(name).trim());
 
 describe("Bash", () => {
-  it("gives output and success", async () => {
+  it("returns output and success", async () => {
     const { text, isError, facts } = await bash("echo out; echo err >&2");
     expect(text.split("\n").sort()).toEqual(["err", "out"]);
     expect(isError).toBe(false);
@@ -51,7 +51,7 @@ describe("Bash", () => {
     expect((await bash("true")).text).toBe("(no output)");
   });
 
-  it("tells the exit code and the signal", async () => {
+  it("reports the exit code and the signal", async () => {
     const failed = await bash("echo no; exit 3");
     expect(failed).toMatchObject({ text: "no\n[Exit code 3.]", isError: true });
     expect(failed.facts?.command?.exitCode).toBe(3);
@@ -68,23 +68,23 @@ describe("Bash", () => {
     expect((await bash("echo $RETINUE_CALL_ID", { context: testContext({ callId: "c42" }) })).text).toBe("c42");
   });
 
-  it("takes a command that looks like an option, and refuses what shells reject", async () => {
+  it("accepts a command that looks like an option, and rejects what shells reject", async () => {
     expect((await bash("-x")).text).toContain("Exit code 127");
     expect((await bash("  ")).text).toBe("The command is empty. Pass the command to run.");
     expect((await bash("echo \0")).text).toContain("NUL");
     expect((await bash(`echo ${"x".repeat(130_000)}`)).text).toContain("Write it to a file");
   });
 
-  it("puts characters together that arrive in pieces, on both streams at once", async () => {
+  it("reassembles characters that arrive in pieces, on both streams at once", async () => {
     const { text } = await bash("printf '\\xe2\\x82'; sleep 0.05; printf 'é' >&2; sleep 0.05; printf '\\xac'");
     expect(text).toBe("é€");
   });
 
-  it("keeps the last state of a line that is drawn over, and no escape sequences", async () => {
+  it("keeps the last state of a redrawn line, and no escape sequences", async () => {
     expect((await bash("printf '10%%\\r20%%\\r\\033[1mdone\\033[0m\\nnext\\r\\n'")).text).toBe("done\nnext");
   });
 
-  it("cuts long output in the middle and keeps all of it in a file", async () => {
+  it("cuts long output in the middle and saves all of it to a file", async () => {
     const { text } = await bash("seq 1 20000");
     expect(text.length).toBeLessThan(30_000);
     expect(text).toMatch(/^1\n2\n3\n/);
@@ -99,14 +99,14 @@ describe("Bash", () => {
     expect(existsSync(outputDirectory)).toBe(false);
   });
 
-  it("says when the whole output could not be saved", async () => {
+  it("reports that the whole output could not be saved", async () => {
     const file = place.put("a-file", "");
     const { text } = await bash("seq 1 20000", { outputDirectory: join(file, "x") });
     expect(text).toContain("could not be saved");
     expect(text).toContain("20000");
   });
 
-  it("stops a command that prints for ever", async () => {
+  it("stops a command that prints forever", async () => {
     const limits = { headBytes: 100, tailBytes: 100, fileBytes: 1_000_000 };
     const { text, isError } = await bash("yes", { limits });
     expect(isError).toBe(true);
@@ -115,20 +115,20 @@ describe("Bash", () => {
     expect(statSync(path).size).toBeLessThan(1_200_000);
   });
 
-  it("tells the last line while it runs", async () => {
+  it("reports the last line while it runs", async () => {
     const context = testContext();
     await bash("echo first", { context });
     expect(context.told).toEqual(["first"]);
   });
 
-  it("ends at its timeout, with what was printed so far", async () => {
+  it("ends at its timeout, with the output so far", async () => {
     const { text, isError, facts } = await bash({ command: "echo begun; sleep 60", timeout: 300 });
     expect(text).toContain("begun\n[Timed out after 300 ms and was stopped.");
     expect(isError).toBe(true);
     expect(facts?.command?.exitCode).toBeNull();
   });
 
-  it("gives the executor the time to hear of the timeout first", () => {
+  it("lets its own timeout fire before the executor's", () => {
     const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
     expect(tool.timeoutMs?.({ timeout: 1_000 })).toBeGreaterThan(1_000);
     expect(tool.timeoutMs?.({})).toBeGreaterThan(120_000);
@@ -165,7 +165,7 @@ describe("Bash", () => {
     expect(isAlive(pidIn("pid"))).toBe(false);
   });
 
-  it("uses sh where there is no bash, and says when there is no shell at all", async () => {
+  it("uses sh if there is no bash, and reports if there is no shell at all", async () => {
     const bin = join(place.root, "bin");
     mkdirSync(bin);
     symlinkSync("/bin/sh", join(bin, "sh"));
@@ -179,7 +179,7 @@ describe("Bash", () => {
     expect(output.isError).toBe(true);
   });
 
-  it("reads no start-up files", async () => {
+  it("reads no startup files", async () => {
     writeFileSync(join(place.root, ".bashrc"), "echo rc\n");
     writeFileSync(join(place.root, ".bash_profile"), "echo profile\n");
     const environment = { ...process.env, HOME: place.root, BASH_ENV: join(place.root, ".bashrc") };

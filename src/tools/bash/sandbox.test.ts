@@ -43,7 +43,7 @@ function bash(input: { command: string; run_in_background?: boolean }, own: Part
 }
 
 describe("Bash in a sandbox", () => {
-  it("runs there and says what was refused, or refuses where it must and there is none", async () => {
+  it("runs and reports what was refused, or is refused if a required sandbox is missing", async () => {
     const result = await bash({ command: `echo in > a; echo out > ${top}/b` });
     expect(existsSync(join(top, "b"))).toBe(false);
     if ((await sandbox.ready()).kind !== "on") {
@@ -58,7 +58,7 @@ describe("Bash in a sandbox", () => {
     expect(result.details).toMatchObject({ exitCode: 1, sandbox: expect.stringContaining("allowWrite") });
   });
 
-  it("does so in the background too", async () => {
+  it("does the same in the background", async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     await bash({ command: `echo out > ${top}/b`, run_in_background: true });
     const [shell] = shells.list("main");
@@ -68,7 +68,7 @@ describe("Bash in a sandbox", () => {
     await shells.release("main");
   });
 
-  it("runs read-only what is allowed only because it reads, also in the background", async () => {
+  it("runs commands that are allowed only because they read in the read-only profile, even in the background", async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     const result = await bash({ command: "echo in > a; ls" }, { readsOnly: true });
     expect(textOfOutput(result)).toContain("this command ran read-only");
@@ -81,7 +81,7 @@ describe("Bash in a sandbox", () => {
     expect(existsSync(join(root, "a"))).toBe(false);
   });
 
-  it("hides from it what rules deny, and does not run it if that can't be found", async () => {
+  it("hides denied files from such commands, and does not run them if the files can't be found", async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     writeFileSync(join(root, ".env"), "SECRET");
     writeFileSync(join(root, "open"), "open");

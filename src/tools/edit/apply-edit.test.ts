@@ -7,7 +7,7 @@ const once = (text: string, oldString: string, newString: string) =>
   applyEdit(text, { oldString, newString, replaceAll: false });
 
 describe("applyEdit", () => {
-  it("replaces what occurs once and tells the rest apart", () => {
+  it("replaces a single occurrence and distinguishes the other cases", () => {
     expect(once("a b c", "b", "x$&")).toEqual({ kind: "edited", text: "a x$& c", places: [{ start: 2, end: 5 }] });
     expect(once("a b c", "d", "x")).toEqual({ kind: "missing" });
     expect(once("a\nb\na\n", "a", "x")).toEqual({ kind: "ambiguous", lines: [1, 3] });
@@ -20,7 +20,7 @@ describe("applyEdit", () => {
     expect(all(100_001)).toEqual({ kind: "too_many" });
   });
 
-  it("keeps CRLF, also of single lines in mixed texts", () => {
+  it("keeps CRLF, even for single lines in mixed text", () => {
     expect(once("a\r\nb\r\nc", "a\nb", "x\ny\nz")).toMatchObject({ text: "x\r\ny\r\nz\r\nc" });
     expect(once("a\r\nb\r\n", "b", "b\nc")).toMatchObject({ text: "a\r\nb\r\nc\r\n" });
     expect(once("a\nb\nc\r\nd\n", "c\nd", "e\nf")).toMatchObject({ text: "a\nb\ne\r\nf\n" });
@@ -35,7 +35,7 @@ describe("applyEdit", () => {
     .array(fc.constantFrom("a", "b", "\n", "é"), { minLength: 1, maxLength: 4 })
     .map((parts) => parts.join(""));
 
-  it("does, line ends aside, what replacing in plain text does", () => {
+  it("replaces like plain text, apart from line endings", () => {
     fc.assert(
       fc.property(text, some, some, (whole, oldString, newString) => {
         const outcome = applyEdit(whole, { oldString, newString, replaceAll: true });
@@ -48,7 +48,7 @@ describe("applyEdit", () => {
     );
   });
 
-  it("leaves everything around a single match untouched", () => {
+  it("does not change anything around a single match", () => {
     fc.assert(
       fc.property(text, text, some, (before, after, newString) => {
         const whole = `${before}#here\r\nit is#${after}`;

@@ -50,7 +50,7 @@ describe("Edit", () => {
     expect((await edit("a.ts", ["four", "4"])).isError).toBeUndefined();
   });
 
-  it("replaces all on request, else says where the matches are", async () => {
+  it("replaces all matches if requested, and otherwise says where they are", async () => {
     place.put("a", "x\ny\nx\n");
     await read("a");
     expect(textOfOutput(await edit("a", ["x", "z"]))).toBe(
@@ -60,7 +60,7 @@ describe("Edit", () => {
     expect(place.get("a")).toBe("z\ny\nz\n");
   });
 
-  it("keeps encoding, byte order mark, CRLF and foreign bytes", async () => {
+  it("keeps encoding, byte order mark, CRLF and unknown bytes", async () => {
     place.put("bom.txt", "\ufeffa\r\nb\r\nc\r\n");
     const latin = Buffer.from("caf\u00e9 \u0093x\u0094\n", "latin1");
     place.put("latin.txt", latin);
@@ -73,7 +73,7 @@ describe("Edit", () => {
     expect(textOfOutput(await edit("latin.txt", ["x", "→"]))).toContain("is not UTF-8");
   });
 
-  it("refuses what is empty, the same, unread, missing, changed or no text", async () => {
+  it("refuses empty or identical text, and files that are unread, missing, changed or not text", async () => {
     place.put("a.txt", "text");
     expect(textOfOutput(await edit("a.txt", ["", "x"]))).toContain("old_string is empty");
     expect(textOfOutput(await edit("a.txt", ["x", "x"]))).toContain("identical");
@@ -86,7 +86,7 @@ describe("Edit", () => {
     expect(place.get("a.txt")).toBe("text, longer now");
   });
 
-  it("does not let an agent lose another agent's change", async () => {
+  it("never loses another agent's change", async () => {
     place.put("a", "one two");
     const other = toolContext({ agentId: "other" });
     await read("a");
@@ -97,33 +97,33 @@ describe("Edit", () => {
   });
 });
 
-describe("Edit, explaining what was not found", () => {
+describe("Edit, explaining why text was not found,", () => {
   const source = "function a() {\n\tif (x) {\n\t\treturn 1;\n\t}\n}\n";
-  it("names indentation", async () => {
+  it("mentions indentation", async () => {
     const message = await messageOf("a.ts", source, "  if (x) {\n    return 1;\n  }");
     expect(message).toBe(
       "old_string was not found in a.ts. A match with different indentation is at line 2. Copy the text exactly:\n2\t\tif (x) {\n3\t\t\treturn 1;\n4\t\t}",
     );
   });
-  it("names whitespace, quotes and case", async () => {
+  it("mentions whitespace, quotes and case", async () => {
     expect(await messageOf("a", "x = 1  \ny\n", "x = 1\ny")).toContain("different trailing spaces is at line 1");
     expect(await messageOf("b", "x=1\n", "x = 1")).toContain("different whitespace is at line 1");
     expect(await messageOf("c", "say “hi” – now\n", 'say "hi" - now')).toContain("different quotes, dashes or spaces");
     expect(await messageOf("d", "\nHello World\n", "hello world")).toContain("capitalization is at line 2");
   });
-  it("names line numbers", async () => {
+  it("mentions line numbers", async () => {
     expect(await messageOf("a.ts", source, "2\t\tif (x) {\n3\t\t\treturn 1;")).toContain(
       "contains the line numbers that Read shows",
     );
   });
-  it("shows the closest place", async () => {
+  it("shows the closest match", async () => {
     expect(await messageOf("a.ts", source, "\tif (x) {\n\t\treturn 2;\n\t}")).toBe(
       "old_string was not found in a.ts. The closest match first differs at line 3:\n2\t\tif (x) {\n3\t\t\treturn 1;\n4\t\t}",
     );
     expect(await messageOf("b.ts", source, "nothing like this")).toContain("Nothing similar was found");
     expect(await messageOf("c.ts", source, "  \n ")).toContain("contains only whitespace");
   });
-  it("needs no more than a moment for texts that nearly match everywhere", async () => {
+  it("takes only a moment for text that nearly matches everywhere", async () => {
     const lines = "the same line\n".repeat(60_000);
     const message = await messageOf("a", lines, `${"the same line\n".repeat(30_000)}another\nthe same line`);
     expect(message).toContain("The closest match first differs at line");

@@ -40,13 +40,13 @@ describe("Glob", () => {
     expect(await glob(`${place.root}/src/*.js`)).toEqual(["src/c.js"]);
   });
 
-  it("says so when there is nothing", async () => {
+  it("says if there is nothing", async () => {
     put("a.ts");
     expect(await glob("*.rs")).toEqual(["No files found."]);
     expect(await glob("gone/**")).toEqual(["No files found."]);
   });
 
-  it("includes dotfiles, leaves out .git and ignored files", async () => {
+  it("includes dotfiles, and leaves out .git and ignored files", async () => {
     put(".env", ".github/ci.yml", ".git/config", "dist/x.js", "dist/deep/y.js", "index.js");
     put(".gitignore");
     writeFileSync(join(place.root, ".gitignore"), "dist/\n");
@@ -61,7 +61,7 @@ describe("Glob", () => {
     expect(await glob("secret/*.ts", { context })).toEqual(["No files found."]);
   });
 
-  it("shows a bounded number and counts the rest", async () => {
+  it("shows a limited number and counts the rest", async () => {
     put(...Array.from({ length: 130 }, (_, index) => `many/f${index}.txt`));
     const lines = await glob("many/*");
     expect(lines.slice(0, 2)).toEqual(["many/f0.txt", "many/f1.txt"]);
@@ -69,7 +69,7 @@ describe("Glob", () => {
     expect(lines.at(-1)).toBe("[30 older files not shown. Use a narrower pattern or path.]");
   });
 
-  it("asks before a pattern leads out of the place that was judged", async () => {
+  it("asks before a pattern leads out of the authorized directory", async () => {
     const outside = createToolPlace();
     outside.put("s.txt", "s");
     symlinkSync(outside.root, join(place.root, "link"));
@@ -96,7 +96,7 @@ describe("Glob", () => {
     chmodSync(join(place.root, "locked"), 0o700);
   });
 
-  it("is not held up by a pipe", async () => {
+  it("does not block on a pipe", async () => {
     put("a.txt");
     execFileSync("mkfifo", [join(place.root, "pipe.txt")]);
     expect(await glob("a.*")).toEqual(["a.txt"]);
@@ -116,7 +116,7 @@ describe("fixedDirectory", () => {
     ["src/{a,b}/**", "src", false],
     ["/abs/dir/*.ts", "abs/dir", true],
     ["a/b.ts", "a", false],
-  ])("of %s is %j", (pattern, directory, absolute) => {
+  ])("returns for %s: %j", (pattern, directory, absolute) => {
     expect(fixedDirectory(pattern)).toEqual({ directory, absolute });
   });
 });

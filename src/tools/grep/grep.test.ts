@@ -22,11 +22,11 @@ describe("Grep", () => {
     return textOfOutput(await callTool(tool, { pattern: "foo", ...input }, context));
   };
 
-  it("lists the files with a match by default", async () => {
+  it("lists matching files by default", async () => {
     expect(await grep({})).toBe("notes.md\nsrc/a.ts\nsrc/b.js");
   });
 
-  it("gives lines with numbers under the name of their file", async () => {
+  it("returns lines with numbers below the name of their file", async () => {
     expect(await grep({ output_mode: "content" })).toBe(
       "notes.md\n1:about foo\n\nsrc/a.ts\n1:const foo = 1;\n3:foo();\n\nsrc/b.js\n2:foo",
     );
@@ -58,7 +58,7 @@ describe("Grep", () => {
     );
   });
 
-  it("matches across lines only when asked to", async () => {
+  it("matches across lines only if requested", async () => {
     const pattern = "1;\\nconst";
     expect(await grep({ pattern, multiline: true, output_mode: "content" })).toBe(
       "src/a.ts\n1:const foo = 1;\n2:const bar = 2;",
@@ -78,7 +78,7 @@ describe("Grep", () => {
       expect(await grep({ ...(glob && { glob }) })).toBe(".env\nkeep.log\nnotes.md\nsrc/a.ts\nsrc/b.js");
   });
 
-  it("searches an ignored directory that is named as the path", async () => {
+  it("searches an ignored directory if it is the path", async () => {
     place.put(".gitignore", "build/\nnode_modules\n");
     place.put("build/x.ts", "foo");
     place.put("node_modules/left/y.js", "foo");
@@ -86,7 +86,7 @@ describe("Grep", () => {
     expect(await grep({ path: "node_modules/left" })).toBe("node_modules/left/y.js");
   });
 
-  it("shows nothing of hidden files, in no mode", async () => {
+  it("never shows hidden files, in any mode", async () => {
     const context = () => testContext({ hidden: (path) => path.endsWith("/src/a.ts") });
     expect(await grep({}, context())).toBe("notes.md\nsrc/b.js");
     expect(await grep({ output_mode: "content" }, context())).not.toContain("a.ts");
@@ -105,7 +105,7 @@ describe("Grep", () => {
     outside.remove();
   });
 
-  it("stays bounded with 100,000 hits and says how many are left", async () => {
+  it("returns limited output for 100,000 hits and says how many are left", async () => {
     place.put("many.txt", "hit\n".repeat(100_000));
     const text = await grep({ pattern: "hit", output_mode: "content", head_limit: 5 });
     expect(text).toBe(
@@ -113,7 +113,7 @@ describe("Grep", () => {
     );
   });
 
-  it("stops searching at a cap", async () => {
+  it("stops searching at a limit", async () => {
     place.put("many.txt", "hit\n".repeat(300_000));
     expect(await grep({ pattern: "hit", output_mode: "content", head_limit: 1 })).toContain(
       "at least 199,999 more lines",
@@ -127,7 +127,7 @@ describe("Grep", () => {
     expect(text).toContain("1:needle xxx");
   });
 
-  it("tells the paths of files with strange names apart", async () => {
+  it("separates the paths of files with unusual names", async () => {
     writeFileSync(join(place.root, "odd\nname.txt"), "strange\n");
     writeFileSync(join(place.root, "-dash.txt"), "strange\n");
     const context = testContext({ hidden: (path) => path.includes("odd") });
@@ -135,7 +135,7 @@ describe("Grep", () => {
     expect(await grep({ pattern: "strange", path: "-dash.txt", output_mode: "count" })).toContain("-dash.txt:1");
   });
 
-  it("takes a pattern that looks like an option", async () => {
+  it("accepts a pattern that looks like an option", async () => {
     place.put("options.txt", "--pre=evil\n");
     expect(await grep({ pattern: "--pre=evil" })).toBe("options.txt");
   });
@@ -162,7 +162,7 @@ describe("Grep", () => {
     expect(text).toBe("notes.md");
   });
 
-  describe.runIf(canDropPrivileges)("when files can't be read", () => {
+  describe.runIf(canDropPrivileges)("if files can't be read,", () => {
     const note =
       "[Results are incomplete. Could not search: locked (Permission denied), src/b.js (Permission denied).]";
     const search = async (input: Record<string, string | number>, context = testContext()) => {
@@ -178,7 +178,7 @@ describe("Grep", () => {
       for (const name of [".git", "locked"]) chmodSync(join(place.root, name), 0o700);
     });
 
-    it("gives what it found and names the rest", async () => {
+    it("returns what it found and names the rest", async () => {
       expect(await search({ pattern: "about" })).toBe(`notes.md\n${note}`);
       expect(await search({ pattern: "nowhere" })).toBe(`No matches found.\n${note}`);
       expect(await search({ pattern: "foo", output_mode: "content", head_limit: 1 })).toBe(
@@ -193,17 +193,17 @@ describe("Grep", () => {
       );
     });
 
-    it("still explains a wrong pattern", async () => {
+    it("still explains an invalid pattern", async () => {
       expect(await search({ pattern: "foo(" })).toContain("Escape literal characters");
     });
 
-    it("says nothing of ignore files that it can't parse", async () => {
+    it("ignores ignore files that it can't parse", async () => {
       place.put(".gitignore", "[z-a\n");
       expect(await search({ pattern: "about" })).toBe(`notes.md\n${note}`);
     });
   });
 
-  it("says how to escape", async () => {
+  it("explains how to escape", async () => {
     const tool = createGrepTool({ workspace: place.workspace });
     const output = await callTool(tool, { pattern: "foo(" }, testContext());
     expect(output.isError).toBe(true);
@@ -211,12 +211,12 @@ describe("Grep", () => {
     expect(textOfOutput(await callTool(tool, { pattern: "a\nb" }, testContext()))).toContain("`multiline`");
   });
 
-  it("says when ripgrep can't be started", async () => {
+  it("reports if ripgrep can't be started", async () => {
     const tool = createGrepTool({ workspace: place.workspace, ripgrep: join(place.root, "no-such-program") });
     expect(await callTool(tool, { pattern: "foo" }, testContext())).toMatchObject({ isError: true });
   });
 
-  it("does not take a search that was killed for one without matches", async () => {
+  it("does not report a killed search as one without matches", async () => {
     const ripgrep = place.put("killed", "#!/bin/sh\nkill -9 $$\n");
     chmodSync(ripgrep, 0o755);
     const output = await createGrepTool({ workspace: place.workspace, ripgrep }).run({ pattern: "x" }, testContext());
@@ -226,7 +226,7 @@ describe("Grep", () => {
     );
   });
 
-  it("says what to do when ripgrep is missing", async () => {
+  it("says what to do if ripgrep is missing", async () => {
     vi.stubEnv("RETINUE_RIPGREP", join(place.root, "no-such-program"));
     const output = await callTool(createGrepTool({ workspace: place.workspace }), { pattern: "foo" }, testContext());
     vi.unstubAllEnvs();

@@ -8,7 +8,7 @@ import { isAlive, testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createKillShellTool } from "./kill-shell.ts";
 
-it("ends what an ended shell has left running", async () => {
+it("ends processes that a finished shell left running", async () => {
   const place = createToolPlace();
   const outputDirectory = mkdtempSync(join(tmpdir(), "output-"));
   const shells = createShells();

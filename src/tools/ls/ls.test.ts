@@ -22,7 +22,7 @@ const list = async (input: JsonObject, context = toolContext()) =>
   textOfOutput(await callTool(createLsTool(place), input, context));
 
 describe("LS", () => {
-  it("shows directories first, then files with sizes, links and other things", async () => {
+  it("shows directories first, then files with sizes, links and other entries", async () => {
     place.put("b.txt", "12345");
     place.put(".hidden", "");
     place.put("z/inner.txt", "");
@@ -33,7 +33,7 @@ describe("LS", () => {
     expect(await list({ path: join(place.root, "z") })).toBe("inner.txt 0 B\n");
   });
 
-  it("leaves out what is ignored or hidden by rules", async () => {
+  it("leaves out entries that are ignored or hidden by rules", async () => {
     for (const name of ["a.ts", "a.js", "b.js", "secret.env"]) place.put(name, "");
     mkdirSync(join(place.root, "node_modules"));
     const hidden = toolContext({ hidden: (path) => path === join(place.root, "secret.env") });
@@ -44,7 +44,7 @@ describe("LS", () => {
     expect(await list({ path: "empty" })).toBe("[The directory is empty.]");
   });
 
-  it("bounds large directories and says how much is left", async () => {
+  it("limits large directories and says how many are left", async () => {
     const directory = join(place.root, "many");
     mkdirSync(directory);
     for (let index = 0; index < 620; index++) writeFileSync(join(directory, `f${String(index).padStart(4, "0")}`), "");
@@ -58,7 +58,7 @@ describe("LS", () => {
     expect(await list({})).toBe("a\\x1b[31m\\nb 0 B\n");
   });
 
-  it("names the other tool for files, and near names for typing errors", async () => {
+  it("suggests Read for files, and similar names for typos", async () => {
     place.put("source/a.ts", "");
     expect(await list({ path: "source/a.ts" })).toBe("source/a.ts is not a directory. Use Read for files.");
     expect(await list({ path: "sorce" })).toBe("sorce does not exist. Did you mean source?");

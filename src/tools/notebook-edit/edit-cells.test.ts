@@ -25,7 +25,7 @@ describe("elementSpans", () => {
     );
   });
 
-  it("finds nothing where there is no list", () => {
+  it("finds nothing if there is no list", () => {
     expect(elementSpans('{"cells": {}}', "cells")).toBeUndefined();
     expect(elementSpans("{}", "cells")).toBeUndefined();
     expect(elementSpans("[1]", "cells")).toBeUndefined();
@@ -33,7 +33,7 @@ describe("elementSpans", () => {
 });
 
 describe("editCells", () => {
-  it("changes the parsed notebook as asked, and no byte of other cells", () => {
+  it("changes the parsed notebook as requested, and no byte of other cells", () => {
     const modes = fc.constantFrom("replace" as const, "insert" as const, "delete" as const);
     fc.assert(
       fc.property(notebook, indent, modes, fc.nat(5), (value, space, mode, index) => {
@@ -55,7 +55,7 @@ describe("editCells", () => {
     );
   });
 
-  it("keeps number forms and line ends outside the cell", () => {
+  it("keeps number formats and line endings outside the cell", () => {
     const text =
       '{\r\n "x": 1.0,\r\n "cells": [\r\n  {\r\n   "cell_type": "raw",\r\n   "source": "a"\r\n  }\r\n ]\r\n}\r\n';
     const edited = editCells(text, { mode: "replace", cell: "0", source: "b", type: undefined }, () => "");

@@ -30,7 +30,7 @@ const edit = (input: JsonObject) =>
 const now = () => JSON.parse(place.get("n.ipynb")).cells;
 
 describe("NotebookEdit", () => {
-  it("replaces a source and clears what it printed", async () => {
+  it("replaces the source and clears the outputs", async () => {
     const output = await edit({ cell_id: "sum", new_source: "x = 1\nx" });
     expect(output).toMatchObject({ content: "Replaced cell sum in n.ipynb.", facts: { filesChanged: ["n.ipynb"] } });
     expect(now()).toEqual([cells[0], { ...cells[1], execution_count: null, outputs: [], source: ["x = 1\n", "x"] }]);
@@ -59,7 +59,7 @@ describe("NotebookEdit", () => {
     );
   });
 
-  it("refuses with what to do", async () => {
+  it("refuses invalid calls with advice", async () => {
     const message = async (input: JsonObject) => textOfOutput(await edit(input));
     expect(await message({ cell_id: "nope", new_source: "" })).toBe(
       'n.ipynb: there is no cell "nope". The notebook has 2 cells: intro, sum.',

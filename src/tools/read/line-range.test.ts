@@ -8,7 +8,7 @@ const encodings: readonly Encoding[] = ["utf-8", "utf-8-bom", "utf-16le", "utf-1
 const piece = fc.constantFrom("", "a", "b c", "\n", "\n\n", "\r\n", "\r", "é", "\u0a0a", "😀");
 
 describe("linesOf", () => {
-  it("finds what cutting the whole text into lines finds", () => {
+  it("finds the same lines as splitting the whole text", () => {
     const texts = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
     const asked = fc.record({ offset: fc.integer({ min: 1, max: 12 }), limit: fc.integer({ min: 1, max: 12 }) });
     fc.assert(
@@ -27,7 +27,7 @@ describe("linesOf", () => {
     );
   });
 
-  it("needs no more than the bytes of the asked lines and of those before", () => {
+  it("needs only the bytes up to the end of the requested lines", () => {
     const part = Buffer.from("one\ntwo\nthree\nfo");
     expect(linesInPart(part, "utf-8", { offset: 2, limit: 2, total: 9 })).toEqual({
       lines: ["two", "three"],

@@ -30,7 +30,7 @@ const textOf = async (input: Record<string, string | number>) => textOfOutput(aw
 const whole = (name: string) => place.seen.of("main").knowsWhole(join(place.root, name));
 
 describe("Read, text", () => {
-  it("numbers lines and remembers what was seen", async () => {
+  it("numbers lines and remembers which were shown", async () => {
     place.put("a.txt", "one\ntwo\n");
     const output = await read({ file_path: "a.txt" });
     expect(output).toEqual({ content: "1\tone\n2\ttwo\n", details: { path: "a.txt", lines: 2, first: 1, shown: 2 } });
@@ -38,7 +38,7 @@ describe("Read, text", () => {
     expect(await textOf({ file_path: join(place.root, "a.txt") })).toBe("1\tone\n2\ttwo\n");
   });
 
-  it("shows the asked lines and how to go on; parts add up", async () => {
+  it("shows the requested lines and how to continue, and parts add up", async () => {
     place.put("a.txt", "1\n2\n3\n4\n5");
     expect(await textOf({ file_path: "a.txt", offset: 2, limit: 2 })).toBe(
       "2\t2\n3\t3\n[Lines 2-3 of 5. Continue with offset=4.]",
@@ -54,7 +54,7 @@ describe("Read, text", () => {
     });
   });
 
-  it("shows a part of a long file the same again, and what has changed in it", async () => {
+  it("shows part of a long file again unchanged, and its changes", async () => {
     const lines = Array.from({ length: 9_000 }, (_, index) => `number ${index + 1}`);
     place.put("long.txt", lines.join("\n"));
     const first = await textOf({ file_path: "long.txt", offset: 3, limit: 2 });
@@ -87,7 +87,7 @@ describe("Read, text", () => {
     expect(text).toContain(`1\t${"a".repeat(1999)}…[+502 characters]\n2\tend\n[1 line shortened.`);
   });
 
-  it("decodes UTF-8 and UTF-16 with byte order mark, CRLF and other encodings", async () => {
+  it("decodes UTF-8 and UTF-16 with a byte order mark, CRLF and other encodings", async () => {
     place.put("bom.txt", "\ufeffeins\r\nzwei\r\n");
     place.put("le.txt", Buffer.from("\ufeffgrün\n", "utf16le"));
     place.put("be.txt", Buffer.from("\ufeffgrün\n", "utf16le").swap16());
@@ -98,7 +98,7 @@ describe("Read, text", () => {
     expect(await textOf({ file_path: "latin.txt" })).toBe("1\tgrün\n[Not valid UTF-8; shown as Latin-1.]");
   });
 
-  it("says when a file is empty", async () => {
+  it("says if a file is empty", async () => {
     place.put("empty", "");
     expect(await textOf({ file_path: "empty" })).toBe("[The file is empty.]");
     expect(whole("empty")).toBe(true);
@@ -106,7 +106,7 @@ describe("Read, text", () => {
 });
 
 describe("Read, large files", () => {
-  it("finds lines in bounded memory, also in one endless line", async () => {
+  it("finds lines in limited memory, even in one endless line", async () => {
     const path = place.put("large.txt", "");
     const descriptor = openSync(path, "w");
     const block = Buffer.from("line of text number x\r\n".repeat(50_000));
@@ -129,14 +129,14 @@ describe("Read, large files", () => {
     expect(one.length).toBeLessThan(2_200);
   });
 
-  it("does not even begin with large images and binaries", async () => {
+  it("rejects large images and binaries without reading them", async () => {
     place.put("large.bin", Buffer.alloc(11_000_000));
     expect(await textOf({ file_path: "large.bin" })).toContain("binary data");
   });
 });
 
 describe("Read, other content", () => {
-  it("shows images by what they are, not by their name", async () => {
+  it("detects images by content, not by name", async () => {
     const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(20)]);
     place.put("picture.txt", png);
     expect(await read({ file_path: "picture.txt" })).toEqual({
@@ -193,7 +193,7 @@ describe("Read, other content", () => {
 });
 
 describe("Read, paths", () => {
-  it("names LS for directories, near names for typing errors, and where a path breaks off", async () => {
+  it("suggests LS for directories, similar names for typos, and shows where a path ends", async () => {
     place.put("src/index.ts", "x");
     place.put("src/secret.ts", "x");
     expect(await textOf({ file_path: "src" })).toBe("src is a directory. Use LS to list it.");
@@ -207,7 +207,7 @@ describe("Read, paths", () => {
     );
   });
 
-  it("never waits for pipes or reads devices", async () => {
+  it("never blocks on pipes or reads devices", async () => {
     execFileSync("mkfifo", [join(place.root, "fifo")]);
     expect(await textOf({ file_path: "fifo" })).toContain("not a regular file");
     expect(await textOf({ file_path: "/dev/zero" })).toContain("not a regular file");
@@ -215,7 +215,7 @@ describe("Read, paths", () => {
     expect(await textOf({ file_path: "" })).toContain("empty");
   });
 
-  it("asks again where a link leads elsewhere", async () => {
+  it("asks again if a link leads elsewhere", async () => {
     const outside = mkdtempSync(join(tmpdir(), "outside-"));
     writeFileSync(join(outside, "f"), "secret");
     mkdirSync(join(place.root, "d"));

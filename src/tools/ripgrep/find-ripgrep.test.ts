@@ -12,7 +12,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 const unknown = { platform: "plan9", arch: "x64" };
 
-it("takes the named program, then the package's, then the one on the path", () => {
+it("uses the configured program, then the package's, then the one on the PATH", () => {
   const mine = join(directory, "rg");
   writeFileSync(mine, "#!/bin/sh\n", { mode: 0o755 });
   expect(findRipgrep({ RETINUE_RIPGREP: mine })).toEqual({ program: mine });

@@ -17,7 +17,7 @@ function splitInChunks(text: string, cuts: readonly number[], maxBytes?: number)
   return records;
 }
 
-it("gives the same records wherever the stream is cut", () => {
+it("returns the same records wherever the stream is split", () => {
   const text = fc.array(fc.string({ unit: "grapheme" })).map((lines) => lines.join("\n"));
   fc.assert(
     fc.property(text, fc.array(fc.nat()), (whole, cuts) => {
@@ -28,6 +28,6 @@ it("gives the same records wherever the stream is cut", () => {
   );
 });
 
-it("cuts a record that is too long and goes on with the next", () => {
+it("truncates a record that is too long and continues with the next", () => {
   expect(splitInChunks(`${"x".repeat(100)}\nshort\n`, [7, 50], 10)).toEqual(["xxxxxxxxxx", "short"]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { collectUnsearched, parseFileError } from "./unsearched.ts";
 
-describe("a message of ripgrep about a file", () => {
+describe("a message from ripgrep about a file", () => {
   it.each([
     ["rg: ./locked: Permission denied (os error 13)", "locked", "Permission denied"],
     ["rg: ./a/b: IO error for operation on ./a/b: Permission denied (os error 13)", "a/b", "Permission denied"],
@@ -32,18 +32,18 @@ describe("the note", () => {
     return unsearched.note();
   };
 
-  it("is empty if everything was searched, or what was not is hidden", () => {
+  it("is empty if everything was searched, or if the rest is hidden", () => {
     expect(collect()).toBe("");
     expect(collect("secret", ".git", "a/.hg")).toBe("");
   });
 
-  it("names paths in one line, whatever they contain", () => {
+  it("names paths on one line, whatever they contain", () => {
     expect(collect("b\nc", "a", "")).toBe(
       "\n[Results are incomplete. Could not search: src (Permission denied), src/a (Permission denied), src/b\\nc (Permission denied).]",
     );
   });
 
-  it("names a few in any order of arrival, and counts the rest", () => {
+  it("names a few in any order, and counts the rest", () => {
     const paths = Array.from({ length: 1_500 }, (_, index) => `d${String(1_499 - index).padStart(4, "0")}`);
     expect(collect(...paths)).toBe(
       `\n[Results are incomplete. Could not search: ${["0000", "0001", "0002", "0003", "0004"].map((n) => `src/d${n} (Permission denied)`).join(", ")} and 1,495 more.]`,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createSeenFiles } from "./seen-files.ts";
 
 describe("createSeenFiles", () => {
-  it("knows a whole file when the parts shown cover it", () => {
+  it("knows a whole file if the shown parts cover it", () => {
     const part = fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 0, max: 8 }));
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
@@ -19,7 +19,7 @@ describe("createSeenFiles", () => {
     );
   });
 
-  it("gives an agent what another knows; from there on each knows its own", () => {
+  it("copies another agent's knowledge; afterwards, each has its own", () => {
     const seen = createSeenFiles();
     seen.of("main").whole("/f", "1");
     seen.inherit("a1", "main");
@@ -48,7 +48,7 @@ describe("createSeenFiles", () => {
     expect(files.of("main").versionOf("/f")).toBeUndefined();
   });
 
-  it("forgets the oldest beyond its bound", () => {
+  it("forgets the oldest files beyond its limit", () => {
     const seen = createSeenFiles().of("main");
     for (let index = 0; index < 10_001; index++) seen.whole(`/f${index}`, "1");
     expect(seen.versionOf("/f0")).toBeUndefined();

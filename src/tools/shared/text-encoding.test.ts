@@ -6,7 +6,7 @@ const anyCharacter = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fr
 const anyText = fc.string({ unit: anyCharacter });
 
 describe("text encoding", () => {
-  it("gives back the same bytes for everything that counts as text", () => {
+  it("restores the same bytes for all text", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 60 }),
       anyText.map((text) => Buffer.from(text)),
@@ -24,7 +24,7 @@ describe("text encoding", () => {
     );
   });
 
-  it("says what an encoding has no place for, and what is no text", () => {
+  it("reports characters that an encoding can't represent, and content that is not text", () => {
     expect(encodeText("→", "latin1")).toBeUndefined();
     expect(decodeText(Buffer.from("\u007fELF\0\0"))).toEqual({ ok: false, what: "an executable program" });
   });

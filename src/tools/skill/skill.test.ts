@@ -14,7 +14,7 @@ const shelf = (body: string): Skills => ({
 });
 
 describe("Skill", () => {
-  it("declares itself with the list, and gives the body with the place of its files", async () => {
+  it("declares the list, and returns the body with the directory of its files", async () => {
     const tool = createSkillTool({ skills: shelf("\nRun steps.md, then `!date`.\n") });
     expect(tool.declaration.description).toMatch(/\n\n- deploy: Ships it\.$/);
     const output = await callTool(tool, { skill: "deploy" });
@@ -25,7 +25,7 @@ describe("Skill", () => {
     expect(output.details).toEqual({ skill: "deploy", directory: "/skills/deploy" });
   });
 
-  it("passes arguments on, and says what is wrong with a name", async () => {
+  it("passes on arguments, and explains what is wrong with a name", async () => {
     const tool = createSkillTool({ skills: shelf("Ship $ARGUMENTS now.") });
     expect(textOfOutput(await callTool(tool, { skill: "deploy", args: " web " }))).toMatch(/Ship web now\.$/);
     expect(await callTool(tool, { skill: "x" })).toEqual({ content: 'There is no skill "x".', isError: true });
@@ -43,7 +43,7 @@ describe("arguments", () => {
     expect(fillArguments(body, args)).toBe(expected);
   });
 
-  it("are taken as they are, whatever stands in them", () => {
+  it("are inserted literally, whatever they contain", () => {
     const text = fc.oneof(fc.string(), fc.constantFrom("$&", "$1", "$$", "$ARGUMENTS", "`rm -rf`"));
     fc.assert(
       fc.property(text, (args) => {

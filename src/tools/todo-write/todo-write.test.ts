@@ -9,13 +9,13 @@ const items = [
 ];
 
 describe("TodoWrite", () => {
-  it("answers in a line, with the list in the details", async () => {
+  it("returns one line, with the list in the details", async () => {
     const output = await callTool(createTodoWriteTool(), { todos: items });
     expect(output).toEqual({ content: "1 completed, 1 in progress, 1 pending.", details: { todos: items } });
     expect(await callTool(createTodoWriteTool(), { todos: [] })).toMatchObject({ content: "The list is empty." });
   });
 
-  it("refuses two items in progress, and empty ones", async () => {
+  it("rejects two items in progress, and empty ones", async () => {
     const tool = createTodoWriteTool();
     const two = [...items, { content: "Ship", status: "in_progress" }];
     expect(await callTool(tool, { todos: two })).toMatchObject({ isError: true });

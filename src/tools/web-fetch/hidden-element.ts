@@ -2,7 +2,7 @@
 export type ReadAttribute = (name: string) => string | null | undefined;
 
 /**
- * Returns true if the attributes of an element say that its content is not visible. `background` is the colour behind
+ * Returns true if the attributes of an element say that its content is not visible. `background` is the color behind
  * the element, if it is known. A thread runs the source text of this function, so the function must not use anything
  * defined outside of it.
  */
@@ -58,7 +58,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
     const [, alpha] = /(?:,[^,)]*,[^,)]*,|\/)\s*([\d.]+%?)\s*\)$/.exec(text) ?? [];
     return /^transparent|^#(?:[\da-f]{3}0|[\da-f]{6}0[\da-f])$/.test(text) || share(alpha ?? "") < 0.1;
   };
-  /** Converts the common ways of writing a colour to a single one. */
+  /** Converts the common ways of writing a color to a single one. */
   const colour = (text: string): string => {
     const named: Record<string, string> = { white: "#ffffff", black: "#000000" };
     const short = /^#([\da-f])([\da-f])([\da-f])$/.exec(text);
@@ -101,7 +101,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
   return own !== "" && background !== undefined && colour(own) === colour(background);
 }
 
-/** Returns the colour that an element puts behind its content. Runs in a thread, too. */
+/** Returns the color that an element puts behind its content. Runs in a thread, too. */
 export function backgroundOf(read: ReadAttribute): string | undefined {
   const all = (read("style") ?? "").matchAll(
     /(?:^|;)\s*background(?:-color)?\s*:\s*(#[\da-f]{3,8}|rgba?\([^)]*\)|[a-z]+)/gi,

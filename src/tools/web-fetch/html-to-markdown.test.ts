@@ -16,17 +16,17 @@ describe("htmlToMarkdown", () => {
     expect(text).not.toContain("Imprint");
   });
 
-  it("takes a fragment without html or body", async () => {
+  it("accepts a fragment without html or body", async () => {
     const { text } = await htmlToMarkdown("<p>Just <em>this</em></p>", "https://example.com/", quiet);
     expect(text).toBe("Just _this_");
   });
 
-  it("keeps no link that is not http", async () => {
+  it("keeps only http links", async () => {
     const { text } = await htmlToMarkdown("<p><a href='javascript:alert(1)'>x</a></p>", "https://example.com/", quiet);
     expect(text).not.toContain("javascript");
   });
 
-  it("gives a page that takes too long as plain text", async () => {
+  it("returns a page that takes too long as plain text", async () => {
     const html = `${"<div>".repeat(200_000)}deep words${"</div>".repeat(200_000)}`;
     const { text } = await htmlToMarkdown(html, "https://example.com/", { ...quiet, limitMs: 500 });
     expect(text).toContain("deep words");
@@ -128,7 +128,7 @@ const seen = [
   '<p style="font-size:larger;display:block;display:revert">SEEN</p>',
 ];
 
-describe("text that visitors do not see", () => {
+describe("text that visitors can't see", () => {
   const numbered = (pieces: readonly string[]) =>
     pieces.map((html, index) => `${html.replaceAll(/SECRET|SEEN/g, `$&${index}.`)}<p>between</p>`).join("");
   const inArticle = (html: string) => {
@@ -148,14 +148,14 @@ describe("text that visitors do not see", () => {
     expect(plainText(`<p>before</p>${html}<p>after</p>`)).toBe("before\nafter");
   });
 
-  it.each([(html: string) => html, inArticle])("is not confused with what they do see (%#)", async (within) => {
+  it.each([(html: string) => html, inArticle])("is distinguished from visible text (%#)", async (within) => {
     const { text } = await htmlToMarkdown(within(numbered(seen)), "https://example.com/", quiet);
     const plain = plainText(numbered(seen));
     const missing = seen.filter((_, index) => !text.includes(`SEEN${index}.`) || !plain.includes(`SEEN${index}.`));
     expect(missing).toEqual([]);
   });
 
-  it("is left out where simple rules of the page's style sheets hide it", async () => {
+  it("is left out if simple rules in the page's style sheets hide it", async () => {
     const sheet = `/* .seen { display: none } */ @charset "utf-8"; @import url(x.css);
       .a { display: none } #b, em.c { visibility: hidden } p.d.e { font-size: 0 } aside { opacity: 0 }
       #f { display: none } p { display: block } :root { --g: none } .g { display: var(--g) }
@@ -176,12 +176,12 @@ describe("text that visitors do not see", () => {
     expect(shown.filter((_, index) => !text.includes(`SEEN${ways.length + index}.`))).toEqual([]);
   });
 
-  it("is not guessed where a style sheet may set the background", async () => {
+  it("is not guessed if a style sheet may set the background", async () => {
     const html = '<style>.hero { background: navy }</style><div class="hero"><p style="color:white">SEEN</p></div>';
     expect((await htmlToMarkdown(html, "https://example.com/", quiet)).text).toContain("SEEN");
   });
 
-  it("takes no more than linear time in plain text", () => {
+  it("is removed from plain text in linear time", () => {
     const many = 100_000;
     for (const piece of ["<b hidden>", "<b ", '<b "', "<b hidden></b>", "</b>", "<!--", "<svg>", "<b style='"])
       expect(plainText(`x${piece.repeat(many)}`)).toMatch(/^x/);
@@ -189,11 +189,11 @@ describe("text that visitors do not see", () => {
 });
 
 describe("plainText", () => {
-  it("drops tags, scripts and comments and reads entities", () => {
+  it("drops tags, scripts and comments and decodes entities", () => {
     expect(plainText("<p>a &lt; b</p><script>if (a < b) {}</script><!-- no --><p>c&#33;&#x21;</p>")).toBe("a < b\nc!!");
   });
 
-  it("copes with tags that never end", () => {
+  it("handles tags that never end", () => {
     expect(plainText("text <script>never")).toBe("text");
     expect(plainText("text <b")).toBe("text");
   });

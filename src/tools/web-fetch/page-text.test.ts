@@ -4,7 +4,7 @@ import { withoutInvisible } from "./invisible-characters.ts";
 import { chooseSections } from "./page-text.ts";
 
 describe("chooseSections", () => {
-  it("leaves a short text, and any text without a question, as it is", () => {
+  it("returns short text, and text without a question, unchanged", () => {
     expect(chooseSections("short", "anything", 100)).toBe("short");
     expect(chooseSections("long ".repeat(100), "the", 100)).toBe("long ".repeat(100));
     expect(chooseSections("long ".repeat(100), "zebra", 100)).toBe("long ".repeat(100));
@@ -17,12 +17,12 @@ describe("chooseSections", () => {
     expect(chosen).toMatch(/^# Part 0\n[\s\S]*\n\[…\]\n# Zebras\nA zebra has stripes\.[\s\S]*\[…\]\n$/);
   });
 
-  it("needs no more than a moment for millions of headings", () => {
+  it("takes only a moment for millions of headings", () => {
     const text = "\n#".repeat(2_000_000);
     expect(chooseSections(text, "zebra", 2_000)).toBe(text);
   });
 
-  it("stays within the bound or gives the text unchanged", () => {
+  it("stays within the limit or returns the text unchanged", () => {
     const text = fc.array(fc.constantFrom("zebra", "lion", "\n\n", "\n# ", "word ".repeat(30)), { maxLength: 200 });
     fc.assert(
       fc.property(text, fc.integer({ min: 100, max: 5_000 }), (words, bound) => {

@@ -54,7 +54,7 @@ describe("attack rows", () => {
     expect(output.isError, textOfOutput(output)).toBe(true);
   });
 
-  it.each(family("ssrf-redirect"))("%s goes no further than the first host", async (_id, { location = "" }) => {
+  it.each(family("ssrf-redirect"))("%s stops at the first host", async (_id, { location = "" }) => {
     const { port, seen } = await serve((_request, response) => response.writeHead(302, { location }).end());
     const looked: string[] = [];
     const lookup: WebFetchDependencies["lookup"] = async (name) => {
@@ -90,7 +90,7 @@ describe("attack rows", () => {
 });
 
 describe("addresses", () => {
-  it("refuses a name of which one address is private", async () => {
+  it("rejects a name if one of its addresses is private", async () => {
     const tool = createWebFetchTool({
       lookup: async () => [
         { address: "93.184.216.34", family: 4 },
@@ -101,7 +101,7 @@ describe("addresses", () => {
     expect(textOfOutput(output)).toContain("example.com resolves to 10.0.0.5, which is a private network address");
   });
 
-  it("asks for the address once, so that a second answer can't lead elsewhere", async () => {
+  it("resolves the name once, so that a second answer can't lead elsewhere", async () => {
     const { port, seen } = await serve((_request, response) => response.end("ok"));
     let times = 0;
     const tool = createWebFetchTool({
@@ -126,7 +126,7 @@ describe("addresses", () => {
     expect(textOfOutput(output)).toContain("10.0.0.1 is a private network address");
   });
 
-  it("does not reach loopback by itself", async () => {
+  it("does not reach loopback by default", async () => {
     const { port, seen } = await serve((_request, response) => response.end("ok"));
     const output = await createWebFetchTool().run(
       { url: `http://127.0.0.1:${port}/` },
@@ -138,7 +138,7 @@ describe("addresses", () => {
 });
 
 describe("redirects", () => {
-  it("follows within the host without asking", async () => {
+  it("are followed within the host without asking", async () => {
     const { port } = await serve((request, response) =>
       request.url === "/a" ? response.writeHead(301, { location: "/b" }).end() : response.end(`at ${request.url}`),
     );
@@ -148,7 +148,7 @@ describe("redirects", () => {
     expect(context.asked).toEqual([]);
   });
 
-  it("asks before another host and hands the location back when it may not go there", async () => {
+  it("need permission for another host; otherwise the location is returned", async () => {
     const { port, seen } = await serve((_request, response) =>
       response.writeHead(302, { location: `http://other.example.org:${port}/x` }).end(),
     );
@@ -159,7 +159,7 @@ describe("redirects", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("goes to another host when that is allowed, and takes no cookie along", async () => {
+  it("are followed to an allowed host, without cookies", async () => {
     const { port, seen } = await serve((request, response) =>
       request.url === "/a"
         ? response.writeHead(302, { location: `http://other.example.org:${port}/x`, "set-cookie": "a=1" }).end()
@@ -174,7 +174,7 @@ describe("redirects", () => {
     expect(seen.map((request) => request.headers.authorization)).toEqual([undefined, undefined]);
   });
 
-  it("gives up on a ring", async () => {
+  it("are not followed in a circle", async () => {
     const { port, seen } = await serve((_request, response) => response.writeHead(302, { location: "/again" }).end());
     const output = await createWebFetchTool(here).run({ url: `http://example.com:${port}/` }, testContext());
     expect(textOfOutput(output)).toContain("redirects more than 5 times");
@@ -212,7 +212,7 @@ describe("bodies", () => {
     ["gzip", gzipSync],
     ["deflate", deflateSync],
     ["br", brotliCompressSync],
-  ])("unpacks %s", async (encoding, compress) => {
+  ])("decompresses %s", async (encoding, compress) => {
     const { text } = await fetchFrom((_request, response) =>
       response
         .writeHead(200, { "content-type": "text/plain", "content-encoding": encoding })
@@ -221,7 +221,7 @@ describe("bodies", () => {
     expect(text).toContain("packed words");
   });
 
-  it("stops a compression bomb at the cap", async () => {
+  it("stops a decompression bomb at the limit", async () => {
     const bomb = gzipSync(Buffer.alloc(20_000_000, "a"));
     const { output, text } = await fetchFrom(
       (_request, response) =>
@@ -233,7 +233,7 @@ describe("bodies", () => {
     expect(output.details).toMatchObject({ bytes: 100_000 });
   });
 
-  it("stops an endless body at the cap", async () => {
+  it("stops an endless body at the limit", async () => {
     const { text } = await fetchFrom(
       (_request, response) => {
         response.writeHead(200, { "content-type": "text/plain" });
@@ -247,13 +247,13 @@ describe("bodies", () => {
     expect(text).toContain("Only the first");
   });
 
-  it("gives up on a server that does not answer in time", async () => {
+  it("gives up on a server that does not respond in time", async () => {
     const { output, text } = await fetchFrom(() => {}, { timeoutMs: 50 });
     expect(output.isError).toBe(true);
     expect(text).toContain("took too long");
   });
 
-  it("gives up on a body that never ends in time", async () => {
+  it("gives up on a body that does not end in time", async () => {
     const { output, text } = await fetchFrom(
       (_request, response) => void response.writeHead(200, { "content-type": "text/plain" }).write("begin"),
       { timeoutMs: 100 },
@@ -262,7 +262,7 @@ describe("bodies", () => {
     expect(text).toContain("took too long");
   });
 
-  it("refuses what is not text, with type and size", async () => {
+  it("rejects content that is not text, with type and size", async () => {
     const { output, text } = await fetchFrom((_request, response) =>
       response.writeHead(200, { "content-type": "image/png" }).end(Buffer.alloc(2_048)),
     );
@@ -270,7 +270,7 @@ describe("bodies", () => {
     expect(text).toContain("image/png (2.0 KB)");
   });
 
-  it("replaces bytes that are not valid and reads the declared charset", async () => {
+  it("replaces invalid bytes and uses the declared charset", async () => {
     const broken = await fetchFrom((_request, response) =>
       response.writeHead(200, { "content-type": "text/plain" }).end(Buffer.from([0x61, 0xff, 0x62])),
     );
@@ -288,7 +288,7 @@ describe("bodies", () => {
     expect(text).toContain("abc\n[3 invisible characters removed]");
   });
 
-  it("says that the server answered with an error, and what it said", async () => {
+  it("reports an error status, and the server's message", async () => {
     const { output, text } = await fetchFrom((_request, response) =>
       response.writeHead(401, { "content-type": "text/plain", "www-authenticate": "Basic" }).end("who are you"),
     );
@@ -297,7 +297,7 @@ describe("bodies", () => {
     expect(text).toContain("who are you");
   });
 
-  it("keeps the parts of a long page that the prompt asks for", async () => {
+  it("keeps the parts of a long page that match the prompt", async () => {
     const filler = Array.from({ length: 400 }, (_, index) => `## Part ${index}\n${"lorem ipsum dolor ".repeat(20)}`);
     filler[300] = "## Retries\nThe backoff doubles after every failure.";
     const { text } = await fetchFrom(
@@ -310,8 +310,8 @@ describe("bodies", () => {
   });
 });
 
-describe("a proxy of the environment", () => {
-  it("is used, and asked only for the address that was checked", async () => {
+describe("a proxy from the environment", () => {
+  it("is used, and asked only for the checked address", async () => {
     const { port, seen } = await serve((_request, response) => response.end("through"));
     const proxy = await startTestProxy(port);
     const tool = createWebFetchTool({ ...here, environment: { HTTP_PROXY: proxy.url } });
@@ -336,7 +336,7 @@ describe("a proxy of the environment", () => {
     ["socks5://me:secret@proxy.test:1", "HTTP_PROXY names a socks5 proxy"],
     ["http://proxy.test:99999", "HTTP_PROXY is not a valid proxy address"],
     ["http://127.0.0.1:1", "the proxy 127.0.0.1:1 can't be reached (ECONNREFUSED). Check HTTP_PROXY"],
-  ])("that can't be used is an error, and nothing is fetched without it: %s", async (HTTP_PROXY, message) => {
+  ])("that can't be used is an error, and nothing is fetched directly: %s", async (HTTP_PROXY, message) => {
     const { port, seen } = await serve((_request, response) => response.end("direct"));
     const tool = createWebFetchTool({ ...here, environment: { HTTP_PROXY } });
     const output = await tool.run({ url: `http://pages.test:${port}/` }, testContext({ allow: () => true }));

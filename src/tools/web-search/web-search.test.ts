@@ -41,7 +41,7 @@ const run = (search: Search, input: Record<string, string | string[]> = {}) =>
   createWebSearchTool({ search }).run({ query: "node streams", ...input }, testContext());
 
 describe("WebSearch", () => {
-  it("numbers title, URL and snippet", async () => {
+  it("numbers titles, URLs and snippets", async () => {
     const output = await run(async () => ({
       ok: true,
       summary: "In short.",
@@ -52,7 +52,7 @@ describe("WebSearch", () => {
     );
   });
 
-  it("filters domains by label, whatever the engine returned", async () => {
+  it("filters domains by label, whatever the engine returns", async () => {
     const found = finds("https://docs.a.test/1", "https://bada.test/2", "https://b.test/3", "javascript:4");
     expect(textOfOutput(await run(found, { allowed_domains: ["a.test"] }))).not.toMatch(/bada|b\.test|javascript/);
     const others = textOfOutput(await run(found, { blocked_domains: ["a.test"] }));
@@ -66,7 +66,7 @@ describe("WebSearch", () => {
     expect(output).toMatchObject({ isError: true, content: expect.stringContaining("fewer words") });
   });
 
-  it("says when nothing was found and when the engine failed", async () => {
+  it("reports if nothing was found or the engine failed", async () => {
     expect(textOfOutput(await run(finds()))).toContain("No results for");
     const failed = await run(async () => ({ ok: false, message: "No luck." }));
     expect(failed).toMatchObject({ isError: true, content: "No luck." });
@@ -74,7 +74,7 @@ describe("WebSearch", () => {
 });
 
 describe("engines", () => {
-  it("asks SearXNG on the user's own machine", async () => {
+  it("include SearXNG on the user's own machine", async () => {
     const { baseUrl, seen } = await serve((_request, response) =>
       response.end(
         JSON.stringify({ results: [{ title: "A &amp; B", url: "https://a.test/", content: "x" }, { title: 7 }] }),
@@ -89,7 +89,7 @@ describe("engines", () => {
     expect(asked.searchParams.get("q")).toBe("node streams site:a.test");
   });
 
-  it("asks Brave with the key of the environment", async () => {
+  it("include Brave with a key from the environment", async () => {
     const { baseUrl, seen } = await serve((_request, response) =>
       response.end(
         JSON.stringify({
@@ -106,14 +106,14 @@ describe("engines", () => {
     [403, "", "settings.yml"],
     [500, "", "responded with status 500"],
     [200, "<html>", "did not return JSON"],
-  ])("explains an answer of %s %s", async (status, body, words) => {
+  ])("explain the response %s %s", async (status, body, words) => {
     const { baseUrl } = await serve((_request, response) => response.writeHead(status).end(body));
     const output = await run(engine({ engine: "searxng", baseUrl }, {}));
     expect(output.isError).toBe(true);
     expect(textOfOutput(output)).toContain(words);
   });
 
-  it("explains a server that is not there, and never tells the key", async () => {
+  it("explain an unreachable server, and never show the key", async () => {
     const output = await run(engine({ engine: "brave", baseUrl: "http://127.0.0.1:1" }, { BRAVE_API_KEY: "secret" }));
     expect(textOfOutput(output)).toMatch(/could not be reached/);
     expect(textOfOutput(output)).not.toContain("secret");
@@ -128,12 +128,12 @@ describe("searchEngineFor", () => {
     [{ engine: "searxng", baseUrl: "ftp://x" }, {}, "not an http"],
     [{ engine: "brave" }, {}, "BRAVE_API_KEY"],
     [{ engine: "anthropic" }, {}, "no Anthropic provider"],
-  ] as const)("has a reason for being absent with %j", (settings, environment, words) => {
+  ] as const)("explains its absence with %j", (settings, environment, words) => {
     const choice = searchEngineFor(settings, environment);
     expect("absent" in choice && choice.absent).toContain(words);
   });
 
-  it("takes the provider's own search when it is given", () => {
+  it("uses the provider's own search if it is available", () => {
     const anthropic = finds();
     expect(searchEngineFor(undefined, {}, { anthropic })).toEqual({ engine: anthropic });
     expect(searchEngineFor({ engine: "anthropic" }, {}, { anthropic })).toEqual({ engine: anthropic });

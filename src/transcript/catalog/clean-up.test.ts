@@ -10,7 +10,7 @@ import { cleanUp, cleanUpDaily } from "./clean-up.ts";
 import { findSession, listSessions } from "./list-sessions.ts";
 
 describe("clean-up", () => {
-  it("removes old sessions that ended, and keeps what would be missed", async () => {
+  it("deletes old sessions that have ended, and keeps those with unfinished work", async () => {
     const place = testPlace();
     const { home } = place;
     for (const id of ["old", "recent", "broken", "child", "worktree"]) await conversation(place, { id });
@@ -72,7 +72,7 @@ describe("clean-up", () => {
     });
   });
 
-  it("leaves the rest for the next time when there is no more time", async () => {
+  it("leaves the rest for the next time when time runs out", async () => {
     const place = testPlace();
     const { home } = place;
     for (const id of ["s1", "s2", "s3"]) {
@@ -88,7 +88,7 @@ describe("clean-up", () => {
 });
 
 describe("a process that dies while it deletes a session", () => {
-  it("leaves no session that anybody sees, and nothing that the next clean-up does not sweep", async () => {
+  it("leaves no visible session, and nothing that the next clean-up does not remove", async () => {
     const place = testPlace();
     const { home } = place;
     for (const id of ["s1", "s2", "whole"]) {
@@ -110,7 +110,7 @@ describe("a process that dies while it deletes a session", () => {
 });
 
 describe("the daily clean-up", () => {
-  it("is done once a day, and never where it is off", async () => {
+  it("runs once a day, and never if it is off", async () => {
     const place = testPlace();
     const { home } = place;
     await conversation(place, { id: "s1" });
@@ -125,7 +125,7 @@ describe("the daily clean-up", () => {
     expect(await cleanUpDaily({ home, days: 30, clock: at(later + day) })).toMatchObject({ removed: ["s2"] });
   });
 
-  it("goes on with the next command where its time was over", async () => {
+  it("continues with the next command if its time was up", async () => {
     const place = testPlace();
     const { home } = place;
     for (const id of ["s1", "s2"]) {
@@ -141,7 +141,7 @@ describe("the daily clean-up", () => {
     expect(listSessions({ home })).toEqual([]);
   });
 
-  it("does not mind a state directory that can't be written", async () => {
+  it("tolerates a state directory that can't be written", async () => {
     const place = testPlace();
     writeFileSync(join(place.root, "home"), "");
     const clock = { now: () => longAgo, monotonic: () => 0 };

@@ -9,7 +9,7 @@ import { deleteSession } from "./delete-session.ts";
 import { findSession, latestSessionId, listSessions } from "./list-sessions.ts";
 
 describe("the list of sessions", () => {
-  it("tells of each what people look for, newest first", async () => {
+  it("shows the main facts about each session, newest first", async () => {
     const place = testPlace();
     await conversation(place, { id: "s1", at: 1_000, prompt: "Map\n  this   repository", turns: 3 });
     await conversation(place, { id: "s2", at: 9_000, prompt: `long ${"x".repeat(100_000)}`, outcome: "failed" });
@@ -33,7 +33,7 @@ describe("the list of sessions", () => {
     expect(second?.firstPrompt).toHaveLength(200);
   });
 
-  it("counts the turns of all runs, and tells whether the last one was verified", async () => {
+  it("counts the turns of all runs, and shows whether the last one was verified", async () => {
     const place = testPlace();
     await conversation(place, { id: "s1", turns: 3 });
     const again = await openTranscript(place.options("s1"));
@@ -42,7 +42,7 @@ describe("the list of sessions", () => {
     expect(listSessions({ home: place.home })).toMatchObject([{ turns: 4, lastOutcome: "succeeded", verified: false }]);
   });
 
-  it("reads long sessions by their ends", async () => {
+  it("reads only the ends of long sessions", async () => {
     const place = testPlace();
     await conversation(place, { id: "s1", at: 1_000, prompt: "go", filler: 3_000, turns: 2 });
     await conversation(place, { id: "s2", at: 900, prompt: "go", lastText: "y".repeat(200_000) });
@@ -57,7 +57,7 @@ describe("the list of sessions", () => {
     expect(second).toMatchObject({ id: "s2", lastOutcome: "succeeded" });
   });
 
-  it("shows damaged sessions as damaged, running ones as in use, and crashed ones without an outcome", async () => {
+  it("marks damaged and running sessions, and shows crashed ones without an outcome", async () => {
     const place = testPlace();
     await conversation(place, { id: "garbage" });
     writeFileSync(pathsOf(place, "garbage").transcript, "\0\0\0garbage");
@@ -90,7 +90,7 @@ describe("the list of sessions", () => {
     await running.close();
   });
 
-  it("is empty where nothing is", () => {
+  it("is empty if there are none", () => {
     const place = testPlace();
     expect(listSessions({ home: place.home })).toEqual([]);
     expect(latestSessionId({ home: place.home, cwd: place.cwd })).toBeUndefined();
@@ -99,7 +99,7 @@ describe("the list of sessions", () => {
 });
 
 describe("finding a session", () => {
-  it("goes by a unique beginning of its id, in all projects or in one", async () => {
+  it("accepts a unique prefix of its id, in all projects or in one", async () => {
     const place = testPlace();
     const other: TestPlace = { ...place, cwd: join(place.root, "other") };
     mkdirSync(other.cwd);
@@ -118,7 +118,7 @@ describe("finding a session", () => {
     expect(findSession({ home, id: "" })).toEqual({ kind: "none" });
   });
 
-  it("by time takes the newest of the project that can be read", async () => {
+  it("by time returns the newest readable one in the project", async () => {
     const place = testPlace();
     await conversation(place, { id: "old" });
     await conversation(place, { id: "new" });
@@ -132,7 +132,7 @@ describe("finding a session", () => {
 });
 
 describe("deleting a session", () => {
-  it("removes everything of it, and refuses one in use", async () => {
+  it("removes all its files, and refuses one in use", async () => {
     const place = testPlace();
     const session = await start(place, "s1");
     await session.append("a1", notices(1));

@@ -25,7 +25,7 @@ export interface SessionSummary {
   readonly damaged: string | undefined;
 }
 
-/** Summarises a session. Reads only the start and the end of the file, so that listing long sessions is fast. */
+/** Summarizes a session. Reads only the start and the end of the file, so that listing long sessions is fast. */
 export function summarizeSession(place: { home: string; project: string; sessionId: SessionId }): SessionSummary {
   const paths = sessionPaths(place);
   const ends = readEnds(paths.transcript);
@@ -149,7 +149,7 @@ function lastEnd(tail: readonly Line[]): EventOf<"run.ended"> | undefined {
   return last?.type === "run.ended" ? last : undefined;
 }
 
-/** Turns are numbered through all runs of a session. */
+/** Turns are numbered across all runs of a session. */
 function lastTurn(tail: readonly Line[]): number {
   const last = tail.findLast(isTurn);
   return last === undefined ? 0 : Number(last.turn) || 0;

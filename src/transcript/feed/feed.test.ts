@@ -62,7 +62,7 @@ describe.each(stores)("a feed of a session $kind", ({ create }) => {
     expect(textsOf(await take(session, 9))).toEqual(["one", "two"]);
   });
 
-  it("ends when the signal fires, also while it waits", async () => {
+  it("ends when the signal fires, even while it waits", async () => {
     const session = await create();
     const abort = new AbortController();
     const all = take(session, 1, { signal: abort.signal });
@@ -85,7 +85,7 @@ describe.each(stores)("a feed of a session $kind", ({ create }) => {
     expect(lines.flatMap(({ seq }) => seq ?? [])).toEqual(Array.from({ length: 6_000 }, (_, index) => index + 1));
   });
 
-  it("gives every reader the same lines from any position, whenever it begins to read", async () => {
+  it("returns the same lines to every reader from any position, at any time", async () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ agent: fc.constantFrom("main", "a1", "a2"), lines: fc.integer({ min: 1, max: 3 }) }),
@@ -135,7 +135,7 @@ describe("numbers of lines", () => {
     await second.close();
   });
 
-  it("are not used again after a crash, in case a client knows lines that were lost", async () => {
+  it("are not reused after a crash, because a client may know lines that were lost", async () => {
     const place = testPlace();
     const first = await createTranscript(place.options());
     await first.append("main", notices(2));
@@ -153,7 +153,7 @@ describe("numbers of lines", () => {
     await second.close();
   });
 
-  it("are given to lines of earlier versions in the order of their times", async () => {
+  it("are assigned to lines from earlier versions in the order of their times", async () => {
     const place = testPlace();
     const first = await createTranscript(place.options());
     await first.append("main", notices(3));

@@ -69,7 +69,7 @@ describe("a follower of a session", () => {
     expect(found).toEqual(messagesOf(notices(5)));
   });
 
-  it("ends when the signal fires, also while it waits", async () => {
+  it("ends when the signal fires, even while it waits", async () => {
     const { session, path } = await createSession(testPlace());
     const waiting = new AbortController();
     const onCaughtUp = () => void setImmediate(() => waiting.abort());
@@ -114,7 +114,7 @@ describe("a follower of a session", () => {
     expect(found).toEqual([...messagesOf(notices(4)), long, "message 6", "message 7"]);
   });
 
-  it("numbers lines of earlier versions like a session that is opened", async () => {
+  it("numbers lines from earlier versions as if the session were opened", async () => {
     const place = testPlace();
     const { session, path, agentFile } = await createSession(place);
     await session.close();

@@ -16,9 +16,9 @@ export interface FollowOptions extends FeedPosition {
   readonly onCaughtUp?: (() => void) | undefined;
 }
 
-/** Minimum time between two looks at the files. */
+/** Minimum time between two checks of the files. */
 const LOOK_EVERY_MS = 100;
-/** Share of the time that may be spent on looking at the files of a session with many agents. */
+/** Maximum share of time to spend on checking the files of a session with many agents. */
 const MOST_BUSY = 0.1;
 
 /**
@@ -49,9 +49,9 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<Ses
 }
 
 interface Look {
-  /** Lines before which no other line can appear any more, in the order of their numbers. */
+  /** Lines that no other line can precede, sorted by number. */
   readonly complete: readonly SessionLine[];
-  /** Whether lines were found that may not be returned before the next look. */
+  /** Whether lines were found that must not be returned before the next check. */
   readonly hasMore: boolean;
 }
 
@@ -59,7 +59,7 @@ interface Look {
 interface FollowedFile {
   readonly agentId: AgentId;
   readonly path: string;
-  /** Size at the last look. */
+  /** Size at the last check. */
   size: number;
   /** End of the last line that was read. */
   offset: number;
@@ -71,9 +71,9 @@ interface FollowedFile {
 }
 
 /**
- * Reads new lines of a session. A process writes one line at a time, in the order of their numbers, so all lines up to
- * the highest number in one look are in the files when the next look begins. A single look can miss lines that are
- * written to one file after it was read and before another file is read.
+ * Reads new lines of a session. A process writes one line at a time, in the order of their numbers, so all lines up
+ * to the highest number in one check are in the files when the next check begins. A single check can miss lines that
+ * are written to one file after it was read and before another file is read.
  */
 function createReader(paths: SessionPaths, after: number) {
   const files = new Map<AgentId, FollowedFile>();

@@ -38,7 +38,7 @@ const yes = { answer: "allow", by: "ana" } as const;
 const no = { answer: "deny", by: "ben", message: "Not today." } as const;
 
 describe("an inbox", () => {
-  it("is on the disk before a request resolves, and a later process finds what was asked and answered", async () => {
+  it("is written to disk before a request resolves, and later processes find requests and answers", async () => {
     const first = open();
     await first.request(question("a"));
     await first.request(question("b"));
@@ -75,7 +75,7 @@ describe("an inbox", () => {
     expect(waiting.answerTo("a")).toEqual(yes);
   });
 
-  it("does not take an answer about another input, one to nothing, or one that came too late", async () => {
+  it("rejects an answer for another input, for no request, or too late", async () => {
     const inbox = open();
     await inbox.request(question("a"));
     const line = { v: 1, at: 1, type: "approval.answered", answerId: "x", requestId: "a", ...yes };
@@ -89,14 +89,14 @@ describe("an inbox", () => {
     expect(open().open()).toEqual([question("a")]);
   });
 
-  it("continues after a line that a killed process left incomplete", async () => {
+  it("continues after an incomplete line from a killed process", async () => {
     await open().request(question("a"));
     appendFileSync(path, '{"v":1,"type":"approval.answ');
     await open().answer("a", yes);
     expect(open().answerTo("a")).toEqual(yes);
   });
 
-  it("makes rules of what is always allowed, the same list until there are more", async () => {
+  it('turns "always" answers into rules, and returns the same list until there are more', async () => {
     const inbox = open();
     await inbox.request(question("a"));
     await inbox.request(question("b"));
@@ -107,7 +107,7 @@ describe("an inbox", () => {
     expect(inbox.rules()).toBe(rules);
   });
 
-  it("works in memory too", async () => {
+  it("also works in memory", async () => {
     const inbox = openInbox({ path: undefined, clock });
     await inbox.request(question("a"));
     expect(await inbox.answer("a", yes)).toEqual({ answer: yes, isOwn: true });
@@ -129,7 +129,7 @@ describe("the fold of an inbox", () => {
     fc.jsonValue(),
   );
 
-  it("keeps its answer whatever comes later, and has one only for the input that was asked about", () => {
+  it("keeps its answer whatever follows, and has one only for the requested input", () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 12 }), fc.nat(12), (drawn, cut) => {
         const lines = drawn.map((each) =>
@@ -183,7 +183,7 @@ describe("commands in an inbox", () => {
     [{ id: "c2", type: "prompt", to: "main", when: "soon", content: [{ type: "text", text: "words" }] }],
     [{ id: "c2", type: "constructor" }],
     [null],
-  ])("are ignored if they are not valid: %j", (command) => {
+  ])("are ignored if they are invalid: %j", (command) => {
     const { commands } = foldInbox([{ v: 1, at: 1, type: "command.sent", command }], emptyInbox);
     expect(commands.size).toBe(0);
   });

@@ -5,7 +5,7 @@ import { notice, someHead, testPlace } from "./session.test-support.ts";
 import { createTranscript, openTranscript } from "./transcript.ts";
 
 describe("heads", () => {
-  it("are stored once under the hash of their JSON and read back in a new session object", async () => {
+  it("are stored once under the hash of their JSON, and read back in a new session object", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     const hash = await session.saveHead(someHead);
@@ -22,7 +22,7 @@ describe("heads", () => {
     await again.close();
   });
 
-  it("that are unknown, damaged or no hash at all are not there; saving repairs a damaged one", async () => {
+  it("are missing if they are unknown, damaged or not a hash, and saving repairs a damaged one", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", [notice("x")]);

@@ -7,7 +7,7 @@ import { createTranscript, openTranscript } from "./transcript.ts";
 
 const many = Array.from({ length: 40 }, (_, index) => `a${index}`);
 
-it("closing with many agents syncs one file, and a power cut after it takes nothing", async () => {
+it("syncs one file when closing with many agents, and loses nothing in a power cut afterwards", async () => {
   const place = testPlace();
   const session = await createTranscript(place.options());
   for (const agent of ["main", ...many]) await session.append(agent, [notice(`of ${agent}`)]);
@@ -22,7 +22,7 @@ it("closing with many agents syncs one file, and a power cut after it takes noth
   await again.close();
 });
 
-it("a process with few files open writes for many agents all the same", async () => {
+it("writes for many agents with few open files", async () => {
   const place = testPlace();
   const session = await createTranscript(place.options());
   for (let round = 0; round < 3; round++) {
@@ -32,7 +32,7 @@ it("a process with few files open writes for many agents all the same", async ()
   await session.close();
 });
 
-it("what many new agents say in one moment is written, each in its order", async () => {
+it("writes what many new agents append at the same moment, each in order", async () => {
   const place = testPlace();
   const session = await createTranscript(place.options());
   const said = many.flatMap((agent) => ["one", "two"].map((word) => session.append(agent, [notice(word)])));

@@ -3,7 +3,7 @@ import { createMemoryTranscript } from "./memory-transcript.ts";
 import { fixedClock, notice, someHead, testPlace } from "./session.test-support.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 
-it("a session in memory answers as one on files does", async () => {
+it("behaves like a session in files", async () => {
   const place = testPlace();
   const memory = createMemoryTranscript({ sessionId: "s1", clock: fixedClock });
   const files = await createTranscript(place.options());

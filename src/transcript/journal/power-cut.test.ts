@@ -35,7 +35,7 @@ function steps(): fc.Arbitrary<Step[]> {
 }
 
 describe("a power cut", () => {
-  it("takes nothing that was synced, whatever part of the rest had reached the disk", async () => {
+  it("loses nothing that was synced, whatever part of the rest had reached the disk", async () => {
     let cuts = 0;
     let promised = 0;
     const property = fc.asyncProperty(
@@ -91,7 +91,7 @@ describe("a power cut", () => {
     expect(promised).toBeGreaterThan(50);
   });
 
-  it("restores a file that is gone altogether, and says so once", async () => {
+  it("restores a file that is missing completely, and reports that once", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(3));
@@ -115,7 +115,7 @@ describe("a power cut", () => {
     await third.close();
   });
 
-  it("is prepared for with one sync for all who wait", async () => {
+  it("is prepared for with one sync for all waiting callers", async () => {
     const place = testPlace();
     const disk = rememberingDisk();
     const session = await createTranscript({ ...place.options(), openFile: disk.open });
@@ -128,7 +128,7 @@ describe("a power cut", () => {
     await session.close();
   });
 
-  it("ignores entries of the log that were never finished or belong nowhere", async () => {
+  it("ignores entries in the log that are incomplete or belong to no file", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));

@@ -12,7 +12,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
       ? createTranscript(place.options(id))
       : Promise.resolve(createMemoryTranscript({ sessionId: id, clock: fixedClock }));
 
-  it("are read back by the address that saving gave", async () => {
+  it("are read back by the address that saving returned", async () => {
     const session = await open(testPlace());
     const address = await session.results.save("call_1", "whole output 🙂");
     expect(address).toBe("retinue://result/call_1");
@@ -20,7 +20,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
     await session.close();
   });
 
-  it("of another session, unknown ones and addresses that are paths are not there", async () => {
+  it("are not found for other sessions, unknown ids or paths", async () => {
     const place = testPlace();
     const [session, other] = await Promise.all([open(place, "s1"), open(place, "s2")]);
     const address = await session.results.save("r1", "text");
@@ -55,7 +55,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
   });
 });
 
-it("a link among the results is not followed", async () => {
+it("does not follow a link among the results", async () => {
   const place = testPlace();
   const session = await createTranscript(place.options());
   await session.append("main", [notice("x")]);

@@ -5,8 +5,8 @@ import { UserError } from "../../lib/index.ts";
 import { messagesOf, notice, notices, someHead, testPlace } from "./session.test-support.ts";
 import { createTranscript, openTranscript } from "./transcript.ts";
 
-describe("a session on files", () => {
-  it("numbers lines and links each to the one before", async () => {
+describe("a session in files", () => {
+  it("numbers lines and links each to the previous one", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     const first = await session.append("main", [notice("one"), notice("two")]);
@@ -33,7 +33,7 @@ describe("a session on files", () => {
     await session.close();
   });
 
-  it("keeps each agent's transcript in its own file and reads nothing for an unknown one", async () => {
+  it("keeps each agent's transcript in its own file, and reads nothing for an unknown agent", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", [notice("parent")]);
@@ -45,7 +45,7 @@ describe("a session on files", () => {
     await session.close();
   });
 
-  it("goes on where it ended after it was closed", async () => {
+  it("continues where it ended after it was closed", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(3));
@@ -62,7 +62,7 @@ describe("a session on files", () => {
     await again.close();
   });
 
-  it("keeps text as it is: emoji, lone surrogates, line separators, quotes", async () => {
+  it("keeps text unchanged: emoji, lone surrogates, line separators, quotes", async () => {
     const place = testPlace();
     const odd = '🙂 \ud800 \u2028 \u0000 " \\ \n\r\n 漢字';
     const session = await createTranscript(place.options());
@@ -74,7 +74,7 @@ describe("a session on files", () => {
     await again.close();
   });
 
-  it("writes no log before the first sync, and leaves an empty one and no lock when closed", async () => {
+  it("writes no log before the first sync, and leaves an empty log and no lock when closed", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     const directory = (session.path ?? "").replace(/\.jsonl$/, "");
@@ -87,7 +87,7 @@ describe("a session on files", () => {
     expect(existsSync(join(directory, "lock"))).toBe(false);
   });
 
-  it("lets no other user read its files", async () => {
+  it("has files that no other user can read", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));
@@ -111,7 +111,7 @@ describe("a session on files", () => {
     expect(readdirSync(project)).toEqual([]);
   });
 
-  it("refuses to create what exists and to open what does not", async () => {
+  it("can't be created if it exists, or opened if it does not", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));
@@ -121,7 +121,7 @@ describe("a session on files", () => {
     await expect(openTranscript(place.options("../s1"))).rejects.toThrow("not a valid session id");
   });
 
-  it("refuses a second owner by name, and lets it in after the first has closed", async () => {
+  it("rejects a second owner by name, and accepts it after the first has closed", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));
@@ -135,7 +135,7 @@ describe("a session on files", () => {
     await (await openTranscript(place.options())).close();
   });
 
-  it("rejects what comes after the close, and closes once", async () => {
+  it("rejects appends after it was closed, and closes once", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));
@@ -151,7 +151,7 @@ describe("a session on files", () => {
     await session.close();
   });
 
-  it("holds many more agents than open files", async () => {
+  it("supports many more agents than open files", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     const agents = Array.from({ length: 100 }, (_, index) => `a${index}`);

@@ -242,7 +242,7 @@ function notThere(sessionId: SessionId): UserError {
 }
 
 /**
- * Returns the file for readable output beside an agent's transcript. Write errors are ignored, because nothing depends
+ * Returns the file for readable output next to an agent's transcript. Write errors are ignored, because nothing depends
  * on the file.
  */
 function outputFile(paths: SessionPaths, agentId: string): OutputFile {

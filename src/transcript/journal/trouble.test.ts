@@ -9,7 +9,7 @@ import { createTranscript, openTranscript } from "./transcript.ts";
 
 describe("a full disk", () => {
   it.each(["main", "wal"])(
-    "makes writing to the %s file wait; then it goes on and nothing is lost or doubled",
+    "delays writing to the %s file, which then continues without losing or repeating anything",
     async (which) => {
       const place = testPlace();
       const troubles: Trouble[] = [];
@@ -44,7 +44,7 @@ describe("a full disk", () => {
     },
   );
 
-  it("is told once, however many agents wait for it", async () => {
+  it("is reported once, however many agents wait for it", async () => {
     const place = testPlace();
     const troubles: Trouble[] = [];
     const disk = fullDisk(() => true);
@@ -64,7 +64,7 @@ describe("a full disk", () => {
     await session.close();
   });
 
-  it("does not keep a session from closing", async () => {
+  it("does not prevent a session from closing", async () => {
     const place = testPlace();
     const disk = fullDisk(() => true);
     const session = await createTranscript({ ...place.options(), openFile: disk.open, firstWaitMs: 60_000 });
@@ -84,7 +84,7 @@ describe("a full disk", () => {
     await again.close();
   });
 
-  it("is waited for no longer when the signal says so, and everything fails at once from then on", async () => {
+  it("is no longer waited for after the signal, and everything fails at once from then on", async () => {
     const disk = fullDisk(() => true);
     const signal = new AbortController();
     const files = { openFile: disk.open, stopWaiting: signal.signal, firstWaitMs: 60_000 };
@@ -99,7 +99,7 @@ describe("a full disk", () => {
   });
 
   it.runIf(existsSync("/dev/full"))(
-    "is waited out also where the system itself says so and nothing can be cut off",
+    "is waited for even if the system reports it and nothing can be truncated",
     async () => {
       const place = testPlace();
       let path = "";
@@ -120,8 +120,8 @@ describe("a full disk", () => {
   );
 });
 
-describe("what waiting can't cure", () => {
-  it("is reported with the remedy, and the next append continues with the right number", async () => {
+describe("an error that waiting can't resolve", () => {
+  it("is reported with advice, and the next append continues with the right number", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", [notice("before")]);
@@ -137,7 +137,7 @@ describe("what waiting can't cure", () => {
     await session.close();
   });
 
-  it("a failed append leaves nothing behind, and one that can't be taken back is never mistaken for another", async () => {
+  it("leaves nothing behind after a failed append, and is never mistaken for another", async () => {
     const place = testPlace();
     let fail = false;
     const openFile: OpenAppendFile = (path, options) => {
@@ -162,7 +162,7 @@ describe("what waiting can't cure", () => {
     await session.close();
   });
 
-  it("a failed sync fails every later one: the system may have dropped the bytes", async () => {
+  it("makes every later sync fail, because the system may have dropped the bytes", async () => {
     const place = testPlace();
     let fail = true;
     const openFile: OpenAppendFile = (path, options) => {

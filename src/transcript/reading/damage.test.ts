@@ -58,7 +58,7 @@ function endsWithWholeLine(content: Uint8Array): boolean {
 }
 
 describe("a damaged transcript", () => {
-  it("loses at most its last line when cut at any byte of it, and never a byte", async () => {
+  it("loses at most its last line if it is cut at any byte of it, and never a byte", async () => {
     const whole = `${lineText(1)}\n${lineText(2)}\n`;
     const last = Buffer.from(`${lineText(3, "the läst 🙂")}\n`);
     const place = testPlace();
@@ -85,7 +85,7 @@ describe("a damaged transcript", () => {
     }
   });
 
-  it("skips bad lines in the middle and says where they are", async () => {
+  it("skips invalid lines in the middle and reports their positions", async () => {
     const content = `${lineText(1)}\n{"v":1,"id":"2"\n[]\n\n${lineText(3)}\n`;
     const { session, lines } = await openedWith(content);
     expect(lines.map((line) => line.id)).toEqual(["1", "3"]);
@@ -98,7 +98,7 @@ describe("a damaged transcript", () => {
     await session.close();
   });
 
-  it("keeps types, fields and versions it does not know", async () => {
+  it("keeps unknown types, fields and versions", async () => {
     const unknown = { v: 1, id: "2", parentId: "1", at: 1, type: "future.happened", extra: { deep: [1] } };
     const newer = { v: 2, id: "3", parentId: "2", at: 1, type: "notice.raised", message: "new" };
     const { session, lines } = await openedWith(
@@ -110,7 +110,7 @@ describe("a damaged transcript", () => {
     await session.close();
   });
 
-  it("drops a repeated line, and of two that differ the one that does not follow its parent", async () => {
+  it("drops a repeated line, and of two different ones the one that does not follow its parent", async () => {
     const wrong = lineText(2, "wrong").replace('"parentId":"1"', '"parentId":"7"');
     const texts = [lineText(1), wrong, lineText(2), lineText(1), lineText(3), lineText(3, "other"), ""];
     const { session, lines } = await openedWith(texts.join("\n"));
@@ -126,7 +126,7 @@ describe("a damaged transcript", () => {
     await session.close();
   });
 
-  it("is read after any damage, with file and line of what is wrong (200 transcripts, 20 damages each)", () => {
+  it("is read after any damage, with file and line (200 transcripts, 20 damages each)", () => {
     let read = 0;
     let told = 0;
     const property = fc.property(transcript(), damages(), (messages, changes) => {
@@ -154,7 +154,7 @@ describe("a damaged transcript", () => {
     expect(told).toBeGreaterThan(1_000);
   });
 
-  it("is opened and goes on after any damage, and keeps its bytes", async () => {
+  it("can be opened and continued after any damage, and keeps its bytes", async () => {
     const place = testPlace();
     let opened = 0;
     const property = fc.asyncProperty(transcript(), damage(), async (messages, change) => {
@@ -217,7 +217,7 @@ function applyDamage(whole: Buffer, { kind, at, length, byte }: Damage): Buffer 
   return Buffer.from(text.replace(/\n/, ""), "latin1");
 }
 
-it("a torn line of another writer never swallows the next one", async () => {
+it("never loses a line after another writer's torn line", async () => {
   const place = testPlace();
   const path = transcriptOf(place);
   writeTranscript(path, `${lineText(1)}\n`);

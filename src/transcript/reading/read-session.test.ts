@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { readTranscript } from "../index.ts";
 
 describe("readTranscript", () => {
-  it("gives the whole lines, tells of a torn one and leaves the file as it is", () => {
+  it("returns the complete lines, reports a torn one and does not change the file", () => {
     const path = join(mkdtempSync(join(tmpdir(), "retinue-read-")), "s.jsonl");
     const whole = `${JSON.stringify({ v: 1, id: "1", parentId: null, at: 1, type: "head.set", hash: "h" })}\n`;
     const text = `${whole}{"v":1,"id":"2","pa`;
@@ -16,7 +16,7 @@ describe("readTranscript", () => {
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 
-  it("names the file that is not there", () => {
+  it("names a missing file", () => {
     const path = join(mkdtempSync(join(tmpdir(), "retinue-read-")), "none.jsonl");
     expect(() => readTranscript(path)).toThrowError(path);
   });

@@ -23,7 +23,7 @@ const codeOf = async (path: string, maxBytes = 100) => {
 };
 
 describe("readRegularFile", () => {
-  it("reads small, empty and large files whole, with a version", async () => {
+  it("reads small, empty and large files completely, with a version", async () => {
     for (const size of [0, 1, 99_999, 256 * 1024, 3_000_000]) {
       const bytes = Buffer.alloc(size, "abc");
       const result = await readRegularFile(place("f", bytes), { maxBytes: 3_000_000 });
@@ -33,7 +33,7 @@ describe("readRegularFile", () => {
     }
   });
 
-  it("refuses more than the cap, and reads windows of what is larger", async () => {
+  it("rejects files above the limit, and reads parts of them", async () => {
     const path = place("f", "0123456789");
     expect(await codeOf(path, 9)).toBe("too_large");
     expect(await codeOf(path, 10)).toBe("ok");
@@ -45,7 +45,7 @@ describe("readRegularFile", () => {
     expect(after.ok && after.bytes.length).toBe(0);
   });
 
-  it("refuses by kind, without waiting", async () => {
+  it("rejects other kinds of files, without blocking", async () => {
     execFileSync("mkfifo", [place("fifo")]);
     mkdirSync(place("directory"));
     symlinkSync(place("target", "x"), place("link"));
@@ -63,14 +63,14 @@ describe("readRegularFile", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("does not follow a directory that became a link", async () => {
+  it("does not follow a directory that was replaced with a link", async () => {
     mkdirSync(place("real"));
     place("real/f", "secret");
     symlinkSync("real", place("alias"));
     expect(await codeOf(place("alias/f"))).toBe("moved");
   });
 
-  it.runIf(process.platform === "linux")("reads files whose size is not known, within the cap", async () => {
+  it.runIf(process.platform === "linux")("reads files of unknown size, up to the limit", async () => {
     const result = await readRegularFile("/proc/self/status".replace("self", String(process.pid)), {
       maxBytes: 100_000,
     });

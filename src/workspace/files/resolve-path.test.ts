@@ -32,14 +32,14 @@ describe("resolvePath", () => {
     expect(at("src/")).toMatchObject({ real: join(root, "src"), kind: "directory" });
   });
 
-  it("takes ~ for home only in front", () => {
+  it("treats ~ as the home directory only at the start", () => {
     expect(at("~/x").absolute).toBe(join(outside, "x"));
     expect(at("~").absolute).toBe(outside);
     expect(at("~x").absolute).toBe(join(root, "~x"));
     expect(at("a/~/x").absolute).toBe(join(root, "a/~/x"));
   });
 
-  it("follows links in every place of the path", () => {
+  it("follows links anywhere in the path", () => {
     symlinkSync(outside, join(root, "out"));
     writeFileSync(join(outside, "f"), "f");
     symlinkSync(join(outside, "f"), join(root, "f"));
@@ -48,7 +48,7 @@ describe("resolvePath", () => {
     expect(at("out/new/file")).toMatchObject({ real: join(outside, "new/file"), kind: "missing" });
   });
 
-  it("shows where a link to nothing would lead a writer", () => {
+  it("returns where a dangling link would lead a write", () => {
     symlinkSync(join(outside, "not-yet"), join(root, "dangling"));
     symlinkSync("dangling", join(root, "twice"));
     expect(at("dangling")).toMatchObject({ real: join(outside, "not-yet"), kind: "missing" });
@@ -56,7 +56,7 @@ describe("resolvePath", () => {
     expect(at("dangling/deeper")).toMatchObject({ real: join(outside, "not-yet/deeper"), kind: "missing" });
   });
 
-  it("gives no real path for link loops and control characters", () => {
+  it("returns no real path for link loops and control characters", () => {
     symlinkSync("b", join(root, "a"));
     symlinkSync("a", join(root, "b"));
     for (const path of ["a", "a/x", "src/a.ts\0.png", "src\n/a.ts", "x\u001b[2J", "x\u007f", "x\u0085", ""]) {
@@ -64,15 +64,15 @@ describe("resolvePath", () => {
     }
   });
 
-  it("treats what stands below a file as missing", () => {
+  it("treats paths below a file as missing", () => {
     expect(at("src/a.ts/x")).toMatchObject({ real: join(root, "src/a.ts/x"), kind: "missing" });
   });
 
-  it("knows what is neither file nor directory", () => {
+  it("recognizes entries that are neither files nor directories", () => {
     expect(at("/dev/null")).toMatchObject({ real: "/dev/null", kind: "other" });
   });
 
-  it("is total, and stays inside without links or dots", () => {
+  it("handles every path, and stays inside without links or dots", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (path) => {
         const { absolute, real } = at(path);

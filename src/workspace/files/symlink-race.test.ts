@@ -5,7 +5,10 @@ import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocalWorkspace } from "../local-workspace.ts";
 
-/** Swaps a directory for a link to the outside and back, as fast as it can. Renames only: making links anew is slow. */
+/**
+ * Swaps a directory for a link to the outside and back, as fast as it can. Only renames, because creating links is
+ * slow.
+ */
 const swapper = `
 const { parentPort, workerData } = require("node:worker_threads");
 const fs = require("node:fs");
@@ -52,8 +55,8 @@ async function endRace(): Promise<number> {
   return Atomics.load(flags, 1);
 }
 
-describe.runIf(process.platform === "linux")("a directory that is swapped for a link all the time", () => {
-  it("never lets a write out", async () => {
+describe.runIf(process.platform === "linux")("a directory that is constantly replaced with a link", () => {
+  it("never lets a write escape", async () => {
     const workspace = createLocalWorkspace({ root, environment: {} });
     const outcomes = new Set<string>();
     for (let round = 0; round < 200; round++) {
@@ -67,7 +70,7 @@ describe.runIf(process.platform === "linux")("a directory that is swapped for a 
     expect(readFileSync(join(outside, "f"), "utf8")).toBe("secret");
   });
 
-  it("never lets a read out", async () => {
+  it("never lets a read escape", async () => {
     const workspace = createLocalWorkspace({ root, environment: {} });
     const seen = new Set<string>();
     for (let round = 0; round < 1000; round++) {

@@ -34,7 +34,7 @@ const put = async (path: string, text: string, expected?: string) => {
 };
 
 describe("writeWholeFile", () => {
-  it("makes a file with its directories, and says its version", async () => {
+  it("creates a file with its directories, and returns its version", async () => {
     const path = join(root, "a", "b", "c.txt");
     const stat = await put(path, "hello", "missing");
     expect(stat).toEqual(statPath(path));
@@ -42,14 +42,14 @@ describe("writeWholeFile", () => {
     expect(readdirSync(join(root, "a", "b"))).toEqual(["c.txt"]);
   });
 
-  it("writes large and empty content whole", async () => {
+  it("writes large and empty content completely", async () => {
     for (const size of [0, 256 * 1024, 5_000_000]) {
       expect(await put(join(root, "f"), "x".repeat(size))).toMatchObject({ kind: "file", size });
       expect(statSync(join(root, "f")).size).toBe(size);
     }
   });
 
-  it("keeps the mode of what it replaces", async () => {
+  it("keeps the mode of the replaced file", async () => {
     const path = join(root, "run.sh");
     writeFileSync(path, "old");
     chmodSync(path, 0o751);
@@ -57,7 +57,7 @@ describe("writeWholeFile", () => {
     expect(statSync(path).mode & 0o7777).toBe(0o751);
   });
 
-  it("refuses what is not the expected version, and leaves it alone", async () => {
+  it("rejects an unexpected version, and does not change the file", async () => {
     const path = join(root, "f");
     writeFileSync(path, "one");
     const seen = statPath(path).version;
@@ -70,7 +70,7 @@ describe("writeWholeFile", () => {
     expect(readdirSync(root)).toEqual(["f"]);
   });
 
-  it("refuses links, directories and devices, also below links", async () => {
+  it("rejects links, directories and devices, even below links", async () => {
     writeFileSync(join(outside, "f"), "safe");
     symlinkSync(join(outside, "f"), join(root, "link"));
     symlinkSync(join(outside, "new"), join(root, "dangling"));
@@ -90,12 +90,12 @@ describe("writeWholeFile", () => {
     expect(readdirSync(outside)).toEqual(["f"]);
   });
 
-  it("leaves neither temporary file nor damage when the name is impossible", async () => {
+  it("leaves neither a temporary file nor damage if the name is impossible", async () => {
     expect(await put(join(root, "n".repeat(300)), "x")).toBe("ENAMETOOLONG");
     expect(readdirSync(root)).toEqual([]);
   });
 
-  it("lets only one of two writers with the same version win", async () => {
+  it("lets only one of two writers with the same version succeed", async () => {
     const path = join(root, "f");
     writeFileSync(path, "one");
     const { version } = statPath(path);

@@ -6,7 +6,7 @@ import type { RunningProcess } from "../../ports/index.ts";
 import { createSandbox } from "./create-sandbox.ts";
 import { createSandboxPlace, hasSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
 
-describe.runIf(hasSandbox)("commands of a session", () => {
+describe.runIf(hasSandbox)("commands in a session", () => {
   let place: SandboxPlace;
   beforeEach(() => {
     place = createSandboxPlace();
@@ -37,7 +37,7 @@ describe.runIf(hasSandbox)("commands of a session", () => {
     return { running, said };
   }
 
-  it("reach each other's servers", async () => {
+  it("can reach each other's servers", async () => {
     const script = `require("http").createServer((q,r)=>r.end("hi")).listen(8123,"127.0.0.1",()=>console.log("up"))`;
     const server = await start(`exec ${process.execPath} -e '${script}'`);
     await server.said("up");
@@ -47,7 +47,7 @@ describe.runIf(hasSandbox)("commands of a session", () => {
     await server.running.end();
   });
 
-  it("may put their things in order when they are ended; what does not end is killed", async () => {
+  it("can clean up when they are ended, and are killed if they do not end", async () => {
     const polite = await start("trap 'echo bye > bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
     await polite.said("up");
     await polite.running.end();
@@ -58,7 +58,7 @@ describe.runIf(hasSandbox)("commands of a session", () => {
     expect(await stubborn.running.exited).toMatchObject({ code: null });
   });
 
-  it("leave nothing running, whatever they do to hide", async () => {
+  it("leave nothing running, however they hide", async () => {
     const left = await start("env -i setsid bash -c 'echo up; exec sleep 4242' & wait");
     await left.said("up");
     await left.running.end();
@@ -88,7 +88,7 @@ describe.runIf(hasSandbox)("commands of a session", () => {
     await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false);
   });
 
-  it("go on when what holds their network was killed", async () => {
+  it("continue after the process that holds their network was killed", async () => {
     expect(await place.run("true")).toMatchObject({ code: 0 });
     process.kill(holder(), "SIGKILL");
     const runs = async () => (await place.run("true").catch(() => ({ code: 1 }))).code;
@@ -96,8 +96,8 @@ describe.runIf(hasSandbox)("commands of a session", () => {
   });
 });
 
-describe("a sandbox that is switched off", () => {
-  it("confines nothing and says nothing", async () => {
+describe("a disabled sandbox", () => {
+  it("confines nothing and reports nothing", async () => {
     const told: string[] = [];
     const sandbox = createSandbox({
       ...{ mode: "off", scratch: "/nowhere", userHome: "/", writable: [], hidden: [], shown: [], domains: [] },

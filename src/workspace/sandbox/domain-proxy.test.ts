@@ -39,7 +39,7 @@ describe("the proxy", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("passes on plain requests to what is allowed, and to nothing else", async () => {
+  it("passes plain requests only to allowed hosts", async () => {
     expect(await get(`http://127.0.0.1:${port}/a?b`)).toEqual({ status: 200, text: "hello from /a?b" });
     const denied = await get(`http://127.0.0.2:${port}/`);
     expect(denied).toEqual({ status: 403, text: expect.stringContaining("127.0.0.2: it is not in sandbox") });
@@ -47,7 +47,7 @@ describe("the proxy", () => {
     expect(await get("/")).toMatchObject({ status: 400 });
   });
 
-  it("opens tunnels to what is allowed, and to nothing else", async () => {
+  it("opens tunnels only to allowed hosts", async () => {
     const tunneled = await tunnel(`127.0.0.1:${port}`, "GET /t HTTP/1.0\r\n\r\n");
     expect(tunneled).toMatch(/^HTTP\/1\.1 200.*hello from \/t$/s);
     for (const target of [`127.0.0.2:${port}`, "example.com:443", "nonsense", ""]) {
@@ -62,7 +62,7 @@ describe("the proxy", () => {
     expect(answer).toEqual({ status: 403, text: expect.stringContaining("a loopback address") });
   });
 
-  it.runIf(hasSandbox)("is all that commands reach", async () => {
+  it.runIf(hasSandbox)("is the only thing that commands can reach", async () => {
     const place = createSandboxPlace({ domains: ["127.0.0.1"] });
     const reach = (options: string) => `curl -s ${options} http://127.0.0.1:${port}/in; echo " $?"`;
     const { output } = await place.run(`${reach("--noproxy ''")}; ${reach("")}; curl -s http://example.com/`);

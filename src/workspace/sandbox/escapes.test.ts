@@ -26,7 +26,7 @@ beforeEach(() => {
 afterEach(() => place.remove());
 
 describe.runIf(hasSandbox)("files", () => {
-  it("are written in the workspace and in the temporary directory, also by its other name", async () => {
+  it("can be written in the workspace and in the temporary directory, under either name", async () => {
     const { code, output } = await place.run('echo 1 > a && echo 2 > "$TMPDIR/b" && echo 3 > /tmp/c && mktemp');
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining(`${place.scratch}/tmp.`) });
     expect(readFileSync(join(place.root, "a"), "utf8")).toBe("1\n");
@@ -45,14 +45,14 @@ describe.runIf(hasSandbox)("files", () => {
     ["another namespace", (top: string) => `unshare -Urm sh -c 'mount -o remount,rw / ; echo x > ${top}/escaped'`],
     ["a process in the background", (top: string) => `(setsid sh -c 'echo x > ${top}/escaped' &) ; sleep 0.2`],
     ["a hard link", (top: string) => `ln ${top}/state-file l ; echo x >> l ; echo x > ${top}/escaped`],
-  ])("outside are not written through %s", async (_, command) => {
+  ])("outside can't be written through %s", async (_, command) => {
     writeFileSync(join(place.top, "state-file"), "kept");
     await place.run(command(place.top));
     expect(existsSync(join(place.top, "escaped"))).toBe(false);
     expect(readFileSync(join(place.top, "state-file"), "utf8")).toBe("kept");
   });
 
-  it("with keys of the user, and those of other sessions, are not seen", async () => {
+  it("with the user's keys or from other sessions are hidden", async () => {
     mkdirSync(join(place.home, ".ssh"));
     writeFileSync(join(place.home, ".ssh/id"), "SECRET");
     mkdirSync(join(place.home, ".m2"));
@@ -69,7 +69,7 @@ describe.runIf(hasSandbox)("files", () => {
     expect(why).toContain("is hidden from commands");
   });
 
-  it("outside that may be written by the settings are", async () => {
+  it("outside can be written if the settings allow it", async () => {
     const allowed = join(place.top, "cache");
     mkdirSync(allowed);
     const other = createSandboxPlace({ writable: [allowed] });
@@ -79,7 +79,7 @@ describe.runIf(hasSandbox)("files", () => {
   });
 });
 
-describe.runIf(hasSandbox)("what programs outside obey", () => {
+describe.runIf(hasSandbox)("files that control programs outside", () => {
   beforeEach(() => {
     execFileSync("git", ["init", "-q", place.root]);
     mkdirSync(join(place.root, ".claude"));
@@ -97,7 +97,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     ["settings by renaming", "mv .claude c && mkdir .claude && echo x > .claude/settings.json"],
     ["a startup file", "echo x > .envrc"],
     ["a startup file by removing it", "rm -f .envrc && echo x > .envrc"],
-  ])("%s is not changed", async (_, command) => {
+  ])("include %s, which can't be changed", async (_, command) => {
     const look = (): Buffer =>
       execFileSync("tar", ["cf", "-", "--mtime=@0", "--sort=name", ".git", ".claude", ".envrc"], { cwd: place.root });
     const before = look();
@@ -107,7 +107,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     expect(look().equals(before)).toBe(true);
   });
 
-  it("git works: add, commit, branch, stash", async () => {
+  it("do not prevent git add, commit, branch and stash", async () => {
     const who = "-c user.name=a -c user.email=a@b.c";
     const steps = [
       `git add f`,
@@ -120,7 +120,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     expect({ code, output: output.trim() }).toEqual({ code: 0, output: "1" });
   });
 
-  it("a file that leads git elsewhere is moved away, and the user is told; of others that were created too", async () => {
+  it("are moved away if they redirect git, and the user is told, as for others that were created", async () => {
     await place.run("echo ../evil > .git/commondir; mkdir .vscode; echo x > .vscode/tasks.json");
     expect(existsSync(join(place.root, ".git/commondir"))).toBe(false);
     expect(place.told).toEqual([
@@ -136,7 +136,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     [".git/hooks", "mkdir .git/hooks && echo x > .git/hooks/pre-commit"],
     [".git/info", "mkdir .git/info && echo '* filter=x' > .git/info/attributes"],
     [".git/config.worktree", "echo x > .git/config.worktree"],
-  ])("%s is moved away if a command creates it, and both the user and the model are told", async (name, command) => {
+  ])("are moved away if a command creates %s, and the user and the model are told", async (name, command) => {
     for (const path of [".claude", ".git/hooks", ".git/info"])
       rmSync(join(place.root, path), { recursive: true, force: true });
     const { why } = await place.run(command);
@@ -147,7 +147,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     expect(why).toContain(`${join(place.root, name)} (now ${moved})`);
   });
 
-  it("what a link leads to is not moved", async () => {
+  it("are not moved if a link leads to them", async () => {
     const outside = join(place.top, "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "git"), "kept");
@@ -155,7 +155,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     expect(readFileSync(join(outside, "git"), "utf8")).toBe("kept");
   });
 
-  it("a worktree commits into its repository and changes neither its hooks nor other worktrees", async () => {
+  it("stay unchanged when a worktree commits to its repository", async () => {
     const who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
     execFileSync("git", ["-C", place.root, ...who, "commit", "-q", "--allow-empty", "-m", "one"]);
     const copy = join(place.top, "copy");
@@ -167,7 +167,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     expect(await run("rm .git && echo x > .git")).toMatchObject({ code: 1 });
   });
 
-  it("nothing is opened by what was swapped for a link at the last moment", async () => {
+  it("stay closed if a path is replaced with a link at the last moment", async () => {
     const victim = join(place.top, "victim");
     mkdirSync(victim);
     await place.sandbox.ready();
@@ -182,7 +182,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     expect({ status, stderr }).toEqual({ status: 125, stderr: expect.stringContaining("Run the command again") });
   });
 
-  it("a `.git` file that names a directory which knows nothing of it opens nothing", async () => {
+  it("stay closed if a `.git` file names a directory that does not refer back to it", async () => {
     const other = createSandboxPlace();
     const victim = join(other.top, "victim/worktrees/w");
     mkdirSync(victim, { recursive: true });
@@ -194,7 +194,7 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
   });
 });
 
-describe.runIf(hasSandbox)("a workspace inside of a repository", () => {
+describe.runIf(hasSandbox)("a workspace inside a repository", () => {
   const who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
 
   /** Creates a repository with one commit in the parent directory of the workspace. */
@@ -211,7 +211,7 @@ describe.runIf(hasSandbox)("a workspace inside of a repository", () => {
     return inner;
   }
 
-  it("below /tmp sees the whole working tree, and writes only its own part", async () => {
+  it("below /tmp sees the whole working tree, and can write only its own part", async () => {
     const inner = await inRepository({}, "/tmp");
     mkdirSync(join(inner.home, ".ssh"));
     writeFileSync(join(inner.home, ".ssh/id"), "SECRET");
@@ -257,7 +257,7 @@ describe.runIf(hasSandbox)("a workspace inside of a repository", () => {
     expect((await inner.run("git status")).output).toContain("not a git repository");
   });
 
-  it("can be a part of a linked worktree below /tmp", async () => {
+  it("can be part of a linked worktree below /tmp", async () => {
     const inner = await inRepository({}, "/tmp");
     const copy = join(inner.top, "copy");
     execFileSync("git", ["-C", inner.top, "worktree", "add", "-q", copy]);
@@ -268,8 +268,8 @@ describe.runIf(hasSandbox)("a workspace inside of a repository", () => {
   });
 });
 
-describe.runIf(hasSandbox)("others", () => {
-  it("are not reached by network", async () => {
+describe.runIf(hasSandbox)("other processes and hosts", () => {
+  it("can't be reached over the network", async () => {
     const server = createServer((socket) => socket.end("SECRET"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as { port: number };
@@ -280,8 +280,9 @@ describe.runIf(hasSandbox)("others", () => {
     expect(why).toContain("no network");
   });
 
-  it("are not reached by Unix sockets", async () => {
-    // Where no other test's sandbox sees it: one that is gone again when its mount is made fails that command.
+  it("can't be reached through Unix sockets", async () => {
+    // Placed where no other test's sandbox sees it, because a socket that disappears before it is mounted makes that
+    // command fail.
     const hidden = createSandboxPlace({}, tmpdir());
     const socket = join(hidden.root, "s");
     const server = createServer((connection) => connection.end("SECRET"));
@@ -294,7 +295,7 @@ describe.runIf(hasSandbox)("others", () => {
     expect((await place.run("ls /run; env | grep -E 'SSH_AUTH_SOCK|DOCKER_HOST'")).output).toBe("");
   });
 
-  it("are neither seen nor signalled nor traced, and their environment is not read", async () => {
+  it("can't be seen, signaled or traced, and their environment can't be read", async () => {
     const other = spawn("sleep", ["60"], { env: { ...process.env, OTHERS_SECRET: "SECRET" } });
     const { output } = await place.run(
       `kill -9 ${other.pid}; cat /proc/${other.pid}/environ /proc/*/environ | tr '\\0' '\\n' | grep OTHERS; ls /proc | grep -c '^[0-9]'`,
@@ -305,7 +306,7 @@ describe.runIf(hasSandbox)("others", () => {
     other.kill("SIGKILL");
   });
 
-  it("have no more rights: no capabilities, no new namespaces", async () => {
+  it("can't be reached with additional rights: no capabilities, no new namespaces", async () => {
     const { output } = await place.run("grep CapEff /proc/self/status; unshare -U true && echo NEW");
     expect(output).toMatch(/CapEff:\s+0{16}/);
     expect(output).not.toContain("NEW");

@@ -31,13 +31,13 @@ describe("a refused write", () => {
     expect(explainRefusal(`before\n${output}\nafter`, facts)).toContain(said);
   });
 
-  it("of something else that is busy is not explained", () => {
+  it("to a resource that is busy for other reasons is not explained", () => {
     expect(explainRefusal("umount: /mnt: Device or resource busy", facts)).toBeUndefined();
   });
 });
 
 describe("a missing network", () => {
-  it("is told by what programs say, and by which programs need one", () => {
+  it("is recognized by error messages, and by which programs need one", () => {
     for (const output of ["curl: (6) Could not resolve host: a.b", "npm error code EAI_AGAIN"])
       expect(explainRefusal(output, facts)).toContain("no network");
     expect(explainRefusal("", { ...facts, command: "cd x && curl -s https://a.b" })).toContain("no network");
@@ -46,16 +46,16 @@ describe("a missing network", () => {
   });
 });
 
-it("a sandbox that could not be set up is not taken for the command's own failure", () => {
+it("distinguishes a sandbox that could not be set up from a failure of the command", () => {
   const output = "bwrap: Can't create file at /x/socket: Read-only file system";
   expect(explainRefusal(output, facts)).toContain("the command was not run");
 });
 
-it("what is hidden is named", () => {
+it("names hidden paths", () => {
   expect(explainRefusal("cat: /home/u/.ssh/id: No such file or directory", facts)).toContain("/home/u/.ssh is hidden");
 });
 
-it("who writes to /tmp is told where other tools find it", () => {
+it("explains where other tools find files written to /tmp", () => {
   expect(explainTemporary({ ...facts, command: "make > /tmp/log" })).toContain("in commands, /tmp refers to /s");
   for (const command of ["make", "ls ./tmp/x", "cat /var/tmp/x"])
     expect(explainTemporary({ ...facts, command })).toBeUndefined();

@@ -14,7 +14,7 @@ function repository(): { readonly root: string; readonly hooks: string } {
 
 const changedAt = (...paths: string[]): number => Math.max(...paths.map((path) => lstatSync(path).ctimeMs));
 
-it("finds programs in a repository's hooks that are newer than a moment", () => {
+it("finds programs in a repository's hooks that are newer than a given time", () => {
   const { root, hooks } = repository();
   const hook = join(hooks, "pre-commit");
   writeFileSync(hook, "#!/bin/sh\n", { mode: 0o755 });
@@ -26,7 +26,7 @@ it("finds programs in a repository's hooks that are newer than a moment", () => 
   expect(changedHooks(join(root, "src"), 0)).toEqual([hook]);
 });
 
-it("is not told another time by who sets times", () => {
+it("is not misled by changed file times", () => {
   const { root, hooks } = repository();
   const hook = join(hooks, "pre-commit");
   writeFileSync(hook, "#!/bin/sh\n", { mode: 0o755 });
@@ -35,7 +35,7 @@ it("is not told another time by who sets times", () => {
   expect(changedHooks(root, before)).toEqual([hook]);
 });
 
-it("sees where links lead, and another directory in the place of the old one", () => {
+it("follows links, and notices that the directory was replaced", () => {
   const { root, hooks } = repository();
   const program = join(root, "program");
   writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });
@@ -51,7 +51,7 @@ it("sees where links lead, and another directory in the place of the old one", (
   expect(changedHooks(root, changedAt(hooks) - 1)).toContain(join(hooks, "post-commit"));
 });
 
-it("finds nothing where there is no repository", () => {
+it("finds nothing without a repository", () => {
   const root = mkdtempSync(join(tmpdir(), "changed-hooks-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   expect(changedHooks(root, 0)).toEqual([]);

@@ -25,8 +25,8 @@ export function limitProcesses(most: number, version: string = release()): strin
 }
 
 /**
- * Creates a control group if this process runs as root, to whom the limit of a shell does not apply. Returns undefined
- * if there is no need for one or it can't be created.
+ * Creates a control group if this process runs as root, because a shell's limit does not apply to root. Returns
+ * undefined if there is no need for one or it can't be created.
  */
 export function openProcessGroup(most: number): ProcessGroup | undefined {
   if (process.getuid?.() !== 0) return undefined;

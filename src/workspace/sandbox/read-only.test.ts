@@ -18,7 +18,7 @@ function put(path: string, text = "SECRET"): void {
   writeFileSync(path, text);
 }
 
-describe.runIf(hasSandbox)("a command that only reads", () => {
+describe.runIf(hasSandbox)("a read-only command", () => {
   it("reads the workspace and the system, and starts programs", async () => {
     put(join(place.root, "a"), "1\n");
     const { code, output, why } = await place.read(
@@ -44,7 +44,7 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
     ["another namespace", () => `unshare -Urm sh -c 'mount -o remount,rw /; touch escaped'`],
     ["the mode of a file", () => "chmod 777 kept; echo x > kept"],
     ["a removed file", () => "rm -rf kept .git"],
-  ])("does not change %s", async (_, command) => {
+  ])("can't change %s", async (_, command) => {
     const cache = join(place.top, "cache");
     mkdirSync(cache);
     const own = createSandboxPlace({ writable: [cache] }, place.top);
@@ -68,7 +68,7 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
     expect((await place.read("ls . && false")).why).toBeUndefined();
   });
 
-  it("has temporary directories of its own, which are empty and go with it", async () => {
+  it("has its own temporary directories, which are empty and are removed afterwards", async () => {
     await place.run("echo SECRET > /tmp/s");
     const { output } = await place.read("ls -A /tmp /var/tmp; echo x > /tmp/y && cat /tmp/y; mktemp");
     expect(output).toMatch(/x\n\/tmp\/tmp\.\w+\n$/);
@@ -78,7 +78,7 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
     expect((await place.read("ls /var/tmp")).output).toBe(`${first}\n`);
   });
 
-  it("reaches neither the network nor servers of the session", async () => {
+  it("can't reach the network or servers of the session", async () => {
     const server = await start(`exec 3<>/dev/null; exec ${process.execPath} -e '
       require("http").createServer((q,r)=>r.end("SECRET")).listen(8124,"127.0.0.1",()=>console.log("up"))'`);
     const get = "exec 3<>/dev/tcp/127.0.0.1/8124; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3";
@@ -93,7 +93,7 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
     expect((await place.read("cat /proc/net/dev | grep -vc lo:")).output).toBe("2\n");
   });
 
-  it("sees of the home directory only programs, the repository and what it may read", async () => {
+  it("sees only programs, the repository and readable directories in the home directory", async () => {
     const home = (path: string): string => join(place.home, path);
     for (const path of ["notes", ".ssh/id", ".npmrc", ".config/app/x", ".cargo/credentials.toml"]) put(home(path));
     for (const path of [".nvm/a", ".cargo/bin/b", "tools/c", "skills/d", ".gitconfig"]) put(home(path), "shown\n");
@@ -112,7 +112,7 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
     expect(output).not.toMatch(/^(notes|\.ssh)$/m);
   });
 
-  it("sees neither the state of Retinue nor passwords of the system", async () => {
+  it("sees neither Retinue's state nor system passwords", async () => {
     put(join(place.top, "retinue/history"));
     const own = createSandboxPlace({ state: join(place.top, "retinue") });
     const { output } = await own.read(`cat ${place.top}/retinue/history ${place.top}/state/* /etc/shadow /etc/sudoers`);
@@ -135,7 +135,7 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
     await own.remove();
   });
 
-  it("does not see what rules deny, by any of its names", async () => {
+  it("does not see denied files, under any of their names", async () => {
     put(join(place.root, ".env"));
     put(join(place.root, "keys/a"));
     put(join(place.root, "real"));
@@ -155,12 +155,12 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
     expect(output).toContain("open\n");
   });
 
-  it("hides a denied git directory too", async () => {
+  it("does not see a denied git directory", async () => {
     execFileSync("git", ["init", "-q", place.root]);
     expect((await place.read("ls -A .git", { hidden: [join(place.root, ".git")] })).output).toBe("");
   });
 
-  it("sees, signals and traces no process outside, and has no rights", async () => {
+  it("sees, signals and traces no process outside, and has no capabilities", async () => {
     const other = spawn("sleep", ["60"], { env: { ...process.env, OTHERS: "SECRET" } });
     const { output } = await place.read(
       `kill -9 ${other.pid} -1; cat /proc/${other.pid}/environ /proc/*/environ | tr '\\0' '\\n' | grep OTHERS; grep CapEff /proc/self/status; hostname x; ls /proc | grep -c '^[0-9]'`,
@@ -172,7 +172,7 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
     expect(Number(output.trim().split("\n").at(-1))).toBeLessThan(10);
   });
 
-  it.each(["read", "run"] as const)("can't change settings of the kernel (%s)", async (profile) => {
+  it.each(["read", "run"] as const)("can't change kernel settings (%s)", async (profile) => {
     const setting = "/proc/sys/vm/overcommit_memory";
     const before = readFileSync(setting, "utf8");
     const { output } = await place[profile](`echo ${before.trim()} > ${setting} && echo WRITTEN; cat ${setting}`);
@@ -182,7 +182,7 @@ describe.runIf(hasSandbox)("a command that only reads", () => {
 });
 
 describe("findHidden", () => {
-  it("gives up beyond its bounds, and looks at nothing twice", async () => {
+  it("gives up beyond its limits, and looks at nothing twice", async () => {
     for (const name of ["a/1", "a/2", "b/3"]) put(join(place.root, name));
     const bounds = { entries: 5, milliseconds: 60_000, found: 2 };
     const seen: string[] = [];

@@ -94,4 +94,4 @@ rmSync(join(tmpdir(), `sandbox-probe-${process.pid}`), { recursive: true, force:
 /** Returns whether the sandbox tests can run here; prints a message if not. */
 export const hasSandbox = state.kind === "on";
 if (state.kind !== "on")
-  process.stderr.write(`\nSKIPPED: the tests of the sandbox, since there is none: ${state.reason}.\n`);
+  process.stderr.write(`\nSKIPPED: the sandbox tests, because there is no sandbox: ${state.reason}.\n`);

@@ -41,7 +41,7 @@ describe.each([
   const program = seccompFilter(architecture) ?? Buffer.alloc(0);
   const at = (number: number, argument = 0): number => judge(program, { audit, number, argument });
 
-  it("refuses what reaches into processes and the kernel, and nothing else", () => {
+  it("refuses calls that reach into processes and the kernel, and nothing else", () => {
     for (const number of [ptrace, mount, 425, 430, 442]) expect(at(number)).toBe(refused(1));
     for (const number of [read, execve, 435, 439]) expect(at(number)).toBe(ALLOWED);
     const all = Array.from({ length: 500 }, (_, number) => number).filter((number) => at(number) === refused(1));
@@ -49,18 +49,18 @@ describe.each([
     expect(all.length).toBeLessThan(60);
   });
 
-  it("allows sockets only of kinds that network namespaces separate", () => {
+  it("allows only sockets that network namespaces isolate", () => {
     for (const kind of [1, 2, 10, 16]) expect(at(socket, kind)).toBe(ALLOWED);
     for (const kind of [0, 17, 31, 38, 40]) expect(at(socket, kind)).toBe(refused(97));
   });
 
-  it("refuses calls of another architecture", () => {
+  it("refuses calls for another architecture", () => {
     expect(judge(program, { audit: 0x4000_0003, number: 3 })).toBe(refused(38));
     if (architecture === "x64") expect(at(0x4000_0000)).toBe(refused(38));
   });
 });
 
-describe("the filter of this machine", () => {
+describe("the filter for this machine", () => {
   it("is absent for an unknown architecture", () => expect(seccompFilter("riscv64")).toBeUndefined());
 
   it.runIf(hasSandbox && process.arch === "x64").each(["run", "read"] as const)(

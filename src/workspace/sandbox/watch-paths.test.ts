@@ -41,12 +41,12 @@ describe.runIf(hasSandbox)("protected files that a tool writes while a command r
   it.each([
     ["another file", ".agents/a.md", "echo x > .agents/evil.md", ".agents/evil.md"],
     ["another hook", ".git/hooks/pre-push", "echo x > .git/hooks/pre-commit", ".git/hooks/pre-commit"],
-    ["a directory beside", ".agents/a.md", "mkdir -p .agents/x/y; echo x > .agents/x/y/z", ".agents/x"],
+    ["a directory next to it", ".agents/a.md", "mkdir -p .agents/x/y; echo x > .agents/x/y/z", ".agents/x"],
     ["other content", ".agents/a.md", "printf yes > .agents/a.md", ".agents/a.md"],
     ["a second name", ".agents/a.md", "ln .agents/a.md other", ".agents/a.md"],
     ["a link to the same content", ".agents/a.md", "mv .agents b; ln -s b .agents", ".agents"],
     ["a pipe in its place", ".agents/s/a.md", "rm .agents/s/a.md; mkfifo .agents/s/a.md", ".agents/s/a.md"],
-  ])("stay, but a command must not add %s", async (_, written, command, moved) => {
+  ])("stay in place, but a command must not add %s", async (_, written, command, moved) => {
     const running = await start(`${until(written)}; ${command}`);
     await place.workspace.write(at(written), Buffer.from("own"), {});
     const { why } = await running.ran;
@@ -56,7 +56,7 @@ describe.runIf(hasSandbox)("protected files that a tool writes while a command r
     expect(why).toContain(`${at(moved)} (now `);
   });
 
-  it("stay, also if they are written several times, and in a directory that is new", async () => {
+  it("stay in place, even if they are written several times or in a new directory", async () => {
     const running = await start(until("done"));
     for (const content of ["one", "two"])
       await place.workspace.write(at(".claude/agents/a.md"), Buffer.from(content), {});
@@ -78,7 +78,7 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     [".git/info", "../more/info", "more/info", "echo x > .git/info/attributes"],
     [".claude", "conf", "conf", "mkdir conf/agents; mv conf c"],
     [".vscode", "conf", "conf", "echo x > .vscode/tasks.json"],
-  ])("%s: what they lead to is not changed", async (name, target, directory, command) => {
+  ])("%s: their targets are not changed", async (name, target, directory, command) => {
     rmSync(at(".git/info"), { recursive: true });
     mkdirSync(at(directory), { recursive: true });
     link(target, name);
@@ -101,7 +101,7 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     expect(why).toContain(`${at(".git/hooks")} (now `);
   });
 
-  it("are moved away if a command creates what they lead to, but not if a tool does", async () => {
+  it("are moved away if a command creates their target, but not if a tool does", async () => {
     link("conf/mcp.json", ".mcp.json");
     await place.run("mkdir conf && echo x > conf/mcp.json");
     expect(isThere(at(".mcp.json"))).toBe(false);
@@ -115,14 +115,14 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     expect(place.told).toEqual([]);
   });
 
-  it("do not show what is hidden", async () => {
+  it("do not reveal hidden files", async () => {
     mkdirSync(join(place.home, ".ssh"));
     writeFileSync(join(place.home, ".ssh/id"), "SECRET");
     link(join(place.home, ".ssh"), ".claude");
     expect((await place.run("cat .claude/id")).output).not.toContain("SECRET");
   });
 
-  it("protect a repository to which `.git` leads, and `.git` itself", async () => {
+  it("protect the repository that `.git` leads to, and `.git` itself", async () => {
     renameSync(at(".git"), at("repository"));
     link("repository", ".git");
     const who = "-c user.name=a -c user.email=a@b.c";
@@ -133,7 +133,7 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     expect(isThere(at(".git"))).toBe(false);
   });
 
-  it("a `.git` file that leads to no known repository is not changed", async () => {
+  it("do not change a `.git` file that leads to no known repository", async () => {
     renameSync(at(".git"), join(place.top, "repository"));
     writeFileSync(at(".git"), "gitdir: ../repository\n");
     expect(await place.run("rm -f .git; cp -r ../repository .git")).toMatchObject({ code: 1 });
@@ -141,11 +141,11 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
   });
 });
 
-describe.runIf(hasSandbox && existsSync("/dev/shm"))("with the state on another file system", () => {
+describe.runIf(hasSandbox && existsSync("/dev/shm"))("with the state directory on another file system", () => {
   it.each([
     [".git/hooks", "mkdir .git/hooks && mkfifo .git/hooks/pre-commit && echo x > .git/hooks/pre-push"],
     [".agents", "mkdir .agents && truncate -s 40G .agents/big && chmod 0 .agents"],
-  ])("%s is moved within its own, without copying it", async (name, command) => {
+  ])("%s is moved within its own, without copying", async (name, command) => {
     const elsewhere = mkdtempSync("/dev/shm/sandbox-");
     onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
     expect(statSync(elsewhere).dev).not.toBe(statSync(place.root).dev);
@@ -196,7 +196,7 @@ describe.runIf(hasSandbox)("after a session that was killed", () => {
     expect(readdirSync(join(state, "running-commands"))).toEqual([]);
   });
 
-  it("nothing is left behind by a command that ended", async () => {
+  it("no record is left of a command that ended", async () => {
     const other = createSandboxPlace({ state: place.top });
     onTestFinished(() => other.remove());
     await other.run("true");

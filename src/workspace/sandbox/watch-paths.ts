@@ -235,7 +235,7 @@ function isChanged({ path, before }: WatchedPath, reviewed: ReadonlyMap<string, 
 }
 
 /**
- * Moves a path away, except files that Retinue itself has written meanwhile. Paths are moved rather than deleted,
+ * Moves a path away, except files that Retinue itself has written in the meantime. Paths are moved rather than deleted,
  * because the user may have created them.
  */
 function setAside({ path }: WatchedPath, check: Check): readonly SetAside[] {
@@ -249,8 +249,8 @@ const MOST_PARTS = 100;
 
 /**
  * Renames a path, which is `top` or below it. No content is copied, because that can take forever. The path is first
- * renamed to a name beside `top`, which works even if the state directory is on another file system, or if the path is
- * a directory without write permission.
+ * renamed to a name next to `top`, which works even if the state directory is on another file system, or if the path
+ * is a directory without write permission.
  */
 function moveAway(path: string, top: string, directory: string): SetAside {
   const hidden = join(dirname(top), `.retinue-created-${createId()}`);

@@ -26,7 +26,7 @@ import { createTestPlace, gitThat, type TestPlace } from "./repository.test-supp
 const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
 
 describe("a new worktree", () => {
-  it("has the files of the commit, a branch of its own and a record, and changes nothing of the checkout", async () => {
+  it("has the files of the commit, its own branch and a record, and does not change the checkout", async () => {
     const place = createTestPlace();
     place.write({ "a.txt": "changed\n", "new.txt": "new\n" });
     const before = place.git("status", "--porcelain=v2", "--branch");
@@ -54,7 +54,7 @@ describe("a new worktree", () => {
     });
   });
 
-  it("knows where a directory of the repository stands in it, also one without tracked files", async () => {
+  it("contains the requested directory, even one without tracked files", async () => {
     const place = createTestPlace();
     mkdirSync(join(place.repository, "tmp"));
     const source = await place.create("a1", { repository: join(place.repository, "src") });
@@ -64,7 +64,7 @@ describe("a new worktree", () => {
     expect(await settleWorktree(other, place)).toEqual({ state: "removed" });
   });
 
-  it("can be made from a linked worktree, and is not led astray by variables of git", async () => {
+  it("can be created from a linked worktree, and is not misled by git variables", async () => {
     const place = createTestPlace();
     const linked = join(place.root, "linked");
     place.git("worktree", "add", "-q", "-b", "feature", linked);
@@ -92,7 +92,7 @@ describe("a new worktree", () => {
     expect(textOf(other.path, "library/a.txt")).toBe("work\n");
   });
 
-  it("is one of eight made at once", async () => {
+  it("can be created together with seven others", async () => {
     const place = createTestPlace();
     place.write({ "a.txt": "changed\n" });
     const names = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
@@ -105,7 +105,7 @@ describe("a new worktree", () => {
     expect(place.git("branch", "--list", "retinue/*")).toBe("");
   });
 
-  it("waits while another git holds a lock", async () => {
+  it("waits while another git process holds a lock", async () => {
     const place = createTestPlace();
     const lock = join(place.repository, ".git/refs/heads/retinue/a1.lock");
     mkdirSync(join(lock, ".."), { recursive: true });
@@ -120,7 +120,7 @@ describe("a new worktree", () => {
     expect(textOf(failures)).toBe("\n");
   });
 
-  it("is taken up again as it is, by the same request", async () => {
+  it("is reused unchanged by the same request", async () => {
     const place = createTestPlace();
     const first = await place.create();
     place.write({ "a.txt": "work\n" }, first.path);
@@ -135,7 +135,7 @@ describe("a new worktree", () => {
 });
 
 describe("uncommitted changes", () => {
-  it("come with it: edited, staged, new, deleted, renamed, links, modes, other kinds of files", async () => {
+  it("are copied: edited, staged, new, deleted, renamed, links, modes, other kinds of files", async () => {
     const place = createTestPlace();
     const { repository, git, write } = place;
     write({ "gone.txt": "", "moved.txt": "m", "script.sh": "#!/bin/sh\n", "kind/x": "x", plain: "p", "linked/y": "y" });
@@ -176,7 +176,7 @@ describe("uncommitted changes", () => {
     expect(lstatSync(join(repository, "kind")).isFile()).toBe(true);
   });
 
-  it("are what later work is compared with", async () => {
+  it("are the baseline for later comparisons", async () => {
     const place = createTestPlace();
     place.write({ "a.txt": "edited\n", "new.txt": "new\n" });
     const worktree = await place.create("a1", { includeUncommitted: true });
@@ -197,8 +197,8 @@ describe("uncommitted changes", () => {
   });
 });
 
-describe("programs of a repository", () => {
-  it("are not run: hooks, file system monitor, filters, whatever the branch", async () => {
+describe("programs from a repository", () => {
+  it("are not run: hooks, file system monitor, filters, on any branch", async () => {
     const place = createTestPlace();
     const { git, repository } = place;
     const mark = join(place.root, "ran");
@@ -233,14 +233,14 @@ describe("programs of a repository", () => {
       expect(await settleWorktree(worktree, place)).toEqual({ state: "removed" });
     }
     expect(existsSync(mark) ? textOf(mark) : "nothing ran").toBe("nothing ran");
-    // The trap was set: git by itself falls into it.
+    // Without Retinue's settings, git runs the programs.
     try {
       git("status");
     } catch {}
     expect(textOf(mark)).not.toBe("");
   });
 
-  it("are not needed for large files: they are taken from the checkout", async () => {
+  it("are not needed for large files, which are copied from the checkout", async () => {
     const place = createTestPlace();
     place.git("config", "filter.large.clean", "sed s/content/pointer/");
     place.git("config", "filter.large.smudge", "sed s/pointer/content/");
@@ -256,7 +256,7 @@ describe("programs of a repository", () => {
     expect(await settleWorktree(worktree, place)).toEqual({ state: "removed" });
   });
 
-  it("include the file .git of a worktree, which can't lead to another repository", async () => {
+  it("can't be reached through a changed .git file in a worktree", async () => {
     const place = createTestPlace();
     const worktree = await place.create();
     const mark = join(place.root, "ran");
@@ -269,7 +269,7 @@ describe("programs of a repository", () => {
   });
 });
 
-describe("what can't be", () => {
+describe("a worktree that can't be created", () => {
   const cases: readonly (readonly [string, (place: TestPlace) => object | undefined, RegExp])[] = [
     ["no repository", ({ root }) => ({ repository: root }), /is not in a git repository.*git init/],
     ["no directory", ({ root }) => ({ repository: join(root, "none") }), /none does not exist/],
@@ -303,7 +303,7 @@ describe("what can't be", () => {
       /a1 already exists and is not an agent's worktree/,
     ],
     [
-      "a working tree that is set to be elsewhere",
+      "a working tree that is set to another directory",
       ({ git, root }) => void git("config", "core.worktree", root),
       /is set to another directory. Unset core.worktree/,
     ],
@@ -313,7 +313,7 @@ describe("what can't be", () => {
       /bad config/,
     ],
   ];
-  it.each(cases)("%s is explained and leaves nothing", async (_, prepare, message) => {
+  it.each(cases)("because of %s is explained and leaves nothing", async (_, prepare, message) => {
     const place = createTestPlace();
     const more = prepare(place) ?? {};
     const before = readdirSync(join(place.repository, ".git/refs/heads"), { recursive: true });
@@ -325,7 +325,7 @@ describe("what can't be", () => {
     expect(readdirSync(join(place.repository, ".git/refs/heads"), { recursive: true })).toEqual(before);
   });
 
-  it("a partial clone without the files is explained, since nothing is fetched", async () => {
+  it("from a partial clone without the files is explained, because nothing is fetched", async () => {
     const place = createTestPlace();
     place.git("config", "uploadpack.allowFilter", "true");
     place.gitIn(place.root, "clone", "-q", "--no-checkout", "--filter=blob:none", `file://${place.repository}`, "part");
@@ -337,7 +337,7 @@ describe("what can't be", () => {
     expect(place.gitIn(join(place.root, "part"), "branch", "--list", "retinue/*")).toBe("");
   });
 
-  it("too much to copy is explained", async () => {
+  it("is explained if there is too much to copy", async () => {
     const place = createTestPlace();
     const { path } = await place.create();
     place.write({ x: "12345", y: "12345" });
@@ -360,7 +360,7 @@ describe("what can't be", () => {
     expect(await copyChanges({ ...trees, most: { files: 2, bytes: 10 } })).toMatchObject({ files: ["x", "y"] });
   });
 
-  it("a git that does not end is ended", async () => {
+  it("is abandoned if git does not end", async () => {
     const place = createTestPlace();
     const environment = gitThat(place, "sleep 60", "rev-parse");
     const answer = await askGit(["rev-parse"], { environment, cwd: place.repository }, { limitMs: 200 });
@@ -368,7 +368,7 @@ describe("what can't be", () => {
     expect(answer.code).not.toBe(0);
   });
 
-  it("a failure on the way takes back what was made", async () => {
+  it("is undone after a failure", async () => {
     const place = createTestPlace();
     for (const command of ["worktree", "read-tree", "ls-files"]) {
       const environment = gitThat(place, "echo fatal: the disk is full >&2; exit 128", command);
@@ -376,13 +376,13 @@ describe("what can't be", () => {
       expect(created).toEqual({ ok: false, message: expect.stringContaining("the disk is full") });
       expect(place.git("branch", "--list", "retinue/*")).toBe("");
     }
-    // Git itself could not be asked to forget the last two; it does when their directory is gone.
+    // The failing git could not unregister the last two, but git removes them once their directory is missing.
     place.git("worktree", "prune");
     expect(place.git("worktree", "list").split("\n")).toHaveLength(1);
     await place.create();
   });
 
-  it("a directory that was deleted with commits on its branch is explained, one without is made anew", async () => {
+  it("is explained if its directory was deleted with commits on its branch, and recreated otherwise", async () => {
     const place = createTestPlace();
     const worktree = await place.create();
     rmSync(worktree.path, { recursive: true });
@@ -394,7 +394,7 @@ describe("what can't be", () => {
       ok: false,
       message: expect.stringMatching(/on the branch retinue\/a1.*worktree add/),
     });
-    // The cure that the message names.
+    // Runs the command that the message suggests.
     const [, words = ""] = /(git -C .*)\.$/.exec(again.ok ? "" : again.message) ?? [];
     execFileSync("sh", ["-c", words], {
       env: place.environment,
@@ -403,7 +403,7 @@ describe("what can't be", () => {
     expect(await place.create()).toEqual(worktree);
   });
 
-  it("another repository in the same place is explained", async () => {
+  it("is explained if another repository is in its place", async () => {
     const place = createTestPlace();
     await place.create();
     renameSync(place.repository, join(place.root, "old"));

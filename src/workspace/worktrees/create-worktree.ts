@@ -21,7 +21,7 @@ export interface Worktree {
 export interface WorktreeRequest {
   /** Any directory in the repository. */
   readonly repository: string;
-  /** Path of the new worktree; its record is stored beside it. */
+  /** Path of the new worktree; its record is stored next to it. */
   readonly directory: string;
   readonly branch: string;
   /** Copies changed, staged and untracked files, except ignored ones. */

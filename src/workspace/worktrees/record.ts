@@ -7,7 +7,7 @@ import {
   writeAtomically,
 } from "../../lib/index.ts";
 
-/** Record of a worktree, stored in a file beside it: `a1.json` for the directory `a1`. */
+/** Record of a worktree, stored in a file next to it: `a1.json` for the directory `a1`. */
 export interface WorktreeRecord {
   readonly v: 1;
   /** `creating` until the worktree can be used; `kept` after its agent has finished and left changes. */

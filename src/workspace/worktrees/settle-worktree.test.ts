@@ -55,12 +55,12 @@ describe("a worktree is kept", () => {
       "1 commit",
     ],
     [
-      "a commit that was taken back",
+      "a commit that was undone",
       (git, { base }) => [git("commit", "-q", "--allow-empty", "-m", "work"), git("reset", "-q", "--hard", base)],
       "1 commit on no branch",
     ],
     [
-      "what is only staged",
+      "files that are only staged",
       (git, tree) => {
         write(tree, "x", "work");
         git("add", "x");
@@ -69,7 +69,7 @@ describe("a worktree is kept", () => {
       "1 file staged",
     ],
     [
-      "a file that git was told to overlook",
+      "a file that git was told to ignore",
       (git, tree) => {
         git("update-index", "--assume-unchanged", "a.txt");
         git("update-index", "--skip-worktree", "src/b.txt");
@@ -78,14 +78,10 @@ describe("a worktree is kept", () => {
       },
       "2 files changed",
     ],
-    [
-      "ignoring more than before",
-      (_, tree) => [write(tree, ".gitignore", "*"), write(tree, "x", "work")],
-      "1 file changed",
-    ],
+    ["newly ignored files", (_, tree) => [write(tree, ".gitignore", "*"), write(tree, "x", "work")], "1 file changed"],
     ["a repository inside", (git) => git("init", "-q", "inner"), "1 file changed"],
     [
-      "a merge under way",
+      "a merge in progress",
       (git, { base }) => {
         git("checkout", "-q", "-b", "other");
         git("commit", "-q", "--allow-empty", "-m", "other");
@@ -99,13 +95,13 @@ describe("a worktree is kept", () => {
     ["a lock", (git, { path }) => git("worktree", "lock", path), "locked"],
     ["no .git", (_, { path }) => rmSync(join(path, ".git")), "its .git was replaced"],
     [
-      "a repository that is gone",
+      "a missing repository",
       (_, _tree, { repository }) => rmSync(repository, { recursive: true }),
       "orphan: it is no longer registered in the repository",
     ],
-    ["a record that is gone", (_, { path }) => rmSync(`${path}.json`), "its record is missing"],
+    ["a missing record", (_, { path }) => rmSync(`${path}.json`), "its record is missing"],
     ["a broken record", (_, { path }) => writeFileSync(`${path}.json`, "{"), "its record is missing"],
-    ["the record of its files gone", (_, { path }) => rmSync(`${path}.index`), "orphan: the record of its files"],
+    ["a missing record of its files", (_, { path }) => rmSync(`${path}.index`), "orphan: the record of its files"],
   ];
   it.each(cases)("with %s", async (_, work, changes) => {
     const { settled, worktree } = await settleAfter(work);
@@ -114,7 +110,7 @@ describe("a worktree is kept", () => {
     expect(existsSync(join(path, ".gitignore"))).toBe(true);
   });
 
-  it("with commits, when its directory was deleted", async () => {
+  it("with commits, if its directory was deleted", async () => {
     const { settled, place } = await settleAfter((git, { path }) => {
       git("commit", "-q", "--allow-empty", "-m", "work");
       rmSync(path, { recursive: true });
@@ -123,7 +119,7 @@ describe("a worktree is kept", () => {
     expect(place.git("log", "--format=%s", "retinue/a1")).toBe("work\nfirst");
   });
 
-  it("when what was handed over was committed", async () => {
+  it("if the copied changes were committed", async () => {
     const { settled } = await settleAfter((git) => [git("add", "-A"), git("commit", "-qm", "theirs")], true);
     expect(settled).toMatchObject({ state: "kept", changes: "1 commit" });
   });
@@ -131,15 +127,15 @@ describe("a worktree is kept", () => {
 
 describe("a worktree is removed with its branch", () => {
   const cases: readonly (readonly [string, Work, boolean])[] = [
-    ["nothing was done", () => undefined, false],
+    ["nothing was changed", () => undefined, false],
     ["only ignored files are new", (_, tree) => write(tree, "x.log", "log"), false],
-    ["a file was written again as it was", (_, tree) => write(tree, "a.txt", "one\n"), false],
-    ["what was handed over was staged", (git) => git("add", "-A"), true],
-    ["another branch was begun and left empty", (git) => git("checkout", "-q", "-b", "idea"), false],
+    ["a file was written again unchanged", (_, tree) => write(tree, "a.txt", "one\n"), false],
+    ["the copied changes were only staged", (git) => git("add", "-A"), true],
+    ["another branch was created and left empty", (git) => git("checkout", "-q", "-b", "idea"), false],
     ["its directory was deleted", (_, { path }) => rmSync(path, { recursive: true }), false],
     ["its branch was renamed", (git) => git("branch", "-m", "idea"), false],
     [
-      "an ignored directory may not be written to",
+      "an ignored directory is read-only",
       (_, { path }) => {
         mkdirSync(join(path, "dist/cache"), { recursive: true });
         writeFileSync(join(path, "dist/cache/x"), "");
@@ -149,12 +145,12 @@ describe("a worktree is removed with its branch", () => {
       false,
     ],
     [
-      "an ignored link leads out of it, to what stays",
+      "an ignored link leads to a directory outside",
       (_, { path }, { repository }) => symlinkSync(repository, join(path, "link.log")),
       false,
     ],
   ];
-  it.each(cases)("when %s", async (_, work, includeUncommitted) => {
+  it.each(cases)("if %s", async (_, work, includeUncommitted) => {
     const { settled, place, worktree } = await settleAfter(work, includeUncommitted);
     expect(settled).toEqual({ state: "removed" });
     for (const end of ["", ".json", ".index", ".removing"]) expect(existsSync(worktree.path + end)).toBe(false);
@@ -163,7 +159,7 @@ describe("a worktree is removed with its branch", () => {
     expect(readFileSync(join(place.repository, ".gitignore"), "utf8")).toContain("dist");
   });
 
-  it("and a stash of its agent stays in the repository", async () => {
+  it("but a stash stays in the repository", async () => {
     const { settled, place } = await settleAfter((git, tree) => {
       write(tree, "a.txt", "work\n");
       git("stash", "-q");
@@ -173,7 +169,7 @@ describe("a worktree is removed with its branch", () => {
   });
 });
 
-describe("whatever an agent does", () => {
+describe("whatever an agent does,", () => {
   type Step = readonly [string, string];
   const name = fc.constantFrom("a.txt", "src/b.txt", "c", "d/e", "x.log");
   const step: fc.Arbitrary<Step> = fc.oneof(

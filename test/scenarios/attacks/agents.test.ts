@@ -37,7 +37,7 @@ function notLoaded(code: RegExp): Attack {
 
 const project = (file: string, text: string) => ({ [`.claude/agents/${file}`]: text });
 
-describe("agents of a project", () => {
+describe("a project's agents", () => {
   attackRows({
     "050": (place) => refusal(place.open({ agent: "a", trusted: false }), /no agent "a".*not trusted/),
     "051": async (place) => {

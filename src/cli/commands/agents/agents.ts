@@ -229,13 +229,13 @@ async function lint(command: Extract<AgentsCommand, { kind: "lint" }>, output: O
 
 function renderLint({ agents: count, findings, off }: LintReport): string {
   const skipped = off.some((path) => path.endsWith("/agents"))
-    ? " The agents of this directory were not read, since it is not trusted: add --trust, or name their directory."
+    ? " The agents in this directory were not read, because it is not trusted. Add --trust, or name their directory."
     : "";
   const sum = findings.length === 0 ? "nothing found" : plural(findings.length, "finding");
   return `${renderDiagnostics(findings)}${plural(count, "agent")}: ${sum}.${skipped}\n`;
 }
 
-/** Shows the decision about an agent's call, and the rule behind it. */
+/** Shows the decision on an agent's call, and the rule behind it. */
 async function explain(command: ExplainCommand, output: Output): Promise<number> {
   const { agent, call, json, mode, background } = command;
   const explained = await explainCall({ agent, call, catalog: placeOf(command), background, mode });

@@ -19,7 +19,7 @@ function dialogWith(answers: readonly string[]) {
 }
 
 describe("asking for an agent", () => {
-  it("refuses a bad name before anything else is asked, and asks again", async () => {
+  it("rejects an invalid name before anything else, and asks again", async () => {
     const dialog = dialogWith(["a/b", "../c", "good", "", "Does it.", "Read, Grep", ""]);
     expect(await askForAgent({}, dialog)).toEqual({ name: "good", description: "Does it.", tools: ["Read", "Grep"] });
     expect(dialog.left).toEqual([]);
@@ -37,14 +37,14 @@ describe("asking for an agent", () => {
     ]);
   });
 
-  it("asks only for what was not given", async () => {
+  it("asks only for missing values", async () => {
     const dialog = dialogWith(["Does it."]);
     const given = { name: "a", tools: [], model: "small" };
     expect(await askForAgent(given, dialog)).toEqual({ ...given, description: "Does it." });
     expect(dialog.said).toEqual(["What does it do"]);
   });
 
-  it("leaves out what was answered with nothing", async () => {
+  it("omits fields with an empty answer", async () => {
     expect(await askForAgent({ name: "a" }, dialogWith(["Does it.", "", ""]))).toEqual({
       name: "a",
       description: "Does it.",

@@ -26,8 +26,8 @@ function shown(...types: readonly string[]): string {
   return renderAgentTree(views.inOrder(), { inUse: true });
 }
 
-describe("what a session's agents took", () => {
-  it("is told of each, of each type and of all, with what their searches and summaries took", () => {
+describe("the usage of a session's agents", () => {
+  it("is shown for each agent, each type and in total, including searches and summaries", () => {
     const lines = shown("Explore", "Plan", "Explore").split("\n");
     expect(lines.filter((line) => line.includes("Explore a"))).toHaveLength(2);
     expect(lines.filter((line) => line.startsWith("  … "))[0]).toContain("2,000 tokens · $0.0300");
@@ -38,7 +38,7 @@ describe("what a session's agents took", () => {
     ]);
   });
 
-  it("is told once where all are of one type", () => {
+  it("is shown once if all agents have the same type", () => {
     expect(shown("Explore", "Explore").match(/──/g)).toHaveLength(1);
   });
 });

@@ -13,7 +13,7 @@ import { type HelpRequest, helpOption, readOptions, usageError } from "../../rea
 import { endText } from "./agent-tree.ts";
 import { renderLine } from "./transcript.ts";
 
-/** Runs `retinue attach`, which shows what an agent does, in whatever process it runs, until it has ended. */
+/** Runs `retinue attach`, which shows what an agent does, even if it runs in another process, until it has ended. */
 export async function attach(argv: readonly string[]): Promise<number> {
   const command = parseAttach(argv);
   if (command.kind === "help") return printHelp(command.topic);
@@ -194,7 +194,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     progress.observe(shown);
   }
 
-  /** Reports requests that wait for an answer. A run that asks no one records its requests too. */
+  /** Reports requests that wait for an answer. Runs without an approver also record their requests. */
   async function reportRequests(): Promise<void> {
     if (requests.size === 0) return;
     const waiting = await listApprovals({ home, sessionId: session.id });

@@ -4,7 +4,7 @@ import { runEnded } from "../../progress/agent-events.test-support.ts";
 import { renderTranscript } from "./transcript.ts";
 
 describe("renderTranscript", () => {
-  it("shows what it can of a damaged transcript, and nothing that steers a terminal", () => {
+  it("shows as much as possible of a damaged transcript, without control characters", () => {
     const envelope = { v: 1, parentId: null, at: 0 } as const;
     const lines = [
       {
@@ -30,7 +30,7 @@ describe("renderTranscript", () => {
     );
   });
 
-  it("says how a run ended and whether its work was accepted, and repeats no last words", () => {
+  it("shows how a run ended and whether its work was accepted, and does not repeat the last message", () => {
     const envelope = { v: 1, id: "1", parentId: null, at: 0 } as const;
     const check = { type: "acceptance.checked", runId: "r", command: "npm test", ok: false, exitCode: 1 } as const;
     const failed = { outcome: "failed", reason: "refused", text: "I can't." } as const;
@@ -47,7 +47,7 @@ describe("renderTranscript", () => {
     expect(shown("The model refused.")).toContain("\n   The model refused.");
   });
 
-  it("shows what hooks did something by", () => {
+  it("shows the effects of hooks", () => {
     const ran = { v: 1, parentId: null, at: 0, type: "hooks.ran", event: "PreToolUse", ran: 1 } as const;
     const lines: Line[] = [
       { ...ran, id: "1" },

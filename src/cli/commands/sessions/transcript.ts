@@ -86,7 +86,7 @@ function renderContent(line: Line, targets: ReadonlyMap<string, string>): string
     case "tool.ended":
       return renderCall(line, targets.get(line.callId) ?? "");
     case "conversation.compacted":
-      return "  (the conversation was summarised here)";
+      return "  (the conversation was summarized here)";
     case "notice.raised":
       return `  ! ${oneLine(withFlags(line.message))}`;
     case "hooks.ran":

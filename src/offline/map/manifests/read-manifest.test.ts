@@ -25,21 +25,21 @@ describe("package.json", () => {
     [["pnpm-lock.yaml"], ["pnpm install", "pnpm run build", "pnpm test"]],
     [["yarn.lock"], ["yarn install", "yarn run build", "yarn test"]],
     [["bun.lock"], ["bun install", "bun run build", "bun run test"]],
-  ])("is run by the package manager of its lock file: %s", (beside, expected) => {
+  ])("uses the package manager of its lock file: %s", (beside, expected) => {
     expect(commandsIn("package.json", text, beside)).toEqual(expected);
   });
 
-  it("names its package manager before any lock file", () => {
+  it("prefers its own package manager to any lock file", () => {
     const named = JSON.stringify({ packageManager: "pnpm@9.1.0+sha", scripts: { start: "node ." } });
     expect(commandsIn("package.json", named, ["yarn.lock"])).toEqual(["pnpm start"]);
   });
 
-  it("has scripts that nobody runs by hand", () => {
+  it("leaves out scripts that run automatically", () => {
     const scripts = { prepare: "husky", prebuild: "x", build: "x", pretty: "x", postinstall: "x" };
     expect(commandsIn("package.json", JSON.stringify({ scripts }))).toEqual(["npm run build", "npm run pretty"]);
   });
 
-  it("says what it is and where it starts", () => {
+  it("provides the description and the entry points", () => {
     const json = { name: "a", description: "Does A.", main: "a.js", exports: { ".": "./a.js", "./package.json": "x" } };
     expect(readText("x/package.json", JSON.stringify(json, null, 2))).toMatchObject({
       title: "a",
@@ -53,7 +53,7 @@ describe("package.json", () => {
 });
 
 describe("other manifests", () => {
-  it("reads a pom.xml, but not its parent and its dependencies", () => {
+  it("include pom.xml, without its parent and its dependencies", () => {
     const text = `<project>
   <!-- <description>No.</description> -->
   <parent><artifactId>starter</artifactId></parent>
@@ -79,13 +79,13 @@ describe("other manifests", () => {
     [["uv.lock"], ["uv sync", "uv run pytest"]],
     [["poetry.lock"], ["poetry install", "poetry run pytest"]],
     [[], ["pip install -e .", "pytest"]],
-  ])("knows how to run a pyproject.toml beside %s", (beside, expected) => {
+  ])("include pyproject.toml with the right commands for %s", (beside, expected) => {
     const text =
       '[tool.poetry]\nname = "kettle"\n\n[tool.poetry.group.dev.dependencies]\n\n[tool.pytest.ini_options]\n';
     expect(commandsIn("pyproject.toml", text, beside)).toEqual(expected);
   });
 
-  it("reads composer.json, setup.py, go.work, pnpm-workspace.yaml, a Makefile and a Dockerfile", () => {
+  it("include composer.json, setup.py, go.work, pnpm-workspace.yaml, a Makefile and a Dockerfile", () => {
     const composer = '{"name":"acme/cup","description":"A cup.","scripts":{"test":["a","b"],"post-install-cmd":"c"}}';
     expect(readText("composer.json", composer)).toMatchObject({
       title: "acme/cup",
@@ -108,7 +108,7 @@ describe("other manifests", () => {
     expect(readText("Dockerfile", docker).entries).toMatchObject([{ where: "Dockerfile:2", detail: '["/a"]' }]);
   });
 
-  it("reads anything under any name", () => {
+  it("never cause an exception, whatever their name and content", () => {
     fc.assert(
       fc.property(fc.constantFrom(...manifestNames), fc.string({ unit: "grapheme" }), (name, text) => {
         expect(readText(name, text)).toMatchObject({ path: name });
@@ -118,7 +118,7 @@ describe("other manifests", () => {
 });
 
 describe("parseToml", () => {
-  it("reads back strings and arrays, over one line or many", () => {
+  it("reads strings and arrays, on one line or several", () => {
     const plain = fc.string({ unit: fc.constantFrom("a", " ", "#", "[", "]", ",", "=", "-"), maxLength: 8 });
     const value = fc.oneof(
       plain.map((text) => ({ source: `"${text}" # note`, values: [text] })),
@@ -160,7 +160,7 @@ describe("packageManifestsIn", () => {
     [["./b/**/"], ["b/c/d/package.json"]],
     [["{a,test}/{x,e}"], ["a/x/package.json", "test/e/package.json"]],
     [[], ["a/old/package.json", "a/x/package.json", "b/c/d/package.json"]],
-  ])("takes the members %s", (members, expected) => {
+  ])("returns the members %s", (members, expected) => {
     expect(packages(members)).toEqual(expected);
   });
 });

@@ -36,7 +36,7 @@ export function parseToml({ lines }: Page): readonly TomlEntry[] {
   return entries;
 }
 
-/** Returns a predicate that recognises the end of a value; undefined if the value can't span several lines. */
+/** Returns a predicate that recognizes the end of a value; undefined if the value can't span several lines. */
 function closingOf(value: string): ((text: string) => boolean) | undefined {
   const quote = /^("""|''')/.exec(value)?.[1];
   if (quote !== undefined) return (text) => text.indexOf(quote, 3) >= 0;

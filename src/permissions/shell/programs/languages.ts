@@ -204,7 +204,7 @@ const npmAliases = new Map(
     .map((pair) => pair.split(":") as [string, string]),
 );
 
-/** Returns true if npm takes both words for the same command. */
+/** Returns true if npm treats both words as the same command. */
 export function isSameNpmCommand(left: string, right: string): boolean {
   const found = npmCommandsOf(right);
   return npmCommandsOf(left).some((name) => found.includes(name));

@@ -63,9 +63,9 @@ function commandOf(texts: readonly string[]) {
 }
 
 describe("an option that changes or runs something", () => {
-  it("is in the table of many programs", () => expect(dangers.length).toBeGreaterThan(300));
+  it("is listed for many programs", () => expect(dangers.length).toBeGreaterThan(300));
 
-  it("is found however it is written and wherever it stands", () => {
+  it("is found in every spelling and position", () => {
     const missed: string[] = [];
     for (const danger of dangers) {
       const { path, spec } = danger;
@@ -112,10 +112,10 @@ describe("an option that changes or runs something", () => {
   });
 });
 
-describe("arguments that are not understood", () => {
+describe("unknown arguments", () => {
   const names = [...programs].filter(([, spec]) => spec.read === undefined).map(([name]) => name);
 
-  it("are never read-only without a sandbox: unknown long options", () => {
+  it("are never read-only without a sandbox: long options", () => {
     const missed = names.filter((name) => isReadOnly(commandOf([name, "--no-such-option-0", "f"])));
     expect(missed).toEqual([]);
   });
@@ -129,7 +129,7 @@ describe("arguments that are not understood", () => {
     expect(missed).toEqual([]);
   });
 
-  it("are never read-only at all: unknown subcommands", () => {
+  it("are never read-only at all: subcommands", () => {
     const withCommands = [...programs].filter(([, spec]) => spec.commands !== undefined).map(([name]) => name);
     const missed = withCommands.filter((name) =>
       isReadOnly(commandOf([name, "no-such-command-0"]), { sandboxed: true }),

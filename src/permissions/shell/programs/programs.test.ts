@@ -35,7 +35,7 @@ describe("commands that use the configuration of submodules, included files or t
     "jq -n '$__prog_args'",
     "git ls-files | xargs cat",
     "git diff --name-only --no-ext-diff | xargs cat",
-  ])("asks about %s", (command) => expect(bash(command)).toBe("ask"));
+  ])("need approval: %s", (command) => expect(bash(command)).toBe("ask"));
 });
 
 describe("commands that start any number of processes at once", () => {
@@ -51,10 +51,10 @@ describe("commands that start any number of processes at once", () => {
     "ls | xargs -P100 cat",
     "ls | xargs --max-p=1000 cat",
     "ls | xargs -P $n cat",
-  ])("asks about %s", (command) => expect(bash(command)).toBe("ask"));
+  ])("need approval: %s", (command) => expect(bash(command)).toBe("ask"));
 
   it.each(["sleep 5 &", "cat a & cat b", "for f in a b; do cat $f; done", "while false; do :; done; cat a &"])(
-    "does not ask about %s",
+    "do not include %s",
     (command) => expect(bash(command)).toBe("allow"),
   );
 });
@@ -380,7 +380,7 @@ describe("options and operands that change, run or read something else", () => {
     "git config get github.token",
     "git config --get-urlmatch http https://x",
     "git config sendemail.smtppass",
-  ])("%s asks", (command) => expect(bash(command)).toBe("ask"));
+  ])("%s needs approval", (command) => expect(bash(command)).toBe("ask"));
 
   it.each([
     "cut --output-delimiter=, -f1 f",
@@ -495,7 +495,7 @@ describe("options and operands that change, run or read something else", () => {
     "env -- LC_ALL=C git log",
   ])("%s is allowed", (command) => expect(bash(command)).toBe("allow"));
 
-  it("does not let `jobs -x` pass a deny rule or plan mode", () => {
+  it("do not let `jobs -x` bypass a deny rule or plan mode", () => {
     expect(
       bash("jobs -x rm -r src", [
         ["allow", "Bash"],
@@ -506,7 +506,7 @@ describe("options and operands that change, run or read something else", () => {
   });
 });
 
-describe("a wildcard of an allow rule", () => {
+describe("a wildcard in an allow rule", () => {
   const by = (spec: string, command: string) => bash(command, [["allow", `Bash(${spec})`]]);
 
   it.each([
@@ -672,7 +672,7 @@ describe("a deny rule for rm", () => {
   ])("does not deny %s", (command) => expect(under(command)).toBe("allow"));
 
   it.each(["at now < jobs.txt", "crontab jobs.txt", "parallel < jobs.txt", "sudo bash x.sh", 'unset "$x"', "let i++"])(
-    "asks about %s, which may run anything",
+    "requires approval for %s, which may run anything",
     (command) => expect(under(command)).toBe("ask"),
   );
 });
@@ -753,11 +753,11 @@ describe("in a sandbox", () => {
     "env -i git log",
     "declare x=1",
     "touch x",
-  ])("%s is not", (command) => {
+  ])("%s is not read-only", (command) => {
     expect(isReadOnlyLine(command, { sandboxed: true })).toBe(false);
   });
 
-  it("needs files that are read inside the workspace, and lists names anywhere", () => {
+  it("commands may read files only in the workspace, but list names anywhere", () => {
     const paths = (line: string) =>
       readOnlyUse(analyseCommand(line).commands[0]!, { sandboxed: true })?.paths.map(({ text }) => text);
     expect(paths("ls -la ..")).toEqual([]);

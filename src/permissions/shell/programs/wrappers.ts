@@ -61,7 +61,7 @@ export const wrappers: readonly (readonly [string, ProgramSpec])[] = [
 const launcher: ProgramSpec = { does: "program", operands: "data*" };
 
 /**
- * Reads a program that runs others in a way that is not analysed. Its words are searched for what rules restrict,
+ * Reads a program that runs others in a way that is not analyzed. Its words are searched for what rules restrict,
  * unless the program, or a shell that it starts, gets the commands from its input.
  */
 function readLauncher(words: readonly ShellWord[]): Effects {

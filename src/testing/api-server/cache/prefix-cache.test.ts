@@ -30,8 +30,8 @@ function bench(options: CacheOptions = {}) {
   };
 }
 
-describe("Anthropic cache by marks", () => {
-  it("writes up to the last mark, reads it next time, and counts what is behind it as plain", () => {
+describe("the Anthropic cache", () => {
+  it("writes up to the last mark, reads that next time, and counts the rest as plain", () => {
     const ask = bench();
     const first = ask({ system: [marked("s")], messages: [user(marked("a"), block("b"))] });
     expect(first).toEqual({ read: 0, written: 20, plain: 10, idealRead: 0, missed: 0 });
@@ -50,14 +50,14 @@ describe("Anthropic cache by marks", () => {
     expect(ask(body)).toEqual({ read: 0, written: 0, plain: 20, idealRead: 20, missed: 20 });
   });
 
-  it("does not care where the marks were", () => {
+  it("does not depend on the earlier positions of marks", () => {
     const ask = bench();
     ask({ system: [marked("s"), block("t")], messages: [user(marked("a"))] });
     const moved = ask({ system: [block("s"), marked("t")], messages: [user(block("a")), assistant(marked("b"))] });
     expect(moved).toMatchObject({ read: 30, written: 10, missed: 0 });
   });
 
-  it("puts tools before the system, whatever the order of the body", () => {
+  it("puts tools before the system text, whatever the order in the body", () => {
     const ask = bench();
     const tools = [{ name: "a", description: "x", input_schema: { type: "object" } }];
     ask({ messages: [user(block("a"))], system: [marked("s")], tools });
@@ -67,7 +67,7 @@ describe("Anthropic cache by marks", () => {
     );
   });
 
-  it("compares bytes: another order of keys or another space is another prompt", () => {
+  it("compares bytes, so another order of keys or another space is another prompt", () => {
     const cache = createPrefixCache();
     const open = (rawBody: string) => {
       const prefixes = promptPrefixes("anthropic", Buffer.from(rawBody));
@@ -84,7 +84,7 @@ describe("Anthropic cache by marks", () => {
     expect(open(` ${body(`{"type":"text","text":"abc"${mark} }`).replaceAll("[", "[ ")}`)).toBe(0);
   });
 
-  it("looks at 20 blocks for each mark, its own the first", () => {
+  it("looks at 20 blocks for each mark, including the mark's own", () => {
     const ask = bench();
     const start = names(5).map(block);
     ask({ messages: [user(...start.slice(0, 4), marked(names(5)[4] ?? ""))] });
@@ -103,7 +103,7 @@ describe("Anthropic cache by marks", () => {
     expect(third(grown(35, [17, 35]))).toMatchObject({ read: 50, written: 350, missed: 0 });
   });
 
-  it("forgets after five minutes, or an hour, counted from the last reading", () => {
+  it("expires after five minutes, or an hour, counted from the last read", () => {
     const ask = bench();
     const short = { messages: [user(marked("a"))] };
     ask(short, 0);
@@ -117,14 +117,14 @@ describe("Anthropic cache by marks", () => {
     expect(ask(long, 178 * minute).read).toBe(0);
   });
 
-  it("keeps a prefix alive when it was read through a later mark's look-back", () => {
+  it("renews a prefix that was read from a later mark", () => {
     const ask = bench();
     ask({ messages: [user(marked("a"))] }, 0);
     expect(ask({ messages: [user(block("a"), marked("b"))] }, 4 * minute).read).toBe(10);
     expect(ask({ messages: [user(block("a"), marked("c"))] }, 8 * minute).read).toBe(10);
   });
 
-  it("gives every fork the shared prefix", () => {
+  it("provides the shared prefix to every fork", () => {
     const ask = bench();
     const shared = [user(block("a")), assistant(block("b"))];
     ask({ system: [marked("s")], messages: [...shared.slice(0, 1), assistant(marked("b"))] });
@@ -139,7 +139,7 @@ describe("Anthropic cache by marks", () => {
     }
   });
 
-  it("loses all with another model, and only the messages with other thinking or tool choice", () => {
+  it("loses everything with another model, and only the messages with other thinking or tool choice", () => {
     const ask = bench();
     const body = { system: [marked("s")], messages: [user(marked("a"))] };
     ask(body);
@@ -149,14 +149,14 @@ describe("Anthropic cache by marks", () => {
     expect(ask({ ...body, max_tokens: 5, temperature: 1 }).read).toBe(20);
   });
 
-  it("tells a user's block from an assistant's, and one message from two", () => {
+  it("distinguishes a user's block from an assistant's, and one message from two", () => {
     const ask = bench();
     ask({ messages: [user(block("a"), marked("b"))] });
     expect(ask({ messages: [user(block("a")), user(marked("b"))] }).read).toBe(0);
     expect(ask({ messages: [user(block("a")), assistant(marked("b"))] }).read).toBe(0);
   });
 
-  it("does not cache what is too small", () => {
+  it("does not cache prompts that are too short", () => {
     const ask = bench({ minimumTokens: 20 });
     const body = { system: [marked("s")], messages: [user(marked("a"))] };
     expect(ask({ system: [marked("s")], messages: [user(block("a"))] })).toMatchObject({ written: 0, plain: 20 });
@@ -164,7 +164,7 @@ describe("Anthropic cache by marks", () => {
     expect(ask(body)).toMatchObject({ read: 20, written: 0 });
   });
 
-  it("neither expects nor misses what is below the minimum of the model that is asked", () => {
+  it("neither expects nor misses anything below the model's minimum", () => {
     const ask = bench({ minimumTokens: { small: 20, large: 30 } });
     const body = (model: string) => ({ model, system: [marked("s")], messages: [user(marked("a"))] });
     for (const model of ["small", "large", "unknown"]) ask(body(model));
@@ -175,7 +175,7 @@ describe("Anthropic cache by marks", () => {
     expect(ask({ ...body("small"), messages: [user(marked("b"))] })).toMatchObject({ read: 0, idealRead: 0 });
   });
 
-  it("counts in sums that agree: four bytes a token over the whole prefix", () => {
+  it("counts consistently: four bytes per token over the whole prefix", () => {
     const ask = bench();
     const odd = (text: string) => ({ type: "text", text });
     const mark = { cache_control: { type: "ephemeral" } };
@@ -186,13 +186,13 @@ describe("Anthropic cache by marks", () => {
   });
 });
 
-describe("cache through the server", () => {
+describe("the cache in the server", () => {
   let server: ApiServer;
   afterEach(() => server.close());
   const answer: ReplyFunction = () => ({ content: "ok" });
   const body = { system: [marked("s", "1h")], messages: [user(marked("a"))] };
 
-  it("answers with the usage it computed, streaming or not", async () => {
+  it("returns the computed usage, streaming or not", async () => {
     server = await createApiServer({ script: answer });
     const first = JSON.parse((await callAnthropic(server.url, body)).bytes.toString());
     expect(first.usage).toEqual({
@@ -246,17 +246,17 @@ describe("cache through the server", () => {
     return usage.cache_read_input_tokens;
   }
 
-  it("lets others read once the response began, unless told otherwise", async () => {
+  it("can be read by others once the response has begun, unless configured otherwise", async () => {
     expect(await readOfSecond("response-start", "hang")).toBe(20);
     expect(await readOfSecond("response-end", "hang")).toBe(0);
     expect(await readOfSecond("immediately", "hang")).toBe(20);
   });
 
-  it("lets no request read a prompt whose response has not begun", async () => {
+  it("can't be read before the response has begun", async () => {
     expect(await readOfSecond("response-start", "gate")).toBe(0);
   });
 
-  it("writes nothing for a refused or failed request", async () => {
+  it("is not written for a refused or failed request", async () => {
     const faults = [
       { fault: { kind: "status", status: 529 } as const, at: 1 },
       { fault: { kind: "close" } as const, at: 2 },
@@ -274,7 +274,7 @@ describe("cache through the server", () => {
     ]);
   });
 
-  it("lets entries die by the server's clock", async () => {
+  it("expires by the server's clock", async () => {
     let time = 0;
     server = await createApiServer({ script: answer, now: () => time });
     const short = { messages: [user(marked("a"))] };
@@ -286,7 +286,7 @@ describe("cache through the server", () => {
     expect(server.requests.map((request) => request.cache?.read)).toEqual([0, 10, 0]);
   });
 
-  it("caches by itself in steps of 128 tokens from 1024 on the OpenAI wire", async () => {
+  it("works automatically in steps of 128 tokens from 1024 in the OpenAI format", async () => {
     server = await createApiServer({ script: answer });
     const message = (role: string, tokens: number) => {
       // {"role":"user","content":""} is 28 bytes; the role's length is taken off the content.

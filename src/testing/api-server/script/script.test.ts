@@ -29,7 +29,7 @@ const toolTurn = [
 ];
 
 describe("script", () => {
-  it("serves a list in order and fails loudly when it is used up", async () => {
+  it("uses a list in order and fails clearly when it is used up", async () => {
     await start({ script: [{ content: "one" }, { content: "two" }] });
     expect(await say("a")).toBe("one");
     expect(() => server.assertDone()).toThrow("script, step 2 was used 0 of 1 times");
@@ -39,7 +39,7 @@ describe("script", () => {
     expect(() => server.assertDone()).toThrow(/request 3 was not scripted: no step left.*"third"/);
   });
 
-  it("asks a function with the request and its place", async () => {
+  it("calls a function with the request and its position", async () => {
     await start({
       seed: 7,
       script: async (request, { ordinal, count, turn, random }) => ({
@@ -67,7 +67,7 @@ describe("script", () => {
     expect(() => server.assertDone()).toThrow("what now?");
   });
 
-  it("selects steps by what the request says", async () => {
+  it("selects steps by the content of the request", async () => {
     await start({
       script: [
         { when: { afterTool: "LS", toolResultContains: "a.ts" }, reply: { content: "after LS" } },
@@ -83,7 +83,7 @@ describe("script", () => {
     server.assertDone();
   });
 
-  it("keeps one counter per conversation while requests arrive at once", async () => {
+  it("keeps one counter per conversation with parallel requests", async () => {
     const steps = (name: string) =>
       ["1", "2", "3"].map((n) => ({ content: `${name}${n}` })).map((reply) => ({ reply }));
     await start({
@@ -102,7 +102,7 @@ describe("script", () => {
     expect(await say("nobody's")).toBe("500 unscripted");
   });
 
-  it("sees the same messages on both wires", async () => {
+  it("sees the same messages in both wire formats", async () => {
     await start({ script: [{ content: "a" }, { content: "b" }] });
     await callAnthropic(server.url, { system: "S", messages: toolTurn });
     await callOpenai(server.url, {
@@ -135,7 +135,7 @@ describe("script file", () => {
     }
   }
 
-  it("gives the same server from plain data", async () => {
+  it("creates the same server from plain data", async () => {
     const file = {
       seed: 3,
       steps: [
@@ -160,7 +160,7 @@ describe("script file", () => {
     [{ steps: [{ reply: {} }] }, "steps[0].reply.content must be"],
     [{ steps: [], faults: [{ fault: { kind: "close", after: 1 }, first: 1 }] }, 'fault has an unknown key "after"'],
     [{ conversations: [{ steps: [], macth: {} }] }, 'conversations[0] has an unknown key "macth"'],
-  ])("refuses %j, naming the place", async (content, message) => {
+  ])("rejects %j and names the position", async (content, message) => {
     await withFile(content, async (path) => {
       await expect(startFromFile(path)).rejects.toThrow(message);
     });

@@ -19,7 +19,7 @@ function check(body: Body): string | undefined {
 
 const talk = (...messages: unknown[]) => ({ messages: [user(text("Hi")), ...messages] });
 
-describe("what the Anthropic API takes", () => {
+describe("requests that the Anthropic API accepts", () => {
   it.each<[string, Body]>([
     ["a string as content", { messages: [{ role: "user", content: "Hi" }] }],
     ["consecutive messages of one role", { messages: [user(text("a")), user(text("b"))] }],
@@ -54,12 +54,12 @@ describe("what the Anthropic API takes", () => {
   });
 });
 
-describe("what the Anthropic API refuses", () => {
+describe("requests that the Anthropic API rejects", () => {
   it.each<[string, Body, string]>([
     ["no max_tokens", { max_tokens: undefined }, "max_tokens: Field required"],
     ["max_tokens 0", { max_tokens: 0 }, "max_tokens"],
     ["no model", { model: undefined }, "model: Field required"],
-    ["a field nobody knows", { max_token: 1 }, "max_token: Extra inputs are not permitted"],
+    ["an unknown field", { max_token: 1 }, "max_token: Extra inputs are not permitted"],
     ["no messages", { messages: [] }, "at least one message"],
     ["a system message in the list", { messages: [{ role: "system", content: "a" }] }, "messages.0.role"],
     [
@@ -101,7 +101,7 @@ describe("what the Anthropic API refuses", () => {
       talk(assistant(use("t1")), user(result("t1")), assistant(use("t1")), user(result("t1"))),
       "ids must be unique",
     ],
-    ["an odd id", talk(assistant(use("t:1")), user(result("t:1"))), "should match pattern"],
+    ["an invalid id", talk(assistant(use("t:1")), user(result("t:1"))), "should match pattern"],
     [
       "input that is a string",
       talk(assistant(use("t1", "{}")), user(result("t1"))),
@@ -130,11 +130,15 @@ describe("what the Anthropic API refuses", () => {
       },
       "ttl='1h'",
     ],
-    ["an odd ttl", { system: [{ ...text("s"), cache_control: { type: "ephemeral", ttl: "2h" } }] }, "ttl"],
-    ["a tool with an odd name", { tools: [tool("a.b")] }, "tools.0.name: String should match"],
-    ["two tools of one name", { tools: [tool("a"), tool("a")] }, "must be unique"],
+    ["an invalid ttl", { system: [{ ...text("s"), cache_control: { type: "ephemeral", ttl: "2h" } }] }, "ttl"],
+    ["a tool with an invalid name", { tools: [tool("a.b")] }, "tools.0.name: String should match"],
+    ["two tools with the same name", { tools: [tool("a"), tool("a")] }, "must be unique"],
     ["a tool without a schema", { tools: [{ name: "a" }] }, "tools.0.input_schema"],
-    ["a schema that is no object's", { tools: [{ name: "a", input_schema: { type: "string" } }] }, "input_schema.type"],
+    [
+      "a schema that is not an object",
+      { tools: [{ name: "a", input_schema: { type: "string" } }] },
+      "input_schema.type",
+    ],
     ["a choice without tools", { tool_choice: { type: "auto" } }, "tool_choice"],
     ["a choice of an unknown tool", { tools: [tool("a")], tool_choice: { type: "tool", name: "b" } }, "'b' not found"],
     [

@@ -14,7 +14,7 @@ const tools = [{ type: "function", function: { name: "a", parameters: { type: "o
 const talk = (...messages: unknown[]) => ({ messages: [user, ...messages] });
 const check = (body: Body) => validateOpenai({ model: "m", messages: [user], ...body });
 
-describe("what the OpenAI API takes", () => {
+describe("requests that the OpenAI API accepts", () => {
   it.each<[string, Body]>([
     [
       "system, developer and parts",
@@ -45,17 +45,17 @@ describe("what the OpenAI API takes", () => {
   });
 });
 
-describe("what the OpenAI API refuses", () => {
+describe("requests that the OpenAI API rejects", () => {
   it.each<[string, Body, string]>([
     ["no model", { model: undefined }, "model"],
-    ["a field nobody knows", { system: "s" }, "Unrecognized request argument supplied: system"],
+    ["an unknown field", { system: "s" }, "Unrecognized request argument supplied: system"],
     ["no messages", { messages: [] }, "at least one"],
     ["tools for a model that reasons by default", { model: "gpt-6-luna", tools }, "for gpt-6-luna in /v1/chat/"],
     ["tools and effort", { model: "gpt-5.4", tools, reasoning_effort: "low" }, "Function tools with reasoning_effort"],
     ["tools where reasoning is always on", { model: "gpt-6.1-sol", tools, reasoning_effort: "none" }, "gpt-6.1-sol"],
-    ["an odd role", { messages: [{ role: "model", content: "a" }] }, "messages[0].role"],
+    ["an unknown role", { messages: [{ role: "model", content: "a" }] }, "messages[0].role"],
     [
-      "a mark of the other wire",
+      "a mark from the other wire format",
       { messages: [{ role: "user", content: [{ type: "text", text: "a", cache_control: {} }] }] },
       "cache_control: Extra inputs",
     ],
@@ -68,8 +68,12 @@ describe("what the OpenAI API refuses", () => {
     ["one id twice in one message", talk(asks(call("a"), call("a")), answers("a")), "duplicate 'a'"],
     ["an empty list of calls", talk({ role: "assistant", content: "a", tool_calls: [] }), "too short"],
     ["an empty list of tools", { tools: [] }, "too short"],
-    ["a tool with an odd name", { tools: [{ type: "function", function: { name: "a.b" } }] }, "tools[0].function.name"],
-    ["a tool in the other wire's shape", { tools: [{ name: "a", input_schema: {} }] }, "tools[0].type"],
+    [
+      "a tool with an invalid name",
+      { tools: [{ type: "function", function: { name: "a.b" } }] },
+      "tools[0].function.name",
+    ],
+    ["a tool in the other wire format", { tools: [{ name: "a", input_schema: {} }] }, "tools[0].type"],
     ["stream options without a stream", { stream_options: {} }, "'stream_options' is only allowed"],
   ])("%s", (_, body, problem) => {
     expect(check(body)).toContain(problem);

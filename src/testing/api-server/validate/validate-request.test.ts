@@ -13,7 +13,7 @@ const problemOf = (received: { status: number; bytes: Buffer }) => {
 };
 
 describe("keys and headers", () => {
-  it("takes either header on the Anthropic wire, and needs a version", async () => {
+  it("accept either header in the Anthropic format, with a version", async () => {
     server = await createApiServer({ script: [reply, reply], apiKey: "secret" });
     const call = (headers: Record<string, string>) => callAnthropic(server.url, {}, { headers });
     const version = { "anthropic-version": "2023-06-01" };
@@ -25,7 +25,7 @@ describe("keys and headers", () => {
     expect(() => server.assertDone()).toThrow("request 5 was refused: anthropic-version");
   });
 
-  it("needs a bearer key on the OpenAI wire unless told otherwise", async () => {
+  it("need a bearer key in the OpenAI format, unless configured otherwise", async () => {
     server = await createApiServer({ script: [reply] });
     expect((await callOpenai(server.url, {}, { headers: {} })).status).toBe(401);
     await server.close();
@@ -33,7 +33,7 @@ describe("keys and headers", () => {
     expect((await callOpenai(server.url, {}, { headers: {} })).status).toBe(200);
   });
 
-  it("knows only the listed models", async () => {
+  it("allow only the listed models", async () => {
     server = await createApiServer({ script: [reply], models: ["known"] });
     expect(problemOf(await callAnthropic(server.url))).toBe("404 not_found_error: model: claude-test");
     expect((await callAnthropic(server.url, { model: "known" })).status).toBe(200);
@@ -41,7 +41,7 @@ describe("keys and headers", () => {
 });
 
 describe("bodies", () => {
-  it("refuses what is not JSON in UTF-8", async () => {
+  it("are rejected if they are not JSON in UTF-8", async () => {
     server = await createApiServer({ script: [] });
     const call = (rawBody: string | Buffer) => callAnthropic(server.url, {}, { rawBody });
     expect(problemOf(await call("{"))).toContain("not valid JSON");
@@ -50,13 +50,13 @@ describe("bodies", () => {
     expect(problemOf(await call(lone))).toContain("lone surrogate");
   });
 
-  it("takes a surrogate pair written as escapes", async () => {
+  it("may contain a surrogate pair written as escapes", async () => {
     server = await createApiServer({ script: [reply] });
     const rawBody = '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"\\ud83d\\udc4b"}]}';
     expect((await callAnthropic(server.url, {}, { rawBody })).status).toBe(200);
   });
 
-  it("does not use a step up for a refused request", async () => {
+  it("do not use up a step if they are rejected", async () => {
     server = await createApiServer({ script: [reply] });
     expect((await callAnthropic(server.url, { messages: [] })).status).toBe(400);
     expect((await callAnthropic(server.url)).status).toBe(200);
@@ -64,7 +64,7 @@ describe("bodies", () => {
   });
 });
 
-describe("thinking that comes back", () => {
+describe("thinking that is sent back", () => {
   const thoughts = { content: [{ thinking: "I must look." }, { tool: "LS", id: "t1" }] };
   const thinking = { type: "enabled", budget_tokens: 1024 };
   const results = { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "a" }] };
@@ -79,23 +79,23 @@ describe("thinking that comes back", () => {
     return answer.status === 200 ? "taken" : problemOf(answer);
   }
 
-  it("is taken unchanged", async () => {
+  it("is accepted unchanged", async () => {
     expect(await secondTurn((content) => content)).toBe("taken");
     server.assertDone();
   });
 
-  it("is refused with another text", async () => {
+  it("is rejected if the text differs", async () => {
     const changed = await secondTurn((content) =>
       content.map((one) => ("thinking" in one ? { ...one, thinking: "Else." } : one)),
     );
     expect(changed).toContain("messages.1.content.0: Invalid `signature` in `thinking` block");
   });
 
-  it("is missed while its tool calls are still being answered", async () => {
+  it("is required while its tool calls are being answered", async () => {
     expect(await secondTurn((content) => content.slice(1))).toContain("messages.1.content.0.type: Expected `thinking`");
   });
 
-  it("may be left out of a turn that is over", async () => {
+  it("may be omitted from a completed turn", async () => {
     const after = [
       { role: "assistant", content: "Done." },
       { role: "user", content: "Next" },

@@ -34,8 +34,8 @@ function assemble(events: readonly Record<string, unknown>[]): Block[] {
   return blocks;
 }
 
-describe("Anthropic wire", () => {
-  it("streams every kind of block so that a reader can put it together again", async () => {
+describe("the Anthropic wire format", () => {
+  it("streams every kind of block so that a reader can reassemble it", async () => {
     server = await createApiServer({ script: [rich] });
     const received = await callAnthropic(server.url, { stream: true });
     expect(received.headers["content-type"]).toContain("text/event-stream");
@@ -51,7 +51,7 @@ describe("Anthropic wire", () => {
     server.assertDone();
   });
 
-  it("sends the events in the provider's order, each with its name", async () => {
+  it("sends events in the provider's order, each with its name", async () => {
     server = await createApiServer({ script: [{ content: "Hi" }] });
     const events = readEvents((await callAnthropic(server.url, { stream: true })).bytes);
     expect(events.map((event) => event.event)).toEqual([
@@ -67,7 +67,7 @@ describe("Anthropic wire", () => {
     expect(JSON.parse(events[5]?.data ?? "")).toMatchObject({ delta: { stop_reason: "end_turn" } });
   });
 
-  it("gives the same message in one piece without streaming, tool input verbatim", async () => {
+  it("returns the same message in one piece without streaming, with verbatim tool input", async () => {
     server = await createApiServer({ script: [rich] });
     const text = (await callAnthropic(server.url)).bytes.toString();
     expect(text).toContain('"input":{"path": "a.ts",  "limit": 1.0}');
@@ -86,7 +86,7 @@ describe("Anthropic wire", () => {
     });
   });
 
-  it("keeps pieces as scripted and otherwise never cuts a character in two", async () => {
+  it("keeps scripted pieces and otherwise never splits a character", async () => {
     const script = [{ content: [{ text: ["a", "bc"] }] }, { content: "👋👋👋", pacing: { chunkCharacters: 3 } }];
     server = await createApiServer({ script });
     const deltas = async () =>
@@ -97,7 +97,7 @@ describe("Anthropic wire", () => {
     expect(await deltas()).toEqual(["👋👋", "👋"]);
   });
 
-  it("gives two equal requests different tool call ids, and a second server the same ones", async () => {
+  it("gives identical requests different tool call ids, and another server the same ones", async () => {
     const script = { content: [{ tool: "LS" }] };
     const idsOf = async () => {
       const answers = [await callAnthropic(server.url), await callAnthropic(server.url)];
@@ -111,7 +111,7 @@ describe("Anthropic wire", () => {
     expect(await idsOf()).toEqual(first);
   });
 
-  it("lists its models and refuses other paths", async () => {
+  it("lists its models and rejects other paths", async () => {
     server = await createApiServer({ script: [], models: ["one", "two"] });
     const models = await send(server.url, { path: "/v1/models", method: "GET" });
     expect(JSON.parse(models.bytes.toString()).data.map((model: { id: string }) => model.id)).toEqual(["one", "two"]);

@@ -22,7 +22,7 @@ function choicesOf(bytes: Buffer): Choice[] {
   return readJsonEvents(bytes).flatMap((chunk) => chunk["choices"] as Choice[]);
 }
 
-describe("OpenAI wire", () => {
+describe("the OpenAI wire format", () => {
   it("streams text, reasoning and partial tool arguments by index, and ends with [DONE]", async () => {
     server = await createApiServer({ script: [rich] });
     const { bytes } = await callOpenai(server.url, { stream: true });
@@ -47,7 +47,7 @@ describe("OpenAI wire", () => {
     server.assertDone();
   });
 
-  it("sends a usage chunk only when asked", async () => {
+  it("sends a usage chunk only if requested", async () => {
     server = await createApiServer({ script: [{ content: "a" }, { content: "a" }] });
     const asked = await callOpenai(server.url, { stream: true, stream_options: { include_usage: true } });
     const last = readJsonEvents(asked.bytes).at(-1);
@@ -58,7 +58,7 @@ describe("OpenAI wire", () => {
     expect(readJsonEvents(unasked.bytes).some((chunk) => "usage" in chunk)).toBe(false);
   });
 
-  it("gives the same message in one piece without streaming", async () => {
+  it("returns the same message in one piece without streaming", async () => {
     server = await createApiServer({ script: [rich] });
     const answer = JSON.parse((await callOpenai(server.url)).bytes.toString());
     expect(answer.choices).toMatchObject([
