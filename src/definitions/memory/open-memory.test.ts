@@ -16,7 +16,11 @@ const open = (scope: "user" | "project" | "local", agent = "reviewer") =>
   openMemory({ scope, agent, stateHome: join(place, "home/.retinue"), projectRoot: join(place, "project") });
 
 it("is a place that need not exist, and nothing is made by looking", () => {
-  expect(open("user")).toEqual({ ok: true, directory: join(place, "home/.retinue/agent-memory/reviewer") });
+  expect(open("user")).toEqual({
+    ok: true,
+    exists: false,
+    directory: join(place, "home/.retinue/agent-memory/reviewer"),
+  });
   expect(existsSync(join(place, "home"))).toBe(false);
 });
 
@@ -24,13 +28,17 @@ it("has an index once something was noted", () => {
   const directory = join(place, "project/.retinue/agent-memory-local/reviewer");
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "MEMORY.md"), "- tabs\n");
-  expect(open("local")).toEqual({ ok: true, directory, index: "- tabs", cut: false });
+  expect(open("local")).toEqual({ ok: true, exists: true, directory, index: "- tabs", cut: false });
 });
 
 it("is named by its real path where the way to its base has links", () => {
   mkdirSync(join(place, "disk"));
   symlinkSync(join(place, "disk"), join(place, "home"));
-  expect(open("user")).toEqual({ ok: true, directory: join(place, "disk/.retinue/agent-memory/reviewer") });
+  expect(open("user")).toEqual({
+    ok: true,
+    exists: false,
+    directory: join(place, "disk/.retinue/agent-memory/reviewer"),
+  });
 });
 
 it.each([
