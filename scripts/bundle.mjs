@@ -27,6 +27,7 @@ const lazy = [
   "@modelcontextprotocol/client",
   "@mozilla/readability",
   "@vscode/ripgrep",
+  "chokidar",
   "diff",
   "linkedom",
   "turndown",

@@ -31,9 +31,11 @@ export type {
   HookEvent,
   Line,
   LiveEvent,
+  LoadedSettings,
   ModelOutcome,
   Outcome,
   PermissionMode,
+  ProjectSettings,
   Receipt,
   RunFacts,
   RunResult,
@@ -46,7 +48,13 @@ export type {
   UserReply,
 } from "../protocol/index.ts";
 export type { AgentUpdates, Run, StopCause, StopReceipt } from "../runs/index.ts";
-export { type LoadedSettings, type LoadSettingsOptions, loadSettings, type TrustedPath } from "../settings/index.ts";
+export {
+  type LoadSettingsOptions,
+  loadSettings,
+  originsWithoutSecrets,
+  type TrustedPath,
+  withoutSecrets,
+} from "../settings/index.ts";
 export {
   checkHome,
   cleanUpDaily,
@@ -64,7 +72,7 @@ export {
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
-export type { ProjectSettings, ProjectSettingsOptions } from "../worker/index.ts";
+export { type ProjectSettingsOptions, workspaceDirectory } from "../worker/index.ts";
 export {
   describeState,
   type ListedWorktree,
@@ -138,11 +146,10 @@ export {
   steerSession,
 } from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
-export { stateDirectory, workspaceDirectory } from "./directories.ts";
+export { stateDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings } from "./settings/project-settings.ts";
-export { originsWithoutSecrets, withoutSecrets } from "./settings/without-secrets.ts";
 export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

@@ -26,5 +26,5 @@ export { createSkillCatalog, findSkills, skillDirectory } from "./skills/skills.
 export { followLink } from "./sources/list-files.ts";
 export { loadSnapshot } from "./sources/load-snapshot.ts";
 export { projectLevels } from "./sources/project-levels.ts";
-export type { LoadedSkill, Snapshot, SnapshotOptions } from "./sources/snapshot.ts";
+export type { SnapshotOptions } from "./sources/snapshot.ts";
 export { watchSnapshot } from "./watch/watch-snapshot.ts";

@@ -1,10 +1,17 @@
 import type {
   AgentId,
+  AgentSettings,
+  Approval,
   HookEntry,
   KeptWorktree,
   McpServerUse,
+  MemoryRequest,
+  OpenedMemory,
+  ProjectSettings,
+  ProjectSnapshot,
   SandboxSettings,
   SessionId,
+  Settings,
   ToolTimeouts,
 } from "../protocol/index.ts";
 import type { EnvironmentFacts } from "./environment.ts";
@@ -17,6 +24,17 @@ import type { McpServerOffers } from "./mcp.ts";
  */
 export interface WorkerPort {
   describe(): WorkerFacts;
+  /** Reads the files that a session depends on: agents, skills, instructions, plugins and trust. */
+  snapshot(request: SnapshotRequest): Promise<SnapshotAnswer>;
+  /**
+   * Calls `onChange` with the hash of the new snapshot whenever files change so that a request would have another
+   * answer. Resolves when all changes from now on are noticed. Returns a function that stops watching.
+   */
+  watch(request: SnapshotRequest, onChange: (hash: string) => void): Promise<() => Promise<void>>;
+  /** Reads the settings of the workspace. Reports invalid files in `problems`. */
+  settings(request: SettingsRequest): Promise<ProjectSettings>;
+  /** Finds the memory of an agent and reads its index. Called for every run, because agents change their memory. */
+  openMemory(request: MemoryRequest): Promise<OpenedMemory>;
   /** Ends processes that an earlier process of a session left behind when it was killed. */
   sweep(sessionId: SessionId): Promise<void>;
   open(options: WorkerSessionOptions): Promise<WorkerSession>;
@@ -27,6 +45,55 @@ export interface WorkerFacts {
   readonly root: string;
   /** Operating system, such as `linux`. */
   readonly platform: string;
+  /** Home directory of the user. */
+  readonly userHome: string;
+  /** State directory, with the user's settings, trust, plugins and memories. */
+  readonly stateDirectory: string;
+  /** Directory with Retinue's documentation. */
+  readonly docsDirectory: string;
+}
+
+export interface SnapshotRequest {
+  /** Hash of the snapshot that the session has. If it is still current, no snapshot is returned. */
+  readonly known?: string | undefined;
+  /**
+   * Whether the project's files are used in addition to the user's own. If absent, files are only read if `required` is
+   * true, and plugins add no hooks and no MCP servers.
+   */
+  readonly trusted?: boolean | undefined;
+  /**
+   * Whether the current content of the workspace is approved, even if the user has not trusted it. If absent, that is
+   * the case if `trusted` is true and the user has not trusted the workspace.
+   */
+  readonly trust?: boolean | undefined;
+  /**
+   * Hooks and MCP servers in agent files that `trust` approves; if absent, all that the workspace contains now. A
+   * session that reads the files again passes the approvals with which it began, because agents may have changed the
+   * files.
+   */
+  readonly approvals?: readonly Approval[] | undefined;
+  /** Agents that the program defines, by name, without functions. */
+  readonly agents?: Readonly<Record<string, unknown>> | undefined;
+  /** Agents from settings; read from the settings files if absent. */
+  readonly settings?: Pick<AgentSettings, "definitions" | "directories"> | undefined;
+  /** True if the session needs agents from files, whether or not it trusts the project. */
+  readonly required: boolean;
+  /** Directories that agents may use in addition to the workspace. */
+  readonly additionalDirectories?: readonly string[] | undefined;
+}
+
+export type SnapshotAnswer =
+  | { readonly changed: true; readonly snapshot: ProjectSnapshot }
+  /** The snapshot that the session has is current. */
+  | { readonly changed: false };
+
+export interface SettingsRequest {
+  /** Trusts the workspace even if the user has not trusted it. */
+  readonly trust: boolean;
+  /** Path of the user's settings file, instead of the one in the state directory. */
+  readonly file?: string | undefined;
+  /** Settings from the command line or the program. They override every file except managed ones. */
+  readonly flags?: Settings | undefined;
 }
 
 export interface WorkerSessionOptions {

@@ -10,7 +10,7 @@ export type {
   SkillDefinition,
   SkillFork,
 } from "./agents/definition.ts";
-export { agentAliases, definitionSources, isSameAgent, VERIFIER } from "./agents/definition.ts";
+export { agentAliases, definitionSources, isSameAgent, UNAPPROVED, VERIFIER } from "./agents/definition.ts";
 export { ENVIRONMENT_OPENING, runtimeTexts, type ToldEnvironment } from "./agents/environment.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
@@ -109,6 +109,18 @@ export type {
 } from "./permissions/permission.ts";
 export { permissionModes } from "./permissions/permission.ts";
 export type { UserQuestion, UserQuestionOption, UserReply } from "./permissions/user-question.ts";
+export type {
+  AgentPlace,
+  ContextFile,
+  LoadedAgent,
+  LoadedSkill,
+  MemoryRequest,
+  OpenedMemory,
+  Snapshot,
+  UnloadedAgent,
+} from "./project/definitions.ts";
+export type { AgentSettings, Approval, LoadedSettings, ProjectSettings } from "./project/settings.ts";
+export type { GitPrograms, PluginHook, PluginParts, ProjectSnapshot } from "./project/snapshot.ts";
 export type {
   ModelTier,
   PermissionSettings,

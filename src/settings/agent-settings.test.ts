@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { checkSettings, type LoadedSettings, type LoadSettingsOptions, readSettings } from "./index.ts";
+import type { LoadedSettings } from "../protocol/index.ts";
+import { checkSettings, type LoadSettingsOptions, readSettings } from "./index.ts";
 
 function read(files: Readonly<Record<string, unknown>>, options: Partial<LoadSettingsOptions> = {}) {
   const root = mkdtempSync(join(tmpdir(), "retinue-agents-"));

@@ -1,27 +1,7 @@
 import { isRecord } from "../lib/index.ts";
+import type { AgentSettings } from "../protocol/index.ts";
 import { lineOf } from "./file-rules.ts";
 import type { SettingsLayer } from "./merge-settings.ts";
-
-/** The `agents` key in the settings: definitions by name, agents that are turned off, and options for all agents. */
-export interface AgentSettings {
-  /**
-   * Definitions from each file, lowest scope first. If several files with the same source define the same name, only
-   * the highest file's definition is included.
-   */
-  readonly definitions: readonly {
-    readonly source: "user" | "project" | "flag" | "policy";
-    /** Path of the settings file; undefined if the embedding program supplied the definitions. */
-    readonly file?: string | undefined;
-    readonly agents: Readonly<Record<string, unknown>>;
-    /** Line number of each agent in the file, by agent name. */
-    readonly lines?: Readonly<Record<string, number>> | undefined;
-  }[];
-  readonly directories: "first" | "merge";
-  /** Plugin agents, as `plugin:name`, that may replace the built-in agent of the same name. */
-  readonly replaceBuiltIns: readonly string[];
-  /** Agents with the value `false`, as in `"Explore": false`, unless a higher layer defines them. */
-  readonly switchedOff: readonly { readonly name: string; readonly file?: string | undefined }[];
-}
 
 /** Collects the `agents` key from all layers, lowest first. The layers must already be checked and limited. */
 export function agentSettings(layers: readonly SettingsLayer[]): AgentSettings {

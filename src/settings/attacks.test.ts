@@ -11,7 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createTrustStore, hashApproval, type LoadedSettings, readSettings } from "./index.ts";
+import type { LoadedSettings } from "../protocol/index.ts";
+import { createTrustStore, hashApproval, readSettings } from "./index.ts";
 
 interface Row {
   readonly id: string;

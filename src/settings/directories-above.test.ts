@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type DirectoryAbove, type LoadedSettings, type LoadSettingsOptions, readSettings } from "./index.ts";
+import type { LoadedSettings } from "../protocol/index.ts";
+import { type DirectoryAbove, type LoadSettingsOptions, readSettings } from "./index.ts";
 
 /** Creates a project with a workspace two levels below its root. */
 function project(files: Readonly<Record<string, unknown>>) {

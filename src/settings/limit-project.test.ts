@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type LoadedSettings, type LoadSettingsOptions, readSettings } from "./index.ts";
+import type { LoadedSettings } from "../protocol/index.ts";
+import { type LoadSettingsOptions, readSettings } from "./index.ts";
 
 function projectWith(content: unknown, name = ".claude/settings.json"): LoadSettingsOptions & { cwd: string } {
   const root = mkdtempSync(join(tmpdir(), "retinue-project-"));

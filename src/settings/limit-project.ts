@@ -1,13 +1,6 @@
 import { createHash } from "node:crypto";
 import { isRecord } from "../lib/index.ts";
-
-/** A part of a project's files that takes effect only as long as it is identical to what the user approved. */
-export interface Approval {
-  readonly kind: string;
-  /** Path of the file relative to the project, or the name of a server. */
-  readonly name: string;
-  readonly hash: string;
-}
+import type { Approval } from "../protocol/index.ts";
 
 /** Whether the user trusts a project, and which parts of its files they approved. */
 export interface ProjectTrust {

@@ -1,9 +1,9 @@
 import { UserError } from "../lib/index.ts";
-import type { Rule, ScopedCompactRule, Settings, SettingsOrigin } from "../protocol/index.ts";
-import { type AgentSettings, agentSettings } from "./agent-settings.ts";
+import type { LoadedSettings, Rule, Settings } from "../protocol/index.ts";
+import { agentSettings } from "./agent-settings.ts";
 import { checkSettings } from "./check-settings.ts";
 import { environmentSettings } from "./environment-settings.ts";
-import type { Approval, ProjectTrust } from "./limit-project.ts";
+import type { ProjectTrust } from "./limit-project.ts";
 import { boundBudgets, mergeSettings, type SettingsLayer } from "./merge-settings.ts";
 import { type ParsedFile, parseSettingsFile } from "./parse-settings-file.ts";
 import { readSettingsFile, type SettingsLocations, settingsFiles } from "./settings-files.ts";
@@ -19,32 +19,6 @@ export interface LoadSettingsOptions extends SettingsLocations {
    * approved.
    */
   readonly approvedHash?: ProjectTrust["approvedHash"];
-}
-
-export interface LoadedSettings {
-  /** Settings merged from all files, deeply frozen. */
-  readonly settings: Settings;
-  /** Path of the user's own file, if it exists. */
-  readonly file?: string | undefined;
-  /** Files that were read, lowest scope first. */
-  readonly files: readonly string[];
-  readonly origins: readonly SettingsOrigin[];
-  /**
-   * All rules with their scope and file, including those from compact files. `settings` also contains the rules, as
-   * lists.
-   */
-  readonly rules: readonly Rule[];
-  readonly compact: readonly ScopedCompactRule[];
-  /** Minor findings, such as unknown keys or an empty file. */
-  readonly notices: readonly string[];
-  /** Problems that prevent a run, because a broken file may contain rules. */
-  readonly problems: readonly string[];
-  /** Keys in the project's files that are ignored because the project is not trusted. */
-  readonly untrusted: readonly string[];
-  /** Approvals that would be recorded if the workspace were trusted now, for its own files only. */
-  readonly approvals: readonly Approval[];
-  /** The `agents` key from every file, not merged, because each definition belongs to its scope. */
-  readonly agents: AgentSettings;
 }
 
 /** Like `readSettings`, but throws if there are problems. */

@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { isRecord, nearest, parseJsonc } from "../lib/index.ts";
 import {
+  type Approval,
   type Effect,
   isKnownTool,
   type Rule,
@@ -19,7 +20,7 @@ import {
   ruleText,
   type SettingsText,
 } from "./file-rules.ts";
-import { type Approval, hashApproval, limitProject, type ProjectTrust } from "./limit-project.ts";
+import { hashApproval, limitProject, type ProjectTrust } from "./limit-project.ts";
 import type { SettingsLayer } from "./merge-settings.ts";
 import type { SettingsFile } from "./settings-files.ts";
 

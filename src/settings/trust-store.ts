@@ -9,7 +9,7 @@ import {
   withFileLock,
   writeAtomically,
 } from "../lib/index.ts";
-import type { Approval } from "./limit-project.ts";
+import type { Approval } from "../protocol/index.ts";
 
 export interface TrustedPath {
   readonly path: string;

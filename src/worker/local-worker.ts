@@ -1,5 +1,6 @@
 import { homedir, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { openMemory } from "../definitions/index.ts";
 import { createExecutor } from "../executor/index.ts";
 import { sweepTagged } from "../lib/index.ts";
 import { createMcpServers } from "../mcp/index.ts";
@@ -28,11 +29,13 @@ import {
   type SandboxState,
 } from "../workspace/index.ts";
 import { createAgentWorktrees } from "./agent-worktrees.ts";
+import { docsDirectory, workspaceDirectory } from "./directories.ts";
 import { createHookCommands } from "./hook-commands.ts";
-import { keepRule } from "./project-settings.ts";
+import { keepRule, readProjectSettings } from "./project-settings.ts";
+import { createProjectSnapshots } from "./project-snapshots.ts";
 
 export interface LocalWorkerOptions {
-  /** Real path of the workspace. */
+  /** Path of the workspace. */
   readonly root: string;
   /** State directory, with settings and trust. */
   readonly home: string;
@@ -46,11 +49,19 @@ export interface LocalWorkerOptions {
   readonly report: (message: string) => void;
 }
 
-/** Creates a worker for a directory on this machine, in this process. */
-export function createLocalWorker(options: LocalWorkerOptions): WorkerPort {
+/**
+ * Creates a worker for a directory on this machine, in this process. Throws a `UserError` if the directory can't be used.
+ */
+export function createLocalWorker({ root: path, ...rest }: LocalWorkerOptions): WorkerPort {
+  const options = { ...rest, root: workspaceDirectory(path) };
+  const { root, home, environment } = options;
+  const userHome = environment["HOME"] || homedir();
   checkInterrupted(options.state, options.report);
   return {
-    describe: () => ({ root: options.root, platform: platform() }),
+    describe: () => ({ root, platform: platform(), userHome, stateDirectory: home, docsDirectory: docsDirectory() }),
+    ...createProjectSnapshots(options),
+    settings: async (request) => readProjectSettings({ ...request, home, cwd: root, environment }),
+    openMemory: async (request) => openMemory({ ...request, stateHome: home }),
     sweep: async (sessionId) => void (await sweepTagged(sessionId)),
     open: async (session) => openLocalSession(options, session),
   };

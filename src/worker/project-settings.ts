@@ -10,12 +10,17 @@ import {
   withFileLock,
   writeAtomically,
 } from "../lib/index.ts";
-import type { JsonObject, Settings, SettingsOrigin } from "../protocol/index.ts";
+import type {
+  Approval,
+  JsonObject,
+  LoadedSettings,
+  ProjectSettings,
+  Settings,
+  SettingsOrigin,
+} from "../protocol/index.ts";
 import {
-  type Approval,
   createTrustStore,
   hashApproval,
-  type LoadedSettings,
   type LoadSettingsOptions,
   loadSettings,
   readSettings,
@@ -30,13 +35,6 @@ export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file"
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Trusts the workspace even if the user has not trusted it. */
-  readonly trust: boolean;
-}
-
-export interface ProjectSettings extends LoadedSettings {
-  /** True if the project's settings files are used. */
-  readonly trusted: boolean;
-  /** The `trust` option: true if the current content of the workspace is approved. */
   readonly trust: boolean;
 }
 

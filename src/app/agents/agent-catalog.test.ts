@@ -188,8 +188,9 @@ describe("if only a subdirectory of a repository is trusted", () => {
     const options = createProject(files);
     symlinkSync("../../../.agents/agents/a.md", join(options.root, "shop/app/.agents/agents/linked.md"));
     const app = { ...options, cwd: join(options.cwd, "app") };
-    const { catalog, snapshot, trusted, trustedRoot, off } = await loadAgentCatalog(app);
-    expect([trusted, trustedRoot]).toEqual([true, app.cwd]);
+    const { catalog, snapshot } = await loadAgentCatalog(app);
+    const { trustedRoot, off } = snapshot;
+    expect(trustedRoot).toBe(app.cwd);
     expect(["a", "b", "linked"].map((name) => catalog.find(name)?.by)).toEqual([undefined, "name", undefined]);
     expect(snapshot.contextFiles.map(({ file }) => file)).toEqual([join(app.cwd, "AGENTS.md")]);
     expect(snapshot.skills).toEqual([]);
@@ -199,16 +200,16 @@ describe("if only a subdirectory of a repository is trusted", () => {
   it("everything below a trusted root applies, from any working directory", async () => {
     const options = createProject(files, { trust: false });
     const deep = { ...options, cwd: join(options.cwd, "app/deep") };
-    expect(await loadAgentCatalog(deep)).toMatchObject({
-      trusted: false,
+    expect((await loadAgentCatalog(deep)).snapshot).toMatchObject({
+      trustedRoot: undefined,
       off: expect.arrayContaining(["../../AGENTS.md"]),
     });
     await createTrustStore({ stateHome: options.home }).add(options.cwd);
-    const { catalog, snapshot, trusted, off } = await loadAgentCatalog(deep);
-    expect(trusted).toBe(true);
+    const { catalog, snapshot } = await loadAgentCatalog(deep);
+    expect(snapshot.trustedRoot).toBe(options.cwd);
     expect(["a", "b"].map((name) => catalog.find(name)?.by)).toEqual(["name", "name"]);
     expect(snapshot.contextFiles.map(({ text }) => text)).toContain("Obey the root.");
-    expect(off).toEqual([]);
+    expect(snapshot.off).toEqual([]);
   });
 });
 

@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import {
   type BuiltInChoice,
   builtInAgents,
@@ -6,16 +5,19 @@ import {
   type CatalogEntry,
   compactLimits,
   createCatalog,
-  installedPlugins,
-  loadSnapshot,
-  type Snapshot,
 } from "../../definitions/index.ts";
-import type { AgentDefinition, Diagnostic, PermissionMode, Rule, SettingsOrigin } from "../../protocol/index.ts";
-import { type Approval, createTrustStore, type LoadedSettings, managedDirectory } from "../../settings/index.ts";
-import { readProjectSettings, trustedLevels, unreadFiles } from "../../worker/index.ts";
+import type { WorkerFacts } from "../../ports/index.ts";
+import type {
+  AgentDefinition,
+  Diagnostic,
+  LoadedSettings,
+  PermissionMode,
+  ProjectSnapshot,
+  Rule,
+  SettingsOrigin,
+} from "../../protocol/index.ts";
+import { docsDirectory, readProject } from "../../worker/index.ts";
 import type { Environment } from "../directories.ts";
-import { docsDirectory } from "../directories.ts";
-import { type ApprovedDirectory, approvedDefinition } from "./approved-definition.ts";
 import { type CatalogSettings, catalogSettings, type SwitchedOff } from "./catalog-settings.ts";
 import { guidePrompt, isGuide } from "./guide.ts";
 
@@ -25,25 +27,18 @@ export interface CatalogAgent extends CatalogEntry {
 
 export interface AgentCatalog {
   readonly catalog: Catalog<CatalogAgent>;
-  readonly snapshot: Snapshot;
+  readonly snapshot: ProjectSnapshot;
   /** Problems in files, plugins, settings and names. */
   readonly diagnostics: readonly Diagnostic[];
-  /** True if the project's files are used. */
-  readonly trusted: boolean;
-  /** Files and directories that were not read because they are not trusted, relative to the workspace. */
-  readonly off: readonly string[];
-  /** Topmost trusted directory of the project. */
-  readonly trustedRoot?: string | undefined;
-  /** Root of the project. */
-  readonly root: string;
   readonly switchedOff: readonly SwitchedOff[];
   /** Rules from the settings files; empty if the caller supplied the settings. */
   readonly rules: readonly Rule[];
-  /**
-   * Hooks and MCP servers in the workspace's own agent files that would be approved if the workspace were trusted now.
-   */
-  readonly approvals: readonly Approval[];
 }
+
+/** Settings about agents that are already loaded. */
+export type LoadedCatalogSettings = Pick<LoadedSettings, "agents" | "origins" | "settings"> & {
+  readonly trust?: boolean | undefined;
+};
 
 export interface CatalogOptions {
   /** Real path of the workspace. */
@@ -53,135 +48,88 @@ export interface CatalogOptions {
   readonly environment: Environment;
   /** Trusts the workspace with the current content of its files, even if the user has not trusted it. */
   readonly trust: boolean;
-  /**
-   * Hooks and MCP servers in agent files that `trust` approves; if absent, all that the workspace contains now. A
-   * session that reads the files again passes the approvals with which it began, because agents may have changed the
-   * files.
-   */
-  readonly approvals?: readonly Approval[] | undefined;
   /** Agents that the caller defines, by name. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
-  /** Which built-in agents to load. */
-  readonly builtIn?: BuiltInChoice;
   /** Settings that are already loaded; if absent, the settings files are read. */
-  readonly settings?:
-    | (Pick<LoadedSettings, "agents" | "origins" | "settings"> & { readonly trust?: boolean | undefined })
-    | undefined;
+  readonly settings?: LoadedCatalogSettings | undefined;
   readonly managedDirectory?: string | undefined;
-  /** Files as they were last read. They replace files that are incomplete now. */
-  readonly previous?: Snapshot | undefined;
 }
 
 /**
- * Loads the agents of a workspace: built-in agents, and those from plugins, the user's files and the trusted part of
- * the project.
+ * Loads the agents of a workspace on this machine: built-in agents, and those from plugins, the user's files and the
+ * trusted part of the project.
  */
 export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCatalog> {
-  const { cwd, home, environment, trust } = options;
-  const userHome = environment["HOME"] || homedir();
-  const store = createTrustStore({ stateHome: home });
-  const levels = trustedLevels({ cwd, userHome, store, trust });
-  const trusted = levels.trustedRoot !== undefined;
-  const { chosen, rules } = readCatalogSettings(options);
-  const { plugins: installed, problem } = installedPlugins(home);
-  const files = {
-    cwd,
-    home: userHome,
-    stateHome: home,
-    trusted,
-    trustedRoot: levels.trustedRoot,
-    plugins: installed.flatMap(({ state, plugin }) => (state === "enabled" && plugin ? [plugin] : [])),
-    settings: chosen.snapshot,
-    managedDirectory: options.managedDirectory ?? managedDirectory,
-    flags: options.agents && { agents: options.agents },
-  };
-  const snapshot = await loadSnapshot(files, options.previous);
-  // In the home directory, these files are the user's own.
-  const off = cwd === userHome ? [] : unreadFiles(levels, cwd);
-  const directories = levels.nearestFirst.map(({ path }): ApprovedDirectory => {
-    const isWorkspace = path === cwd;
-    const vouchedFor = isWorkspace && trust ? options.approvals : [];
-    if (vouchedFor === undefined) return { path, isWorkspace };
-    const approved = [...vouchedFor, ...store.approvals(path)];
-    const approvedHashes: ApprovedDirectory["approvedHashes"] = (kind, name) =>
-      approved.flatMap((each) => (each.kind === kind && each.name === name ? [each.hash] : []));
-    return { path, isWorkspace, approvedHashes };
+  const { cwd: root, home, environment, trust, agents, settings, managedDirectory } = options;
+  const place = { root, home, environment, managedDirectory };
+  const { snapshot } = await readProject(place, { trust, agents, settings: settings?.agents, required: true });
+  return createAgentCatalog(snapshot, {
+    settings,
+    facts: { stateDirectory: home, docsDirectory: docsDirectory() },
   });
-  const entries = catalogEntries(options, { snapshot, settings: chosen, directories });
+}
+
+export interface AgentCatalogOptions {
+  /** Settings that the snapshot does not contain, because they are already loaded. */
+  readonly settings?: LoadedCatalogSettings | undefined;
+  /** Which built-in agents to load. */
+  readonly builtIn?: BuiltInChoice;
+  /** Facts about the machine where the files are. */
+  readonly facts: Pick<WorkerFacts, "docsDirectory" | "stateDirectory">;
+}
+
+/** Chooses between the agents of a snapshot and the built-in agents. */
+export function createAgentCatalog(snapshot: ProjectSnapshot, options: AgentCatalogOptions): AgentCatalog {
+  const { settings = snapshot.settings ?? noSettings, builtIn } = options;
+  const { problems = [], rules = [] } = snapshot.settings ?? {};
+  const chosen = catalogSettings({ ...settings, problems }, builtIn);
+  const entries = catalogEntries(snapshot, chosen, options);
   const catalog = createCatalog<CatalogAgent>(entries.agents, { replaceBuiltIns: chosen.replaceBuiltIns });
   const diagnostics = [
-    ...(problem === undefined ? [] : [recordsProblem(home, problem)]),
-    ...installed.filter(({ state }) => state !== "disabled").flatMap((each) => each.diagnostics),
     ...chosen.diagnosticsFor(catalog),
     ...snapshot.diagnostics,
     ...entries.diagnostics,
     ...catalog.diagnostics,
   ];
-  const { root, trustedRoot } = levels;
   const { switchedOff } = chosen;
-  const { approvals } = entries;
-  return { catalog, snapshot, diagnostics, trusted, off, root, trustedRoot, switchedOff, rules, approvals };
+  return { catalog, snapshot, diagnostics, switchedOff, rules };
 }
 
-function readCatalogSettings({ settings, builtIn, ...options }: CatalogOptions): {
-  readonly chosen: CatalogSettings;
-  readonly rules: readonly Rule[];
-} {
-  if (settings !== undefined) return { chosen: catalogSettings({ ...settings, problems: [] }, builtIn), rules: [] };
-  const { home, cwd, environment, trust } = options;
-  const loaded = readProjectSettings({ home, cwd, environment, trust, managedDirectory: options.managedDirectory });
-  return { chosen: catalogSettings(loaded, builtIn), rules: loaded.rules };
-}
-
-interface EntryParts {
-  readonly snapshot: Snapshot;
-  readonly settings: CatalogSettings;
-  /** Directories of the project, from the workspace up. */
-  readonly directories: readonly ApprovedDirectory[];
-}
+const noSettings: LoadedCatalogSettings = {
+  agents: { definitions: [], directories: "first", replaceBuiltIns: [], switchedOff: [] },
+  origins: [],
+  settings: {},
+};
 
 interface Entries {
   readonly agents: readonly CatalogAgent[];
   readonly diagnostics: readonly Diagnostic[];
-  readonly approvals: readonly Approval[];
 }
 
-/**
- * Returns built-in agents and those from files, without fields that managed settings override and without hooks and MCP
- * servers that the user did not approve.
- */
-function catalogEntries({ home }: CatalogOptions, { snapshot, settings, directories }: EntryParts): Entries {
+/** Returns built-in agents and those from files, without fields that managed settings override. */
+function catalogEntries(
+  snapshot: ProjectSnapshot,
+  settings: CatalogSettings,
+  { facts }: Pick<AgentCatalogOptions, "facts">,
+): Entries {
   const diagnostics: Diagnostic[] = [];
-  const approvals: Approval[] = [];
   const builtIn = builtInAgents(settings.builtIn).map(({ definition, prompt }) => ({
     definition,
-    body: () => {
-      const text = prompt({ docsDirectory: docsDirectory(), stateDirectory: home });
-      return isGuide(definition) ? guidePrompt(text, home) : text;
-    },
+    place: undefined,
+    body: () => (isGuide(definition) ? guidePrompt(prompt(facts), snapshot.settingsText) : prompt(facts)),
   }));
-  const fromFiles = snapshot.agents.map(({ definition, place, body }) => {
-    // Agents in the project's settings are approved together with those settings.
-    if (definition.source !== "project" || place.form === "settings") return { definition, place, body };
-    const directory = directories[place.distance]!;
-    const approved = approvedDefinition(definition, directory);
-    diagnostics.push(...approved.diagnostics);
-    if (directory.isWorkspace) approvals.push(...approved.approvals);
-    return { definition: approved.definition, place, body };
+  const fromFiles = snapshot.agents.map((agent) => {
+    const { definition, place } = agent;
+    return { definition, place, body: () => agent.body };
   });
-  const agents = [...builtIn, ...fromFiles].map((agent): CatalogAgent => {
-    const { definition, ignored } = managedDefinition(agent.definition, settings.origins);
+  const limits = settings.builtIn.profile === "compact" ? compactLimits : {};
+  const agents = [...builtIn, ...fromFiles].map(({ definition: given, place, body }): CatalogAgent => {
+    const { definition, ignored } = managedDefinition(given, settings.origins);
     const { file = `(${definition.source}) ${definition.name}` } = definition;
     for (const message of ignored) diagnostics.push({ severity: "notice", file, line: 1, code: "managed", message });
-    const limits = settings.builtIn.profile === "compact" ? compactLimits : {};
-    const place = "place" in agent ? agent.place : undefined;
-    return { definition: { ...limits, ...definition }, body: agent.body, place };
+    return { definition: { ...limits, ...definition }, body, place };
   });
-  return { agents, diagnostics, approvals };
-}
-
-function recordsProblem(home: string, message: string): Diagnostic {
-  return { severity: "error", file: home, line: 1, code: "plugins_unreadable", message };
+  return { agents, diagnostics };
 }
 
 interface ManagedDefinition {

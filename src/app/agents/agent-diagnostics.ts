@@ -1,14 +1,19 @@
 import { chooseEffort, MAIN_TYPE } from "../../agents/index.ts";
-import { findSkills, type Snapshot } from "../../definitions/index.ts";
+import { findSkills } from "../../definitions/index.ts";
 import { misspelledName, plural, UserError } from "../../lib/index.ts";
 import { describeNamedModel } from "../../model/index.ts";
-import { type AgentDefinition, agentAliases, type Diagnostic } from "../../protocol/index.ts";
+import {
+  type AgentDefinition,
+  agentAliases,
+  type Diagnostic,
+  type Snapshot,
+  UNAPPROVED,
+} from "../../protocol/index.ts";
 import type { AgentCatalog } from "./agent-catalog.ts";
-import { UNAPPROVED } from "./approved-definition.ts";
 
 /** Returns an error with similar names, or with the reason why the agent is not available. */
 export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
-  const { catalog, diagnostics, trusted } = loaded;
+  const { catalog, diagnostics, snapshot } = loaded;
   const off = loaded.switchedOff.find((each) => each.name.toLowerCase() === name.toLowerCase());
   if (off !== undefined) {
     const message = `The built-in agent "${off.name}" is switched off`;
@@ -20,7 +25,8 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   );
   // Any file that does not load might be the one that defines this name.
   const unloaded = unloadedSummary(loaded);
-  const hasUnreadAgents = !trusted && loaded.off.some((path) => /(^|[/\\])agents$/.test(path));
+  const hasUnreadAgents =
+    snapshot.trustedRoot === undefined && snapshot.off.some((path) => /(^|[/\\])agents$/.test(path));
   const untrusted = hasUnreadAgents
     ? " The project's own agents were not read, because this directory is not trusted (the option `trusted`)."
     : "";

@@ -1,12 +1,10 @@
-import { type BuiltInChoice, builtInAgents, createCatalog, type Snapshot } from "../../definitions/index.ts";
 import type { Skills } from "../../ports/index.ts";
+import type { Snapshot } from "../../protocol/index.ts";
 import type { AvailableAgents } from "../../runs/index.ts";
-import { docsDirectory, existingPaths } from "../directories.ts";
-import { guidePrompt, isGuide } from "./guide.ts";
 
 /** The agents that files, settings and the program make available, and their skills. */
 export interface LoadedAgents extends AvailableAgents {
-  /** Content of the files that were read; absent if no files were read. */
+  /** Content of the files that were read. */
   readonly snapshot?: Snapshot | undefined;
   /** Skills that agents can call; absent if there are none. */
   readonly skillCatalog?: Skills | undefined;
@@ -17,10 +15,13 @@ export interface LoadedAgents extends AvailableAgents {
 }
 
 /**
- * Makes agents reloadable. If reading fails, they stay as they were. The list of skills never changes, so that requests
- * can be cached.
+ * Makes agents reloadable. `read` returns undefined if nothing has changed. If reading fails, the agents stay as they
+ * were. The list of skills never changes, so that requests can be cached.
  */
-export function reloadable(first: LoadedAgents, read: (before: LoadedAgents) => Promise<LoadedAgents>): LoadedAgents {
+export function reloadable(
+  first: LoadedAgents,
+  read: (before: LoadedAgents) => Promise<LoadedAgents | undefined>,
+): LoadedAgents {
   let current = first;
   const { skillCatalog } = first;
   const load: Skills["load"] = async (name) =>
@@ -39,27 +40,7 @@ export function reloadable(first: LoadedAgents, read: (before: LoadedAgents) => 
     find: (name) => current.find(name),
     nearest: (name, max) => current.nearest(name, max),
     reload: async () => {
-      current = await read(current).catch(() => current);
-    },
-  };
-}
-
-/** Returns only the built-in agents, for a session that reads no files. */
-export function builtInAgentsOnly(stateDirectory: string, choice: BuiltInChoice): LoadedAgents {
-  const environment = { docsDirectory: docsDirectory(), stateDirectory };
-  const catalog = createCatalog(builtInAgents(choice));
-  return {
-    definitions: catalog.agents.map(({ definition }) => definition),
-    nearest: catalog.nearest,
-    find: (name) => {
-      const found = catalog.find(name)?.agent;
-      if (found === undefined) return undefined;
-      const { definition, prompt } = found;
-      if (!isGuide(definition))
-        return { definition, prompt: () => prompt(environment), skills: [], readableRoots: [], notices: [] };
-      const readableRoots = existingPaths([docsDirectory()]);
-      const text = () => guidePrompt(prompt(environment), stateDirectory);
-      return { definition, prompt: text, skills: [], readableRoots, notices: [] };
+      current = (await read(current).catch(() => undefined)) ?? current;
     },
   };
 }

@@ -1,12 +1,5 @@
-import {
-  type BuiltInChoice,
-  builtInAgents,
-  type Catalog,
-  type CatalogEntry,
-  type SnapshotOptions,
-} from "../../definitions/index.ts";
-import type { Diagnostic, SettingsOrigin } from "../../protocol/index.ts";
-import type { LoadedSettings } from "../../settings/index.ts";
+import { type BuiltInChoice, builtInAgents, type Catalog, type CatalogEntry } from "../../definitions/index.ts";
+import type { Diagnostic, LoadedSettings, SettingsOrigin } from "../../protocol/index.ts";
 
 /** A built-in agent that settings disable. */
 export interface SwitchedOff {
@@ -17,7 +10,6 @@ export interface SwitchedOff {
 
 /** The settings that determine which agents are available. */
 export interface CatalogSettings {
-  readonly snapshot: NonNullable<SnapshotOptions["settings"]>;
   readonly builtIn: BuiltInChoice;
   readonly replaceBuiltIns: readonly string[];
   readonly origins: readonly SettingsOrigin[];
@@ -37,10 +29,6 @@ export function catalogSettings(
     return agent ? [{ name: agent.definition.name, reason: `${file} sets "agents": {"${name}": false}.` }] : [];
   });
   return {
-    snapshot: {
-      agents: agents.definitions.map(({ file = "settings", ...given }) => ({ file, ...given })),
-      directories: agents.directories,
-    },
     builtIn: {
       profile,
       disabled: [...disabled, ...agents.switchedOff.map(({ name }) => name), ...(noGuide ? [guide] : [])],

@@ -1,26 +1,21 @@
-import { existsSync } from "node:fs";
-import { homedir, platform } from "node:os";
-import { join } from "node:path";
 import { type AgentMemory, MAIN_TYPE } from "../../agents/index.ts";
-import {
-  contextText,
-  createSkillCatalog,
-  findSkills,
-  type LoadedSkill,
-  openMemory,
-  pluginDirectory,
-  type Snapshot,
-  skillDirectory,
-} from "../../definitions/index.ts";
+import { contextText, createSkillCatalog, findSkills, skillDirectory } from "../../definitions/index.ts";
 import { UserError } from "../../lib/index.ts";
-import { type AgentDefinition, canonicalToolName, type RunResult, type Settings } from "../../protocol/index.ts";
+import type { WorkerPort } from "../../ports/index.ts";
+import {
+  type AgentDefinition,
+  type Approval,
+  canonicalToolName,
+  type LoadedSkill,
+  type ProjectSnapshot,
+  type RunResult,
+  type Settings,
+} from "../../protocol/index.ts";
 import type { AvailableAgent } from "../../runs/index.ts";
-import { type Approval, createTrustStore, managedDirectory } from "../../settings/index.ts";
-import { docsDirectory, type Environment, existingPaths } from "../directories.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import type { SessionOptions } from "../session/session-options.ts";
 import { runCallback } from "../session/with-callback.ts";
-import { type AgentCatalog, type CatalogAgent, loadAgentCatalog } from "./agent-catalog.ts";
+import { type AgentCatalog, type CatalogAgent, createAgentCatalog } from "./agent-catalog.ts";
 import {
   agentNotices,
   contextNotices,
@@ -31,7 +26,7 @@ import {
   skillNotices,
   unknownAgent,
 } from "./agent-diagnostics.ts";
-import { builtInAgentsOnly, type LoadedAgents, reloadable } from "./available-agents.ts";
+import { type LoadedAgents, reloadable } from "./available-agents.ts";
 import { type AgentCallback, functionsFor, type SplitAgents, splitAgents, writePrompt } from "./define-agent.ts";
 import { isGuide } from "./guide.ts";
 
@@ -51,30 +46,44 @@ export interface LoadedMainAgent {
   readonly callback?: AgentCallback | undefined;
   /** Agents that the main agent can start. */
   readonly agents: LoadedAgents;
+  /** What was read from the workspace's machine when the session was opened. */
+  readonly project: ProjectSnapshot;
 }
 
 type LoadOptions = Pick<SessionOptions, "agent" | "agents" | "trusted" | "entryPoint" | "catalogSettings">;
+
+export interface LoadParts {
+  /** Reads the files. */
+  readonly worker: WorkerPort;
+  /** Type of the main agent of the session that is resumed. */
+  readonly before: string | undefined;
+}
 
 /** Loads the main agent and the agents that it can start. */
 export async function loadAgents(
   options: LoadOptions,
   context: SessionContext,
-  { before }: Pick<Previous, "before">,
+  parts: LoadParts,
 ): Promise<LoadedMainAgent> {
   const split = splitAgents(options.agents ?? {});
   const data = { ...options, agents: options.agents && split.data };
   const functionsOf = bindFunctions(split, context);
-  const { approvals, ...main } = await loadDefinitions(data, context, { before });
-  const reload = async (previous: Snapshot | undefined): Promise<LoadedAgents> =>
-    (await loadDefinitions(data, context, { before, previous, approvals })).agents;
+  const first = await readSnapshot(data, context, parts);
+  // A snapshot that the session does not know yet is never unchanged.
+  const main = await resolveDefinitions(data, context, { ...parts, snapshot: first!, isFirst: true });
+  const { approvals } = main.project;
+  const reload = async (known: string | undefined): Promise<LoadedAgents | undefined> => {
+    const snapshot = await readSnapshot(data, context, { ...parts, known, approvals });
+    if (snapshot === undefined) return undefined;
+    const { agents } = await resolveDefinitions(data, context, { ...parts, snapshot, isFirst: false });
+    return withFunctions(agents, functionsOf);
+  };
   const { prompt, callback } = functionsOf(main.definition);
   return {
     ...main,
     prompt: prompt ? prompt(context.cwd) : main.prompt,
     callback,
-    agents: reloadable(withFunctions(main.agents, functionsOf), async ({ snapshot }) =>
-      withFunctions(await reload(snapshot), functionsOf),
-    ),
+    agents: reloadable(withFunctions(main.agents, functionsOf), ({ snapshot }) => reload(snapshot?.hash)),
   };
 }
 
@@ -83,11 +92,12 @@ type FunctionsOf = (definition: AgentDefinition | undefined) => {
   readonly callback: AgentCallback | undefined;
 };
 
-function bindFunctions(split: SplitAgents, { home }: SessionContext): FunctionsOf {
-  const environment = { platform: platform(), docsDirectory: docsDirectory(), stateDirectory: home };
+function bindFunctions(split: SplitAgents, { facts }: SessionContext): FunctionsOf {
+  const { platform, docsDirectory, stateDirectory } = facts;
   return (definition) => {
     const { prompt, callback } = functionsFor(definition, split);
     const name = definition?.name ?? "";
+    const environment = { platform, docsDirectory, stateDirectory };
     return { prompt: prompt && ((cwd) => writePrompt(name, prompt, { ...environment, cwd })), callback };
   };
 }
@@ -95,8 +105,8 @@ function bindFunctions(split: SplitAgents, { home }: SessionContext): FunctionsO
 function withFunctions(agents: LoadedAgents, functionsOf: FunctionsOf): LoadedAgents {
   return {
     ...agents,
-    find: (name) => {
-      const found = agents.find(name);
+    find: async (name) => {
+      const found = await agents.find(name);
       if (found === undefined) return undefined;
       const agentType = found.definition.name;
       const { prompt = found.prompt, callback } = functionsOf(found.definition);
@@ -106,71 +116,79 @@ function withFunctions(agents: LoadedAgents, functionsOf: FunctionsOf): LoadedAg
   };
 }
 
-interface Previous {
-  /** Type of the main agent of the session that is resumed. */
-  readonly before: string | undefined;
-  /** Files as they were last read. */
-  readonly previous?: Snapshot | undefined;
+interface ReadParts extends LoadParts {
+  /** Hash of the snapshot that the session has. */
+  readonly known?: string | undefined;
   /** Hooks and MCP servers of the workspace's agent files when the session began. */
   readonly approvals?: readonly Approval[] | undefined;
 }
 
-interface LoadedDefinitions extends LoadedMainAgent {
-  /** Hooks and MCP servers of the workspace's agent files. */
-  readonly approvals?: readonly Approval[] | undefined;
+/** Reads the files of a session. Returns undefined if the session has the current snapshot. */
+async function readSnapshot(
+  { agent, agents, trusted, catalogSettings }: LoadOptions,
+  { settings }: SessionContext,
+  { worker, before, known, approvals }: ReadParts,
+): Promise<ProjectSnapshot | undefined> {
+  const answer = await worker.snapshot({
+    known,
+    trusted,
+    trust: catalogSettings?.trust,
+    approvals,
+    agents,
+    settings: catalogSettings?.agents,
+    required: mainName(agent, before) !== undefined || definesAgents(settings),
+    additionalDirectories: settings.permissions?.additionalDirectories,
+  });
+  return answer.changed ? answer.snapshot : undefined;
 }
 
-async function loadDefinitions(
+/** Returns the name of the main agent's definition; undefined for the `main` agent, which needs none. */
+function mainName(asked: string | undefined, before: string | undefined): string | undefined {
+  return asked ?? (before === MAIN_TYPE ? undefined : before);
+}
+
+interface DefinitionParts extends LoadParts {
+  readonly snapshot: ProjectSnapshot;
+  /** True while the session is opened. */
+  readonly isFirst: boolean;
+}
+
+async function resolveDefinitions(
   options: LoadOptions,
-  { cwd, home, environment, settings }: SessionContext,
-  { before, previous, approvals }: Previous,
-): Promise<LoadedDefinitions> {
-  const { agents: given, trusted = false, catalogSettings } = options;
+  context: SessionContext,
+  { worker, before, snapshot, isFirst }: DefinitionParts,
+): Promise<LoadedMainAgent> {
+  const { cwd, settings, facts } = context;
   const builtIn = {
     disabled: disabledAgents(settings),
-    entryPoint: entryPointOf(options, { environment, settings }),
+    entryPoint: entryPointOf(options, context),
     profile: settings.profile,
   };
-  const name = options.agent ?? (before === MAIN_TYPE ? undefined : before);
-  const mayHaveInstructions = trusted || (options.trusted !== undefined && hasUserFiles(home, environment));
-  if (name === undefined && given === undefined && !mayHaveInstructions && !definesAgents(settings)) {
-    return { skills: [], readableRoots: [], notices: [], agents: builtInAgentsOnly(home, builtIn) };
-  }
-  const loaded = await loadAgentCatalog({
-    cwd,
-    home,
-    environment,
-    trust: catalogSettings?.trust ?? (trusted && !createTrustStore({ stateHome: home }).isTrusted(cwd)),
-    approvals,
-    agents: given,
-    settings: catalogSettings,
-    previous,
-    builtIn,
-  });
+  const loaded = createAgentCatalog(snapshot, { settings: options.catalogSettings, builtIn, facts });
   const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents");
   const error = aboutGiven.find(({ severity }) => severity === "error");
   if (error !== undefined) throw new UserError(error.message, { code: "agents", exitCode: 2, cure: error.fix });
   const givenNotices = aboutGiven.map(formatDiagnostic);
-  const projectContext = contextText(loaded.snapshot.contextFiles);
-  const readableRoots = skillRoots(loaded.snapshot.skills, home);
+  const projectContext = contextText(snapshot.contextFiles);
   const agents: LoadedAgents = {
     definitions: loaded.catalog.agents.map(({ definition }) => definition),
     nearest: loaded.catalog.nearest,
-    snapshot: loaded.snapshot,
-    skillCatalog: createSkillCatalog(loaded.snapshot.skills),
+    snapshot,
+    skillCatalog: createSkillCatalog(snapshot.skills),
     warnings: projectNotices(loaded),
-    find: (wanted) => {
+    find: async (wanted) => {
       const found = loaded.catalog.find(wanted)?.agent;
-      return found && availableAgent(found, { loaded, home, projectContext, readableRoots });
+      return found && availableAgent(found, { loaded, worker, docsDirectory: facts.docsDirectory, projectContext });
     },
   };
-  const found = name === undefined ? undefined : agents.find(name);
+  const name = mainName(options.agent, before);
+  const found = name === undefined ? undefined : await agents.find(name);
   if (found !== undefined) {
     const notices = new Set([...givenNotices, ...found.notices, ...agentNotices(loaded), ...projectNotices(loaded)]);
-    return { ...found, prompt: found.prompt(cwd), notices: [...notices], agents, approvals: loaded.approvals };
+    return { ...found, prompt: found.prompt(cwd), notices: [...notices], agents, project: snapshot };
   }
   // If the main agent's file is deleted while the session is open, the agent stays as it is.
-  if (name !== undefined && name !== MAIN_TYPE && previous === undefined) {
+  if (name !== undefined && name !== MAIN_TYPE && isFirst) {
     throw options.agent === undefined ? missingSessionAgent(name, loaded) : unknownAgent(name, loaded);
   }
   const notices = [
@@ -180,7 +198,7 @@ async function loadDefinitions(
     ...projectNotices(loaded),
     ...skillNotices(loaded),
   ];
-  return { projectContext, skills: [], readableRoots, notices, agents, approvals: loaded.approvals };
+  return { projectContext, skills: [], readableRoots: snapshot.skillRoots, notices, agents, project: snapshot };
 }
 
 /** Returns the agents that settings disable, as in `"agents": { "Explore": false }`. */
@@ -200,48 +218,28 @@ function entryPointOf(
   return environment["CLAUDE_CODE_ENTRYPOINT"] || entryPoint;
 }
 
-/** Returns true if the user may have instructions, skills or plugins of their own, which need no trust. */
-function hasUserFiles(home: string, environment: Environment): boolean {
-  const userHome = environment["HOME"] || homedir();
-  return [
-    join(home, "AGENTS.md"),
-    join(home, "plugins.json"),
-    join(userHome, ".agents/AGENTS.md"),
-    join(userHome, ".agents/agents"),
-    join(userHome, ".agents/skills"),
-    join(userHome, ".claude/CLAUDE.md"),
-    join(userHome, ".claude/agents"),
-    join(userHome, ".claude/skills"),
-    join(managedDirectory, "agents"),
-    join(managedDirectory, "skills"),
-  ].some((file) => existsSync(file));
-}
-
 interface SharedParts {
   readonly loaded: AgentCatalog;
-  /** State directory. */
-  readonly home: string;
+  /** Opens the memories of agents. */
+  readonly worker: WorkerPort;
+  readonly docsDirectory: string;
   readonly projectContext: string | undefined;
-  readonly readableRoots: readonly string[];
 }
 
-function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts): AvailableAgent {
-  const { loaded, home, projectContext, readableRoots } = shared;
-  const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
+async function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts): Promise<AvailableAgent> {
+  const { loaded, worker, docsDirectory, projectContext } = shared;
+  const { skills: all, skillRoots, trustedRoot } = loaded.snapshot;
+  const { found: skills, diagnostics } = findSkills(all, definition.skills ?? [], {
     file: definition.file ?? definition.name,
   });
-  const { memory, notice } = agentMemory(definition, { home, trustedRoot: loaded.trustedRoot });
+  const { memory, memoryRoots = [], notice } = await agentMemory(definition, { worker, trustedRoot });
   return {
     projectContext,
     definition,
     prompt: body,
     skills: skills.map((skill) => ({ name: skill.definition.name, text: skillText(skill) })),
     memory,
-    readableRoots: existingPaths([
-      ...(isGuide(definition) ? [docsDirectory()] : []),
-      ...(memory ? [memory.directory] : []),
-      ...readableRoots,
-    ]),
+    readableRoots: [...(isGuide(definition) ? [docsDirectory] : []), ...memoryRoots, ...skillRoots],
     notices: [
       ...(definition.omitProjectContext ? [] : contextNotices(loaded)),
       // Problems in agents passed with --agents are reported once, when the session begins.
@@ -253,34 +251,37 @@ function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts)
   };
 }
 
-/** Opens the memory of an agent, if it has one. If the memory can't be used, `notice` explains why. */
-function agentMemory(
+interface FoundMemory {
+  readonly memory?: AgentMemory | undefined;
+  /** Directory of the memory, if it exists. */
+  readonly memoryRoots?: readonly string[] | undefined;
+  /** Explains why the memory can't be used. */
+  readonly notice?: string | undefined;
+}
+
+/** Opens the memory of an agent, if it has one. */
+async function agentMemory(
   { memory: scope, name: agent }: AgentDefinition,
-  { home, trustedRoot }: { readonly home: string; readonly trustedRoot: string | undefined },
-): { readonly memory?: AgentMemory; readonly notice?: string } {
+  { worker, trustedRoot }: { readonly worker: WorkerPort; readonly trustedRoot: string | undefined },
+): Promise<FoundMemory> {
   if (scope === undefined) return {};
   if (scope !== "user" && trustedRoot === undefined) {
     const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust the project with "retinue trust add", or for one run with the option \`trusted\`.`;
     return { notice };
   }
   // The memory of a project stays within the trusted directory.
-  const opened = openMemory({ scope, agent, stateHome: home, projectRoot: trustedRoot ?? home });
-  if (opened.ok) return { memory: opened };
+  const opened = await worker.openMemory({ scope, agent, projectRoot: trustedRoot });
+  if (opened.ok) {
+    const { directory, exists, index, cut } = opened;
+    return { memory: { directory, index, cut }, memoryRoots: exists ? [directory] : [] };
+  }
   return {
     notice: `Agent "${agent}" works without its memory: ${opened.problem}. Fix this, or remove "memory" from the definition.`,
   };
 }
 
 function skillText(skill: LoadedSkill): string {
-  return `Paths in this skill are relative to ${skillDirectory(skill.definition)}.\n\n${skill.body().trim()}`;
-}
-
-/** Returns the directories that skills may refer to: their own directory, or the directory of their plugin. */
-function skillRoots(skills: readonly LoadedSkill[], home: string): readonly string[] {
-  const directories = skills.map(({ definition }) =>
-    definition.plugin === undefined ? skillDirectory(definition) : pluginDirectory(home, definition.plugin),
-  );
-  return [...new Set(directories)];
+  return `Paths in this skill are relative to ${skillDirectory(skill.definition)}.\n\n${skill.body.trim()}`;
 }
 
 function usesSkills({ tools, skills }: AgentDefinition): boolean {

@@ -58,8 +58,9 @@ export interface AgentList {
 export async function listAgents(options: CatalogOptions): Promise<AgentList> {
   const loaded = await loadAgentCatalog(options);
   const { agents, tokens } = rowsOf(loaded);
-  const { switchedOff, diagnostics, trusted, off, root } = loaded;
-  return { agents, tokens, switchedOff, diagnostics, trusted, off, root };
+  const { switchedOff, diagnostics, snapshot } = loaded;
+  const { trustedRoot, off, root } = snapshot;
+  return { agents, tokens, switchedOff, diagnostics, trusted: trustedRoot !== undefined, off, root };
 }
 
 export interface AgentDetails extends AgentRow {

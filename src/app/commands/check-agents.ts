@@ -12,7 +12,7 @@ import {
   readAgentJson,
 } from "../../definitions/index.ts";
 import { isWithin } from "../../lib/index.ts";
-import type { Diagnostic } from "../../protocol/index.ts";
+import { type Diagnostic, UNAPPROVED } from "../../protocol/index.ts";
 import { type ProjectSettingsOptions, readProjectSettings } from "../../worker/index.ts";
 import {
   type AgentCatalog,
@@ -21,7 +21,6 @@ import {
   loadAgentCatalog,
 } from "../agents/agent-catalog.ts";
 import { effortFindings, isAbout, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
-import { UNAPPROVED } from "../agents/approved-definition.ts";
 import type { Environment } from "../directories.ts";
 import { isSkill, type MarkdownFile, markdownFiles, readDefinition } from "./markdown-files.ts";
 
@@ -213,7 +212,7 @@ export async function lintAgents(targets: readonly string[], options: CatalogOpt
   return {
     agents: fromFiles.length + chosen.length,
     findings: [...unloaded, ...findings],
-    off: names.length > 0 ? [] : loaded.off,
+    off: names.length > 0 ? [] : loaded.snapshot.off,
   };
 }
 

@@ -16,12 +16,13 @@ import {
   type JsonObject,
   type PermissionMode,
   type Policy,
+  type ProjectSettings,
   type Rule,
   type SettingsOrigin,
   toolNames,
 } from "../../protocol/index.ts";
 import { checkSettings } from "../../settings/index.ts";
-import type { ProjectSettings, ProjectSettingsOptions } from "../../worker/index.ts";
+import type { ProjectSettingsOptions } from "../../worker/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
 import { unknownAgent } from "../agents/agent-diagnostics.ts";

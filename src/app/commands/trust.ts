@@ -33,8 +33,8 @@ export async function addTrust({ home, cwd, environment }: TrustOptions): Promis
   const settings = loadProjectSettings({ home, cwd, environment, trust: true });
   const { origins, notices } = settings;
   const loaded = await loadAgentCatalog({ home, cwd, environment, trust: true, settings });
-  const { catalog, snapshot, approvals } = loaded;
-  await createTrustStore({ stateHome: home }).add(cwd, [...settings.approvals, ...approvals]);
+  const { catalog, snapshot } = loaded;
+  await createTrustStore({ stateHome: home }).add(cwd, [...settings.approvals, ...snapshot.approvals]);
   const fromSettings = origins.filter(({ scope, path, file }) => {
     const isOwn = (scope === "project" || scope === "local") && file?.startsWith(cwd + sep);
     return isOwn && !/^permissions\.(deny|ask)\b/.test(path);

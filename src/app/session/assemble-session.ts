@@ -65,13 +65,18 @@ async function assembleWithServers(
   const { context, main, chosen, transcript, thread, worker } = opened;
   const { settings, clock, cwd } = context;
   const { definition, agents } = main;
-  const { rules, problems } = collectRules(options, context);
+  const { rules, problems } = collectRules(options, context, main.project);
   const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
   const inbox = openSessionInbox(options, context, transcript);
   const approvals = await openApprovals(options, context, { inbox, worker });
-  const hooks = createSessionHooks(options, context, { definition, transcript, worker });
+  const hooks = createSessionHooks(options, context, {
+    definition,
+    transcript,
+    plugins: main.project.plugins,
+    worker,
+  });
   const shared: SharedServices = {
     sessionId: transcript.sessionId,
     version: VERSION,
@@ -248,7 +253,7 @@ function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Valu
 async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.reportLostRuns(async (agentType) => {
-    const definition = agents.find(agentType)?.definition;
+    const definition = (await agents.find(agentType))?.definition;
     return (definition && hooks.forAgent(definition)) ?? hooks.shared;
   });
 }

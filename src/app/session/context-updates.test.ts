@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Snapshot } from "../../definitions/index.ts";
+import type { Snapshot } from "../../protocol/index.ts";
 import { createContextUpdates } from "./context-updates.ts";
 
 it("repeats updates that a compacted conversation may have lost", async () => {
@@ -7,7 +7,7 @@ it("repeats updates that a compacted conversation may have lost", async () => {
   let snapshot: Snapshot | undefined;
   const agents = {
     definitions: [],
-    find: () => undefined,
+    find: async () => undefined,
     nearest: () => [],
     get snapshot() {
       return snapshot;

@@ -1,11 +1,5 @@
-import {
-  contextText,
-  createSkillCatalog,
-  delegationList,
-  type LoadedSkill,
-  type Snapshot,
-} from "../../definitions/index.ts";
-import type { AgentDefinition, Rule } from "../../protocol/index.ts";
+import { contextText, createSkillCatalog, delegationList } from "../../definitions/index.ts";
+import type { AgentDefinition, LoadedSkill, Rule, Snapshot } from "../../protocol/index.ts";
 import { offeredAgents } from "../../runs/index.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 

@@ -21,7 +21,6 @@ import {
   withInstructions,
 } from "../../runs/index.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
-import { existingPaths } from "../directories.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -54,7 +53,7 @@ export function createMainAgent(options: SessionOptions, parts: MainAgentParts):
   const resolution = resolveMain(options, parts);
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { agent: resolved, report, notices } = resolution;
-  const cautious = askAboutGit(resolved.policy, options.trusted === true ? undefined : context.cwd);
+  const cautious = askAboutGit(resolved.policy, main.project.gitPrograms);
   const restricted = { ...resolved, policy: cautious.policy };
   const agent = withInstructions(options.coordinator ? coordinatorOf(restricted) : restricted, [connection]);
   checkMode(context.settings, agent.policy.mode);
@@ -88,8 +87,8 @@ function resolveMain(options: SessionOptions, parts: MainAgentParts) {
     asked: { mode: options.permissionMode, effort: options.effort, maxTurns: options.maxTurns },
     settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: cwd,
-    additionalDirectories: existingPaths(permissions.additionalDirectories ?? []),
-    readableRoots: [outputDirectory, ...existingPaths(main.readableRoots)],
+    additionalDirectories: main.project.additionalDirectories,
+    readableRoots: [outputDirectory, ...main.readableRoots],
   });
 }
 

@@ -17,7 +17,7 @@ import { VERSION } from "../version.ts";
 import { assembleSession, type OpenedThread } from "./assemble-session.ts";
 import { checkSessionOptions } from "./check-session-options.ts";
 import type { Session } from "./session.ts";
-import { createSessionContext, type SessionContext } from "./session-context.ts";
+import { createOwnContext, type OwnContext, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { checkMode } from "./session-permissions.ts";
 import { openWorker } from "./session-tools.ts";
@@ -27,21 +27,23 @@ export function openSession(options: SessionOptions = {}): Promise<Session> {
   return openSessionOn(options, createLocalWorker);
 }
 
-/** Opens a session whose worker is created by a function. */
+/** Opens a session whose worker is created by a function. The session reads nothing from the workspace itself. */
 export async function openSessionOn(
   options: SessionOptions,
   createWorker: (worker: LocalWorkerOptions) => WorkerPort,
 ): Promise<Session> {
   checkSessionOptions(options);
   checkMode(options.settings ?? {}, options.permissionMode);
-  const context = createSessionContext(options);
-  const worker = createWorker(workerOptions(options, context));
+  const own = createOwnContext(options);
+  const worker = createWorker(workerOptions(options, own));
+  const facts = worker.describe();
+  const context: SessionContext = { ...own, cwd: facts.root, facts };
   const stopWaiting = () => context.stopWaiting.abort();
   options.signal?.addEventListener("abort", stopWaiting, { once: true });
   let opened: OpenedThread | undefined;
   try {
     opened = options.resume === undefined ? undefined : await openThread(options, context, worker);
-    const main = await loadAgents(options, context, { before: opened?.thread.agentType });
+    const main = await loadAgents(options, context, { worker, before: opened?.thread.agentType });
     const chosen = chooseSessionModel(options, context, main.definition);
     // The files of a new session are opened last, so that a session that can't start leaves no files.
     opened ??= await openThread(options, context, worker);
@@ -55,8 +57,8 @@ export async function openSessionOn(
   }
 }
 
-function workerOptions({ onTrouble }: SessionOptions, context: SessionContext): LocalWorkerOptions {
-  const { cwd: root, home, environment, clock } = context;
+function workerOptions({ cwd: root = process.cwd(), onTrouble }: SessionOptions, own: OwnContext): LocalWorkerOptions {
+  const { home, environment, clock } = own;
   const report = (message: string): void => onTrouble?.(message);
   return { root, home, state: stateDirectory(environment), environment, clock, version: VERSION, report };
 }

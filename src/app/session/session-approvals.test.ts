@@ -7,7 +7,7 @@ import type { ApprovalQuestion, Policy } from "../../protocol/index.ts";
 import { createMemoryTranscript } from "../../transcript/index.ts";
 import { createLocalWorker } from "../../worker/index.ts";
 import { openApprovals, openSessionInbox } from "./session-approvals.ts";
-import { createSessionContext } from "./session-context.ts";
+import { createOwnContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { openWorker } from "./session-tools.ts";
 
@@ -45,11 +45,12 @@ it.each([undefined, () => undefined])(
       approvals: { ask: async () => ({ answer: "allow", by: "test", always: { rule, for: "project" } }) },
       ...(show ? { onTrouble: show } : {}),
     };
-    const context = createSessionContext(options);
-    const transcript = createMemoryTranscript({ sessionId: question.sessionId, clock: context.clock });
-    const { home, environment, clock } = context;
+    const own = createOwnContext(options);
+    const { home, environment, clock } = own;
     const report = () => undefined;
     const local = createLocalWorker({ root: cwd, home, state: home, environment, clock, version: "0", report });
+    const context = { ...own, cwd, facts: local.describe() };
+    const transcript = createMemoryTranscript({ sessionId: question.sessionId, clock: context.clock });
     const worker = await openWorker(options, { context, transcript, worker: local });
     const executor = worker.executor(cwd);
     onTestFinished(async () => {

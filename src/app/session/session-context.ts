@@ -1,6 +1,6 @@
-import type { Clock } from "../../ports/index.ts";
+import type { Clock, WorkerFacts } from "../../ports/index.ts";
 import type { Settings } from "../../protocol/index.ts";
-import { type Environment, stateDirectory, workspaceDirectory } from "../directories.ts";
+import { type Environment, stateDirectory } from "../directories.ts";
 import { systemClock } from "../system-clock.ts";
 import type { SessionOptions } from "./session-options.ts";
 
@@ -8,8 +8,10 @@ import type { SessionOptions } from "./session-options.ts";
 export interface SessionContext {
   /** Real path of the workspace. */
   readonly cwd: string;
-  /** State directory. A session that stores nothing on disk still reads the user's files there. */
+  /** Directory with the session's files. Settings, trust and plugins are in `facts.stateDirectory`. */
   readonly home: string;
+  /** Facts about the machine of the workspace. */
+  readonly facts: WorkerFacts;
   readonly settings: Settings;
   /** Environment variables of the process, overridden by those in the settings. */
   readonly environment: Environment;
@@ -21,24 +23,18 @@ export interface SessionContext {
   readonly stopWaiting: AbortController;
 }
 
-/** Creates the context of a session. Throws a `UserError` if the workspace does not exist. */
-export function createSessionContext(options: SessionOptions): SessionContext {
+/** The part of a context that does not depend on the worker. */
+export type OwnContext = Omit<SessionContext, "cwd" | "facts">;
+
+export function createOwnContext(options: SessionOptions): OwnContext {
   const { settings = {}, clock = systemClock } = options;
   const given = options.environment ?? process.env;
   const environment = settings.env === undefined ? given : { ...given, ...settings.env };
   return {
-    cwd: workspaceDirectory(options.cwd ?? process.cwd()),
     home: options.home || stateDirectory(environment),
     settings,
     environment,
     clock,
     stopWaiting: new AbortController(),
   };
-}
-
-/**
- * Returns the state directory if plugins are used. A program that does not set `trusted` uses none of the user's files.
- */
-export function pluginHome({ trusted }: SessionOptions, { home }: SessionContext): string | undefined {
-  return trusted === undefined ? undefined : home;
 }

@@ -7,13 +7,13 @@ import {
   type HookSource,
   hookEvents,
   MAIN_AGENT,
+  type PluginParts,
   readHookEntries,
   type SessionId,
   type Settings,
   type SettingsOrigin,
 } from "../../protocol/index.ts";
-import { readPluginHooks } from "./plugin-parts.ts";
-import { pluginHome, type SessionContext } from "./session-context.ts";
+import type { SessionContext } from "./session-context.ts";
 import type { SessionHookOptions, SessionOptions } from "./session-options.ts";
 
 export interface SessionHooks {
@@ -30,6 +30,8 @@ interface HookOwner {
   /** Definition of the main agent. */
   readonly definition: AgentDefinition | undefined;
   readonly transcript: { readonly sessionId: SessionId; readonly path: string | undefined };
+  /** What the enabled plugins add. */
+  readonly plugins: PluginParts;
   /** Runs the commands of hooks. */
   readonly worker: WorkerSession;
 }
@@ -37,10 +39,10 @@ interface HookOwner {
 export function createSessionHooks(
   options: SessionOptions,
   context: SessionContext,
-  { definition, transcript, worker }: HookOwner,
+  { definition, transcript, plugins, worker }: HookOwner,
 ): SessionHooks {
   const { settings } = context;
-  const { hooks, notices } = configuredHooks(options, context);
+  const { hooks, notices } = configuredHooks(options, settings, plugins);
   const own = definitionHooks(definition, settings);
   const opened = createHooks({
     hooks,
@@ -74,15 +76,17 @@ interface ConfiguredHooks {
 }
 
 /** Returns the hooks from the settings, then from plugins, then from the embedding program. */
-function configuredHooks(options: SessionOptions, context: SessionContext): ConfiguredHooks {
-  const { settings } = context;
+function configuredHooks(options: SessionOptions, settings: Settings, plugins: PluginParts): ConfiguredHooks {
   const fromSettings = settingsHooks(settings, options.settingsOrigins);
-  const home = settings.disableAllHooks ? undefined : pluginHome(options, context);
-  const fromPlugins = home === undefined ? { hooks: [], notices: [] } : readPluginHooks(home);
+  const fromPlugins = settings.disableAllHooks ? { hooks: [], notices: [] } : pluginHooks(plugins);
   return {
     hooks: [...fromSettings.hooks, ...fromPlugins.hooks, ...functionHooks(options.hooks)],
     notices: [...fromSettings.notices, ...fromPlugins.notices],
   };
+}
+
+function pluginHooks({ hooks, notices }: PluginParts): ConfiguredHooks {
+  return { hooks: hooks.map((hook) => ({ kind: "command", source: "plugin", ...hook })), notices };
 }
 
 function settingsHooks(

@@ -10,7 +10,7 @@ import type {
   SettingsOrigin,
 } from "../../protocol/index.ts";
 import type { AgentUpdates } from "../../runs/index.ts";
-import type { CatalogOptions } from "../agents/agent-catalog.ts";
+import type { LoadedCatalogSettings } from "../agents/agent-catalog.ts";
 import type { Environment } from "../directories.ts";
 
 export type OnAsk = "deny" | "wait" | "hook";
@@ -42,7 +42,7 @@ export interface SessionOptions {
   /** Rules with their scopes from `loadProjectSettings`. They replace the lists in the settings. */
   readonly rules?: readonly Rule[];
   /** Settings about agents from `loadProjectSettings`; read from the settings files if absent. */
-  readonly catalogSettings?: CatalogOptions["settings"];
+  readonly catalogSettings?: LoadedCatalogSettings | undefined;
   /** Main agent of the session; defaults to that of the resumed session, or to `main`. */
   readonly agent?: string | undefined;
   /**

@@ -1,11 +1,17 @@
 import { combineExecutors, createExecutor } from "../../executor/index.ts";
 import { createMcpServers, mergeConnections, startsProcess } from "../../mcp/index.ts";
 import type { McpConnection, McpServers, WorkerSession } from "../../ports/index.ts";
-import { type AgentId, type JsonObject, MAIN_AGENT, type McpServerUse } from "../../protocol/index.ts";
+import {
+  type AgentId,
+  type JsonObject,
+  MAIN_AGENT,
+  type McpServerUse,
+  type PluginParts,
+} from "../../protocol/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
+import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import { VERSION } from "../version.ts";
-import { readPluginServers } from "./plugin-parts.ts";
-import { pluginHome, type SessionContext } from "./session-context.ts";
+import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /**
@@ -32,16 +38,17 @@ export interface ServerClient {
 export interface ServerParts {
   readonly transcript: Pick<Transcript, "sessionId" | "results">;
   readonly worker: WorkerSession;
+  readonly main: Pick<LoadedMainAgent, "project">;
 }
 
 export function createSessionServers(
   options: SessionOptions,
   context: SessionContext,
-  { transcript, worker }: ServerParts,
+  { transcript, worker, main }: ServerParts,
 ): SessionServers {
   const { settings, environment, clock, cwd } = context;
   const { sessionId, results } = transcript;
-  const configured = enabledServers(options, context);
+  const configured = enabledServers(context, main.project.plugins);
   const callSeconds = settings.timeouts?.mcp;
   const createWebServers = (): McpServers =>
     createMcpServers({
@@ -112,10 +119,11 @@ function divide(uses: readonly McpServerUse[], configured: Readonly<Record<strin
 }
 
 /** Returns the servers from plugins and settings, by name. */
-function enabledServers(options: SessionOptions, context: SessionContext): Readonly<Record<string, JsonObject>> {
-  const home = pluginHome(options, context);
-  const fromPlugins = home === undefined ? {} : readPluginServers(home);
-  const all = Object.entries({ ...fromPlugins, ...context.settings.mcpServers });
+function enabledServers(
+  { settings }: SessionContext,
+  { mcpServers }: PluginParts,
+): Readonly<Record<string, JsonObject>> {
+  const all = Object.entries({ ...mcpServers, ...settings.mcpServers });
   return Object.fromEntries(all.filter(([, { disabled }]) => disabled !== true));
 }
 

@@ -1,8 +1,5 @@
-import {
-  loadProjectSettings as loadUnchecked,
-  type ProjectSettings,
-  type ProjectSettingsOptions,
-} from "../../worker/index.ts";
+import type { ProjectSettings } from "../../protocol/index.ts";
+import { loadProjectSettings as loadUnchecked, type ProjectSettingsOptions } from "../../worker/index.ts";
 import { aBoolean, anObject, aString, checkOptions, type OptionTypes, optional } from "../check-options.ts";
 
 /**

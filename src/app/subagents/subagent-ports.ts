@@ -34,7 +34,7 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
   return {
     agents,
     settings,
-    home: environment["HOME"],
+    home: context.facts.userHome,
     interactive,
     mayBackground: mayBackground(context),
     tools: () => {

@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { AgentPlace } from "../../protocol/index.ts";
 import { type AgentDefinition, definitionSources } from "../../protocol/index.ts";
-import { type CatalogEntry, createCatalog, type Place } from "./create-catalog.ts";
+import { type CatalogEntry, createCatalog } from "./create-catalog.ts";
 
 function entry(name: string, source: AgentDefinition["source"], more: Partial<AgentDefinition> = {}): CatalogEntry {
   return { definition: { name, source, description: `${name} of ${source}`, ...more } };
 }
 
-const place = (more: Partial<Place>): Place => ({ distance: 0, form: "file", directory: 0, ...more });
+const place = (more: Partial<AgentPlace>): AgentPlace => ({ distance: 0, form: "file", directory: 0, ...more });
 
 describe("names that look like another agent's", () => {
   it("are reported, for both agents if both are disguised, but not if only the case differs", () => {

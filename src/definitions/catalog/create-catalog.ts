@@ -1,5 +1,6 @@
 import {
   type AgentDefinition,
+  type AgentPlace,
   agentAliases as aliases,
   type Diagnostic,
   definitionSources,
@@ -7,19 +8,11 @@ import {
 import { disguisedNames } from "../reading/confusable-name.ts";
 import { nearestEntries } from "./nearest-entries.ts";
 
-/** Location of a definition, used to choose between definitions of the same name. Defaults to a file at distance 0. */
-export interface Place {
-  /** Number of directories above the working directory. 0 except for project sources. */
-  readonly distance: number;
-  readonly form: "file" | "settings";
-  /** Rank of the directory: 0 for `.agents`, 1 for `.claude`. */
-  readonly directory: number;
-}
-
 /** A definition with its location. Plugin agents have their full name, `plugin:name`. */
 export interface CatalogEntry {
   readonly definition: AgentDefinition;
-  readonly place?: Place | undefined;
+  /** Defaults to a file at distance 0. */
+  readonly place?: AgentPlace | undefined;
 }
 
 export type DecidingRule = "opt-in" | "source" | "file-over-settings" | "nearest" | "directory" | "path" | "content";

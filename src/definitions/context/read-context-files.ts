@@ -1,19 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { formatBytes, isWithin } from "../../lib/index.ts";
-import type { Diagnostic } from "../../protocol/index.ts";
+import type { ContextFile, Diagnostic } from "../../protocol/index.ts";
 import { type ProjectLevels, realPath } from "../sources/project-levels.ts";
 import { readBounded, versionOf } from "../sources/read-bounded.ts";
-
-export interface ContextFile {
-  /** Absolute path. */
-  readonly file: string;
-  readonly source: "user" | "project";
-  /** File that imports this one with `@path`. */
-  readonly importedBy?: string | undefined;
-  readonly text: string;
-  readonly version: string;
-}
 
 export interface ContextRequest {
   readonly home: string;

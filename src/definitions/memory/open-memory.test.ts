@@ -16,7 +16,11 @@ const open = (scope: "user" | "project" | "local", agent = "reviewer") =>
   openMemory({ scope, agent, stateHome: join(place, "home/.retinue"), projectRoot: join(place, "project") });
 
 it("opens a memory directory that need not exist, and creates nothing", () => {
-  expect(open("user")).toEqual({ ok: true, directory: join(place, "home/.retinue/agent-memory/reviewer") });
+  expect(open("user")).toEqual({
+    ok: true,
+    exists: false,
+    directory: join(place, "home/.retinue/agent-memory/reviewer"),
+  });
   expect(existsSync(join(place, "home"))).toBe(false);
 });
 
@@ -24,13 +28,17 @@ it("has an index once a note was written", () => {
   const directory = join(place, "project/.retinue/agent-memory-local/reviewer");
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "MEMORY.md"), "- tabs\n");
-  expect(open("local")).toEqual({ ok: true, directory, index: "- tabs", cut: false });
+  expect(open("local")).toEqual({ ok: true, exists: true, directory, index: "- tabs", cut: false });
 });
 
 it("returns a real path if there are links above the base", () => {
   mkdirSync(join(place, "disk"));
   symlinkSync(join(place, "disk"), join(place, "home"));
-  expect(open("user")).toEqual({ ok: true, directory: join(place, "disk/.retinue/agent-memory/reviewer") });
+  expect(open("user")).toEqual({
+    ok: true,
+    exists: false,
+    directory: join(place, "disk/.retinue/agent-memory/reviewer"),
+  });
 });
 
 it.each([

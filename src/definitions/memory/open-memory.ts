@@ -1,35 +1,24 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, lstatSync, realpathSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { describeError, isWithin } from "../../lib/index.ts";
+import type { MemoryRequest, OpenedMemory } from "../../protocol/index.ts";
 import { realPath } from "../sources/project-levels.ts";
 import { readBounded } from "../sources/read-bounded.ts";
 
-export interface MemoryRequest {
-  readonly scope: "user" | "project" | "local";
-  readonly agent: string;
+export interface LocalMemoryRequest extends MemoryRequest {
   /** The state directory, with settings and sessions. */
   readonly stateHome: string;
-  readonly projectRoot: string;
 }
 
-export type OpenedMemory =
-  | {
-      readonly ok: true;
-      /** Absolute path, symlinks resolved. The directory may not exist yet; the first write creates it. */
-      readonly directory: string;
-      readonly index?: string;
-      /** True if the file is longer than `index`. */
-      readonly cut?: boolean;
-    }
-  | { readonly ok: false; readonly problem: string };
-
 /** Finds the memory of an agent and reads its index. Writes nothing and never throws. */
-export function openMemory(request: MemoryRequest): OpenedMemory {
+export function openMemory(request: LocalMemoryRequest): OpenedMemory {
   // A relative path would be resolved in the working directory, which may belong to anyone.
   if (!isAbsolute(request.stateHome)) return { ok: false, problem: `${request.stateHome} is not an absolute path` };
   const stateHome = resolveLinks(request.stateHome);
-  const projectRoot = resolveLinks(request.projectRoot);
+  if (request.scope !== "user" && request.projectRoot === undefined)
+    return { ok: false, problem: "the project has no trusted directory" };
+  const projectRoot = resolveLinks(request.projectRoot ?? stateHome);
   const directory = memoryDirectory({ ...request, stateHome, projectRoot });
   const base = request.scope === "user" ? stateHome : projectRoot;
   const problem = obstacle(directory, base);
@@ -38,8 +27,7 @@ export function openMemory(request: MemoryRequest): OpenedMemory {
   // Otherwise the agent would believe that its memory is empty.
   if (!isReadable(file)) return { ok: false, problem: `${file} is not a readable file` };
   const index = memoryIndex({ directory, within: base });
-  if (index === undefined) return { ok: true, directory };
-  return { ok: true, directory, index: index.text, cut: index.cut };
+  return { ok: true, directory, exists: existsSync(directory), index: index?.text, cut: index?.cut };
 }
 
 /**
@@ -81,7 +69,11 @@ function resolveLinks(path: string): string {
   }
 }
 
-export function memoryDirectory({ scope, agent, stateHome, projectRoot }: MemoryRequest): string {
+interface MemoryPlace extends LocalMemoryRequest {
+  readonly projectRoot: string;
+}
+
+export function memoryDirectory({ scope, agent, stateHome, projectRoot }: MemoryPlace): string {
   const folder = encodeName(agent);
   if (scope === "user") return join(stateHome, "agent-memory", folder);
   return join(projectRoot, ".retinue", scope === "project" ? "agent-memory" : "agent-memory-local", folder);

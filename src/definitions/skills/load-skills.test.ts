@@ -55,7 +55,7 @@ describe("skills", () => {
       ["mine", "user"],
       ["review", "project"],
     ]);
-    expect(skills[0]?.body().trim()).toBe("How to: agents");
+    expect(skills[0]?.body.trim()).toBe("How to: agents");
     expect(diagnostics.map(({ code }) => code)).toEqual(["skill_hidden", "skill_hidden"]);
     expect(diagnostics.map(({ file: at }) => at)).toContain(hidden);
   });
@@ -95,7 +95,7 @@ describe("skills", () => {
         name,
         description,
         modelInvocable,
-        body().trim(),
+        body.trim(),
       ]),
     ).toEqual([
       ["kit:deploy", "Deploys it.", true, "Deploy to $ARGUMENTS."],

@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { estimateTokens } from "../../lib/index.ts";
-import type { SkillDefinition } from "../../protocol/index.ts";
-import type { LoadedSkill } from "../sources/snapshot.ts";
+import type { LoadedSkill, SkillDefinition } from "../../protocol/index.ts";
 import { createSkillCatalog } from "./skills.ts";
 
 function skill(name: string, more: Partial<SkillDefinition> = {}): LoadedSkill {
   const file = `/skills/${name}/SKILL.md`;
   const definition = { name, description: "Does it.", source: "user", file, modelInvocable: true, ...more } as const;
-  return { definition, version: "1", body: () => `How to ${name}.\n` };
+  return { definition, version: "1", body: `How to ${name}.\n` };
 }
 
 const hidden = skill("secret", { modelInvocable: false });

@@ -1,6 +1,13 @@
 import { basename, dirname, join, sep } from "node:path";
 import { nearest } from "../../lib/index.ts";
-import type { DefinitionSource, Diagnostic, SkillDefinition, SkillFork } from "../../protocol/index.ts";
+import type {
+  DefinitionSource,
+  Diagnostic,
+  LoadedSkill,
+  SkillDefinition,
+  SkillFork,
+  Snapshot,
+} from "../../protocol/index.ts";
 import { cappedList } from "../catalog/capped-list.ts";
 import { nearestEntries } from "../catalog/nearest-entries.ts";
 import { readSkillFile } from "../reading/read-skill.ts";
@@ -8,7 +15,7 @@ import { keepLastGood } from "../sources/keep-last-good.ts";
 import { type ListedFile, listFiles } from "../sources/list-files.ts";
 import { type ProjectLevels, realPath } from "../sources/project-levels.ts";
 import { readBounded, versionOf } from "../sources/read-bounded.ts";
-import type { LoadedSkill, Snapshot, SnapshotOptions, SnapshotPlugin } from "../sources/snapshot.ts";
+import type { SnapshotOptions, SnapshotPlugin } from "../sources/snapshot.ts";
 
 const readLimit = 1024 * 1024 + 1;
 
@@ -99,7 +106,15 @@ async function readSkill(
     plugin === undefined || name.startsWith(`${plugin}:`)
       ? read.definition
       : { ...read.definition, name: `${plugin}:${name}`, plugin };
-  return { loaded: { definition, version: versionOf(content.bytes), body: read.body }, diagnostics: read.diagnostics };
+  const loaded: LoadedSkill = {
+    definition,
+    version: versionOf(content.bytes),
+    // The body is decoded only when it is used.
+    get body() {
+      return read.body();
+    },
+  };
+  return { loaded, diagnostics: read.diagnostics };
 }
 
 function overridden({ definition }: LoadedSkill, winner: LoadedSkill): Diagnostic {
@@ -139,7 +154,7 @@ export function createSkillCatalog(skills: readonly LoadedSkill[]): SkillCatalog
       return {
         ok: true,
         name: skill.definition.name,
-        body: skill.body(),
+        body: skill.body,
         directory: skillDirectory(skill.definition),
         fork: skill.definition.fork,
       };

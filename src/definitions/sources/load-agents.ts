@@ -1,6 +1,13 @@
 import { join } from "node:path";
-import type { AgentDefinition, DefinitionSource, Diagnostic } from "../../protocol/index.ts";
-import type { Place } from "../catalog/create-catalog.ts";
+import type {
+  AgentDefinition,
+  AgentPlace,
+  DefinitionSource,
+  Diagnostic,
+  LoadedAgent,
+  Snapshot,
+  UnloadedAgent,
+} from "../../protocol/index.ts";
 import { readAgentFile } from "../reading/read-agent.ts";
 import { readAgentJson } from "../reading/read-agent-json.ts";
 import { amongAgents, maxFileBytes } from "../reading/read-frontmatter.ts";
@@ -8,7 +15,7 @@ import { keepLastGood } from "./keep-last-good.ts";
 import { type ListedFile, listFiles } from "./list-files.ts";
 import { type ProjectLevels, realPath } from "./project-levels.ts";
 import { readBounded, versionOf } from "./read-bounded.ts";
-import type { LoadedAgent, Snapshot, SnapshotOptions, SnapshotPlugin, UnloadedAgent } from "./snapshot.ts";
+import type { SnapshotOptions, SnapshotPlugin } from "./snapshot.ts";
 
 export interface LoadedAgents {
   readonly agents: readonly LoadedAgent[];
@@ -58,7 +65,7 @@ function isError({ severity }: Diagnostic): boolean {
 
 interface FoundFiles {
   readonly source: DefinitionSource;
-  readonly place: Place;
+  readonly place: AgentPlace;
   readonly plugin?: string | undefined;
   readonly files: readonly ListedFile[];
   readonly diagnostics: readonly Diagnostic[];
@@ -82,7 +89,7 @@ function filesOfPlugin({ name, agentFiles }: SnapshotPlugin): FoundFiles {
   return { source: "plugin", place: nearestFile, plugin: name, files, diagnostics: [] };
 }
 
-const nearestFile: Place = { distance: 0, form: "file", directory: 0 };
+const nearestFile: AgentPlace = { distance: 0, form: "file", directory: 0 };
 
 interface AgentDirectories {
   /** The home directory, or one of the project's directories. */
@@ -100,7 +107,7 @@ function filesBelow({ directory: base, scope, source, distance, directories }: A
   for (const [index, folder] of [".agents", ".claude"].entries()) {
     const directory = join(base, folder, "agents");
     const { exists, files, diagnostics } = listFiles({ directory, scope, wanted: isMarkdown });
-    const place: Place = { distance, form: "file", directory: index };
+    const place: AgentPlace = { distance, form: "file", directory: index };
     if (exists && chosen !== undefined && realPath(chosen) === realPath(directory)) continue;
     if (exists && chosen !== undefined && directories === "first") {
       found.push({ source, place, files: [], diagnostics: files.map(({ file }) => hidden(file, chosen as string)) });
@@ -146,35 +153,33 @@ async function readAgent({ file, target }: ListedFile, found: FoundFiles): Promi
   const { source, plugin, place } = found;
   const { definition, diagnostics, body } = await readAgentFile({ bytes, file, source, plugin });
   if (!definition) return { diagnostics };
-  return { loaded: new FileAgent({ definition: qualified(definition, plugin), place, bytes, body }), diagnostics };
+  return { loaded: fileAgent({ definition: qualified(definition, plugin), place, bytes, body }), diagnostics };
 }
 
 interface FileContent {
   readonly definition: AgentDefinition;
-  readonly place: Place;
+  readonly place: AgentPlace;
   readonly bytes: Uint8Array;
   readonly body: () => string;
 }
 
-/** An agent from a file. The version is computed on demand, because the bytes are kept for the body anyway. */
-class FileAgent implements LoadedAgent {
-  readonly definition: AgentDefinition;
-  readonly place: Place;
-  readonly body: () => string;
-  readonly #bytes: Uint8Array;
-  #version: string | undefined;
-
-  constructor({ definition, place, bytes, body }: FileContent) {
-    this.definition = definition;
-    this.place = place;
-    this.body = body;
-    this.#bytes = bytes;
-  }
-
-  get version(): string {
-    this.#version ??= versionOf(this.#bytes);
-    return this.#version;
-  }
+/**
+ * Returns an agent from a file. The version is computed and the body is decoded on demand. Both are properties of the
+ * object itself, so that they are part of its JSON.
+ */
+function fileAgent({ definition, place, bytes, body }: FileContent): LoadedAgent {
+  let version: string | undefined;
+  return {
+    definition,
+    place,
+    get version() {
+      version ??= versionOf(bytes);
+      return version;
+    },
+    get body() {
+      return body();
+    },
+  };
 }
 
 function qualified(definition: AgentDefinition, plugin: string | undefined): AgentDefinition {
@@ -193,7 +198,7 @@ interface GivenAgents {
   readonly file: string;
   readonly lines?: Readonly<Record<string, number>> | undefined;
   readonly source: DefinitionSource;
-  readonly place: Place;
+  readonly place: AgentPlace;
 }
 
 /** Returns the agents from `--agents` and from settings files. Settings from an untrusted project are ignored. */
@@ -212,7 +217,7 @@ function givenAgents({ flags, settings, trusted }: SnapshotOptions): GivenAgents
 function readGiven({ value, file, lines, source, place }: GivenAgents): LoadedAgents {
   const read = readAgentJson(value, { file, lines, source });
   const agents = read.agents.flatMap(({ definition, body }): LoadedAgent[] =>
-    definition ? [{ definition, place, version: versionOf(JSON.stringify([definition, body()])), body }] : [],
+    definition ? [{ definition, place, version: versionOf(JSON.stringify([definition, body()])), body: body() }] : [],
   );
   const ofEach = read.agents.flatMap(({ diagnostics }) => diagnostics);
   const unloaded = read.agents.flatMap(({ definition, diagnostics }): UnloadedAgent[] => {

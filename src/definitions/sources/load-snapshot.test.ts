@@ -54,7 +54,7 @@ describe("sources", () => {
     const { agents, diagnostics } = await load();
     expect(names(agents)).toEqual(["one", "two"]);
     expect(agents[1]?.definition).toMatchObject({ source: "project", file: deep });
-    expect(agents[1]?.body().trim()).toBe("You are two.");
+    expect(agents[1]?.body.trim()).toBe("You are two.");
     expect(diagnostics).toEqual([]);
   });
 
@@ -73,7 +73,7 @@ describe("sources", () => {
     const catalog = createCatalog(snapshot.agents);
     const said = Object.fromEntries(catalog.agents.map(({ definition }) => [definition.name, definition.description]));
     expect(said).toEqual({ a: "project", b: "policy", c: "settings", d: "flag" });
-    expect(catalog.find("d")?.agent.body()).toBe("Do d.");
+    expect(catalog.find("d")?.agent.body).toBe("Do d.");
     expect(catalog.diagnostics).toMatchObject([{ code: "settings_agent_hidden", file: "/s.json" }]);
   });
 
@@ -139,7 +139,7 @@ describe("sources", () => {
     const huge = write(join(project, ".claude/agents/very/huge.md"), agentText("huge").padEnd(3 * 1024 * 1024, "x"));
     const { agents, diagnostics } = await load();
     expect(names(agents)).toEqual(["large"]);
-    expect(agents[0]?.body()).toBe(text.slice(text.indexOf("You are")));
+    expect(agents[0]?.body).toBe(text.slice(text.indexOf("You are")));
     const problem = { severity: "error", line: 1, code: "file_too_large", fix: expect.stringMatching(/^Move/) };
     expect(diagnostics).toMatchObject([
       { ...problem, file: over },
@@ -335,7 +335,7 @@ describe("a snapshot", () => {
     write(file, `${agentText("a")}More.\n`);
     const two = await load();
     expect(two.hash).not.toBe(one.hash);
-    expect(one.agents[0]?.body()).not.toContain("More");
+    expect(one.agents[0]?.body).not.toContain("More");
     write(join(project, "AGENTS.md"), "Hello.");
     expect((await load()).hash).not.toBe(two.hash);
   });

@@ -1,10 +1,10 @@
-import type { Diagnostic } from "../../protocol/index.ts";
+import type { Diagnostic, Snapshot } from "../../protocol/index.ts";
 import { readContextFiles } from "../context/read-context-files.ts";
 import { loadSkills } from "../skills/skills.ts";
 import { loadAgents } from "./load-agents.ts";
 import { ownDirectory, type ProjectLevels, trustedProjectLevels } from "./project-levels.ts";
 import { versionOf } from "./read-bounded.ts";
-import type { Snapshot, SnapshotOptions } from "./snapshot.ts";
+import type { SnapshotOptions } from "./snapshot.ts";
 
 /**
  * Loads all definitions from disk. With `previous`, a file that no longer loads keeps its last good version, because
@@ -23,7 +23,14 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
   };
   const { unloaded } = agents;
   const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byLocation);
-  deepFreeze(parts);
+  for (const loaded of [...parts.agents, ...parts.skills]) {
+    // The other properties are strings, which would be computed here.
+    deepFreeze(loaded.definition);
+    Object.freeze(loaded);
+  }
+  Object.freeze(parts.agents);
+  Object.freeze(parts.skills);
+  deepFreeze(parts.contextFiles);
   deepFreeze(unloaded);
   deepFreeze(diagnostics);
   let hash: string | undefined;

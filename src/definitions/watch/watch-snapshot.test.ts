@@ -3,7 +3,8 @@ import { appendFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
+import type { Snapshot } from "../../protocol/index.ts";
+import type { SnapshotOptions } from "../sources/snapshot.ts";
 import { createWatchList, type SnapshotWatch, watchSnapshot } from "./watch-snapshot.ts";
 
 let place = "";
@@ -68,7 +69,7 @@ describe("a watch", () => {
     write(join(agents, "team/b.md"), agentText("b"));
     await until((snapshot) => names(snapshot) === "a b");
     write(join(agents, "a.md"), agentText("a", "Changed."));
-    await until((snapshot) => snapshot.agents[0]?.body().trim() === "Changed.");
+    await until((snapshot) => snapshot.agents[0]?.body.trim() === "Changed.");
     renameSync(join(agents, "a.md"), join(agents, "z.md"));
     await until(({ agents: all }) => all.some(({ definition }) => definition.file === join(agents, "z.md")));
     rmSync(join(agents, "team"), { recursive: true });
@@ -89,7 +90,7 @@ describe("a watch", () => {
     write(imported, "two");
     await until(({ contextFiles }) => contextFiles.some(({ text }) => text === "two"));
     write(target, agentText("a", "Through the link."));
-    await until((snapshot) => snapshot.agents[0]?.body().trim() === "Through the link.");
+    await until((snapshot) => snapshot.agents[0]?.body.trim() === "Through the link.");
     write(join(project, ".agents/skills/s/SKILL.md"), "---\nname: s\ndescription: S.\n---\nHow.\n");
     await until(({ skills }) => skills.length === 1);
     write(join(project, "CLAUDE.md"), "more");
@@ -103,7 +104,7 @@ describe("a watch", () => {
     const broken = await until(({ diagnostics }) => diagnostics.some(({ code }) => code === "kept_last_good"));
     expect(names(broken)).toBe("a");
     write(file, agentText("a", "Mended."));
-    const mended = await until((snapshot) => snapshot.agents[0]?.body().trim() === "Mended.");
+    const mended = await until((snapshot) => snapshot.agents[0]?.body.trim() === "Mended.");
     expect(mended.diagnostics).toEqual([]);
   });
 
@@ -160,11 +161,7 @@ describe("a watch", () => {
       expect(names(watch.current())).toMatch(/^a b c/);
     }
     const last = await until((snapshot) => names(snapshot) === `a b c extra-${rounds}`);
-    expect(last.agents.slice(0, 3).map((agent) => agent.body().trim())).toEqual([
-      `${rounds}`,
-      `${rounds}`,
-      `${rounds}`,
-    ]);
+    expect(last.agents.slice(0, 3).map((agent) => agent.body.trim())).toEqual([`${rounds}`, `${rounds}`, `${rounds}`]);
     for (const snapshot of seen) expect(names(snapshot)).toMatch(/^a b c/);
   });
 });

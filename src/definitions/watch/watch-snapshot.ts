@@ -2,14 +2,19 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { FSWatcher } from "chokidar";
 import { describeError, isWithin } from "../../lib/index.ts";
+import type { Snapshot } from "../../protocol/index.ts";
 import { userFiles } from "../context/read-context-files.ts";
 import { loadSnapshot } from "../sources/load-snapshot.ts";
 import { ownDirectory, realPath, trustedProjectLevels } from "../sources/project-levels.ts";
-import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
+import type { SnapshotOptions } from "../sources/snapshot.ts";
 
 export interface WatchOptions extends SnapshotOptions {
   /** Snapshot that the session has already loaded. If undefined, a new one is loaded. */
   readonly initial?: Snapshot | undefined;
+  /** Loads a snapshot that depends on more than these options, and keeps the last good version of broken files. */
+  readonly load?: (() => Promise<Snapshot>) | undefined;
+  /** Further files whose changes lead to a new snapshot. Their directories must be among those that are watched. */
+  readonly files?: readonly string[] | undefined;
   /** Called if the system can't watch files. The snapshot then stays as it is until a later change is detected. */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
@@ -32,15 +37,16 @@ const settleMs = 100;
  * flags, plugin files) are not watched, so start a new watch when they change.
  */
 export async function watchSnapshot(
-  { initial, onProblem = () => {}, ...options }: WatchOptions,
+  { initial, load, files = [], onProblem = () => {}, ...options }: WatchOptions,
   onChange: (snapshot: Snapshot) => void,
 ): Promise<SnapshotWatch> {
-  let current = initial ?? (await loadSnapshot(options));
+  const read = load ?? (() => loadSnapshot(options, current));
+  let current = initial ?? (await (load ?? (() => loadSnapshot(options)))());
   let closed = false;
   let reading: Promise<void> | undefined;
   let due: { readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
   let settle: NodeJS.Timeout | undefined;
-  const list = createWatchList(options, current);
+  const list = createWatchList(options, current, files);
   const watcher = await startWatching(list.paths(), { isWanted: list.isWanted, onProblem });
   watcher.on("all", schedule);
   await check();
@@ -86,7 +92,7 @@ export async function watchSnapshot(
   }
 
   async function refresh(): Promise<void> {
-    const next = await loadSnapshot(options, current);
+    const next = await read();
     if (closed || isSame(next, current)) return;
     current = next;
     watcher.add(list.follow(next));
@@ -130,12 +136,12 @@ interface WatchList {
 /**
  * Lists the paths that a snapshot is read from, so that nothing else in a large project or home directory is watched.
  */
-export function createWatchList(options: SnapshotOptions, snapshot: Snapshot): WatchList {
+export function createWatchList(options: SnapshotOptions, snapshot: Snapshot, more: readonly string[] = []): WatchList {
   const bases = watchedDirectories(options);
   const named = bases.flatMap(({ trees: below }) => below);
   const linked = named.map(realPath).filter((tree, index) => tree !== named[index]);
   const trees = [...named, ...linked];
-  const files = new Set(bases.flatMap(({ files: below }) => below));
+  const files = new Set([...bases.flatMap(({ files: below }) => below), ...more]);
   const followed = linkedFiles(snapshot, { trees, files });
   return {
     paths: () => [...new Set([...bases.map(({ base }) => base), ...linked, ...followed])],

@@ -135,3 +135,6 @@ export interface Diagnostic {
    */
   readonly agent?: string | undefined;
 }
+
+/** Code of diagnostics about hooks and MCP servers that wait for the user's approval. */
+export const UNAPPROVED = "not_approved";

@@ -5,8 +5,8 @@ import type { AgentDefinition, DurableEvent, Head, Policy, RunResult } from "../
 /** The agents of a session that work can be delegated to. */
 export interface AvailableAgents {
   readonly definitions: readonly AgentDefinition[];
-  /** Finds an agent by its name or an alias. */
-  find(name: string): AvailableAgent | undefined;
+  /** Finds an agent by its name or an alias, and opens its memory. */
+  find(name: string): Promise<AvailableAgent | undefined>;
   /** Returns the most similar names, best match first; at most ten by default. */
   nearest(name: string, max?: number): readonly string[];
 }

@@ -96,7 +96,7 @@ async function prepareDefined(
   resolve: Resolve,
 ): Promise<PreparedAgent | Refusal> {
   const { spec, terms, parent, before } = request;
-  const found = ports.agents.find(spec.agentType);
+  const found = await ports.agents.find(spec.agentType);
   if (found === undefined) {
     const isResumed = before !== undefined;
     return refuse(isResumed ? goneDefinition(spec) : unknownAgentType(spec.agentType, ports.agents, parent.agent));

@@ -1,4 +1,4 @@
-import type { SettingsOrigin } from "../../protocol/index.ts";
+import type { SettingsOrigin } from "../protocol/index.ts";
 
 interface Hiding {
   /** Whether to show environment variables. A person who trusts a directory must see them. */

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
-import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
-import { type Approval, hashApproval } from "../../settings/index.ts";
+import { type AgentDefinition, type Approval, type Diagnostic, UNAPPROVED } from "../protocol/index.ts";
+import { hashApproval } from "../settings/index.ts";
 
 /** A project directory that contains an agent file, and what the user approved in that directory. */
 export interface ApprovedDirectory {
@@ -19,9 +19,6 @@ export interface ApprovedDefinition {
   /** Reports hooks and MCP servers that are off. */
   readonly diagnostics: readonly Diagnostic[];
 }
-
-/** Code of diagnostics about hooks and MCP servers that wait for the user's approval. */
-export const UNAPPROVED = "not_approved";
 
 /**
  * Removes the hooks and MCP servers of a project's agent file that are not identical to what the user approved. They

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { addTrust } from "../commands/trust.ts";
-import { type CatalogOptions, loadAgentCatalog } from "./agent-catalog.ts";
+import { type CatalogOptions, loadAgentCatalog } from "../app/agents/agent-catalog.ts";
+import { addTrust } from "../app/commands/trust.ts";
 
 const file = "shop/.agents/agents/guard.md";
 

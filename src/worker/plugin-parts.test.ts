@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { addPlugin, disablePlugin, enablePlugin } from "../commands/plugins.ts";
-import { readPluginHooks } from "./plugin-parts.ts";
+import { addPlugin, disablePlugin, enablePlugin } from "../app/commands/plugins.ts";
+import { readProject } from "./read-project.ts";
 
 const variable = "$".concat("{CLAUDE_PLUGIN_ROOT}");
 
@@ -22,18 +22,20 @@ it("returns the hooks of an enabled plugin with its directory, and reports hooks
   writeFileSync(join(kit, "hooks/hooks.json"), JSON.stringify({ hooks }));
   const home = join(root, "home");
   const { plugin } = await addPlugin(kit, { home, environment: {} });
-  expect(readPluginHooks(home).hooks).toEqual([]);
+  const place = { root, home, environment: { HOME: root } };
+  const partsNow = async () => (await readProject(place, { trusted: false, required: false })).snapshot.plugins;
+  expect((await partsNow()).hooks).toEqual([]);
   await enablePlugin(home, { name: "kit", hash: plugin.hash });
   const pluginRoot = join(home, "plugins/kit");
-  const shared = { kind: "command", source: "plugin", pluginRoot };
-  expect(readPluginHooks(home)).toEqual({
+  expect(await partsNow()).toEqual({
     hooks: [
       // The shell expands the variable from its environment.
-      { ...shared, event: "PreToolUse", matcher: "Bash", command: `${variable}/check.sh` },
-      { ...shared, event: "Stop", command: "node", args: [join(pluginRoot, "stop.js")] },
+      { pluginRoot, event: "PreToolUse", matcher: "Bash", command: `${variable}/check.sh` },
+      { pluginRoot, event: "Stop", command: "node", args: [join(pluginRoot, "stop.js")] },
     ],
+    mcpServers: {},
     notices: [expect.stringMatching(/^Plugin "kit": .*"prompt"/)],
   });
   await disablePlugin(home, "kit");
-  expect(readPluginHooks(home).hooks).toEqual([]);
+  expect((await partsNow()).hooks).toEqual([]);
 });

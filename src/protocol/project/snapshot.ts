@@ -1,0 +1,55 @@
+import type { HookEntry } from "../hooks/hook.ts";
+import type { JsonObject } from "../json.ts";
+import type { Snapshot } from "./definitions.ts";
+import type { Approval, ProjectSettings } from "./settings.ts";
+
+/**
+ * Everything that a session reads from the machine of its workspace: the project's files, the user's own files, plugins
+ * and trust. It is plain data, made where the files are, so that a session can run on another machine.
+ */
+export interface ProjectSnapshot extends Snapshot {
+  /** Root of the project. */
+  readonly root: string;
+  /** Highest trusted directory of the project; absent if none is trusted. */
+  readonly trustedRoot?: string | undefined;
+  /** Files and directories that were not read because they are not trusted, relative to the workspace. */
+  readonly off: readonly string[];
+  /**
+   * Hooks and MCP servers in the workspace's own agent files that would be approved if the workspace were trusted now.
+   */
+  readonly approvals: readonly Approval[];
+  /** Settings that decide which agents are available, without secrets; absent if the request contains them. */
+  readonly settings?: Pick<ProjectSettings, "agents" | "origins" | "problems" | "rules" | "settings"> | undefined;
+  readonly plugins: PluginParts;
+  /** Directories that skills may refer to. They exist, and symlinks are resolved. */
+  readonly skillRoots: readonly string[];
+  /** The additional directories of the request that exist, symlinks resolved. */
+  readonly additionalDirectories: readonly string[];
+  /** Real path of the state directory if it is in the workspace or in an additional directory. */
+  readonly stateInWorkspace?: string | undefined;
+  /** A git configuration that may name programs; absent if there is none, or if the directory is trusted. */
+  readonly gitPrograms?: GitPrograms | undefined;
+  /** The user's own settings files as text for the agent that explains Retinue, without secrets. */
+  readonly settingsText: string;
+}
+
+/** What the enabled plugins add to a session besides agents and skills. */
+export interface PluginParts {
+  readonly hooks: readonly PluginHook[];
+  /** Messages about hooks that are not run. */
+  readonly notices: readonly string[];
+  /** MCP servers, keyed by `plugin:server`. */
+  readonly mcpServers: Readonly<Record<string, JsonObject>>;
+}
+
+export interface PluginHook extends HookEntry {
+  /** Directory of the plugin. */
+  readonly pluginRoot: string;
+}
+
+export interface GitPrograms {
+  /** Path of the configuration file. */
+  readonly file: string;
+  /** False if the file could not be checked, because it is not an ordinary file or is too large. */
+  readonly checked: boolean;
+}

@@ -1,0 +1,39 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { errorCode, UserError } from "../lib/index.ts";
+
+/** Returns the real path of the directory to work in. Throws a `UserError` if it can't be used. */
+export function workspaceDirectory(path: string): string {
+  const problem = (why: string): UserError =>
+    new UserError(`The directory ${path} ${why}.`, { code: "cwd", cure: "Check the option `cwd`.", exitCode: 2 });
+  try {
+    const real = realpathSync.native(path);
+    if (!statSync(real).isDirectory()) throw problem("is not a directory");
+    return real;
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw problem(errorCode(error) === "ENOENT" ? "does not exist" : "can't be entered");
+  }
+}
+
+/** Returns the real paths of the given paths that exist. */
+export function existingPaths(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) => {
+    try {
+      return [realpathSync.native(path)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/**
+ * Returns the documentation directory of this package. Searches upwards, because the bundle, the library and the
+ * sources are at different depths.
+ */
+export function docsDirectory(): string {
+  let directory = import.meta.dirname;
+  while (!existsSync(join(directory, "package.json")) && directory !== dirname(directory))
+    directory = dirname(directory);
+  return join(directory, "docs");
+}

@@ -1,0 +1,89 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { findGitPrograms } from "./git-programs.ts";
+
+function createRepository(files: Readonly<Record<string, string>>): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-git-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  return root;
+}
+
+function createHuge(path: string): void {
+  writeFileSync(path, "");
+  truncateSync(path, 2 ** 33);
+}
+
+const evil = '[filter "x"]\n\tclean = ./evil\n';
+
+describe("git in an untrusted directory", () => {
+  it.each([
+    [evil],
+    ['[filter "x"] smudge = ./evil'],
+    ["\ufeff[FILTER.x]\nProcess = evil"],
+    ['[core]\n  bare = false\n[diff "word"]\r\n\ttextconv = ./evil\r\n'],
+    ["[diff]\nexternal = ./evil"],
+    ['[diff "x"]\ncommand=evil'],
+    ["[include]\npath = ../more"],
+    ['[includeIf "gitdir:/"]\npath = more'],
+    ['[filter "lfs"]\nclean = git-lfs clean -- %f\n[lfs "customtransfer.x"]\npath = evil'],
+    ['[filter "lfs"]\nclean = git-lfs clean -- %f; evil'],
+  ])("is asked about where its configuration names programs: %j", (config) => {
+    const cwd = createRepository({ ".git/config": config });
+    expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, ".git/config"), checked: true });
+  });
+
+  it.each([
+    ['[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.com/filter\n[branch "diff"]\n'],
+    ["[diff]\n\talgorithm = histogram\n"],
+    [
+      '[filter "lfs"]\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tclean = git-lfs clean -- %f\n',
+    ],
+    [""],
+  ])("is used as everywhere where it names none: %j", (config) => {
+    expect(findGitPrograms(createRepository({ ".git/config": config }))).toBeUndefined();
+  });
+
+  it("is asked about wherever git would find that configuration", () => {
+    const above = createRepository({ ".git/config": evil, "src/a/b.ts": "" });
+    expect(findGitPrograms(join(above, "src/a"))).toBeDefined();
+    const linked = createRepository({ ".git": "gitdir: store/worktrees/w\n", "store/config": evil });
+    mkdirSync(join(linked, "store/worktrees/w"), { recursive: true });
+    writeFileSync(join(linked, "store/worktrees/w/commondir"), "../..\n");
+    expect(findGitPrograms(linked)).toBeDefined();
+    expect(
+      findGitPrograms(createRepository({ HEAD: "ref: refs/heads/main", config: evil, "objects/info/packs": "" })),
+    ).toBeDefined();
+    expect(findGitPrograms(createRepository({ ".git/config": "", ".git/config.worktree": evil }))).toBeDefined();
+  });
+
+  it.each([
+    [".git/config", (path: string) => execFileSync("mkfifo", [path])],
+    [".git/config", (path: string) => symlinkSync("/dev/zero", path)],
+    [".git/config", createHuge],
+    [".git/commondir", (path: string) => execFileSync("mkfifo", [path])],
+  ])("is asked about where a file could block the program that reads it: %s %s", (name, create) => {
+    const cwd = createRepository({ ".git/HEAD": "ref: refs/heads/main" });
+    create(join(cwd, name));
+    expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, name), checked: false });
+  });
+
+  it.each([createHuge, (path: string) => symlinkSync(".git", path)])(
+    "is used where git refuses `.git` itself: %s",
+    (create) => {
+      const cwd = createRepository({});
+      create(join(cwd, ".git"));
+      expect(findGitPrograms(cwd)).toBeUndefined();
+    },
+  );
+
+  it("is used outside a repository", () => {
+    expect(findGitPrograms(createRepository({ "config.txt": evil }))).toBeUndefined();
+  });
+});
