@@ -56,6 +56,7 @@ function unknownKeyProblem({ path, meant }: UnknownKey): string {
 
 const types: OptionTypes<SessionOptions> = {
   cwd: optional(aString),
+  worker: optional(anObjectWith("describe", "open")),
   home: optional({
     accepts: (value) => value === false || aString.accepts(value),
     description: "a string or false",

@@ -24,7 +24,8 @@ import { openWorker } from "./session-tools.ts";
 
 /** Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix. */
 export function openSession(options: SessionOptions = {}): Promise<Session> {
-  return openSessionOn(options, createLocalWorker);
+  const { worker } = options;
+  return openSessionOn(options, worker === undefined ? createLocalWorker : () => worker);
 }
 
 /** Opens a session whose worker is created by a function. The session reads nothing from the workspace itself. */

@@ -1,5 +1,5 @@
 import type { HookFunction } from "../../hooks/index.ts";
-import type { Approvals, Clock, Model, Transcript } from "../../ports/index.ts";
+import type { Approvals, Clock, Model, Transcript, WorkerPort } from "../../ports/index.ts";
 import type {
   Effort,
   HookEvent,
@@ -30,6 +30,8 @@ export interface FunctionHookOptions<Event extends HookEvent> {
 export interface SessionOptions {
   /** The workspace; defaults to the current directory. */
   readonly cwd?: string;
+  /** Worker that owns the workspace, perhaps on another machine. If absent, `cwd` is a directory of this machine. */
+  readonly worker?: WorkerPort | undefined;
   /** State directory; defaults to `RETINUE_HOME` or `~/.retinue`. With `false`, nothing is stored on disk. */
   readonly home?: string | false;
   /** Environment variables; defaults to those of the process. */

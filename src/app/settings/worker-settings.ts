@@ -1,0 +1,67 @@
+import { UserError } from "../../lib/index.ts";
+import type { WorkerPort } from "../../ports/index.ts";
+import type { AgentBudget, ProjectSettings, Settings } from "../../protocol/index.ts";
+
+export interface WorkerSettingsOptions {
+  readonly worker: Pick<WorkerPort, "settings" | "describe">;
+  /**
+   * Settings of the machine on which the session runs, if the worker is on another one. Its user pays for the models,
+   * so they choose them; the files and programs of the session are the worker's, so its user decides about those.
+   */
+  readonly own?: ProjectSettings | undefined;
+  /** Settings for this session, such as its budget. */
+  readonly flags?: Settings | undefined;
+}
+
+/** Loads the settings of a session on a worker. Throws a `UserError` if a file of the worker is invalid. */
+export async function loadWorkerSettings({ worker, own, flags }: WorkerSettingsOptions): Promise<ProjectSettings> {
+  const theirs = await worker.settings({ trust: false, flags });
+  const [problem] = theirs.problems;
+  if (problem !== undefined) {
+    const { root } = worker.describe();
+    throw new UserError(`The settings for ${root} can't be used: ${problem}`, { code: "settings", exitCode: 2 });
+  }
+  return own === undefined ? theirs : combine(theirs, own);
+}
+
+/** Settings about models and their keys, which belong to the machine on which the session runs. */
+const ownKeys = [
+  "provider",
+  "providers",
+  "model",
+  "search",
+  "cache",
+  "env",
+] as const satisfies readonly (keyof Settings)[];
+
+function combine(theirs: ProjectSettings, own: ProjectSettings): ProjectSettings {
+  const settings: { -readonly [Key in keyof Settings]: Settings[Key] } = { ...theirs.settings };
+  for (const key of ownKeys) delete settings[key];
+  Object.assign(settings, pick(own.settings));
+  const budget = lowerBudget(theirs.settings.budget, own.settings.budget);
+  if (budget !== undefined) settings.budget = budget;
+  const mode = own.settings.permissions?.disableBypassPermissionsMode;
+  if (mode !== undefined) settings.permissions = { ...settings.permissions, disableBypassPermissionsMode: mode };
+  const isOwn = (path: string): boolean => ownKeys.some((key) => path === key || path.startsWith(`${key}.`));
+  return {
+    ...theirs,
+    settings,
+    origins: [...theirs.origins.filter(({ path }) => !isOwn(path)), ...own.origins.filter(({ path }) => isOwn(path))],
+    // Restrictions of both machines apply. Permissions are given only where the files are.
+    rules: [...theirs.rules, ...own.rules.filter(({ effect }) => effect !== "allow")],
+  };
+}
+
+function pick(settings: Settings): Settings {
+  return Object.fromEntries(ownKeys.filter((key) => settings[key] !== undefined).map((key) => [key, settings[key]]));
+}
+
+/** Returns the lower limit of two budgets for each kind of spending. */
+function lowerBudget(one: AgentBudget | undefined, other: AgentBudget | undefined): AgentBudget | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const lower = Object.entries(other).map(([key, limit]) => {
+    const present = one[key as keyof AgentBudget];
+    return [key, present === undefined ? limit : Math.min(present, limit)];
+  });
+  return { ...one, ...Object.fromEntries(lower) };
+}
