@@ -434,7 +434,7 @@ describe("retinue agents new", () => {
     expect(await create("second")).not.toContain("trust");
   });
 
-  it("writes for the user, and reports missing values if it can't ask", async () => {
+  it("writes to the user's own directory, and reports missing values if it can't ask", async () => {
     const place = createPlace();
     await retinue(["agents", "new", "mine", "--user", "--description", "Helps. Use always."], place);
     expect(existsSync(join(place.home, "../.agents/agents/mine.md"))).toBe(true);

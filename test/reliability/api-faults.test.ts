@@ -8,7 +8,7 @@ import { createPlace, readTranscript, transcriptPath } from "./place.ts";
 describe("faults of the model API", () => {
   const faults = [...anyFaults, ...callFaults].map((fault) => [JSON.stringify(fault), fault] as const);
   it.concurrent.each(faults)(
-    "%s twice: end in success or one clear error, and the session can continue",
+    "end in success or one clear error if they occur twice, and the session can continue: %s",
     async (_, fault) => {
       let left = 2;
       const strike = (hasCall: boolean): Fault | undefined => (hasCall && left-- > 0 ? fault : undefined);

@@ -321,7 +321,7 @@ describe("a resumed agent", () => {
     expect(subagentFor(narrow, { before, parentPolicy }).agent).toEqual(then.agent);
   });
 
-  it("gets no more than it is allowed now if that is stricter", () => {
+  it("is limited to its current permissions if they are stricter", () => {
     const { agent } = subagentFor({ tools: ["Read"], permissionMode: "dontAsk" }, { before });
     expect(agent.policy.pool).toEqual(["Read"]);
     const free = subagentFor({ source: "user" }, { parentPolicy: { mode: "bypassPermissions" } });

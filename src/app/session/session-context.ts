@@ -17,8 +17,7 @@ export interface SessionContext {
   readonly environment: Environment;
   readonly clock: Clock;
   /**
-   * Aborted when the session is closing, or was abandoned while it was opening, to stop waiting for space on a full
-   * disk.
+   * Aborted when the session is closing or opening it was abandoned, so that nothing waits for space on a full disk.
    */
   readonly stopWaiting: AbortController;
 }
