@@ -183,7 +183,8 @@ async function present(
 
 /** Explains why a command could not open an address. */
 function aboutAddress(command: string, output: string): string {
-  const isUsed = /retinue:\/\/(result|output)\//.test(command) && /retinue:\S*: No such file or directory/.test(output);
+  const isFailure = (line: string) => line.includes("retinue:") && line.endsWith("No such file or directory");
+  const isUsed = /retinue:\/\/(result|output)\//.test(command) && output.split("\n").some(isFailure);
   return isUsed ? "Addresses such as retinue://result/ID are not files. Open them with Read or Grep." : "";
 }
 
