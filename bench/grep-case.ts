@@ -15,7 +15,7 @@ export async function grepCase(): Promise<Figure[]> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-grep-")));
   makeTree(root, 20_000);
   const workspace = createLocalWorkspace({ root, environment: process.env });
-  const results = { save: async () => "", read: async () => undefined };
+  const results = { save: async () => "", saveFile: async () => "" };
   const tools = createWorkerTools({ sessionId: "bench", workspace, results, outputDirectory: root });
   const executor = createExecutor({ tools, workspace, results });
   const policy: Policy = { mode: "default", pool: ["Grep"], rules: [], workspaceRoots: [root], readableRoots: [] };

@@ -55,7 +55,7 @@ const rules: Policy["rules"] = [{ effect: "allow", text: "Bash(true)", scope: "u
 
 function executorAt(root: string, sandbox?: Sandbox): ToolExecutor {
   const workspace = createLocalWorkspace({ root, environment: process.env, ...(sandbox && { sandbox }) });
-  const results = { save: async () => "", read: async () => undefined };
+  const results = { save: async () => "", saveFile: async () => "" };
   const tools = createWorkerTools({ sessionId: "bench", workspace, results, outputDirectory: root });
   return createExecutor({ tools, workspace, results });
 }

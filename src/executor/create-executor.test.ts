@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ResultStore, Tool, ToolContext, ToolExecutor, ToolOutput } from "../ports/index.ts";
-import { type JsonObject, type Policy, type Rule, type ToolCall, textOf } from "../protocol/index.ts";
+import { type Grant, type JsonObject, type Policy, type Rule, type ToolCall, textOf } from "../protocol/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { combineExecutors, createExecutor, type ExecutorLimits } from "./index.ts";
 
@@ -24,7 +24,7 @@ const results: ResultStore = {
     saved.set(id, text);
     return `retinue://result/${id}`;
   },
-  read: async (address) => saved.get(address.slice("retinue://result/".length)),
+  saveFile: () => Promise.reject(new Error("No tool here has files.")),
 };
 
 type Run = (input: JsonObject, context: ToolContext) => Promise<ToolOutput>;
@@ -360,7 +360,9 @@ describe("authorize", () => {
 
 describe("combined executors", () => {
   const says = (name: string, text: string) => tool(name, async () => ({ content: text }));
-  const names = ["Read", "Write", "TodoWrite", "mcp__s__a"];
+  const echoes = (name: string, text: string) =>
+    tool(name, async ({ file_path, path }) => ({ content: file_path === "a" ? text : `${text} ${file_path ?? path}` }));
+  const names = ["Read", "Grep", "Write", "TodoWrite", "mcp__s__a"];
   const everything = () => policy({ mode: "bypassPermissions", pool: names });
   const combine = () => {
     const server = createExecutor({
@@ -368,8 +370,13 @@ describe("combined executors", () => {
       names,
       results,
     });
-    const executors = [server, executor([says("Read", "worker"), says("mcp__s__a", "worker")])] as const;
-    return combineExecutors({ executors, order: ["Read", "WebSearch", "TodoWrite"] });
+    const texts = createExecutor({ tools: [echoes("Read", "texts"), echoes("Grep", "texts")], results });
+    const worker = executor([echoes("Read", "worker"), echoes("Grep", "worker"), says("mcp__s__a", "worker")]);
+    return combineExecutors({
+      executors: [server, texts, worker],
+      order: ["Read", "WebSearch", "TodoWrite"],
+      addresses: { executor: texts, addressOf: (path) => (path === "/old/r1.txt" ? "retinue://result/r1" : undefined) },
+    });
   };
 
   it("declare each tool once, in the given order, followed by the others", () => {
@@ -377,7 +384,7 @@ describe("combined executors", () => {
       combine()
         .declarations()
         .map(({ name }) => name),
-    ).toEqual(["Read", "TodoWrite", "mcp__s__a"]);
+    ).toEqual(["Read", "TodoWrite", "Grep", "mcp__s__a"]);
   });
 
   it.each([
@@ -389,7 +396,36 @@ describe("combined executors", () => {
     expect(await combine().execute(request, silent, never)).toMatchObject({ outcome: "ok", content: [{ text }] });
   });
 
-  it("suggest tools from all executors for an unknown one", async () => {
+  it.each([
+    ["Read", { file_path: "retinue://result/r1" }, "texts retinue://result/r1"],
+    ["read_file", { file_path: "RETINUE://x" }, "texts RETINUE://x"],
+    ["Grep", { path: "retinue://output/a1" }, "texts retinue://output/a1"],
+    ["Read", { file_path: "/old/r1.txt" }, "texts retinue://result/r1"],
+    ["Grep", { path: "/old/r1.txt" }, "texts retinue://result/r1"],
+    ["Read", { file_path: "/old/r2.txt" }, "worker /old/r2.txt"],
+    ["Grep", { url: "retinue://result/r1" }, "worker undefined"],
+    ["mcp__s__a", { path: "retinue://result/r1" }, "worker"],
+  ])("pass %s %j on to %s, by its address", async (name, input, text) => {
+    const combined = combine();
+    const request = { agentId: "main", call: call(name, input), policy: everything() } as const;
+    const judged = await combined.judge(request.call, request.policy);
+    expect(judged).toMatchObject({ kind: "decided", decision: { effect: "allow" } });
+    expect(await combined.execute(request, silent, never)).toMatchObject({ outcome: "ok", content: [{ text }] });
+    expect(await combined.recall?.(request.call)).toBe("lost");
+  });
+
+  it("need the tool, and the approval that rules require, for an address too", async () => {
+    const asked = call("Read", { file_path: "/old/r1.txt" });
+    const outcomeFor = async (own: Policy, grant?: Grant) =>
+      (await combine().execute({ agentId: "main", call: asked, policy: own, grant }, silent, never)).outcome;
+    const grant = { callId: asked.callId, inputJson: asked.inputJson, by: "person" } as const;
+    expect(await outcomeFor(policy({ pool: ["Grep"] }))).toBe("denied");
+    expect(await outcomeFor(policy({}, ["ask", "Read"]))).toBe("denied");
+    expect(await outcomeFor(policy({}, ["ask", "Read"]), grant)).toBe("ok");
+    expect(await outcomeFor(policy({}, ["ask", "Read"]), { ...grant, inputJson: "{}" })).toBe("denied");
+  });
+
+  it("suggest tools of all executors for an unknown one", async () => {
     const judged = await combine().judge(call("Raed", {}), everything());
     expect(judged).toMatchObject({ kind: "invalid", message: expect.stringContaining("Did you mean Read?") });
   });

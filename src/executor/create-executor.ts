@@ -11,13 +11,7 @@ import type {
   ToolTraits,
   Workspace,
 } from "../ports/index.ts";
-import {
-  type AgentId,
-  canonicalToolName,
-  type Policy,
-  type ToolCall,
-  type ToolDeclaration,
-} from "../protocol/index.ts";
+import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
 import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
 import { type Advised, judgeCall } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
@@ -160,45 +154,4 @@ async function releaseAgent(agentId: AgentId, tools: readonly Tool[], releaseMs:
   });
   await Promise.race([Promise.allSettled(releases), late]);
   clearTimeout(timer);
-}
-
-export interface CombinedTools {
-  /** If several executors declare a tool, the last one performs its calls. The first performs calls to unknown tools. */
-  readonly executors: readonly [ToolExecutor, ...ToolExecutor[]];
-  /** Names of tools in the order in which they are declared. Others follow in the order of the executors. */
-  readonly order?: readonly string[] | undefined;
-}
-
-/** Combines executors into one that passes each call on to the executor that declares its tool. */
-export function combineExecutors({ executors, order = [] }: CombinedTools): ToolExecutor {
-  const [first] = executors;
-  const owners = new Map<string, ToolExecutor>();
-  const declared = new Map<string, ToolDeclaration>();
-  for (const executor of executors) {
-    for (const declaration of executor.declarations()) {
-      // A tool that is declared again moves to the end.
-      declared.delete(declaration.name);
-      declared.set(declaration.name, declaration);
-      owners.set(declaration.name, executor);
-    }
-  }
-  const names = new Set([...order.filter((name) => declared.has(name)), ...declared.keys()]);
-  const declarations = [...names].flatMap((name) => declared.get(name) ?? []);
-  const pick = (toolName: string): ToolExecutor => owners.get(canonicalToolName(toolName)) ?? first;
-  return {
-    declarations: () => declarations,
-    traits: (toolName) => pick(toolName).traits(toolName),
-    judge: (call, policy) => pick(call.name).judge(call, policy),
-    execute: (request, emit, signal) => pick(request.call.name).execute(request, emit, signal),
-    recall: async (call) => (await pick(call.name).recall?.(call)) ?? "lost",
-    inherit: (agentId, from) => {
-      for (const executor of executors) executor.inherit?.(agentId, from);
-    },
-    release: async (agentId) => {
-      await Promise.all(executors.map((executor) => executor.release(agentId)));
-    },
-    close: async () => {
-      await Promise.all(executors.map((executor) => executor.close()));
-    },
-  };
 }

@@ -199,7 +199,8 @@ async function storeWhole(
 ): Promise<string> {
   const size = `The whole result has ${formatCount(whole.length)} characters`;
   try {
-    return `[${size}. Read ${await results.save(callId, whole)} with offset and limit to see the rest.]`;
+    const address = await results.save(callId, whole);
+    return `[${size}. To see the rest, open ${address} with Read (offset, limit) or Grep.]`;
   } catch (error) {
     return `[${size}. The rest could not be saved: ${describeError(error)}]`;
   }

@@ -3,5 +3,6 @@
 // Does not own: the tools, the workspace in which they run (workspace), the rules (permissions), asking for approval
 // (runs).
 // Called by: worker, and app, which gives an executor to runs.
-export { combineExecutors, createExecutor, type ExecutorLimits, type ExecutorOptions } from "./create-executor.ts";
+export { combineExecutors } from "./combine-executors.ts";
+export { createExecutor, type ExecutorLimits, type ExecutorOptions } from "./create-executor.ts";
 export { judgeCall } from "./judge-call.ts";

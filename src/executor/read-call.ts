@@ -1,6 +1,6 @@
 import { checkSchema, coerceInput, describeProblems, nearest } from "../lib/index.ts";
 import type { Tool } from "../ports/index.ts";
-import { canonicalToolName, type JsonObject, type JsonSchema, type ToolCall } from "../protocol/index.ts";
+import { canonicalToolName, isAddress, type JsonObject, type JsonSchema, type ToolCall } from "../protocol/index.ts";
 
 export type ReadCall =
   | {
@@ -58,11 +58,23 @@ export function readCall(call: ToolCall, { tools, absent, names, pool }: CallCon
   const { input, ignored } = knownInput(schema, parsed);
   const isMisspelled =
     tool.refusesMisspelled && ignored.some((each) => guessFor(each, { schema, input }) !== undefined);
-  if (!isMisspelled && checkSchema(schema, input).length === 0)
-    return { ok: true, tool, input, remark: remarkOn(ignored, { schema, input }) };
+  if (!isMisspelled && checkSchema(schema, input).length === 0) {
+    const misplaced = pathInputs.map((each) => input[each]).find(isAddress);
+    return misplaced === undefined || !pathTools.has(name)
+      ? { ok: true, tool, input, remark: remarkOn(ignored, { schema, input }) }
+      : { ok: false, message: notForAddresses(name, misplaced) };
+  }
   // A required property may be missing because its name is misspelled, so these problems include unknown properties.
   const all = checkSchema(schema, coerceInput(schema, parsed));
   return { ok: false, message: `${tool.declaration.name}: ${describeProblems(all)}` };
+}
+
+/** Tools that need a file or directory and don't accept an address. */
+const pathTools: ReadonlySet<string> = new Set(["LS", "Glob", "Edit", "Write", "NotebookEdit"]);
+const pathInputs = ["file_path", "path", "notebook_path"];
+
+function notForAddresses(tool: string, address: string): string {
+  return `${tool} works on files and can't open the address ${JSON.stringify(address.slice(0, 100))}. Use Read or Grep.`;
 }
 
 /**

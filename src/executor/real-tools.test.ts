@@ -11,15 +11,18 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { ResultStore, ToolExecutor } from "../ports/index.ts";
+import type { ToolExecutor } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
-import { createWorkerTools } from "../tools/index.ts";
+import { createTextTools, createWorkerTools } from "../tools/index.ts";
+import { createMemoryTranscript } from "../transcript/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
-import { createExecutor } from "./index.ts";
+import { combineExecutors, createExecutor } from "./index.ts";
 
 let top = "";
 let root = "";
+/** The tools of a worker, and those for addresses. */
 let executor: ToolExecutor;
+let worker: ToolExecutor;
 
 beforeEach(() => {
   top = realpathSync(mkdtempSync(join(tmpdir(), "executor-real-")));
@@ -29,17 +32,13 @@ beforeEach(() => {
   writeFileSync(join(root, ".env"), "key=secret\n");
   writeFileSync(join(top, "outside.txt"), "outside\n");
   symlinkSync(join(top, "outside.txt"), join(root, "link"));
-  const saved = new Map<string, string>();
-  const results: ResultStore = {
-    save: async (id, text) => {
-      saved.set(`retinue://result/${id}`, text);
-      return `retinue://result/${id}`;
-    },
-    read: async (address) => saved.get(address),
-  };
+  const results = createMemoryTranscript().results;
   const workspace = createLocalWorkspace({ root, environment: process.env, home: top });
   const tools = createWorkerTools({ sessionId: "real", workspace, results, outputDirectory: join(top, "out") });
-  executor = createExecutor({ tools, workspace, results, home: top, limits: { maxCharacters: 2_000 } });
+  worker = createExecutor({ tools, workspace, results, home: top, limits: { maxCharacters: 2_000 } });
+  const texts = createExecutor({ tools: createTextTools({ texts: results, workspace }), results });
+  const addresses = { executor: texts, addressOf: () => undefined };
+  executor = combineExecutors({ executors: [texts, worker], addresses });
 });
 afterEach(async () => {
   await executor.close();
@@ -48,8 +47,13 @@ afterEach(async () => {
 
 let calls = 0;
 
-async function call(name: string, input: object, more: Partial<Policy> & { granted?: boolean } = {}) {
-  const { granted = false, ...changes } = more;
+interface CallOptions extends Partial<Policy> {
+  readonly granted?: boolean;
+  readonly on?: ToolExecutor;
+}
+
+async function call(name: string, input: object, more: CallOptions = {}) {
+  const { granted = false, on = executor, ...changes } = more;
   const policy: Policy = {
     mode: "default",
     pool: ["Read", "Write", "Grep", "LS"],
@@ -62,7 +66,7 @@ async function call(name: string, input: object, more: Partial<Policy> & { grant
   const asked = { callId: `c${calls}`, name, inputJson: JSON.stringify(input) };
   const grant = { callId: asked.callId, inputJson: asked.inputJson, by: "person" } as const;
   const request = { agentId: "main", call: asked, policy, ...(granted && { grant }) };
-  const { outcome, content } = await executor.execute(request, () => {}, new AbortController().signal);
+  const { outcome, content } = await on.execute(request, () => {}, new AbortController().signal);
   return { outcome, text: textOf(content) };
 }
 
@@ -127,4 +131,54 @@ it("returns the rest of a long result by its address", async () => {
   expect(first.text).not.toContain("line 500\n");
   const rest = await call("Read", { file_path: address, offset: 495, limit: 20 });
   expect(rest).toMatchObject({ outcome: "ok", text: expect.stringContaining("line 500\n") });
+  const found = await call("Grep", { pattern: "line 50[01]$", path: address, output_mode: "content" });
+  expect(found).toMatchObject({ outcome: "ok", text: expect.stringMatching(/^retinue:.*\n501:.*line 500\n502:/) });
+});
+
+const addresses = [
+  "retinue://result/c1",
+  "retinue://output/a1",
+  "retinue://output/../../outside.txt",
+  "retinue://../outside.txt",
+  "retinue://../../../../../../../../../../etc/passwd",
+  "retinue://output/%2e%2e/%2e%2e/outside.txt",
+  "retinue://output/..%2foutside.txt",
+  "retinue://result/c1\0.txt",
+  "Retinue://result/c1",
+  `retinue://result/${"../".repeat(1_000)}etc/passwd`,
+];
+
+it.each(addresses)("opens no file for %j, whoever gets the call", async (address) => {
+  mkdirSync(join(root, "retinue:"));
+  for (const mode of ["default", "bypassPermissions"] as const)
+    for (const on of [executor, worker])
+      for (const granted of [false, true]) {
+        const options = { mode, on, granted };
+        for (const [name, input] of [
+          ["Read", { file_path: address }],
+          ["Grep", { pattern: "", path: address, output_mode: "content" }],
+        ] as const) {
+          const { outcome, text } = await call(name, input, options);
+          expect(outcome).toBe("error");
+          expect(text).toMatch(/no saved result|no subagent|not a valid address|is an address of a session/);
+        }
+      }
+});
+
+it.each([
+  ["LS", { path: "retinue://result/c1" }],
+  ["Glob", { pattern: "*", path: "retinue://output/a1" }],
+  ["Edit", { file_path: "retinue://result/c1", old_string: "a", new_string: "b" }],
+  ["Write", { file_path: "retinue://output/../x", content: "" }],
+  ["NotebookEdit", { notebook_path: "retinue://result/c1", new_source: "" }],
+])("names the tools for an address that was given to %s", async (name, input) => {
+  const { outcome, text } = await call(name, input, { pool: [name], mode: "bypassPermissions" });
+  expect(outcome).toBe("error");
+  expect(text).toMatch(/works on files and can't open the address "retinue:.*"\. Use Read or Grep\.$/);
+});
+
+it("needs the tool for an address", async () => {
+  const file_path = "retinue://result/c1";
+  expect(await call("Read", { file_path }, { pool: ["Grep"], granted: true })).toMatchObject({ outcome: "denied" });
+  expect(await call("Grep", { pattern: "", path: file_path }, { pool: ["Read"] })).toMatchObject({ outcome: "denied" });
 });

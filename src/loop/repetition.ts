@@ -96,7 +96,7 @@ function pastTurn({ calls, background }: EndedTurn): PastTurn {
 function hashCall({ call, result }: CallState): string {
   const { callId, name, inputJson } = call;
   const content = result?.content ?? [];
-  // A truncated result ends with an address or path that contains the call id, which differs from call to call.
+  // A truncated result ends with an address that contains the call id, which differs from call to call.
   const texts = content.map((block) => (block.type === "text" ? block.text.replaceAll(`/${callId}`, "/") : block.data));
   return hashTexts([canonicalToolName(name), inputJson, result?.outcome ?? "", ...texts]);
 }

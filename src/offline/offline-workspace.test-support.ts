@@ -43,7 +43,10 @@ export interface WorkspaceOptions {
   readonly root?: string;
 }
 
-const results: ResultStore = { save: async (id) => `retinue://result/${id}`, read: async () => undefined };
+const results: ResultStore = {
+  save: async (id) => `retinue://result/${id}`,
+  saveFile: async (id) => `retinue://result/${id}`,
+};
 
 /** Creates a temporary directory with real tools and the offline model. */
 export function createOfflineWorkspace({ without = [], root: given }: WorkspaceOptions = {}): OfflineWorkspace {
@@ -54,11 +57,11 @@ export function createOfflineWorkspace({ without = [], root: given }: WorkspaceO
   const workspace = createLocalWorkspace({ root, environment, home: made });
   const shells = createShells();
   const tools: Tool[] = [
-    createReadTool({ workspace, seen: createSeenFiles(), results }),
+    createReadTool({ workspace, seen: createSeenFiles() }),
     createGrepTool({ workspace }),
     createGlobTool({ workspace }),
     createLsTool({ workspace }),
-    createBashTool({ workspace, shells, outputDirectory: join(made, "output") }),
+    createBashTool({ workspace, shells, results, outputDirectory: join(made, "output") }),
   ].filter((tool) => !without.includes(tool.declaration.name));
   const executor = createExecutor({ tools, workspace, results, home: made });
   const head: Head = {

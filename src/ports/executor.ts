@@ -62,8 +62,17 @@ export interface ToolExecutor {
 
 /** Stores the complete text of outputs that were truncated for the model. */
 export interface ResultStore {
-  /** Stores text and returns an address that the Read tool understands: `retinue://result/<id>`. */
+  /** Stores text and returns its address: `retinue://result/<id>`. */
   save(id: string, text: string): Promise<string>;
-  /** Returns the stored text. Undefined if there is none at this address. */
-  read(address: string): Promise<string | undefined>;
+  /** Stores the content of a file on the machine of the caller and returns its address. The file is not changed. */
+  saveFile(id: string, path: string): Promise<string>;
+}
+
+/** Texts that models know by an address, see `Address`. */
+export interface AddressedTexts {
+  /**
+   * Returns the text at an address as UTF-8, in chunks, as it is now. Undefined if there is none. Read all chunks, or
+   * end the iteration.
+   */
+  read(address: string): Promise<AsyncIterable<Uint8Array> | undefined>;
 }

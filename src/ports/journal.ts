@@ -1,5 +1,5 @@
 import type { AgentId, AgentLiveEvent, DurableEvent, Head, Line, SessionId, SessionUpdate } from "../protocol/index.ts";
-import type { ResultStore } from "./executor.ts";
+import type { AddressedTexts, ResultStore } from "./executor.ts";
 
 export interface OutputFile {
   readonly path: string;
@@ -64,7 +64,8 @@ export interface Journal {
 
 /** The record of a session, and everything else that is stored with it: in files, in memory or elsewhere. */
 export interface Transcript extends Journal {
-  readonly results: ResultStore;
+  /** Complete texts of truncated results, with addresses of the kind `result`. */
+  readonly results: ResultStore & AddressedTexts;
   /** Everything that is appended by this process. */
   readonly feed: Feed;
   /** Path of the main agent's transcript. Undefined if the session is not stored in files. */

@@ -98,7 +98,7 @@ export interface SettingsRequest {
 
 export interface WorkerSessionOptions {
   readonly sessionId: SessionId;
-  /** Directory for files of the session. If absent, the worker uses a temporary directory. */
+  /** Directory for temporary files of the session. If absent, the worker uses a temporary directory. */
   readonly directory?: string | undefined;
   /** Start of the session in milliseconds since 1970. */
   readonly since: number;
@@ -108,7 +108,7 @@ export interface WorkerSessionOptions {
   readonly timeouts?: ToolTimeouts | undefined;
   /** Whether the user trusts the workspace, so that git may read its configuration. */
   readonly trusted: boolean;
-  /** Stores complete outputs for the session. */
+  /** Stores complete outputs with the session, which also reads them. */
   readonly results: ResultStore;
   /** Receives messages for the user. */
   readonly report: (message: string) => void;
@@ -116,8 +116,8 @@ export interface WorkerSessionOptions {
 
 /** The part of a session that runs on the worker's machine. */
 export interface WorkerSession {
-  /** Directory with files of the session, which its agents may read. */
-  readonly directory: string;
+  /** Directories outside the workspace that agents may read, such as the one for temporary files of commands. */
+  readonly readableRoots: readonly string[];
   readonly environment: EnvironmentFacts;
   /** Returns the executor of the worker's tools for a directory: the workspace or a worktree. */
   executor(root: string): ToolExecutor;

@@ -1,5 +1,6 @@
 // Owns: the types of everything that is written to disk or sent over a wire, and related tables. Does not own:
 // behavior, or input and output. Called by: every module.
+export { type Address, isAddress, outputAddress, parseAddress, resultAddress } from "./address.ts";
 export type {
   AgentBudget,
   AgentDefinition,

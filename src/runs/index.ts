@@ -11,7 +11,7 @@ export { createRun, type Run, type RunOutlet, type StopCause } from "./host/run.
 export { runSessionEndHooks } from "./host/run-hooks.ts";
 export type { Acceptance, LiveAgent, RefreshedAgent, RunRequest, RunServices } from "./host/run-host.ts";
 export { startRun } from "./host/start-run.ts";
-export type { AgentUpdates } from "./subagents/agent-output.ts";
+export { type AgentUpdates, renderOutput } from "./subagents/agent-output.ts";
 export {
   type AvailableAgent,
   type AvailableAgents,

@@ -1,15 +1,16 @@
-import type { ResultStore, SkillRunner, Skills, Tool, Workspace } from "../ports/index.ts";
+import type { AddressedTexts, ResultStore, SkillRunner, Skills, Tool, Workspace } from "../ports/index.ts";
 import type { SessionId, ToolTimeouts } from "../protocol/index.ts";
 import { createBashTool } from "./bash/bash.ts";
 import { createShells } from "./bash/shells.ts";
 import { createBashOutputTool } from "./bash-output/bash-output.ts";
 import { createEditTool } from "./edit/edit.ts";
 import { createGlobTool } from "./glob/glob.ts";
-import { createGrepTool } from "./grep/grep.ts";
+import { createGrepTool, createTextGrepTool } from "./grep/grep.ts";
 import { createKillShellTool } from "./kill-shell/kill-shell.ts";
 import { createLsTool } from "./ls/ls.ts";
 import { createNotebookEditTool } from "./notebook-edit/notebook-edit.ts";
 import { createReadTool } from "./read/read.ts";
+import { createTextReadTool } from "./read/read-text.ts";
 import { createSeenFiles } from "./shared/seen-files.ts";
 import { createSkillTool } from "./skill/skill.ts";
 import { createTodoWriteTool } from "./todo-write/todo-write.ts";
@@ -22,7 +23,7 @@ export interface WorkerToolsOptions {
   readonly sessionId: SessionId;
   readonly workspace: Workspace;
   readonly results: ResultStore;
-  /** Directory for the complete text of long output. */
+  /** Directory for the text of long output, until it is saved as a result. */
   readonly outputDirectory: string;
   readonly timeouts?: ToolTimeouts | undefined;
   /** Environment variables that name proxies for WebFetch. */
@@ -41,7 +42,7 @@ export function createWorkerTools({
   const seen = createSeenFiles();
   const shells = createShells(sessionId);
   return [
-    createReadTool({ workspace, seen, results }),
+    createReadTool({ workspace, seen }),
     createGrepTool({ workspace }),
     createGlobTool({ workspace }),
     createLsTool({ workspace }),
@@ -49,10 +50,21 @@ export function createWorkerTools({
     createEditTool({ workspace, seen }),
     createWriteTool({ workspace, seen }),
     createNotebookEditTool({ workspace, seen }),
-    createBashTool({ workspace, shells, outputDirectory, timeoutMs: milliseconds(timeouts.bash) }),
-    createBashOutputTool({ shells }),
+    createBashTool({ workspace, shells, results, outputDirectory, timeoutMs: milliseconds(timeouts.bash) }),
+    createBashOutputTool({ shells, results }),
     createKillShellTool({ shells }),
   ];
+}
+
+export interface TextToolsOptions {
+  readonly texts: AddressedTexts;
+  /** Workspace in which ripgrep runs. Its files are not used. */
+  readonly workspace: Workspace;
+}
+
+/** Creates the tools that read texts by their addresses. They are declared like those that read files. */
+export function createTextTools({ texts, workspace }: TextToolsOptions): readonly Tool[] {
+  return [createTextReadTool(texts), createTextGrepTool({ texts, workspace })];
 }
 
 export interface ServerToolsOptions {

@@ -77,7 +77,7 @@ function openLocalSession(worker: LocalWorkerOptions, session: WorkerSessionOpti
   const worktrees = createAgentWorktrees({ sessionId, directory: session.directory, environment }, sandbox);
   const advised = { sandbox: false };
   return {
-    directory: outputDirectory,
+    readableRoots: [join(outputDirectory, "scratch"), join(outputDirectory, "created")],
     environment: createEnvironmentFacts({
       ...worker,
       trusted: session.trusted,
@@ -116,7 +116,7 @@ function createSessionSandbox(
     writable: (filesystem.allowWrite ?? []).map((path) => path.replace(/^~(?=\/)/, userHome)),
     // Hides other sessions, and settings that may contain keys.
     hidden: projects === undefined ? [] : [projects, join(dirname(projects), "settings.json")],
-    shown: [outputDirectory],
+    shown: [join(outputDirectory, "created")],
     state,
     domains: network.allowedDomains ?? [],
     tell: report,

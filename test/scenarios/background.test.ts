@@ -244,7 +244,7 @@ it("TaskOutput without an id lists the agents, with their text so far", async ()
   expect(resultsIn(model.requests("MAIN")[1])[0]).toBe("You have not started any agents.");
   const [list, soFar] = resultsIn(model.requests("MAIN")[3]);
   expect(list).toMatch(
-    /^Running;.*\n- a\w+ \(general-purpose, called watch\): a piece of work, output in .*\nEnded and reported.*\n- a\w+ \(general-purpose\): a piece of work$/,
+    /^Running;.*\n- a\w+ \(general-purpose, called watch\): a piece of work \(output: retinue:\/\/output\/a\w+\)\nEnded and reported.*\n- a\w+ \(general-purpose\): a piece of work$/,
   );
   expect(soFar).toContain("&lt;task_result>So far.");
 });

@@ -29,14 +29,14 @@ describe("a report that is too long for its reader", () => {
     expect(resultsIn(model.requests("MAIN")[2])[0]).toContain(hidden);
   });
 
-  it("is cut in a notice too, and is complete in the output file", async () => {
+  it("is cut in a notice too, and is found whole by the address of the output", async () => {
     const { model, result } = await walk({
       MAIN: [
         { calls: [task("CHILD: look", { run_in_background: true })] },
         { text: "Meanwhile." },
         (messages) => ({
           calls: [
-            { name: "Grep", input: { pattern: hidden, path: /output_file="([^"]+)"/.exec(lastWords(messages))?.[1] } },
+            { name: "Grep", input: { pattern: hidden, path: / output="([^"]+)"/.exec(lastWords(messages))?.[1] } },
           ],
         }),
         { text: "Found." },
@@ -48,8 +48,8 @@ describe("a report that is too long for its reader", () => {
     const told = lastWords(model.requests("MAIN")[2]);
     expect(told.length).toBeLessThan(33_000);
     expect(told).not.toContain(hidden);
-    expect(told).toContain("the full text is in the output file");
-    expect(resultsIn(model.requests("MAIN")[3])[0]).toContain(".output");
+    expect(told).toMatch(/To read all of it, open retinue:\/\/output\/a\w+ with Read or Grep\.\]/);
+    expect(resultsIn(model.requests("MAIN")[3])[0]).toMatch(/^retinue:\/\/output\/a\w+$/);
   });
 
   it("is shown completely by TaskOutput, page by page, even to agents that can't read files", async () => {
@@ -86,7 +86,7 @@ describe("a report that is too long for its reader", () => {
     );
     model.assertDone();
     const [told = ""] = resultsIn(model.requests("MAIN")[1]);
-    expect(told).toContain("use TaskOutput to read all of it.");
+    expect(told).toContain("To read all of it, use TaskOutput.");
     expect(addressIn(told)).toBeUndefined();
     expect(pages.join("")).toBe(report);
   });
@@ -110,7 +110,7 @@ describe("reports that arrive together", () => {
     expect(told).toHaveLength(4);
     for (const text of told) {
       expect(text.length).toBeLessThan(25_000);
-      expect(text).toMatch(/^<task_result [\s\S]*use TaskOutput to read all of it\.\]\n<\/task_result>\n\[/);
+      expect(text).toMatch(/^<task_result [\s\S]*To read all of it, use TaskOutput\.\]\n<\/task_result>\n\[/);
     }
   });
 

@@ -201,7 +201,7 @@ describe("a resumed agent that has background agents", () => {
     await again.result;
     await session.close();
     const told = lastWords(model.requests("MAIN")[2]);
-    expect(told).toMatch(/Running;[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work, output in /);
+    expect(told).toMatch(/Running;[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work \(output: retinue:/);
     expect(told).toContain("And now?");
   });
 

@@ -134,7 +134,7 @@ describe("a background agent", () => {
     const later = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const { model, result, home, sessionId, cwd } = await walk({
+    const { model, result, updates, home, sessionId, cwd } = await walk({
       MAIN: [
         { calls: [task("CHILD: slowly", { run_in_background: true })] },
         () => {
@@ -152,13 +152,18 @@ describe("a background agent", () => {
     const notice = lastWords(model.requests("MAIN")[2]);
     expect(notice).toContain("not from the user");
     expect(notice).toMatch(
-      /<task_notification agent="general-purpose" id="a\w+" status="completed" output_file="[^"]+">/,
+      /<task_notification agent="general-purpose" id="a\w+" status="completed" output="retinue:\/\/output\/a\w+">/,
     );
     expect(notice).toContain("The slow answer.");
     const [[name = ""] = []] = transcriptsIn({ home, cwd }, sessionId);
-    const output = /output_file="([^"]+)"/.exec(notice)?.[1] ?? "";
-    expect(output.endsWith(name.replace(".jsonl", ".output"))).toBe(true);
-    expect(readFileSync(output, "utf8")).toContain("The slow answer.");
+    expect(name).toBe(`agent-${/id="(a\w+)"/.exec(notice)?.[1]}.jsonl`);
+    const [outputFile = ""] = updates.flatMap((update) =>
+      update.type === "tool.ended" ? [String(update.result.details?.["outputFile"])] : [],
+    );
+    expect(outputFile.endsWith(name.replace(".jsonl", ".output"))).toBe(true);
+    expect(readFileSync(outputFile, "utf8")).toContain("The slow answer.");
+    const told = JSON.stringify(model.requests("MAIN"));
+    expect(told).not.toContain(home);
   });
 });
 

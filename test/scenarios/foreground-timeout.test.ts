@@ -34,8 +34,11 @@ describe("a foreground agent that takes too long", () => {
     const moved = lines.find((line): line is Line & EventOf<"run.backgrounded"> => line.type === "run.backgrounded");
     expect(moved?.cause).toBe("timeout");
     expect(lines.filter(({ type }) => type === "run.ended")).toMatchObject([{ outcome: "succeeded", text: "Late." }]);
-    const [, output = ""] = /output_file="([^"]+)"/.exec(told) ?? [];
-    const text = readFileSync(output, "utf8");
+    const [, id] = / output="retinue:\/\/output\/(a\w+)"/.exec(told) ?? [];
+    const text = readFileSync(
+      (session.transcriptPath ?? "").replace(/\.jsonl$/, `/subagents/agent-${id}.output`),
+      "utf8",
+    );
     expect(text.match(/CHILD: look/g)).toHaveLength(1);
     expect(text.match(/Read \(ok\)/g)).toHaveLength(1);
     expect(text.match(/Late\./g)).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { openSessionOn } from "../../src/app/session/open-session.ts";
 import type { SessionOptions } from "../../src/app/session/session-options.ts";
@@ -9,7 +9,7 @@ import { type CallId, type Line, type ToolResult, textOf } from "../../src/proto
 import { createCast } from "../../src/testing/index.ts";
 import { createMemoryTranscript } from "../../src/transcript/index.ts";
 import { createLocalWorker, type LocalWorkerOptions } from "../../src/worker/index.ts";
-import { newPlace, type Parts, type Place, task } from "./delegation-place.ts";
+import { lastWords, newPlace, type Parts, type Place, promised, read, resultsIn, task } from "./delegation-place.ts";
 
 type Recalled = ToolResult | "never begun" | "lost";
 type CreateWorker = (options: LocalWorkerOptions) => WorkerPort;
@@ -91,6 +91,70 @@ it("a session needs only plain data from its worker: tools, hooks and worktrees"
   expect(readFileSync(join(at.cwd, "notes.txt"), "utf8")).toBe("alpha\ngamma\n");
   expect(readFileSync(join(at.cwd, "hooked.txt"), "utf8").split("\n")).toHaveLength(3);
   expect(git("branch", "--list", "retinue/*").toString()).toMatch(/retinue\/a/);
+});
+
+/** A worker on another machine: it does not see the files of the session. */
+const elsewhere: CreateWorker = (options) => {
+  const port = remote(options);
+  const directory = join(dirname(options.root), "elsewhere/projects/p/s");
+  return { ...port, open: (request) => port.open({ ...request, directory }) };
+};
+
+it.each<[string, CreateWorker]>([
+  ["in this process", createLocalWorker],
+  ["on another machine", elsewhere],
+])("models read and search texts of the session by address, with a worker %s", async (_, create) => {
+  const at = newPlace();
+  const { promise: hasRead, keep: childHasRead } = promised();
+  const { promise: finish, keep: finishChild } = promised();
+  const open = (address: string, offset: number, pattern: string) => ({
+    calls: [
+      { name: "Read", input: { file_path: address, offset, limit: 20 } },
+      { name: "Grep", input: { pattern, path: address, output_mode: "content" } },
+    ],
+  });
+  const addressIn = (text = ""): string => /retinue:\/\/\w+\/[\w-]+/.exec(text)?.[0] ?? "";
+  const parts: Parts = {
+    MAIN: [
+      { calls: [task("CHILD: look", { run_in_background: true })] },
+      (messages) => ({ ...open(addressIn(resultsIn(messages)[0]), 1, "alpha|report"), after: hasRead }),
+      { calls: [{ name: "Bash", input: { command: "seq 1 20000" } }] },
+      (messages) => open(addressIn(resultsIn(messages)[0]), 9_990, "^1234\\d$"),
+      () => {
+        finishChild();
+        return { text: "Meanwhile." };
+      },
+      (messages) => open(addressIn(lastWords(messages)), 1, "report"),
+      { text: "Done." },
+    ],
+    CHILD: [{ calls: [read] }, { text: "The report.", after: finish }],
+  };
+  const model = createCast(parts);
+  const environment = { PATH: process.env["PATH"], HOME: at.home };
+  const session = await openSessionOn({ ...at, model, environment, permissionMode: "bypassPermissions" }, create);
+  const run = session.prompt("MAIN: do it.");
+  for await (const update of run) {
+    if (update.type === "subagent.event" && update.event.type === "tool.ended") childHasRead();
+  }
+  expect(await run.result).toMatchObject({ outcome: "succeeded", text: "Done." });
+  await session.close();
+
+  const requests = model.requests("MAIN");
+  const [output = "", inOutput = ""] = resultsIn(requests[2]);
+  expect(output).toMatch(/^general-purpose a\w+: a piece of work\n\n> .*CHILD: look\n\nRead \(ok\)\n {2}1\talpha/s);
+  expect(output).not.toContain("The report.");
+  expect(inOutput).toMatch(/^retinue:\/\/output\/a\w+\n\d+: {2}1\talpha$/);
+  const [bash = ""] = resultsIn(requests[3]);
+  expect(bash).toMatch(/\[To see the full output \(106 KB\), open retinue:\/\/result\/\S+ with Read or Grep\.\]$/);
+  expect(bash).not.toContain("\n10000\n");
+  const [result = "", inResult = ""] = resultsIn(requests[4]);
+  expect(result).toContain("\n10000\n10001\n");
+  expect(inResult).toMatch(/^retinue:\/\/result\/\S+\n12340:12340\n.*12349:12349$/s);
+  const [whole = "", inWhole = ""] = resultsIn(requests[6]);
+  expect(whole).toMatch(/The report\.\n\n\[succeeded\]\n$/);
+  expect(inWhole).toMatch(/:The report\.$/);
+  // No path of the session's files was told.
+  for (const place of [at.home, "elsewhere"]) expect(JSON.stringify(requests)).not.toContain(place);
 });
 
 /** Returns a transcript with the lines up to the start of a call, as a process leaves them that is killed then. */

@@ -142,7 +142,7 @@ async function attack(
 
 function executorAt(root: string, top: string): ToolExecutor {
   const workspace = createLocalWorkspace({ root, environment: {} });
-  const results = { save: async () => "", read: async () => undefined };
+  const results = { save: async () => "", saveFile: async () => "" };
   const all = createWorkerTools({ sessionId: "race", workspace, results, outputDirectory: join(top, "out") });
   return createExecutor({ tools: all, workspace, results });
 }

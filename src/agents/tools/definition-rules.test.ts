@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createExecutor } from "../../executor/index.ts";
 import type { ToolExecutor } from "../../ports/index.ts";
-import type { Policy, PolicyLayer, Rule, ToolResult } from "../../protocol/index.ts";
+import { type Policy, type PolicyLayer, type Rule, resultAddress, type ToolResult } from "../../protocol/index.ts";
 import { createWorkerTools } from "../../tools/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { limitLayers } from "./definition-rules.ts";
@@ -15,7 +15,7 @@ function place(limits: readonly string[]): { executor: ToolExecutor; policy: Pol
   writeFileSync(join(root, "src/a.txt"), "alpha\n");
   writeFileSync(join(root, "secret.txt"), "omega\n");
   const workspace = createLocalWorkspace({ root, environment: { PATH: process.env["PATH"] } });
-  const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
+  const results = { save: async (id: string) => resultAddress(id), saveFile: async (id: string) => resultAddress(id) };
   const tools = createWorkerTools({ sessionId: "limits", workspace, results, outputDirectory: join(root, "out") });
   const executor = createExecutor({ tools, workspace, results });
   onTestFinished(async () => {

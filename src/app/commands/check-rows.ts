@@ -26,6 +26,7 @@ import {
   type Policy,
   permissionModes,
   type Rule,
+  resultAddress,
   textOf,
   toolNames,
 } from "../../protocol/index.ts";
@@ -202,7 +203,7 @@ function executorAt(root: string, sandbox: CheckedRow["sandbox"]): ToolExecutor 
   const local = createLocalWorkspace({ root, environment: process.env, home: HOME, since: 0 });
   // No command runs, so the sandbox is only assumed.
   const workspace = { ...local, confinement: async () => ({ kind: sandbox }) };
-  const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
+  const results = { save: async (id: string) => resultAddress(id), saveFile: async (id: string) => resultAddress(id) };
   const outputDirectory = join(root, "..", "outputs");
   const tools = createWorkerTools({ sessionId: "check", workspace, results, outputDirectory });
   return createExecutor({ tools: [...tools, ...createServerTools({})], workspace, results, home: HOME });

@@ -98,8 +98,8 @@ async function assembleWithServers(
     shared,
   });
   const previousHead = thread.conversation?.head;
-  const outputDirectory = worker.directory;
-  const parts = { context, main, chosen, tools, rules, connection, outputDirectory, previousHead };
+  const { readableRoots } = worker;
+  const parts = { context, main, chosen, tools, rules, connection, readableRoots, previousHead };
   const resolved = createMainAgent(options, parts);
   const { agent } = resolved;
   const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });

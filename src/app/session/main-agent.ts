@@ -32,8 +32,8 @@ export interface MainAgentParts {
   readonly main: LoadedMainAgent;
   readonly chosen: ChosenModel;
   readonly tools: SessionTools;
-  /** Directory with files of the session, which its agents may read. */
-  readonly outputDirectory: string;
+  /** Directories outside the workspace that all agents of the session may read. */
+  readonly readableRoots: readonly string[];
   readonly rules: readonly Rule[];
   /** MCP servers of the main agent. */
   readonly connection: McpConnection;
@@ -66,7 +66,7 @@ export function createMainAgent(options: SessionOptions, parts: MainAgentParts):
 }
 
 function resolveMain(options: SessionOptions, parts: MainAgentParts) {
-  const { context, main, chosen, tools, rules, outputDirectory, previousHead } = parts;
+  const { context, main, chosen, tools, rules, readableRoots, previousHead } = parts;
   const { settings, cwd } = context;
   const { permissions = {} } = settings;
   return resolveAgent({
@@ -88,7 +88,7 @@ function resolveMain(options: SessionOptions, parts: MainAgentParts) {
     settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: cwd,
     additionalDirectories: main.project.additionalDirectories,
-    readableRoots: [outputDirectory, ...main.readableRoots],
+    readableRoots: [...readableRoots, ...main.readableRoots],
   });
 }
 

@@ -11,12 +11,13 @@ import type {
 } from "../../ports/index.ts";
 import type { Settings } from "../../protocol/index.ts";
 import { createSkillRunner, type Dispatcher, delegationTools, NO_ONE_TO_ASK } from "../../runs/index.ts";
-import { createServerTools, searchEngineFor, toolOrder } from "../../tools/index.ts";
+import { createServerTools, createTextTools, searchEngineFor, toolOrder } from "../../tools/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { looksSecret } from "../../workspace/index.ts";
+import { createLocalWorkspace, looksSecret } from "../../workspace/index.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
+import { addressesOfFiles, createSessionTexts } from "./session-texts.ts";
 
 export interface SessionToolsOptions {
   readonly context: SessionContext;
@@ -62,10 +63,22 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   const order = [...toolOrder, ...[...delegation, ...connection.tools].map(({ declaration }) => declaration.name)];
   const { results } = transcript;
   const server = createExecutor({ tools: [...builtIn, ...delegation], absent, names: order, results });
+  const texts = createTextExecutor(options);
+  const addresses = { executor: texts, addressOf: addressesOfFiles(transcript.path) };
   const executorAt = (root: string): ToolExecutor =>
-    connection.addTo(combineExecutors({ executors: [server, worker.executor(root)], order }));
+    connection.addTo(combineExecutors({ executors: [server, texts, worker.executor(root)], order, addresses }));
   const wantsSearch = settings.search !== undefined && settings.search.engine !== "off";
   return { executor: executorAt(context.cwd), executorAt, absent, notices: wantsSearch ? whyNoSearch : [] };
+}
+
+/**
+ * Creates the executor of Read and Grep for addresses. It runs with the session, which stores the texts. Its workspace
+ * only starts ripgrep.
+ */
+function createTextExecutor({ context, transcript, dispatcher }: SessionToolsOptions): ToolExecutor {
+  const workspace = createLocalWorkspace({ root: "/", environment: context.environment });
+  const tools = createTextTools({ texts: createSessionTexts(transcript, dispatcher), workspace });
+  return createExecutor({ tools, results: transcript.results });
 }
 
 interface WorkerOptions {

@@ -105,7 +105,7 @@ function fileLines(changes: CallResult): string[] {
     ]);
   const lines = rows(shown);
   if (sorted.length > shown.length) lines.push(`- and ${formatCount(sorted.length - shown.length)} more`);
-  if (changes.ok && /\[(?:Full output|…|The whole result)/.test(changes.text))
+  if (changes.ok && /\[(?:To see the full output|…|The whole result)/.test(changes.text))
     lines.push("- the list of changes was truncated; only the part that was shown is counted");
   return lines;
 }

@@ -1,4 +1,4 @@
-import { type Access, canonicalToolName, type JsonObject, type ShellPath } from "../../protocol/index.ts";
+import { type Access, canonicalToolName, isAddress, type JsonObject, type ShellPath } from "../../protocol/index.ts";
 import { analyseCommand } from "../shell/analyse-command.ts";
 import { operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
 import { isReadOnlyLine } from "../shell/read-only/read-only.ts";
@@ -31,19 +31,18 @@ function isReading(access: Access): boolean {
   return access.kind === "read" || access.kind === "search";
 }
 
-const RESULT_ADDRESS = "retinue://result/";
-
 type Describe = (input: JsonObject) => readonly Access[];
 
+/** Accesses of calls that use only the session itself, such as its texts, which have addresses. */
 const internal: readonly Access[] = [{ kind: "internal" }];
 
 const table = new Map<string, Describe>([
-  ["Read", (input) => (isResultAddress(input["file_path"]) ? internal : pathAccess("read", input["file_path"]))],
+  ["Read", (input) => (isAddress(input["file_path"]) ? internal : pathAccess("read", input["file_path"]))],
   ["Write", (input) => pathAccess("write", input["file_path"])],
   ["Edit", (input) => pathAccess("write", input["file_path"])],
   ["NotebookEdit", (input) => pathAccess("write", input["notebook_path"])],
   ["LS", (input) => pathAccess("search", input["path"] ?? ".")],
-  ["Grep", (input) => pathAccess("search", input["path"] ?? ".")],
+  ["Grep", (input) => (isAddress(input["path"]) ? internal : pathAccess("search", input["path"] ?? "."))],
   ["Glob", globAccesses],
   ["Bash", (input) => (isText(input["command"]) ? commandAccesses(input["command"]) : [])],
   ["BashOutput", () => internal],
@@ -126,10 +125,6 @@ function fixedPart(pattern: string): string | undefined {
   const end = wild === -1 ? segments.length : wild;
   if (segments.slice(end).some((segment) => segment.includes(".."))) return undefined;
   return segments.slice(0, end).join("/") || "/";
-}
-
-function isResultAddress(path: unknown): boolean {
-  return typeof path === "string" && path.startsWith(RESULT_ADDRESS);
 }
 
 function isText(value: unknown): value is string {

@@ -77,8 +77,20 @@ describe("built-in rules", () => {
   it("allow calls without effects, and results of this session", () => {
     expect(judge("TodoWrite", { todos: [] }).effect).toBe("allow");
     expect(judge("BashOutput", { bash_id: "1" }).effect).toBe("allow");
-    expect(read("retinue://result/c1")).toBe("allow");
-    expect(read("retinue://other/c1")).toBe("deny");
+  });
+
+  it("allow texts of this session, which no rule about paths covers; only Read and Grep accept their addresses", () => {
+    const rules = [["deny", "Read(**)"] as const, ["deny", "Read(//**)"] as const];
+    for (const address of ["retinue://result/c1", "retinue://output/a1"]) {
+      expect(read(address, { rules })).toBe("allow");
+      expect(judge("Grep", { pattern: "x", path: address }, { rules }).effect).toBe("allow");
+      expect(read(address, { rules: [["deny", "Read"]] })).toBe("deny");
+      expect(read(address, { rules: [["ask", "Read"]] })).toBe("ask");
+      expect(judge("Grep", { pattern: "x", path: address }, { rules: [["deny", "Grep"]] }).effect).toBe("deny");
+      expect(judge("LS", { path: address }, { mode: "bypassPermissions" }).effect).toBe("deny");
+      expect(judge("Glob", { pattern: "*", path: address }, { mode: "bypassPermissions" }).effect).toBe("deny");
+      expect(write(address, { mode: "bypassPermissions" })).toBe("deny");
+    }
   });
 
   it("deny a tool outside the pool, and input without content", () => {

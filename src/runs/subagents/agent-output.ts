@@ -22,7 +22,7 @@ const milestones: ReadonlySet<RunUpdate["type"]> = new Set([
   "approval.answered",
 ]);
 
-/** Human-readable output file next to the transcript of a background agent. */
+/** Human-readable output file next to the transcript of a background agent, for people. Models use its address. */
 export interface AgentOutput {
   /** Path of the file. Undefined until something is written. */
   readonly path: string | undefined;
@@ -54,6 +54,11 @@ export function createAgentOutput(
       write = append;
     },
   };
+}
+
+/** Returns everything that an agent has done so far as readable text. */
+export function renderOutput(lines: readonly Line[]): string {
+  return lines.map(outputText).join("");
 }
 
 const LONGEST_TEXT = 2_000;

@@ -40,7 +40,7 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
   const { agentId, agentType, runId } = subagent;
   const output = createAgentOutput(journal, { agentId, background });
   const policy = recordPolicy(agent.policy);
-  Object.assign(subagent, { policy, outputFile: output.path, inBackground: background });
+  Object.assign(subagent, { policy, inBackground: background });
   const path = registry.pathTo(subagent);
   const updates = shared.agentUpdates ?? "all";
   const onUpdate = (update: RunUpdate): void => {
@@ -64,7 +64,7 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
   });
   const done = run.result.then(async (end): Promise<SubagentResult> => {
     const worktree = await cleanUp(end, options, onUpdate);
-    Object.assign(subagent, { worktree, outputFile: output.path, end, running: undefined });
+    Object.assign(subagent, { worktree, end, running: undefined });
     return resultOf(subagent, end);
   });
   subagent.running = { run, done, background, output, detached: createDeferred<void>() };

@@ -279,15 +279,14 @@ export class Registry implements RunRegistry {
   }
 
   private async readTranscript(agentId: AgentId): Promise<EarlierRuns> {
-    const path = this.journal.output(agentId)?.path;
     let lines = await this.journal.read(agentId);
-    const subagent = readSubagent(lines, path);
+    const subagent = readSubagent(lines);
     let restored: Thread | undefined;
     if (subagent?.end === undefined || cleanUpOf(lines, subagent.runId) === undefined) {
       restored = new Thread(agentId, this.journal);
       lines = [...lines, ...(await this.endLostRun(restored, lines))];
     }
-    const known = restored ? readSubagent(lines, path) : subagent;
+    const known = restored ? readSubagent(lines) : subagent;
     if (known) this.add({ ...known, restored: known.end && isUnfinished(known.end) ? restored : undefined });
     return earlierRuns(agentId, lines);
   }

@@ -57,6 +57,7 @@ export type SpawnOutcome =
   | {
       readonly status: "launched";
       readonly notice: RunRef;
+      /** Path of the readable output, for people. */
       readonly outputFile?: string | undefined;
       readonly isFork: boolean;
     }
@@ -72,7 +73,6 @@ export interface Subagent extends SpawnSpec {
   inBackground?: boolean | undefined;
   /** Policy of the newest run. */
   policy?: RecordedPolicy | undefined;
-  outputFile?: string | undefined;
   /** Worktree that was kept after the newest run. */
   worktree?: KeptWorktree | undefined;
   /** End of the latest run. Absent while it is in progress. */
@@ -109,17 +109,17 @@ export interface RunningSubagent {
 
 /** A subagent, with the end of one of its runs. */
 export interface SubagentResult
-  extends Pick<Subagent, "agentId" | "agentType" | "description" | "outputFile" | "worktree"> {
+  extends Pick<Subagent, "agentId" | "agentType" | "description" | "inBackground" | "worktree"> {
   readonly end: RunEnd;
 }
 
 /** Returns the result of a run for its caller. A verifier's verdict is valid only if the verifier ran a command. */
 export function resultOf(
-  { agentId, agentType, description, outputFile, worktree }: Omit<SubagentResult, "end">,
+  { agentId, agentType, description, inBackground, worktree }: Omit<SubagentResult, "end">,
   end: RunEnd,
 ): SubagentResult {
   const judged = agentType === VERIFIER ? { ...end, text: judgedReport(end) } : end;
-  return { agentId, agentType, description, outputFile, worktree, end: judged };
+  return { agentId, agentType, description, inBackground, worktree, end: judged };
 }
 
 /** Returns whether a run was lost with its process or was parked, so that it can continue where it stopped. */
@@ -150,19 +150,17 @@ export function labelOf({
 }
 
 /** Reads a subagent from the lines of its transcript. Returns undefined if the transcript is too damaged to read. */
-export function readSubagent(lines: readonly Line[], outputFile: string | undefined): Subagent | undefined {
+export function readSubagent(lines: readonly Line[]): Subagent | undefined {
   const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
   const started = lines.findLast((line): line is Line & EventOf<"run.started"> => line.type === "run.started");
   if (created === undefined || started === undefined) return undefined;
   const { runId, policy, requestedModel } = started;
-  const inBackground = wasInBackground(lines, started);
   return {
     ...specOf(created),
     runId,
     model: requestedModel ?? undefined,
     policy,
-    inBackground,
-    outputFile: inBackground ? outputFile : undefined,
+    inBackground: wasInBackground(lines, started),
     worktree: worktreeOf(lines, runId),
     end: endOf(lines, runId),
   };

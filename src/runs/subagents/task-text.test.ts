@@ -149,8 +149,13 @@ describe("the text for a parent about an agent", () => {
     expect(resultText(ended({}))).not.toContain("early");
   });
 
-  it("gives the output file of a background agent", () => {
-    expect(launchedText({ agentId: "a1", outputFile: "/x/a1.output" })).toContain("/x/a1.output");
+  it("says where the output of a background agent can be read", () => {
+    const address = "retinue://output/a1";
+    expect(launchedText("a1")).toContain(`open ${address} with Read or Grep`);
+    const run = { ...ended({ text: "long ".repeat(20_000) }), inBackground: true };
+    expect(noticeText([run])).toContain(`status="completed" output="${address}">`);
+    expect(noticeText([run])).toContain(`To read all of it, open ${address} with Read or Grep.]`);
+    expect(noticeText([{ ...run, inBackground: false }])).toContain("To read all of it, use TaskOutput.]");
   });
 });
 
@@ -177,14 +182,14 @@ const end = (runId: string, outcome: RunEnd["outcome"] = "succeeded"): RunEnd =>
 
 it("the roster lists agents that are running, have unreported results, or can be resumed", () => {
   const agents = [
-    subagent("a1", { name: "scout", outputFile: "/x/a1.output" }),
+    subagent("a1", { name: "scout", inBackground: true }),
     subagent("a2", { end: end("run-a2") }),
     subagent("a3", { end: end("run-a3", "failed") }),
   ];
   expect(rosterText(agents, [{ agentId: "a2", runId: "run-a2" }])).toBe(
     [
       "Running; you will be notified when they end:",
-      "- a1 (Explore, called scout): work of a1, output in /x/a1.output",
+      "- a1 (Explore, called scout): work of a1 (output: retinue://output/a1)",
       "Ended; their reports arrive with the next turn:",
       "- a2 (Explore): work of a2",
       "Ended and reported; to continue one, resume it by its id:",

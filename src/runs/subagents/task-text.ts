@@ -7,6 +7,7 @@ import {
   type EndReason,
   MAIN_AGENT,
   type Outcome,
+  outputAddress,
   type RunEnd,
   type RunRef,
   VERIFIER,
@@ -94,27 +95,20 @@ export function refusalText(agentType: string, message: string): string {
   return `<task_error${attributesOf({ agent: agentType })}>\n${escapeTags(message)}\n</task_error>`;
 }
 
-export function launchedText({
-  agentId,
-  outputFile,
-}: {
-  readonly agentId: string;
-  readonly outputFile?: string | undefined;
-}): string {
-  const where = outputFile === undefined ? "" : ` Its output so far is in ${outputFile}.`;
-  return `Agent ${agentId} is running in the background; you will be notified when it ends.${where} Continue with something else. TaskOutput shows its progress, and TaskStop stops it.\nagentId: ${agentId}`;
+export function launchedText(agentId: AgentId): string {
+  return `Agent ${agentId} is running in the background; you will be notified when it ends. To see its output so far, open ${outputAddress(agentId)} with Read or Grep. Continue with something else. TaskOutput shows its progress, and TaskStop stops it.\nagentId: ${agentId}`;
 }
 
 /** Returns one text about all background agents that have ended. Their reports share the available length. */
 export function noticeText(ended: readonly SubagentResult[]): string {
   const room = Math.max(400, Math.min(LONGEST_REPORT, Math.floor(LONGEST_NOTICES / ended.length)));
   const notices = ended.map((run) => {
-    const { agentId, agentType, description, outputFile, end } = run;
+    const { agentId, agentType, description, inBackground, end } = run;
     const attributes = attributesOf({
       agent: agentType,
       id: agentId,
       status: statusOf(end.outcome),
-      output_file: outputFile,
+      output: inBackground ? outputAddress(agentId) : undefined,
     });
     const cause = causeOf(end);
     const why = cause === undefined ? "" : `${escapeTags(cause)}\n`;
@@ -125,11 +119,11 @@ export function noticeText(ended: readonly SubagentResult[]): string {
 }
 
 /** Returns the report of a run, cut to a maximum length, with a note on where to read the rest. */
-export function boundReport({ outputFile, end }: SubagentResult, maxCharacters: number): string {
+export function boundReport({ agentId, inBackground, end }: SubagentResult, maxCharacters: number): string {
   const { text, truncated } = boundText(end.text, { maxCharacters });
   if (!truncated) return text;
-  const where = outputFile === undefined ? "use TaskOutput to read all of it" : "the full text is in the output file";
-  return `${text}\n[The report has ${formatCount(end.text.length)} characters: ${where}.]`;
+  const how = inBackground ? `open ${outputAddress(agentId)} with Read or Grep` : "use TaskOutput";
+  return `${text}\n[The report has ${formatCount(end.text.length)} characters. To read all of it, ${how}.]`;
 }
 
 /** Returns the facts that the runtime recorded, as text to append to the agent's own report. */
@@ -251,10 +245,10 @@ function rosterSection(title: string, agents: readonly Subagent[]): string {
   return [`${title}:`, ...agents.map(rosterLine)].join("\n");
 }
 
-function rosterLine({ agentId, agentType, description, name, outputFile, end }: Subagent): string {
+function rosterLine({ agentId, agentType, description, name, inBackground, end }: Subagent): string {
   const called = name === undefined ? "" : `, called ${name}`;
   const how = end === undefined || end.outcome === "succeeded" ? "" : ` (${end.outcome})`;
-  const output = outputFile === undefined || end !== undefined ? "" : `, output in ${outputFile}`;
+  const output = inBackground && end === undefined ? ` (output: ${outputAddress(agentId)})` : "";
   return `- ${agentId} (${agentType}${called})${how}: ${description}${output}`;
 }
 

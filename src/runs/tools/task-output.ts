@@ -1,6 +1,6 @@
 import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
-import type { AgentId, JsonObject } from "../../protocol/index.ts";
+import { type AgentId, type JsonObject, outputAddress } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { endedNotice, type Subagent, type SubagentResult } from "../subagents/subagent.ts";
 import { escapeTags, LONGEST_REPORT, resultText, rosterText, unknownAgentText } from "../subagents/task-text.ts";
@@ -59,7 +59,7 @@ interface OutputCall {
 }
 
 async function show(
-  { agentId, agentType, description }: Subagent,
+  { agentId, agentType, description, inBackground }: Subagent,
   { dispatcher, input, context }: OutputCall,
 ): Promise<ToolOutput> {
   const ended = await resultOf(agentId, { dispatcher, input, context });
@@ -70,8 +70,9 @@ async function show(
   }
   const text = dispatcher.registry.live.get(agentId)?.thread.state.run?.text ?? "";
   const progress = text === "" ? "It has written nothing yet." : `So far:\n${escapeTags(text)}`;
+  const more = inBackground ? `\n[To see what it has done, open ${outputAddress(agentId)} with Read or Grep.]` : "";
   return {
-    content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${progress}`,
+    content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${progress}${more}`,
     details: { agentId, status: "running" },
   };
 }

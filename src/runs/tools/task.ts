@@ -179,7 +179,7 @@ function outputOf(
     const { agentId } = notice;
     const { description, prompt } = request;
     return {
-      content: launchedText({ agentId, outputFile }),
+      content: launchedText(agentId),
       details: { status: "async_launched", entry, agentId, description, prompt, outputFile },
       facts: { launched: notice },
     };

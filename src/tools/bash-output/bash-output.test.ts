@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createBashTool } from "../bash/bash.ts";
 import { createShells, type Shells } from "../bash/shells.ts";
 import { createKillShellTool } from "../kill-shell/kill-shell.ts";
+import { createTestTexts, type TestTexts } from "../shared/test-texts.test-support.ts";
 import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createBashOutputTool, filterLines } from "./bash-output.ts";
@@ -12,10 +13,12 @@ import { createBashOutputTool, filterLines } from "./bash-output.ts";
 let place: ToolPlace;
 let shells: Shells;
 let outputDirectory: string;
+let results: TestTexts;
 let calls: number;
 beforeEach(() => {
   place = createToolPlace();
   shells = createShells();
+  results = createTestTexts();
   outputDirectory = mkdtempSync(join(tmpdir(), "output-"));
   calls = 0;
 });
@@ -29,14 +32,14 @@ afterEach(async () => {
 const context = (agentId = "main") => testContext({ agentId, callId: `call${++calls}` });
 
 async function start(command: string, agentId = "main"): Promise<string> {
-  const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+  const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
   const output = await callTool(tool, { command, run_in_background: true }, context(agentId));
   expect(output.facts).toEqual({ command: { command, exitCode: null } });
   return /shell_\d+/.exec(textOfOutput(output))?.[0] ?? textOfOutput(output);
 }
 
 async function read(id: string, { filter, agentId }: { filter?: string; agentId?: string } = {}): Promise<string> {
-  const tool = createBashOutputTool({ shells, waitMs: 5_000 });
+  const tool = createBashOutputTool({ shells, results, waitMs: 5_000 });
   return textOfOutput(await callTool(tool, { bash_id: id, ...(filter && { filter }) }, context(agentId)));
 }
 
@@ -58,19 +61,35 @@ describe("a background shell", () => {
 
   it("does not block the call, and can be read after it ends", async () => {
     const controller = new AbortController();
-    const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+    const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
     const own = testContext({ signal: controller.signal });
     await callTool(tool, { command: "sleep 71", run_in_background: true }, own);
     controller.abort();
     expect(shells.list("main").map(({ end }) => end)).toEqual([undefined]);
   });
 
-  it("returns limited output, with all of it in a file", async () => {
-    const id = await start("seq 1 50000");
-    await ended(id);
+  it("is bounded, and what is cut can be read by an address", async () => {
+    place.put("wait.sh", 'while [ ! -e "$1" ]; do sleep 0.02; done\n');
+    const id = await start("seq 1 50000; echo end; sh wait.sh go; seq 1 30000; echo end");
+    const shell = shells.find("main", id);
+    while (shell?.output.lastLine() !== "end") await new Promise((resolve) => setImmediate(resolve));
     const text = await read(id);
     expect(text.length).toBeLessThan(30_000);
-    expect(text).toMatch(/\[Full output \(.* KB\): .*call1\.txt\]/);
+    expect(text).toMatch(/\[To see the full output \(.* KB\), open retinue:\/\/result\/call2 with Read or Grep\.\]/);
+    expect(results.texts.get("retinue://result/call2")).toMatch(/^1\n2\n(\d+\n)+50000\nend\n$/);
+    place.put("go", "");
+    await ended(id);
+    expect(await read(id)).toContain("retinue://result/call3");
+    expect(results.texts.get("retinue://result/call3")).toMatch(/^1\n2\n(\d+\n)+30000\nend\n$/);
+    expect(readdirSync(outputDirectory)).toEqual([]);
+  });
+
+  it("leaves no file behind when its agent is released", async () => {
+    const id = await start("seq 1 50000");
+    await ended(id);
+    expect(readdirSync(outputDirectory)).toHaveLength(1);
+    await shells.release("main");
+    expect(readdirSync(outputDirectory)).toEqual([]);
   });
 
   it("can be filtered by line", async () => {
@@ -106,7 +125,7 @@ describe("a background shell", () => {
 
   it("is refused if too many are running", async () => {
     for (let index = 0; index < 16; index++) await start("sleep 75");
-    const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+    const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
     const output = await callTool(tool, { command: "sleep 75", run_in_background: true }, context());
     expect(output).toMatchObject({
       isError: true,

@@ -1,5 +1,7 @@
 import { testPattern } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
+import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
+import type { CallId } from "../../protocol/index.ts";
+import { saveWhole } from "../bash/command-output.ts";
 import { describeShell, noSuchShell, type Shell, type Shells } from "../bash/shells.ts";
 import { exitCodeOf } from "../bash/start-command.ts";
 import { descriptions } from "../descriptions.ts";
@@ -23,11 +25,13 @@ const bashOutputSpec: ToolSpec = {
 
 export interface BashOutputDependencies {
   readonly shells: Shells;
+  /** Stores the complete text of long output. */
+  readonly results: ResultStore;
   /** Maximum time to wait for new output from a shell. */
   readonly waitMs?: number;
 }
 
-export function createBashOutputTool({ shells, waitMs = 2_000 }: BashOutputDependencies): Tool {
+export function createBashOutputTool({ shells, results, waitMs = 2_000 }: BashOutputDependencies): Tool {
   return {
     ...bashOutputSpec,
     async run(input, context) {
@@ -39,17 +43,23 @@ export function createBashOutputTool({ shells, waitMs = 2_000 }: BashOutputDepen
       const unusable = filter === undefined ? undefined : filterLines("", filter);
       if (unusable && !unusable.ok) return failed(unusable.message);
       await newsOrTimeout(shell, context, waitMs);
-      return present(shell, filter);
+      return present(shell, { filter, results, callId: context.callId });
     },
   };
 }
 
-function present(shell: Shell, filter: string | undefined): ToolOutput {
-  const { text, note } = shell.output.takeNew();
+interface Presentation {
+  readonly filter: string | undefined;
+  readonly results: ResultStore;
+  readonly callId: CallId;
+}
+
+async function present(shell: Shell, { filter, ...saving }: Presentation): Promise<ToolOutput> {
+  const { text, whole } = shell.output.takeNew();
   const filtered = filter === undefined ? { ok: true as const, text } : filterLines(text, filter);
   const shown = filtered.ok ? filtered.text.trimEnd() : `${text.trimEnd()}\n[${filtered.message}]`;
   const sandbox = shell.end === undefined ? undefined : shell.explain(text, exitCodeOf(shell.end) !== 0);
-  const remarks = [note, sandbox ?? ""].filter((remark) => remark !== "");
+  const remarks = [await saveWhole(whole, saving), sandbox ?? ""].filter((remark) => remark !== "");
   const parts = [describeShell(shell), shown || "(no new output)", ...remarks.map((remark) => `[${remark}]`)];
   return {
     content: parts.filter((part) => part !== "").join("\n"),

@@ -1,17 +1,9 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocalWorkspace } from "../../workspace/index.ts";
+import { createTestTexts, type TestTexts } from "../shared/test-texts.test-support.ts";
 import { isAlive, testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { type BashDependencies, createBashTool } from "./bash.ts";
@@ -20,9 +12,11 @@ import { createShells, type Shells } from "./shells.ts";
 let place: ToolPlace;
 let shells: Shells;
 let outputDirectory: string;
+let results: TestTexts;
 beforeEach(() => {
   place = createToolPlace();
   shells = createShells();
+  results = createTestTexts();
   outputDirectory = join(mkdtempSync(join(tmpdir(), "output-")), "not-yet-there");
 });
 afterEach(async () => {
@@ -35,7 +29,7 @@ async function bash(
   input: string | { command: string; timeout?: number },
   { context = testContext(), ...own }: Partial<BashDependencies> & { context?: ReturnType<typeof testContext> } = {},
 ) {
-  const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory, ...own });
+  const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory, ...own });
   const output = await callTool(tool, typeof input === "string" ? { command: input } : input, context);
   return { ...output, text: textOfOutput(output) };
 }
@@ -84,14 +78,22 @@ describe("Bash", () => {
     expect((await bash("printf '10%%\\r20%%\\r\\033[1mdone\\033[0m\\nnext\\r\\n'")).text).toBe("done\nnext");
   });
 
-  it("cuts long output in the middle and saves all of it to a file", async () => {
-    const { text } = await bash("seq 1 20000");
+  it("cuts long output in the middle, saves all of it and gives its address", async () => {
+    const { text } = await bash("seq 1 20000", { context: testContext({ callId: "c7" }) });
     expect(text.length).toBeLessThan(30_000);
     expect(text).toMatch(/^1\n2\n3\n/);
     expect(text).toContain("20000");
-    const path = /\[Full output \(.*\): (.*)\]/.exec(text)?.[1] ?? "";
-    expect(readFileSync(path, "utf8")).toBe(`${Array.from({ length: 20_000 }, (_, index) => index + 1).join("\n")}\n`);
-    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(text).toContain("[To see the full output (106 KB), open retinue://result/c7 with Read or Grep.]");
+    const all = Array.from({ length: 20_000 }, (_, index) => index + 1);
+    expect(results.texts.get("retinue://result/c7")).toBe(`${all.join("\n")}\n`);
+    expect(readdirSync(outputDirectory)).toEqual([]);
+  });
+
+  it("names the tools for an address that a command can't open, and only then", async () => {
+    const { text } = await bash("cat retinue://result/c7 | head -n 3");
+    expect(text).toMatch(/No such file.*\n\[Addresses such as retinue:\/\/result\/ID are not files\./);
+    for (const command of ["echo retinue://result/c7", "cat missing retinue:", "grep retinue://result/ missing"])
+      expect((await bash(command)).text).not.toContain("not files");
   });
 
   it("writes no file for short output", async () => {
@@ -104,6 +106,9 @@ describe("Bash", () => {
     const { text } = await bash("seq 1 20000", { outputDirectory: join(file, "x") });
     expect(text).toContain("could not be saved");
     expect(text).toContain("20000");
+    const full = { ...results, saveFile: () => Promise.reject(new Error("The disk is full.")) };
+    expect((await bash("seq 1 20000", { results: full })).text).toContain("could not be saved. The disk is full.");
+    expect(readdirSync(outputDirectory)).toEqual([]);
   });
 
   it("stops a command that prints forever", async () => {
@@ -111,8 +116,8 @@ describe("Bash", () => {
     const { text, isError } = await bash("yes", { limits });
     expect(isError).toBe(true);
     expect(text).toContain("Stopped: the output exceeded 977 KB.");
-    const path = /Full output \(.*\): (.*)\]/.exec(text)?.[1] ?? "";
-    expect(statSync(path).size).toBeLessThan(1_200_000);
+    expect(text).toContain("retinue://result/call1");
+    expect(results.texts.get("retinue://result/call1")?.length).toBeLessThan(1_200_000);
   });
 
   it("reports the last line while it runs", async () => {
@@ -128,8 +133,8 @@ describe("Bash", () => {
     expect(facts?.command?.exitCode).toBeNull();
   });
 
-  it("lets its own timeout fire before the executor's", () => {
-    const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+  it("gives the executor the time to hear of the timeout first", () => {
+    const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
     expect(tool.timeoutMs?.({ timeout: 1_000 })).toBeGreaterThan(1_000);
     expect(tool.timeoutMs?.({})).toBeGreaterThan(120_000);
   });
@@ -156,7 +161,7 @@ describe("Bash", () => {
   });
 
   it("ends a running command when its agent is released", async () => {
-    const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+    const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
     let released: Promise<void> | undefined;
     const context = { ...testContext(), progress: () => (released ??= tool.release?.("main")) };
     const output = await callTool(tool, { command: "echo $$ > pid; echo ready; sleep 66" }, context);

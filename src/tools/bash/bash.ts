@@ -1,9 +1,17 @@
 import { formatBytes, formatDuration } from "../../lib/index.ts";
-import type { ReadOnlyView, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
-import type { JsonObject } from "../../protocol/index.ts";
+import type {
+  ReadOnlyView,
+  ResultStore,
+  Tool,
+  ToolContext,
+  ToolOutput,
+  ToolSpec,
+  Workspace,
+} from "../../ports/index.ts";
+import type { CallId, JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
-import { type CommandOutput, type OutputLimits, outputLimits } from "./command-output.ts";
+import { type CommandOutput, type OutputLimits, outputLimits, saveWhole } from "./command-output.ts";
 import type { CommandPlace, Shell, Shells } from "./shells.ts";
 import { describeEnd, exitCodeOf } from "./start-command.ts";
 
@@ -34,6 +42,8 @@ const bashSpec: ToolSpec = {
 
 export interface BashDependencies extends CommandPlace {
   readonly shells: Shells;
+  /** Stores the complete text of long output. */
+  readonly results: ResultStore;
   /** Timeout for calls that do not set one. */
   readonly timeoutMs?: number | undefined;
 }
@@ -141,7 +151,7 @@ async function runToEnd(
   signal.removeEventListener("abort", abort);
   // Ends processes that the command left running, which would otherwise outlive the call unnoticed.
   await shell.kill();
-  return present(shell, { cause, timeout, limits });
+  return present(shell, { cause, timeout, limits, callId, results: dependencies.results });
 }
 
 interface Stop {
@@ -150,14 +160,18 @@ interface Stop {
   readonly limits: OutputLimits;
 }
 
-function present(shell: Shell, stop: Stop): ToolOutput {
-  const { text, note } = shell.output.takeNew();
+async function present(
+  shell: Shell,
+  { callId, results, ...stop }: Stop & { readonly callId: CallId; readonly results: ResultStore },
+): Promise<ToolOutput> {
+  const { text, whole } = shell.output.takeNew();
   const { end, command } = shell;
   const stopped = explainStop(shell, stop);
   const exitCode = stopped === undefined ? exitCodeOf(end) : null;
   const ending = stopped ?? (end ? describeEnd(end) : "");
   const sandbox = shell.explain(text, exitCode !== 0);
-  const remarks = [note, ending, sandbox ?? ""].filter((remark) => remark !== "");
+  const where = await saveWhole(whole, { results, callId });
+  const remarks = [where, ending, aboutAddress(command, text), sandbox ?? ""].filter((remark) => remark !== "");
   const parts = [text.trimEnd(), ...remarks.map((remark) => `[${remark}]`)];
   return {
     content: parts.filter((part) => part !== "").join("\n") || "(no output)",
@@ -165,6 +179,13 @@ function present(shell: Shell, stop: Stop): ToolOutput {
     details: { exitCode, sandbox, signal: (end?.started && end.signal) || undefined },
     facts: { command: { command, exitCode } },
   };
+}
+
+/** Explains why a command could not open an address. */
+function aboutAddress(command: string, output: string): string {
+  const isFailure = (line: string) => line.includes("retinue:") && line.endsWith("No such file or directory");
+  const isUsed = /retinue:\/\/(result|output)\//.test(command) && output.split("\n").some(isFailure);
+  return isUsed ? "Addresses such as retinue://result/ID are not files. Open them with Read or Grep." : "";
 }
 
 function explainStop({ overflowed }: Shell, { cause, timeout, limits }: Stop): string | undefined {

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import {
   createTextCollector,
@@ -7,12 +7,17 @@ import {
   formatBytes,
   stripControls,
 } from "../../lib/index.ts";
+import type { ResultStore } from "../../ports/index.ts";
+import type { CallId } from "../../protocol/index.ts";
 
 export interface OutputText {
   readonly text: string;
-  /** Explains where the omitted part of the text is, or why it was not saved; empty if the text is complete. */
-  readonly note: string;
+  /** The complete text, if the middle of `text` is omitted. It must be saved or removed. */
+  readonly whole?: WholeOutput | undefined;
 }
+
+/** A file with the complete text, or the reason why there is none. */
+export type WholeOutput = { readonly path: string; readonly bytes: number } | { readonly trouble: string };
 
 export interface CommandOutput {
   /** Returns false once the output has reached its maximum size and the command should be stopped. */
@@ -22,6 +27,8 @@ export interface CommandOutput {
   readonly hasNew: boolean;
   lastLine(): string;
   close(): void;
+  /** Removes the file of output that was not taken. */
+  discard(): void;
 }
 
 export interface OutputLimits {
@@ -34,30 +41,37 @@ export interface OutputLimits {
 export const outputLimits: OutputLimits = { headBytes: 16_000, tailBytes: 10_000, fileBytes: 256 * 1024 * 1024 };
 
 /**
- * Collects both streams of a command into one text, in limited memory. The complete text of long output is saved to a
- * file.
+ * Collects both streams of a command into one text, in limited memory. Long output is also written to a file, which
+ * begins again whenever the output is taken.
  */
 export function createCommandOutput(path: string, limits: OutputLimits = outputLimits): CommandOutput {
   const characters = { stdout: createWholeCharacters(), stderr: createWholeCharacters() };
-  const file = createOverflowFile(path, limits);
   let fresh = createTextCollector(limits);
+  let file = createOverflowFile(path, limits);
+  let parts = 1;
+  let total = 0;
   let last = "";
 
   function add(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     fresh.push(bytes);
-    file.write(bytes);
+    if (total < limits.fileBytes) file.write(bytes);
+    total += bytes.length;
     last = (last + Buffer.from(bytes.subarray(-400)).toString()).slice(-400);
   }
   return {
     push(chunk, stream) {
       add(characters[stream].take(chunk));
-      return !file.isFull;
+      return total < limits.fileBytes;
     },
     takeNew() {
       const { text, truncated } = fresh.collected();
+      const whole = truncated ? file.take() : undefined;
+      if (!truncated) file.remove();
+      parts += 1;
       fresh = createTextCollector(limits);
-      return { text: readable(text), note: truncated ? file.note() : "" };
+      file = createOverflowFile(`${path}.${parts}`, limits);
+      return { text: readable(text), whole };
     },
     get hasNew() {
       return fresh.totalBytes > 0;
@@ -68,60 +82,83 @@ export function createCommandOutput(path: string, limits: OutputLimits = outputL
       add(characters.stderr.rest());
       file.close();
     },
+    discard: () => file.remove(),
   };
+}
+
+/** Saves the complete text as the result of a call. Returns a remark that says where it is; empty if there is none. */
+export async function saveWhole(
+  whole: WholeOutput | undefined,
+  { results, callId }: { readonly results: ResultStore; readonly callId: CallId },
+): Promise<string> {
+  if (whole === undefined) return "";
+  if ("trouble" in whole) return `The full output could not be saved. ${whole.trouble}`;
+  try {
+    const address = await results.saveFile(callId, whole.path);
+    return `To see the full output (${formatBytes(whole.bytes)}), open ${address} with Read or Grep.`;
+  } catch (error) {
+    return `The full output could not be saved. ${describeError(error)}`;
+  } finally {
+    rmSync(whole.path, { force: true });
+  }
 }
 
 /**
  * Creates the file only when the output exceeds the memory limits; the file contains the output from the first byte on.
  */
-function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: OutputLimits) {
+function createOverflowFile(path: string, { headBytes, tailBytes }: OutputLimits) {
   let early: Buffer[] = [];
   let size = 0;
   let descriptor: number | undefined;
+  let isCreated = false;
   let trouble: string | undefined;
 
-  function writeAll(bytes: Uint8Array): void {
-    if (descriptor === undefined || trouble !== undefined) return;
+  function attempt(work: () => void): void {
+    if (trouble !== undefined) return;
     try {
-      let done = 0;
-      while (done < bytes.length) done += writeSync(descriptor, bytes, done);
+      work();
     } catch (error) {
       trouble = describeError(error);
     }
   }
+  function writeAll(bytes: Uint8Array): void {
+    attempt(() => {
+      let done = 0;
+      while (descriptor !== undefined && done < bytes.length) done += writeSync(descriptor, bytes, done);
+    });
+  }
   function open(): void {
-    try {
+    attempt(() => {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       descriptor = openSync(path, "w", 0o600);
-    } catch (error) {
-      trouble = describeError(error);
-    }
+      isCreated = true;
+    });
     for (const bytes of early) writeAll(bytes);
     early = [];
   }
+  function close(): void {
+    const open = descriptor;
+    descriptor = undefined;
+    if (open !== undefined) attempt(() => closeSync(open));
+  }
   return {
-    get isFull() {
-      return size >= fileBytes;
-    },
     write(bytes: Uint8Array): void {
-      if (size >= fileBytes) return;
       size += bytes.length;
-      if (descriptor === undefined && trouble === undefined) {
-        early.push(Buffer.from(bytes));
-        if (size > headBytes + tailBytes) open();
-      } else writeAll(bytes);
+      if (isCreated) writeAll(bytes);
+      else if (trouble === undefined) early.push(Buffer.from(bytes));
+      if (!isCreated && size > headBytes + tailBytes) open();
     },
-    note(): string {
-      if (trouble !== undefined) return `The full output could not be saved. ${trouble}`;
-      return descriptor === undefined ? "" : `Full output (${formatBytes(size)}): ${path}`;
+    close,
+    take(): WholeOutput {
+      if (!isCreated) open();
+      close();
+      if (trouble === undefined) return { path, bytes: size };
+      if (isCreated) rmSync(path, { force: true });
+      return { trouble };
     },
-    close(): void {
-      if (descriptor === undefined) return;
-      try {
-        closeSync(descriptor);
-      } catch (error) {
-        trouble ??= describeError(error);
-      }
+    remove(): void {
+      close();
+      if (isCreated) rmSync(path, { force: true });
     },
   };
 }

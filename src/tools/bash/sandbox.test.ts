@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ToolContext, Workspace } from "../../ports/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
 import { createBashOutputTool } from "../bash-output/bash-output.ts";
+import { createTestTexts } from "../shared/test-texts.test-support.ts";
 import { testContext, textOfOutput } from "../shared/tool-context.test-support.ts";
 import { createBashTool } from "./bash.ts";
 import { createShells } from "./shells.ts";
@@ -37,9 +38,10 @@ afterEach(async () => {
 });
 
 const shells = createShells();
+const results = createTestTexts();
 
 function bash(input: { command: string; run_in_background?: boolean }, own: Partial<ToolContext> = {}) {
-  return createBashTool({ workspace, shells, outputDirectory: top }).run(input, { ...testContext(), ...own });
+  return createBashTool({ workspace, shells, results, outputDirectory: top }).run(input, { ...testContext(), ...own });
 }
 
 describe("Bash in a sandbox", () => {
@@ -63,7 +65,7 @@ describe("Bash in a sandbox", () => {
     await bash({ command: `echo out > ${top}/b`, run_in_background: true });
     const [shell] = shells.list("main");
     await shell?.exited;
-    const shown = await createBashOutputTool({ shells }).run({ bash_id: shell?.id ?? "" }, testContext());
+    const shown = await createBashOutputTool({ shells, results }).run({ bash_id: shell?.id ?? "" }, testContext());
     expect(textOfOutput(shown)).toContain(`${top}/b is outside`);
     await shells.release("main");
   });
@@ -75,7 +77,7 @@ describe("Bash in a sandbox", () => {
     await bash({ command: "echo in > a", run_in_background: true }, { readsOnly: true });
     const [shell] = shells.list("main");
     await shell?.exited;
-    const shown = await createBashOutputTool({ shells }).run({ bash_id: shell?.id ?? "" }, testContext());
+    const shown = await createBashOutputTool({ shells, results }).run({ bash_id: shell?.id ?? "" }, testContext());
     expect(textOfOutput(shown)).toContain("this command ran read-only");
     await shells.release("main");
     expect(existsSync(join(root, "a"))).toBe(false);

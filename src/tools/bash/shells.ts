@@ -25,7 +25,7 @@ export interface Shell {
 
 export interface CommandPlace {
   readonly workspace: Workspace;
-  /** Directory for the complete text of long output. */
+  /** Directory for the text of long output, until it is saved as a result. */
   readonly outputDirectory: string;
   readonly limits?: OutputLimits | undefined;
 }
@@ -87,10 +87,13 @@ export function createShells(instance: string = randomBytes(6).toString("hex")):
     find: (agentId, id) => listed.get(agentId)?.get(id),
     list: (agentId) => [...(listed.get(agentId)?.values() ?? [])],
     async release(agentId) {
-      const own = [...(unlisted.get(agentId) ?? []), ...(listed.get(agentId)?.values() ?? [])];
+      const ends = [
+        ...[...(unlisted.get(agentId) ?? [])].map((shell) => shell.kill()),
+        ...[...(listed.get(agentId)?.values() ?? [])].map(forget),
+      ];
       unlisted.delete(agentId);
       listed.delete(agentId);
-      await Promise.all(own.map((shell) => shell.kill()));
+      await Promise.all(ends);
     },
   };
 }
@@ -100,8 +103,14 @@ function forgetOldest(own: Map<string, Shell>): void {
     if (own.size <= maxKept) return;
     if (shell.end === undefined) continue;
     own.delete(id);
-    void shell.kill();
+    void forget(shell);
   }
+}
+
+/** Ends a background shell, and removes output that no one has asked for. */
+async function forget(shell: Shell): Promise<void> {
+  await shell.kill();
+  shell.output.discard();
 }
 
 function startShell(

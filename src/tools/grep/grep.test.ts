@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { canDropPrivileges, createUnprivilegedRipgrep } from "../ripgrep/unprivileged-ripgrep.test-support.ts";
+import { createTestTexts } from "../shared/test-texts.test-support.ts";
 import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
-import { createGrepTool } from "./grep.ts";
+import { createGrepTool, createTextGrepTool } from "./grep.ts";
 
 let place: ToolPlace;
 beforeEach(() => {
@@ -232,5 +233,66 @@ describe("Grep", () => {
     vi.unstubAllEnvs();
     expect(output.isError).toBe(true);
     expect(textOfOutput(output)).toMatch(/^Can't search without ripgrep: .*no-such-program.* Correct or unset/);
+  });
+});
+
+describe("Grep, addresses", () => {
+  const path = "retinue://result/r1";
+  const grep = async (text: string | Uint8Array, input: Record<string, string | number | boolean> = {}) => {
+    const texts = createTestTexts({ chunkBytes: 65_536 });
+    texts.texts.set(path, text);
+    const tool = createTextGrepTool({ texts, workspace: place.workspace });
+    const output = await callTool(tool, { pattern: "foo", path, output_mode: "content", ...input });
+    return textOfOutput(output);
+  };
+  const text = "1 foo\n2\n3 FOO\n4\r\n5 foo\n";
+
+  it("searches the text, with the usual options", async () => {
+    expect(await grep(text)).toBe(`${path}\n1:1 foo\n5:5 foo`);
+    expect(await grep(text, { "-i": true, "-n": false })).toBe(`${path}\n1 foo\n3 FOO\n5 foo`);
+    expect(await grep(text, { pattern: "FOO", "-B": 1, "-A": 1 })).toBe(`${path}\n2-2\n3:3 FOO\n4-4`);
+    expect(await grep(text, { head_limit: 1 })).toContain("[1 more line not shown.");
+    expect(await grep(text, { output_mode: "count" })).toBe(`${path}:2\n2 matching lines in 1 file`);
+    expect(await grep(text, { output_mode: "files_with_matches", glob: "*.ts", type: "py" })).toBe(path);
+    expect(await grep(text, { pattern: "foo\\n2", multiline: true })).toBe(`${path}\n1:1 foo\n2:2`);
+    expect(await grep(text, { pattern: "bar" })).toBe("No matches found.");
+    expect(await grep("", { pattern: "bar" })).toBe("No matches found.");
+    expect(await grep(text, { pattern: "(" })).toContain("Escape literal characters");
+  });
+
+  it("searches what commands print as text, even with other bytes", async () => {
+    const bytes = Buffer.concat([Buffer.from("a\0b foo\n"), Buffer.of(0xff, 0xfe), Buffer.from(" foo\n")]);
+    expect(await grep(bytes, { output_mode: "count" })).toContain(":2");
+  });
+
+  it("takes linear time for any expression, and is bounded for a long text", async () => {
+    expect(await grep(`${"a".repeat(500_000)}!`, { pattern: "^(a+)+$" })).toBe("No matches found.");
+    const many = await grep("foo\n".repeat(1_000_000), { head_limit: 10 });
+    expect(many).toMatch(/^retinue.*\n1:foo\n.*10:foo\n\[at least .* not shown/s);
+  });
+
+  it("refuses to match across the lines of a text that is too large for it", async () => {
+    const large = Buffer.alloc(70 * 1024 * 1024, "foo\n");
+    expect(await grep(large, { pattern: "foo\\nbar", multiline: true })).toBe(
+      "The text has more than 64 MB. Search it without `multiline`.",
+    );
+    expect(await grep(large, { output_mode: "files_with_matches" })).toBe(path);
+  });
+
+  it.each(["retinue://result/nope", "retinue://output/../r1", "retinue://result/"])(
+    "finds nothing at %s",
+    async (odd) => {
+      expect(await grep(text, { path: odd })).toMatch(/There is no saved result|is not a valid address/);
+    },
+  );
+
+  it("says that a text could not be read", async () => {
+    const broken = async function* () {
+      yield Buffer.from("foo\n");
+      throw new Error("The disk is gone.");
+    };
+    const tool = createTextGrepTool({ texts: { read: async () => broken() }, workspace: place.workspace });
+    const output = await callTool(tool, { pattern: "foo", path });
+    expect(output).toMatchObject({ isError: true, content: "The text could not be read: The disk is gone." });
   });
 });

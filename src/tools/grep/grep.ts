@@ -1,12 +1,20 @@
 import { basename, dirname, join } from "node:path";
 import { plural } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import type { AddressedTexts, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
-import { createSearch, type Hit, type SearchDependencies, type SearchRequest } from "../ripgrep/search-files.ts";
+import {
+  createSearch,
+  type Hit,
+  type SearchDependencies,
+  type SearchFiles,
+  type SearchListener,
+  type SearchRequest,
+} from "../ripgrep/search-files.ts";
 import { collectUnsearched } from "../ripgrep/unsearched.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
+import { openText } from "../shared/open-text.ts";
 
 const grepSpec: ToolSpec = {
   declaration: {
@@ -40,35 +48,59 @@ const grepSpec: ToolSpec = {
 
 const defaultLimit = 250;
 
+/** Creates the tool for files. */
 export function createGrepTool(dependencies: SearchDependencies): Tool {
   const search = createSearch(dependencies);
+  const { root } = dependencies.workspace;
   return {
     ...grepSpec,
     async run(input, context) {
       const target = await findTarget(input, context, dependencies.workspace);
       if ("content" in target) return target;
-      const request = requestOf(input, target);
-      const limit = number(input, "head_limit") || defaultLimit;
-      const hits = collectHits(request, {
-        limit,
-        root: dependencies.workspace.root,
-        hidden: context.hidden,
-        lineNumbers: input["-n"] !== false,
-      });
-      const unsearched = collectUnsearched({
-        directory: target.directory,
-        root: dependencies.workspace.root,
-        hidden: context.hidden,
-      });
-      const end = await search(request, { onHit: hits.take, onUnsearched: unsearched.add, signal: context.signal });
-      if (!end.ok) return failed(end.message);
-      const { content, details } = hits.present();
-      return { content: `${content}${unsearched.note()}`, details };
+      const { directory } = target;
+      const nameOf = (path: string): string => nameFor(join(directory, path), root);
+      const isHidden = (path: string): boolean => context.hidden(join(directory, path));
+      const unsearched = collectUnsearched({ directory, root, hidden: context.hidden });
+      const found = await grep(input, target, { search, context, nameOf, isHidden, onUnsearched: unsearched.add });
+      return found.isError ? found : { ...found, content: `${found.content}${unsearched.note()}` };
     },
   };
 }
 
-type SearchTarget = Pick<SearchRequest, "directory" | "file">;
+/** Creates the tool for addresses. Ripgrep reads the texts from its standard input, in any directory. */
+export function createTextGrepTool({ texts, ...dependencies }: SearchDependencies & { texts: AddressedTexts }): Tool {
+  const search = createSearch(dependencies);
+  return {
+    ...grepSpec,
+    async run(input, context) {
+      const address = String(input["path"]);
+      const opened = await openText(address, texts);
+      if (!opened.ok) return opened.output;
+      const target = { directory: dependencies.workspace.root, input: opened.chunks };
+      const nothing = { isHidden: () => false, onUnsearched: () => {} };
+      return grep(input, target, { search, context, nameOf: () => address, ...nothing });
+    },
+  };
+}
+
+interface Grep extends Pick<SearchListener, "onUnsearched">, Pick<CollectOptions, "nameOf" | "isHidden"> {
+  readonly search: SearchFiles;
+  readonly context: ToolContext;
+}
+
+async function grep(
+  input: JsonObject,
+  target: SearchTarget,
+  { search, context: { signal }, onUnsearched, ...names }: Grep,
+): Promise<ToolOutput> {
+  const request = requestOf(input, target);
+  const limit = number(input, "head_limit") || defaultLimit;
+  const hits = collectHits(request, { ...names, limit, lineNumbers: input["-n"] !== false });
+  const end = await search(request, { onHit: hits.take, onUnsearched, signal });
+  return end.ok ? hits.present() : failed(end.message);
+}
+
+type SearchTarget = Pick<SearchRequest, "directory" | "file" | "input">;
 
 async function findTarget(
   input: JsonObject,
@@ -114,9 +146,10 @@ function text(input: JsonObject, name: string): string | undefined {
 interface CollectOptions {
   /** Maximum number of lines or paths to show. */
   readonly limit: number;
-  /** Directory to which the shown paths are relative. */
-  readonly root: string;
-  readonly hidden: (path: string) => boolean;
+  /** Returns the name to show for the path of a hit. */
+  readonly nameOf: (path: string) => string;
+  /** Returns whether the path of a hit is hidden. */
+  readonly isHidden: (path: string) => boolean;
   readonly lineNumbers: boolean;
 }
 
@@ -135,7 +168,7 @@ function collectHits(request: SearchRequest, options: CollectOptions) {
   let matches = 0;
   let records = 0;
   let complete = true;
-  const isHidden = rememberLast((path: string) => options.hidden(join(request.directory, path)));
+  const isHidden = rememberLast(options.isHidden);
 
   return {
     /** Returns false once the search should stop. */
@@ -170,7 +203,7 @@ function collectHits(request: SearchRequest, options: CollectOptions) {
 function showGroups(
   groups: readonly (readonly [string, readonly Hit[]])[],
   request: SearchRequest,
-  { limit, root, lineNumbers }: CollectOptions,
+  { limit, nameOf, lineNumbers }: CollectOptions,
 ): { lines: string[]; count: number } {
   const lines: string[] = [];
   let count = 0;
@@ -181,7 +214,7 @@ function showGroups(
   };
   for (const [path, hits] of groups) {
     if (count >= limit || room <= 0) break;
-    const name = nameFor(join(request.directory, path), root);
+    const name = nameOf(path);
     if (request.mode !== "content") {
       add(request.mode === "count" ? `${name}:${hits[0]?.count ?? 0}` : name);
       count += 1;

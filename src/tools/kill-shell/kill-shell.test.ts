@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createBashTool } from "../bash/bash.ts";
 import { createShells } from "../bash/shells.ts";
+import { createTestTexts } from "../shared/test-texts.test-support.ts";
 import { isAlive, testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createKillShellTool } from "./kill-shell.ts";
@@ -12,7 +13,7 @@ it("ends processes that a finished shell left running", async () => {
   const place = createToolPlace();
   const outputDirectory = mkdtempSync(join(tmpdir(), "output-"));
   const shells = createShells();
-  const bash = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+  const bash = createBashTool({ workspace: place.workspace, shells, outputDirectory, results: createTestTexts() });
   const command = "setsid sleep 81 >/dev/null 2>&1 & echo $! > pid";
   await callTool(bash, { command, run_in_background: true }, testContext());
   const [shell] = shells.list("main");

@@ -1,10 +1,11 @@
 import { formatBytes } from "../../lib/index.ts";
 import type { FileFailure, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
-import { MAX_LINE_CHARACTERS, pageLines } from "../shared/page-lines.ts";
+import { pageLines } from "../shared/page-lines.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
 import { describeBinary, looksBinary } from "../shared/text-encoding.ts";
 import { type LineRange, MAX_CHARACTERS, pastEnd } from "./line-range.ts";
+import { createLineScanner } from "./line-scanner.ts";
 import { imageType, MAX_IMAGE_BYTES } from "./read-image.ts";
 
 interface LargeFileContext {
@@ -14,8 +15,6 @@ interface LargeFileContext {
 }
 
 const CHUNK_BYTES = 1024 * 1024;
-/** A character takes at most four bytes; one extra character shows that the line is longer. */
-const MAX_LINE_BYTES = (MAX_LINE_CHARACTERS + 1) * 4;
 
 /** Finds the requested lines chunk by chunk, in limited memory even for large files and long lines. */
 export async function readLargeFile(
@@ -23,7 +22,7 @@ export async function readLargeFile(
   range: LineRange,
   place: LargeFileContext,
 ): Promise<ToolOutput> {
-  const scanner = createLineScanner(range);
+  const scanner = createLineScanner(range, { folds: false });
   let version: string | undefined;
   let position = 0;
   while (true) {
@@ -37,7 +36,7 @@ export async function readLargeFile(
     position += chunk.bytes.length;
     if (chunk.bytes.length === 0) scanner.end();
     else scanner.feed(chunk.bytes);
-    if (scanner.isDone() || chunk.bytes.length === 0) break;
+    if (scanner.hasMore() || chunk.bytes.length === 0) break;
   }
   const { lines, total } = scanner.result();
   if (lines.length === 0) return failed(pastEnd(file.name, total ?? 0, range.offset));
@@ -60,64 +59,4 @@ function notLargeText(
 
 function grewMeanwhile(name: string): FileFailure {
   return { ok: false, code: "changed", message: `${name} is being written by another process` };
-}
-
-/** Collects the requested lines from chunks, up to the size of a page and a maximum length for each line. */
-function createLineScanner({ offset, limit }: LineRange) {
-  const lines: string[] = [];
-  let characters = 0;
-  let number = 1;
-  let pieces: Uint8Array[] = [];
-  let kept = 0;
-  let length = 0;
-  let more = false;
-
-  function take(bytes: Uint8Array): void {
-    length += bytes.length;
-    if (number < offset || kept >= MAX_LINE_BYTES) return;
-    const piece = Uint8Array.prototype.slice.call(bytes, 0, MAX_LINE_BYTES - kept);
-    pieces.push(piece);
-    kept += piece.length;
-  }
-  function endLine(): void {
-    if (number >= offset) {
-      const line = textOf(Buffer.concat(pieces), length);
-      characters += Math.min(line.length, MAX_LINE_CHARACTERS);
-      lines.push(line);
-    }
-    number += 1;
-    pieces = [];
-    kept = 0;
-    length = 0;
-  }
-  const isFull = () => lines.length >= limit || characters > MAX_CHARACTERS;
-
-  return {
-    isDone: () => more,
-    feed(bytes: Uint8Array): void {
-      let start = 0;
-      while (start < bytes.length) {
-        if (isFull()) {
-          more = true;
-          return;
-        }
-        const end = bytes.indexOf(10, start);
-        take(bytes.subarray(start, end < 0 ? undefined : end));
-        if (end < 0) return;
-        endLine();
-        start = end + 1;
-      }
-    },
-    /** Ends the input. Text after the last newline counts as a line. */
-    end(): void {
-      if (length > 0) endLine();
-    },
-    result: () => ({ lines, total: more ? undefined : number - 1 }),
-  };
-}
-
-/** Pads an incomplete line beyond the length that a page shows, so that the page marks it as cut. */
-function textOf(bytes: Buffer, length: number): string {
-  const text = bytes.toString("utf8").replace(/\r$/, "");
-  return bytes.length < length && text.length <= MAX_LINE_CHARACTERS ? text.padEnd(MAX_LINE_CHARACTERS + 1) : text;
 }

@@ -20,12 +20,8 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-const results = {
-  save: async () => "",
-  read: async (address: string) => (address === "retinue://result/r1" ? "one\ntwo\nthree\n" : undefined),
-};
 const read = async (input: Record<string, string | number>, context?: ToolContext) =>
-  callTool(createReadTool({ ...place, results }), input, context);
+  callTool(createReadTool(place), input, context);
 const textOf = async (input: Record<string, string | number>) => textOfOutput(await read(input));
 const whole = (name: string) => place.seen.of("main").knowsWhole(join(place.root, name));
 
@@ -176,19 +172,6 @@ describe("Read, other content", () => {
     );
     place.put("broken.ipynb", "{");
     expect(await textOf({ file_path: "broken.ipynb" })).toBe("1\t{\n");
-  });
-
-  it("reads saved results by address, in pages", async () => {
-    expect(await textOf({ file_path: "retinue://result/r1", offset: 2, limit: 1 })).toBe(
-      "two\n[Lines 2-2 of 3. Continue with offset=3.]",
-    );
-    expect(await read({ file_path: "retinue://result/nope" })).toMatchObject({ isError: true });
-    const long = { save: async () => "", read: async () => "x".repeat(5_000) };
-    const output = await callTool(createReadTool({ ...place, results: long }), {
-      file_path: "retinue://result/l",
-      offset: 3,
-    });
-    expect(output.content).toBe(`${"x".repeat(1000)}\n[Lines 3-3 of 3.]`);
   });
 });
 

@@ -1,9 +1,9 @@
-import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { ImageBlock, JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { explainMissing, type Located, locate } from "../shared/locate.ts";
-import { MAX_LINE_CHARACTERS, pageLines, splitLines } from "../shared/page-lines.ts";
+import { pageLines, splitLines } from "../shared/page-lines.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeAs, detectEncoding, type Encoding, markLength } from "../shared/text-encoding.ts";
 import {
@@ -19,7 +19,7 @@ import { imageType, readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
 import { renderNotebook } from "./render-notebook.ts";
 
-const readSpec: ToolSpec = {
+export const readSpec: ToolSpec = {
   declaration: {
     name: "Read",
     description: descriptions.read,
@@ -39,8 +39,6 @@ const readSpec: ToolSpec = {
 export interface ReadDependencies {
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
-  /** Store that serves `retinue://result/<id>`. */
-  readonly results?: ResultStore | undefined;
 }
 
 const DEFAULT_LINES = 2_000;
@@ -67,11 +65,7 @@ interface Known extends ReadDependencies {
 
 async function read(input: JsonObject, context: ToolContext, dependencies: Known): Promise<ToolOutput> {
   const path = input["file_path"] as string;
-  const range = {
-    offset: Math.max((input["offset"] as number | undefined) ?? 1, 1),
-    limit: (input["limit"] as number | undefined) ?? DEFAULT_LINES,
-  };
-  if (path.startsWith("retinue://")) return readResult(path, range, dependencies.results);
+  const range = rangeOf(input);
   const { workspace } = dependencies;
   const file = await locate(path, "read", { workspace, context });
   if (!file.ok) return file.output;
@@ -84,6 +78,13 @@ async function read(input: JsonObject, context: ToolContext, dependencies: Known
   if (!result.ok) return fileFailed(result);
   const content = { file, range, bytes: result.bytes, version: result.stat.version };
   return show(content, context, dependencies);
+}
+
+export function rangeOf(input: JsonObject): LineRange {
+  return {
+    offset: Math.max((input["offset"] as number | undefined) ?? 1, 1),
+    limit: (input["limit"] as number | undefined) ?? DEFAULT_LINES,
+  };
 }
 
 /**
@@ -153,35 +154,6 @@ function showText(shown: ShownText, context: ToolContext, { seen }: Known): Tool
 
 function notebookOf(bytes: Uint8Array, encoding: Encoding): ReturnType<typeof renderNotebook> {
   return renderNotebook(decodeAs(encoding, bytes.subarray(markLength[encoding])));
-}
-
-/**
- * Reads a page of a saved result. Folds long lines instead of cutting them, because no other tool can open a result.
- */
-async function readResult(address: string, range: LineRange, results: ResultStore | undefined): Promise<ToolOutput> {
-  const text = await results?.read(address);
-  if (text === undefined) return failed(`There is no saved result ${address}. Repeat the call that produced it.`);
-  const lines = splitLines(text).flatMap(fold);
-  if (lines.length === 0) return { content: "[The result is empty.]" };
-  if (range.offset > lines.length) return failed(pastEnd(address, lines.length, range.offset));
-  const asked = lines.slice(range.offset - 1, range.offset - 1 + range.limit);
-  const page = pageLines(
-    { lines: asked, first: range.offset, total: lines.length },
-    { numbered: false, maxCharacters: MAX_CHARACTERS },
-  );
-  return { content: page.text, details: { path: address, lines: lines.length, shown: page.last - page.first + 1 } };
-}
-
-function fold(line: string): string[] {
-  if (line.length <= MAX_LINE_CHARACTERS) return [line];
-  const folded = [];
-  for (let start = 0; start < line.length; ) {
-    const last = line.charCodeAt(start + MAX_LINE_CHARACTERS - 1);
-    const end = start + MAX_LINE_CHARACTERS - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
-    folded.push(line.slice(start, end));
-    start = end;
-  }
-  return folded;
 }
 
 /**

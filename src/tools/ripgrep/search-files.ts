@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { describeError } from "../../lib/index.ts";
 import type { RunningProcess, Workspace } from "../../ports/index.ts";
 import { findRipgrep } from "./find-ripgrep.ts";
 import { createRecordSplitter } from "./record-splitter.ts";
 import { createMessageReader, parseFileError, type Unsearched, unwanted } from "./unsearched.ts";
 
-/** Searches files, except those that `.gitignore` ignores. Never rejects. */
+/** Searches files, except those that `.gitignore` ignores, or a text. Never rejects. */
 export type SearchFiles = (request: SearchRequest, listener: SearchListener) => Promise<SearchEnd>;
 
 export interface SearchRequest {
@@ -12,6 +13,8 @@ export interface SearchRequest {
   readonly directory: string;
   /** Restricts the search to this file within the directory. */
   readonly file?: string | undefined;
+  /** Text to search instead of files. Its hits have the path `<stdin>`. */
+  readonly input?: AsyncIterable<Uint8Array> | undefined;
   /**
    * `content`: lines; `files`: paths with a match; `count`: matching lines by path; `list`: all paths, newest first.
    */
@@ -87,6 +90,7 @@ async function runRipgrep(
     args: argumentsOf(request),
     cwd: request.directory,
     tag: `search-${randomBytes(8).toString("hex")}`,
+    stdinOpen: request.input !== undefined,
     onOutput(chunk, stream) {
       if (stream === "stdout" && wanted) {
         splitter.push(chunk);
@@ -100,9 +104,11 @@ async function runRipgrep(
   };
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
+  const unread = request.input && (await write(request.input, { process, isBounded: request.multiline }));
   const { code, signal: killedBy, failure } = await process.exited;
   signal.removeEventListener("abort", stop);
   if (failure !== undefined) return { ok: false, message: `ripgrep could not be started: ${failure}` };
+  if (unread !== undefined) return { ok: false, message: unread };
   if (wanted && code === null)
     return {
       ok: false,
@@ -112,6 +118,33 @@ async function runRipgrep(
   messages.end();
   if (wanted && code === 2 && complaint.trim() !== "") return { ok: false, message: explain(complaint, request) };
   return { ok: true };
+}
+
+/** To match across lines, ripgrep reads everything into memory. */
+const maxMultilineMegabytes = 64;
+
+/** Writes a text to the input of ripgrep until ripgrep ends. Returns an error message if the text can't be searched. */
+async function write(
+  text: AsyncIterable<Uint8Array>,
+  { process: { input, end }, isBounded }: { readonly process: RunningProcess; readonly isBounded: boolean },
+): Promise<string | undefined> {
+  let bytes = 0;
+  try {
+    for await (const chunk of text) {
+      bytes += chunk.length;
+      if (isBounded && bytes > maxMultilineMegabytes * 1024 * 1024) {
+        void end();
+        return `The text has more than ${maxMultilineMegabytes} MB. Search it without \`multiline\`.`;
+      }
+      if (!(await input?.write(chunk))) break;
+    }
+    return undefined;
+  } catch (error) {
+    void end();
+    return `The text could not be read: ${describeError(error)}`;
+  } finally {
+    input?.end();
+  }
 }
 
 /**
@@ -129,14 +162,15 @@ const matchMark = "\u0001";
 const contextMark = "\u0002";
 
 function argumentsOf(request: SearchRequest): string[] {
-  const { mode, file } = request;
+  const { mode, file, input } = request;
   const shared = ["--no-config", "--color=never", "--hidden", "--no-require-git", "--no-ignore-messages", "--null"];
   const args = [...shared, ...filtersOf(request)];
-  const target = file === undefined ? "./" : `./${file}`;
+  const target = input ? "-" : file === undefined ? "./" : `./${file}`;
   if (mode === "list") return [...args, "--files", "--sortr=modified", "--", target];
+  // What commands print is searched as text, even if it contains other bytes.
+  if (input) args.push("--text");
   if (request.ignoreCase) args.push("--ignore-case");
-  // To match across lines, ripgrep reads whole files into memory.
-  if (request.multiline) args.push("--multiline", "--multiline-dotall", "--max-filesize=64M");
+  if (request.multiline) args.push("--multiline", "--multiline-dotall", `--max-filesize=${maxMultilineMegabytes}M`);
   if (mode === "files") args.push("--files-with-matches");
   if (mode === "count") args.push("--count", "--with-filename");
   if (mode === "content") {

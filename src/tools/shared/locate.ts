@@ -1,7 +1,7 @@
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { nearest } from "../../lib/index.ts";
 import type { ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
-import type { ResolvedPath } from "../../protocol/index.ts";
+import { isAddress, type ResolvedPath } from "../../protocol/index.ts";
 import { failed } from "./failed.ts";
 
 export type Located =
@@ -18,6 +18,8 @@ export async function locate(
   access: "read" | "write" | "search",
   place: { readonly workspace: Workspace; readonly context: ToolContext },
 ): Promise<Located> {
+  // Nothing has decided whether the agent may use an address as a path.
+  if (isAddress(path)) return { ok: false, output: failed(notAFile(path)) };
   const decided = access === "search" ? undefined : place.context.paths.find(({ requested }) => requested === path);
   const resolved = decided ?? (await place.workspace.resolve([path]))[0];
   if (!resolved || resolved.real === "") return { ok: false, output: failed(unusable(path)) };
@@ -37,6 +39,10 @@ export function nameFor(real: string, root: string): string {
   const inside = relative(root, real);
   if (inside === "") return ".";
   return inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? real : inside;
+}
+
+function notAFile(address: string): string {
+  return `${JSON.stringify(address.slice(0, 100))} is an address of a session, not a file of the workspace.`;
 }
 
 function unusable(path: string): string {

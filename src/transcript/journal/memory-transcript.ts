@@ -1,9 +1,11 @@
-import { monotonic, newSessionId } from "../../lib/index.ts";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { formatBytes, monotonic, newSessionId } from "../../lib/index.ts";
 import type { Transcript } from "../../ports/index.ts";
-import { type AgentId, type Line, MAIN_AGENT } from "../../protocol/index.ts";
+import { type AgentId, type Line, MAIN_AGENT, parseAddress, resultAddress } from "../../protocol/index.ts";
 import { createFeed } from "../feed/feed.ts";
 import { hashHead } from "./heads.ts";
-import { addressOf, nameIn, resultName } from "./result-store.ts";
+import { resultName } from "./result-store.ts";
 import type { TranscriptOptions } from "./transcript.ts";
 
 /** Creates a transcript that exists only in this process, for a read-only state directory and for tests. */
@@ -13,7 +15,7 @@ export function createMemoryTranscript({
 }: Partial<Pick<TranscriptOptions, "sessionId" | "clock">> = {}): Transcript {
   const agents = new Map<AgentId, Line[]>();
   const heads = new Map<string, string>();
-  const results = new Map<string, string>();
+  const results = new Map<string, Uint8Array>();
   let closed = false;
   let seq = 0;
   const source = {
@@ -21,6 +23,11 @@ export function createMemoryTranscript({
     read: async (agentId: AgentId) => [...(agents.get(agentId) ?? [])],
   };
   const feed = createFeed(source);
+  const saveResult = (id: string, bytes: Uint8Array): string => {
+    const name = resultName(id);
+    results.set(name, bytes);
+    return resultAddress(name);
+  };
 
   return {
     ...source,
@@ -31,14 +38,12 @@ export function createMemoryTranscript({
     problems: [],
     leftOpen: false,
     results: {
-      async save(id, text) {
-        const name = resultName(id);
-        results.set(name, text);
-        return addressOf(name);
-      },
+      save: async (id, text) => saveResult(id, Buffer.from(text)),
+      saveFile: async (id, path) => saveResult(id, await readStart(path)),
       async read(address) {
-        const name = nameIn(address);
-        return name === undefined ? undefined : results.get(name);
+        const parsed = parseAddress(address);
+        const bytes = parsed?.kind === "result" ? results.get(parsed.id) : undefined;
+        return bytes && inOneChunk(bytes);
       },
     },
     async append(agentId, events) {
@@ -76,4 +81,19 @@ export function createMemoryTranscript({
       feed.close();
     },
   };
+}
+
+/** Files can be too large to keep in memory for the rest of the session. */
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+
+async function readStart(path: string): Promise<Uint8Array> {
+  const { size } = await stat(path);
+  const chunks: Buffer[] = await createReadStream(path, { end: MAX_FILE_BYTES - 1 }).toArray();
+  if (size <= MAX_FILE_BYTES) return Buffer.concat(chunks);
+  const note = `\n[Only the first ${formatBytes(MAX_FILE_BYTES)} of ${formatBytes(size)} were kept, because this session stores no files.]\n`;
+  return Buffer.concat([...chunks, Buffer.from(note)]);
+}
+
+async function* inOneChunk(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
 }

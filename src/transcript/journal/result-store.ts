@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, copyFile, mkdir, open, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { errorCode } from "../../lib/index.ts";
-import type { ResultStore } from "../../ports/index.ts";
+import type { Transcript } from "../../ports/index.ts";
+import { parseAddress, resultAddress } from "../../protocol/index.ts";
 import type { DiskRetry } from "./disk-retry.ts";
 
 export interface ResultStoreOptions {
@@ -12,41 +13,48 @@ export interface ResultStoreOptions {
   readonly alsoSync: (path: string) => void;
 }
 
-export function createResultStore({ directory, retry, alsoSync }: ResultStoreOptions): ResultStore {
+export function createResultStore({ directory, retry, alsoSync }: ResultStoreOptions): Transcript["results"] {
+  async function store(id: string, write: (path: string) => Promise<void>): Promise<string> {
+    const name = resultName(id);
+    const path = join(directory, `${name}.txt`);
+    await retry.run(async () => {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await write(path);
+    });
+    alsoSync(path);
+    alsoSync(directory);
+    return resultAddress(name);
+  }
   return {
-    async save(id, text) {
-      const name = resultName(id);
-      const path = join(directory, `${name}.txt`);
-      await retry.run(async () => {
-        await mkdir(directory, { recursive: true, mode: 0o700 });
-        await writeFile(path, text, { mode: 0o600 });
-      });
-      alsoSync(path);
-      alsoSync(directory);
-      return addressOf(name);
-    },
+    save: (id, text) => store(id, (path) => writeFile(path, text, { mode: 0o600 })),
+    saveFile: (id, from) =>
+      store(id, async (path) => {
+        await copyFile(from, path);
+        await chmod(path, 0o600);
+      }),
     async read(address) {
-      const name = nameIn(address);
-      if (name === undefined) return undefined;
-      try {
-        // Links are not followed, because a planted symlink would bypass the rules for reading files.
-        const flag = constants.O_RDONLY | constants.O_NOFOLLOW;
-        return await readFile(join(directory, `${name}.txt`), { encoding: "utf8", flag });
-      } catch (error) {
-        if (["ENOENT", "ELOOP", "ENOTDIR", "EISDIR"].includes(errorCode(error) ?? "")) return undefined;
-        throw error;
-      }
+      const parsed = parseAddress(address);
+      if (parsed?.kind !== "result") return undefined;
+      const name = `${parsed.id}.txt`;
+      // Earlier versions saved the output of commands beside this directory.
+      return (await openText(join(directory, name))) ?? openText(join(dirname(directory), name));
     },
   };
 }
 
-const scheme = "retinue://result/";
+const CHUNK_BYTES = 256 * 1024;
 
-/** Returns the name in a result's address. Returns undefined for any other text. */
-export function nameIn(address: string): string | undefined {
-  if (!address.startsWith(scheme)) return undefined;
-  const name = address.slice(scheme.length);
-  return /^[a-zA-Z0-9_-]{1,80}$/.test(name) ? name : undefined;
+async function openText(path: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+  try {
+    // Links are not followed, because a planted symlink would bypass the rules for reading files.
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if ((await file.stat()).isFile()) return file.createReadStream({ highWaterMark: CHUNK_BYTES });
+    await file.close();
+    return undefined;
+  } catch (error) {
+    if (["ENOENT", "ELOOP", "ENOTDIR", "ENXIO"].includes(errorCode(error) ?? "")) return undefined;
+    throw error;
+  }
 }
 
 /** Converts an id to a file name. Different ids get different names. */
@@ -54,8 +62,4 @@ export function resultName(id: string): string {
   if (/^[a-zA-Z0-9_-]{1,80}$/.test(id)) return id;
   const hash = createHash("sha256").update(id).digest("hex").slice(0, 12);
   return `${id.replace(/[^a-zA-Z0-9_-]+/g, "-").slice(0, 60)}-${hash}`;
-}
-
-export function addressOf(name: string): string {
-  return `${scheme}${name}`;
 }

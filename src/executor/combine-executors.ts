@@ -1,0 +1,95 @@
+import type { ExecuteRequest, ToolExecutor } from "../ports/index.ts";
+import { canonicalToolName, isAddress, type ToolCall, type ToolDeclaration } from "../protocol/index.ts";
+
+export interface CombinedTools {
+  /** If several executors declare a tool, the last one performs its calls. The first performs calls to unknown tools. */
+  readonly executors: readonly [ToolExecutor, ...ToolExecutor[]];
+  /** Names of tools in the order in which they are declared. Others follow in the order of the executors. */
+  readonly order?: readonly string[] | undefined;
+  /** If absent, no call has an address. */
+  readonly addresses?: AddressRoute | undefined;
+}
+
+/** Where Read and Grep calls go whose path is an address. */
+export interface AddressRoute {
+  /** One of the combined executors. */
+  readonly executor: ToolExecutor;
+  /** Returns the address of a text that a path names. Undefined for all other paths. */
+  readonly addressOf: (path: string) => string | undefined;
+}
+
+/** Combines executors into one that passes each call on to the executor that declares its tool. */
+export function combineExecutors({ executors, order = [], addresses }: CombinedTools): ToolExecutor {
+  const [first] = executors;
+  const owners = new Map<string, ToolExecutor>();
+  const declared = new Map<string, ToolDeclaration>();
+  for (const executor of executors) {
+    for (const declaration of executor.declarations()) {
+      // A tool that is declared again moves to the end.
+      declared.delete(declaration.name);
+      declared.set(declaration.name, declaration);
+      owners.set(declaration.name, executor);
+    }
+  }
+  const names = new Set([...order.filter((name) => declared.has(name)), ...declared.keys()]);
+  const declarations = [...names].flatMap((name) => declared.get(name) ?? []);
+  const ownerOf = (toolName: string): ToolExecutor => owners.get(canonicalToolName(toolName)) ?? first;
+  const route = (call: ToolCall): { readonly executor: ToolExecutor; readonly call: ToolCall } => {
+    const addressed = addresses && addressedCall(call, addresses.addressOf);
+    return addressed ? { executor: addresses.executor, call: addressed } : { executor: ownerOf(call.name), call };
+  };
+  return {
+    declarations: () => declarations,
+    traits: (toolName) => ownerOf(toolName).traits(toolName),
+    judge: (call, policy) => {
+      const routed = route(call);
+      return routed.executor.judge(routed.call, policy);
+    },
+    execute: (request, emit, signal) => {
+      const { executor, call } = route(request.call);
+      return executor.execute(call === request.call ? request : withCall(request, call), emit, signal);
+    },
+    recall: async (call) => {
+      const routed = route(call);
+      return (await routed.executor.recall?.(routed.call)) ?? "lost";
+    },
+    inherit: (agentId, from) => {
+      for (const executor of executors) executor.inherit?.(agentId, from);
+    },
+    release: async (agentId) => {
+      await Promise.all(executors.map((executor) => executor.release(agentId)));
+    },
+    close: async () => {
+      await Promise.all(executors.map((executor) => executor.close()));
+    },
+  };
+}
+
+/** Tools that accept addresses, and the input that contains the address. */
+const addressInputs: Readonly<Record<string, string>> = { Read: "file_path", Grep: "path" };
+
+/** Returns the call if it has an address, with the address in place of a path that names a text; otherwise undefined. */
+function addressedCall(call: ToolCall, addressOf: AddressRoute["addressOf"]): ToolCall | undefined {
+  const name = addressInputs[canonicalToolName(call.name)];
+  const input = name === undefined ? undefined : parseInput(call.inputJson);
+  const path = name === undefined ? undefined : input?.[name];
+  if (name === undefined || typeof path !== "string") return undefined;
+  if (isAddress(path)) return call;
+  const address = addressOf(path);
+  if (address === undefined) return undefined;
+  return { ...call, inputJson: JSON.stringify({ ...input, [name]: address }) };
+}
+
+function parseInput(json: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return Object(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the request for a call with a changed input. An approval of the call applies to it too. */
+function withCall({ call: before, grant, ...request }: ExecuteRequest, call: ToolCall): ExecuteRequest {
+  const isGranted = grant?.inputJson === before.inputJson;
+  return { ...request, call, grant: isGranted ? { ...grant, inputJson: call.inputJson } : grant };
+}
