@@ -1,18 +1,24 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, fork } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { openSessionOn } from "../../src/app/session/open-session.ts";
 import type { SessionOptions } from "../../src/app/session/session-options.ts";
-import type { ToolExecutor, Transcript, WorkerPort, WorkerSession } from "../../src/ports/index.ts";
+import { systemClock } from "../../src/app/system-clock.ts";
+import { createDeferred } from "../../src/lib/index.ts";
+import type { SnapshotAnswer, ToolExecutor, Transcript, WorkerPort, WorkerSession } from "../../src/ports/index.ts";
 import { type CallId, type Line, type ToolResult, textOf } from "../../src/protocol/index.ts";
 import { createCast } from "../../src/testing/index.ts";
 import { createMemoryTranscript } from "../../src/transcript/index.ts";
-import { createLocalWorker, type LocalWorkerOptions } from "../../src/worker/index.ts";
+import { createLocalWorker } from "../../src/worker/index.ts";
 import { lastWords, newPlace, type Parts, type Place, promised, read, resultsIn, task } from "./delegation-place.ts";
+import { type CreateWorker, observeSession } from "./observe-session.ts";
+import { changeFiles, expectProject, expectUntrusted, newProject, type Project } from "./project-walk.ts";
+import type { Report, Start } from "./session-elsewhere.ts";
+import { type Channel, connect, serveWorker } from "./worker-link.ts";
 
 type Recalled = ToolResult | "never begun" | "lost";
-type CreateWorker = (options: LocalWorkerOptions) => WorkerPort;
 
 async function walkOn(create: CreateWorker, parts: Parts, options: SessionOptions & { readonly at: Place }) {
   const { at, ...rest } = options;
@@ -46,7 +52,18 @@ function changed(
 const copy = <T>(value: T): T => (value === undefined ? value : JSON.parse(JSON.stringify(value)));
 
 /** A worker whose requests and responses are sent as JSON, as they would be to another machine. */
-const remote = changed(
+const remote: CreateWorker = (options) => {
+  const local = withJsonSessions(options);
+  return {
+    ...local,
+    describe: () => copy(local.describe()),
+    snapshot: async (request) => copy(await local.snapshot(copy(request))),
+    settings: async (request) => copy(await local.settings(copy(request))),
+    openMemory: async (request) => copy(await local.openMemory(copy(request))),
+  };
+};
+
+const withJsonSessions = changed(
   (executor) => ({
     ...executor,
     declarations: () => copy(executor.declarations()),
@@ -155,6 +172,74 @@ it.each<[string, CreateWorker]>([
   expect(inWhole).toMatch(/:The report\.$/);
   // No path of the session's files was told.
   for (const place of [at.home, "elsewhere"]) expect(JSON.stringify(requests)).not.toContain(place);
+});
+
+it("a session needs only plain data from its worker: agents, skills, instructions, plugins, memory, changed files", async () => {
+  const project = await newProject();
+  const answers: SnapshotAnswer[] = [];
+  const recording: CreateWorker = (options) => {
+    const worker = remote(options);
+    return {
+      ...worker,
+      snapshot: async (request) => {
+        const answer = await worker.snapshot(request);
+        answers.push(answer);
+        return answer;
+      },
+    };
+  };
+  const options = { ...project.options, trusted: true };
+  expectProject(await observeSession(recording, options, (count) => changeFiles(project, count)));
+  expect(readFileSync(join(project.root, "work/hooked.txt"), "utf8")).toBe("hooked\n");
+  // A snapshot is sent only if the session does not have it.
+  expect(answers.map(({ changed }) => changed)).toEqual([true, true, true, false]);
+});
+
+it("a session uses only the user's own files in a directory that is not trusted, through JSON too", async () => {
+  const { options } = await newProject();
+  expectUntrusted(await observeSession(remote, { ...options, trusted: false }, () => undefined));
+});
+
+/** Runs a session in another process, which refuses to use the project's files. The worker is in this process. */
+async function observeElsewhere(project: Project, trusted: boolean): Promise<Report> {
+  const program = join(import.meta.dirname, "session-elsewhere.ts");
+  const options = { ...project.options, trusted };
+  const { cwd: root = "", environment = {} } = options;
+  const state = join(project.root, "state");
+  const worker = createLocalWorker({
+    ...{ root, home: state, state, environment, clock: systemClock, version: "0" },
+    report: () => undefined,
+  });
+  const child = fork(program, [], {
+    execArgv: ["--import", "tsx"],
+    env: { PATH: process.env["PATH"], TMPDIR: tmpdir(), RETINUE_TEST_HIDDEN: project.root },
+  });
+  onTestFinished(() => void child.kill());
+  const report = createDeferred<Report>();
+  const channel: Channel = {
+    send: (packet) => child.send(packet),
+    receive: (listener) => child.on("message", listener),
+  };
+  const call = connect(channel, {
+    ...serveWorker(worker, () => call),
+    between: ([count]) => changeFiles(project, count!),
+    end: ([observed]) => report.resolve(observed!),
+  });
+  child.on("exit", (code) => report.reject(new Error(`The session's process exited with ${code}.`)));
+  child.send({ facts: worker.describe(), options } satisfies Start);
+  return report.promise;
+}
+
+it("a session never reads the disk of its project: it runs in a process that can't", async () => {
+  const project = await newProject();
+  const [trusted, untrusted] = await Promise.all([
+    observeElsewhere(project, true),
+    observeElsewhere(await newProject(), false),
+  ]);
+  expectProject(trusted);
+  expectUntrusted(untrusted);
+  expect([trusted.touched, untrusted.touched]).toEqual([[], []]);
+  expect(readFileSync(join(project.root, "work/hooked.txt"), "utf8")).toBe("hooked\n");
 });
 
 /** Returns a transcript with the lines up to the start of a call, as a process leaves them that is killed then. */
