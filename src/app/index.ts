@@ -131,6 +131,7 @@ export {
   removePlugin,
 } from "./commands/plugins.ts";
 export {
+  awaitedRuns,
   hasWaitingWork,
   type NewCommand,
   type SteerRequest,

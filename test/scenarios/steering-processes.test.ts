@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ApiServer, createApiServer, type Step } from "../../src/testing/index.ts";
@@ -42,6 +42,22 @@ describe("a session that runs in another process", () => {
       code: 0,
       stdout: expect.stringContaining('"status": "done"'),
     });
+    await expect
+      .poll(() => run("ps"), { timeout: 20_000 })
+      .toMatchObject({
+        stdout: expect.stringMatching(
+          / main +waiting for its subagents [\s\S]* running \(background, main waits for it\) /,
+        ),
+      });
+    expect(JSON.parse((await run("ps", "--json")).stdout)).toMatchObject([{}, { awaitedBy: "main" }]);
+    expect(await run("background", `${id}/helper`)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^The main agent no longer waits for agent a\w+, which goes on in the background\.\n$/,
+      ),
+    });
+    expect((await run("ps")).stdout).toMatch(/ running \(background\) /);
+    expect(await run("foreground", `${id}/helper`)).toMatchObject({ code: 0 });
     const asAgent = { place, url: server.url, args: ["stop", id], environment: { RETINUE_CALL_ID: "main_1_0" } };
     expect(await startCommandLine(asAgent).ended).toMatchObject({
       code: 1,
@@ -169,7 +185,9 @@ async function open(parts: Readonly<Record<string, readonly Step[]>>): Promise<O
 async function hasLines(place: Place, type: string, count = 1): Promise<void> {
   const has = (): boolean => {
     const path = transcriptPath(place);
-    return path !== undefined && readTranscript(path).filter((line) => line.type === type).length >= count;
+    // The session may be writing its newest line now.
+    const lines = path === undefined ? [] : readFileSync(path, "utf8").split("\n").slice(0, -1);
+    return lines.filter((line) => JSON.parse(line).type === type).length >= count;
   };
   while (!has()) await new Promise((resolve) => setTimeout(resolve, 20));
 }

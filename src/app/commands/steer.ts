@@ -1,7 +1,7 @@
 import { createId } from "../../lib/index.ts";
 import { fold, initialState } from "../../loop/index.ts";
 import type { Inbox } from "../../ports/index.ts";
-import type { Command, Receipt, SessionId } from "../../protocol/index.ts";
+import type { Command, Line, Receipt, RunId, SessionId } from "../../protocol/index.ts";
 import { findInbox, openInbox, readTranscript } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { refuseAgentCommand } from "./check-answerer.ts";
@@ -73,6 +73,12 @@ export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | 
   if (openInbox({ path, clock: systemClock }).commands().some(outlivesProcess)) return true;
   const { queue } = readTranscript(transcriptPath).lines.reduce(fold, initialState);
   return queue.length > 0;
+}
+
+/** Returns the background runs that an agent waits for before its next step, from the lines of its transcript. */
+export function awaitedRuns(lines: readonly Line[]): readonly RunId[] {
+  const isSteered = lines.some(({ type }) => type === "run.awaited");
+  return isSteered ? lines.reduce(fold, initialState).awaited : [];
 }
 
 /** Returns whether a command makes sense for a session that is resumed later. */

@@ -9,7 +9,7 @@ import {
   textOf,
   type UserBlock,
 } from "../../protocol/index.ts";
-import type { Dispatcher, SessionApprovals, StopReceipt, Subagent, Thread } from "../../runs/index.ts";
+import type { Dispatcher, LiveAgent, SessionApprovals, StopReceipt, Subagent, Thread } from "../../runs/index.ts";
 import { aString, checkOptions, type OptionType, type OptionTypes, oneOf } from "../check-options.ts";
 import { outlivesProcess } from "../commands/steer.ts";
 import { isPromptContent, type MainRuns } from "./main-runs.ts";
@@ -170,12 +170,15 @@ export function createControl(options: ControlOptions): Control {
   }
 
   async function moveToBackground(reference: string): Promise<Done> {
-    if (!options.mayBackground) return refused("Agents can't work in the background in this session.");
     if (isMain(reference)) return refused("Only subagents can be moved to the background.");
     const found = await find(reference);
     if (!("agentId" in found)) return found;
     const { agentId, running } = found;
     if (running === undefined) return refused(`Agent ${agentId} is not running.`);
+    const parent = reportsTo(found);
+    if (parent !== undefined && (await parent.endWait(found)))
+      return done(`${nameOf(parent)} no longer waits for agent ${agentId}, which goes on in the background.`);
+    if (!options.mayBackground) return refused("Agents can't work in the background in this session.");
     if (await registry.detach(agentId, "person")) return done(`Agent ${agentId} goes on in the background.`);
     return refused(`Agent ${agentId} already works in the background.`);
   }
@@ -187,14 +190,19 @@ export function createControl(options: ControlOptions): Control {
     const { agentId, runId, running } = found;
     if (running === undefined) return refused(`Agent ${agentId} is not running.`);
     if (!running.background) return refused(`The caller of agent ${agentId} is already waiting for it.`);
-    const threads = [...registry.live.values()].map((live) => live.thread);
-    const parent = [thread, ...threads].find(({ state }) => state.background.some((run) => run.runId === runId));
-    if (parent?.state.run === undefined)
+    const parent = reportsTo(found);
+    if (parent?.thread.state.run === undefined)
       return refused(`No agent that is running gets the report of agent ${agentId}. The report is delivered later.`);
-    if (parent.state.awaited.includes(runId))
+    if (parent.thread.state.awaited.includes(runId))
       return refused(`${nameOf(parent)} is already waiting for agent ${agentId}.`);
     await parent.record([{ type: "run.awaited", agentId, runId }]);
     return done(`${nameOf(parent)} waits for agent ${agentId} before its next step.`);
+  }
+
+  /** Returns the running agent that is notified when a background agent ends. */
+  function reportsTo({ runId }: Subagent): LiveAgent | undefined {
+    const isTold = ({ thread: { state } }: LiveAgent) => state.background.some((run) => run.runId === runId);
+    return [...registry.live.values()].find(isTold);
   }
 
   async function find(reference: string): Promise<Subagent | Done> {
@@ -322,7 +330,7 @@ function isMain(reference: string): boolean {
   return reference === MAIN_AGENT;
 }
 
-function nameOf({ agentId }: Thread): string {
+function nameOf({ agentId }: LiveAgent): string {
   return agentId === MAIN_AGENT ? "The main agent" : `Agent ${agentId}`;
 }
 

@@ -59,6 +59,8 @@ function renderContent(line: Line, targets: ReadonlyMap<string, string>): string
       return "  (from here on in the background)";
     case "run.awaited":
       return `  (waits for ${oneLine(line.agentId)})`;
+    case "wait.ended":
+      return `  (no longer waits for ${oneLine(line.agentId)})`;
     case "prompt.queued":
       return `  (queued: ${oneLine(textOf(line.content))})`;
     case "prompt.withdrawn":
