@@ -1,6 +1,14 @@
 import { findSession, followSession, listApprovals, type SessionSummary, stateDirectory } from "../../../app/index.ts";
 import { plural } from "../../../lib/index.ts";
-import { type AgentId, type Line, MAIN_AGENT, type RunUpdate, type SessionUpdate } from "../../../protocol/index.ts";
+import {
+  type AgentId,
+  type CallId,
+  type Line,
+  MAIN_AGENT,
+  type RunUpdate,
+  type SessionUpdate,
+} from "../../../protocol/index.ts";
+import type { ShownCall } from "../../describe-call.ts";
 import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../../exit-codes.ts";
 import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
@@ -176,7 +184,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     { stream: process.stdout, isRunning: session.inUse, now: Date.now, startedAt: started && timeOf(started) },
   );
   const notices = createNotices("wait", progress.report);
-  const targets = new Map<string, string>();
+  const calls = new Map<CallId, ShownCall>();
   /** Requests that have no recorded answer and have not been reported. */
   const requests = new Map<string, RunUpdate>();
 
@@ -189,7 +197,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     if (event.type === "approval.requested") requests.set(event.requestId, shown);
     else notices.observe(shown);
     if (event.type === "approval.answered") requests.delete(event.requestId);
-    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event, targets) : "";
+    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event, calls) : "";
     if (text !== "") progress.print(text);
     progress.observe(shown);
   }
