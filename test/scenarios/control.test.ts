@@ -167,6 +167,26 @@ describe("a message to a subagent from a person", () => {
   });
 });
 
+describe("stopping a run", () => {
+  it("needs a known cause, for a run in progress and for a queued one", async () => {
+    const { session } = await open({ MAIN: [{ text: "So far.", hangs: true }] });
+    const first = session.prompt("MAIN: one");
+    const second = session.prompt("two");
+    for (const run of [first, second]) {
+      for (const cause of ["bogus", undefined])
+        expect(() => run.stop(cause as never)).toThrow(
+          expect.objectContaining({
+            message: `A run can't be stopped with the cause ${JSON.stringify(cause)}`,
+            cure: "Use one of interrupted, stopped, parked, timeout, stall, budget.",
+          }),
+        );
+    }
+    first.stop("interrupted");
+    expect(await first.result).toMatchObject({ reason: "interrupted" });
+    await session.close();
+  });
+});
+
 describe("moving a subagent", () => {
   it("to the background and back makes its parent go on, then wait, without restarting it", async () => {
     const { promise: later, keep: finish } = promised();
