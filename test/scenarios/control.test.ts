@@ -167,6 +167,24 @@ describe("a message to a subagent from a person", () => {
   });
 });
 
+describe("a prompt for the next run", () => {
+  it("is refused for a subagent, which has no queue", async () => {
+    const { session } = await open({
+      MAIN: [{ calls: [task("PART: look.", { name: "helper" })] }],
+      PART: [{ text: "So far.", hangs: true }],
+    });
+    const watched = watch(session);
+    void session.prompt("MAIN: go");
+    await subagent(watched);
+    const command = { id: "p1", type: "prompt", to: "helper", content: text("Later."), when: "next" } as const;
+    expect(await session.send(command)).toMatchObject({
+      status: "refused",
+      message: 'Only the main agent has a queue. Send the prompt with `when: "now"`.',
+    });
+    await session.close();
+  });
+});
+
 describe("stopping a run", () => {
   it("needs a known cause, for a run in progress and for a queued one", async () => {
     const { session } = await open({ MAIN: [{ text: "So far.", hangs: true }] });

@@ -16,12 +16,14 @@ export interface SteerRequest {
   readonly command: NewCommand;
   /** Id of the command. Sending it again with the same id has no effect. By default, a new id. */
   readonly id?: string | undefined;
+  /** Ends the wait for the receipt. The command stays recorded. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface SteerResult {
   /** Whether a process has the session open. If not, the command stays in the inbox until the session is resumed. */
   readonly isRunning: boolean;
-  /** Absent if the session is not running, or has not answered in time. */
+  /** Absent if the session is not running, or has not answered before the time was up or the signal fired. */
   readonly receipt?: Receipt | undefined;
 }
 
@@ -37,6 +39,7 @@ export async function steerSession({
   sessionId,
   command,
   id = createId("command_"),
+  signal,
 }: SteerRequest): Promise<SteerResult> {
   refuseAgentCommand("steer a session");
   const place = findInbox({ home, sessionId });
@@ -45,12 +48,17 @@ export async function steerSession({
   if (!isRunning && !outlivesProcess(command)) return { isRunning };
   await inbox.send({ ...command, id });
   if (!isRunning) return { isRunning };
-  const receipt = await receiptFor(id, inbox, place.isRunning);
+  const receipt = await receiptFor(id, { inbox, isRunning: place.isRunning, signal });
   return { isRunning: receipt !== undefined || place.isRunning(), receipt };
 }
 
+interface Waiting extends Pick<SteerRequest, "signal"> {
+  readonly inbox: Inbox;
+  readonly isRunning: () => boolean;
+}
+
 /** Waits for the receipt of a command, as long as the session's process lives and the time limit allows. */
-function receiptFor(id: string, inbox: Inbox, isRunning: () => boolean): Promise<Receipt | undefined> {
+function receiptFor(id: string, { inbox, isRunning, signal }: Waiting): Promise<Receipt | undefined> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer);
@@ -62,6 +70,8 @@ function receiptFor(id: string, inbox: Inbox, isRunning: () => boolean): Promise
     const check = setInterval(() => void (isRunning() || end()), 500);
     const look = (): void => void (inbox.receiptOf(id) && end());
     const unwatch = inbox.watch(look);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
     // The receipt may be there already.
     look();
   });

@@ -26,7 +26,7 @@ Usage
                                    "retinue -p"
   retinue background SESSION/AGENT
                                    Let the caller of an agent go on without
-                                   waiting for it
+                                   waiting for it. Also undoes "foreground"
       --json                       Print JSON
   retinue foreground SESSION/AGENT
                                    Let the caller of a background agent wait for

@@ -9,7 +9,7 @@ import {
   type SessionUpdate,
 } from "../../../protocol/index.ts";
 import type { ShownCall } from "../../describe-call.ts";
-import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../../exit-codes.ts";
+import { exitCodes } from "../../exit-codes.ts";
 import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { createOutput, messageLines, type Output } from "../../output.ts";
@@ -18,6 +18,7 @@ import { readAgentTranscripts } from "../../progress/agent-transcripts.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
 import { showProgress } from "../../progress/progress.ts";
 import { type HelpRequest, helpOption, readOptions, usageError } from "../../read-options.ts";
+import { leaveOnSignal } from "../../stop-signals.ts";
 import { endText } from "./agent-tree.ts";
 import { renderLine } from "./transcript.ts";
 
@@ -29,20 +30,14 @@ export async function attach(argv: readonly string[]): Promise<number> {
   const session = sessionById({ home, id: command.id });
   const isMain = command.agent === undefined || command.agent === MAIN_AGENT;
   const agentId = isMain ? MAIN_AGENT : agentIdOf(command.agent, readAgentTranscripts(session.path));
-  const leaving = new AbortController();
-  let received: StopSignal | undefined;
-  const leave = (signal: StopSignal): void => {
-    received ??= signal;
-    leaving.abort();
-  };
+  const { controller: leaving, code, release } = leaveOnSignal();
   const output = createOutput(process.stdout, () => leaving.abort());
-  for (const signal of stopSignals) process.on(signal, leave);
   try {
-    await follow({ home, session, agentId, output, leaving, ...command }, () => received !== undefined);
+    await follow({ home, session, agentId, output, leaving, ...command }, () => code() !== undefined);
   } finally {
-    for (const signal of stopSignals) process.off(signal, leave);
+    release();
   }
-  return received === undefined ? exitCodes.succeeded : signalCodes[received];
+  return code() ?? exitCodes.succeeded;
 }
 
 interface AttachCommand {
