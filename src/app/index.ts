@@ -133,10 +133,12 @@ export {
 export {
   awaitedRuns,
   hasWaitingWork,
+  type ListedAgent,
   type NewCommand,
   type SteerRequest,
   type SteerResult,
   steerSession,
+  unmatchedAgent,
 } from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
 export { stateDirectory, workspaceDirectory } from "./directories.ts";

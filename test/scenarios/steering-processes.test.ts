@@ -41,6 +41,18 @@ describe("a session that runs in another process", () => {
       code: 2,
       stderr: expect.stringContaining('There is no agent "nobody" in this session. Its agents are main, '),
     });
+    expect(await run("background", `${id}/main`)).toMatchObject({
+      code: 2,
+      stderr: "retinue: Only subagents can be moved to the background. Write: retinue background SESSION/AGENT.\n",
+    });
+    expect(await run("foreground", `${id}/helper`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^retinue: The caller of agent a\w+ is already waiting for it\.\n$/),
+    });
+    expect(await run("resume", `${id}/helper`, "--json")).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('"status": "refused"'),
+    });
     expect(await run("background", `${id}/helper`)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("goes on in the background"),
@@ -85,14 +97,23 @@ describe("a session that runs in another process", () => {
       stderr: expect.stringContaining(`retinue resume ${id}`),
     });
     expect(await run("message", `${id}/helper`, "Look in test.", "--next")).toMatchObject(next);
-    const unknown = { code: 2, stderr: expect.stringContaining("nobody") };
+    const unknown = {
+      code: 2,
+      stderr: expect.stringMatching(
+        /There is no agent "nobody" in this session. Its agents are main, a\w+ \(helper\)\.\n$/,
+      ),
+    };
+    const asJson = await run("background", `${id}/nobody`, "--json");
+    expect(asJson).toMatchObject({ code: 2, stderr: "" });
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ isRunning: false, status: "refused" });
     expect(await run("message", `${id}/nobody`, "Hello.")).toMatchObject(unknown);
     expect(await run("resume", `${id}/nobody`)).toMatchObject(unknown);
     expect(await run("message", id, "And the tests?")).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("is delivered when it is resumed"),
     });
-    expect(await run("resume", id, "Go on.")).toMatchObject({ code: 0, stdout: "Again.\n" });
+    const resumed = await run("resume", id, "Go on.", "--json");
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ type: "result", result: "Again." });
     expect(await run("resume", id)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("has nothing left to do"),

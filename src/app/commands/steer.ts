@@ -1,7 +1,15 @@
-import { createId } from "../../lib/index.ts";
+import { createId, matchAgentId } from "../../lib/index.ts";
 import { fold, initialState } from "../../loop/index.ts";
 import type { Inbox } from "../../ports/index.ts";
-import type { Command, Line, Receipt, RunId, SessionId } from "../../protocol/index.ts";
+import {
+  type AgentId,
+  type Command,
+  type Line,
+  MAIN_AGENT,
+  type Receipt,
+  type RunId,
+  type SessionId,
+} from "../../protocol/index.ts";
 import { findInbox, openInbox, readTranscript } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { refuseAgentCommand } from "./check-answerer.ts";
@@ -89,6 +97,45 @@ export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | 
 export function awaitedRuns(lines: readonly Line[]): readonly RunId[] {
   const isSteered = lines.some(({ type }) => type === "run.awaited");
   return isSteered ? lines.reduce(fold, initialState).awaited : [];
+}
+
+/** An agent of a session, as it is listed for a user. */
+export interface ListedAgent {
+  readonly agentId: AgentId;
+  /** Name that the agent's parent gave it. */
+  readonly name?: string | undefined;
+}
+
+/** Number of agents that a message lists. */
+const MAX_LISTED = 8;
+
+/**
+ * Explains why a reference refers to none of the agents of a session, or to several. `kind` describes the agents that
+ * were searched.
+ */
+export function unmatchedAgent(
+  reference: string,
+  agents: readonly ListedAgent[],
+  kind = "agent",
+): { readonly message: string; readonly cure: string } {
+  const ids = agents.map(({ agentId }) => agentId);
+  const match = matchAgentId(ids, reference);
+  if (match.kind === "many")
+    return {
+      message: `"${reference}" matches ${match.ids.length} agents: ${listed(match.ids)}`,
+      cure: "Use more of the id.",
+    };
+  const labels = agents.map(({ agentId, name }) => (name === undefined ? agentId : `${agentId} (${name})`));
+  const others = labels.filter((label) => label !== MAIN_AGENT);
+  return {
+    message: `There is no ${kind} "${reference}" in this session`,
+    cure: others.length === 0 ? "It has no subagents." : `Its agents are main, ${listed(others)}.`,
+  };
+}
+
+function listed(texts: readonly string[]): string {
+  const more = texts.length - MAX_LISTED;
+  return `${texts.slice(0, MAX_LISTED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Returns whether a command makes sense for a session that is resumed later. */

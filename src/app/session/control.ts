@@ -1,4 +1,4 @@
-import { describeError, matchAgentId, plural } from "../../lib/index.ts";
+import { describeError, plural } from "../../lib/index.ts";
 import type { Inbox, Journal } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -10,7 +10,7 @@ import {
   type UserBlock,
 } from "../../protocol/index.ts";
 import type { Dispatcher, LiveAgent, SessionApprovals, StopReceipt, Subagent, Thread } from "../../runs/index.ts";
-import { outlivesProcess } from "../commands/steer.ts";
+import { outlivesProcess, unmatchedAgent } from "../commands/steer.ts";
 import { problemOf } from "./check-command.ts";
 import type { MainRuns } from "./main-runs.ts";
 
@@ -209,16 +209,8 @@ export function createControl(options: ControlOptions): Control {
   async function find(reference: string): Promise<Subagent | Done> {
     const found = await registry.find(reference);
     if (found !== undefined) return found;
-    const all = await registry.all();
-    const match = matchAgentId(
-      all.map(({ agentId }) => agentId),
-      reference,
-    );
-    if (match.kind === "many")
-      return refused(`"${reference}" matches several agents: ${match.ids.join(", ")}. Use more of the id.`);
-    const known = all.map(({ agentId, agentType, name }) => `${agentId} (${name ?? agentType})`);
-    const listed = known.length === 0 ? "It has no subagents." : `Its agents are main, ${known.join(", ")}.`;
-    return refused(`There is no agent "${reference}" in this session. ${listed}`);
+    const { message, cure } = unmatchedAgent(reference, await registry.all());
+    return refused(`${message}. ${cure}`);
   }
 
   /** Carries out a command of another process, and tells the user of this one. Never rejects. */

@@ -2,17 +2,16 @@ import {
   lastRunOutcome,
   type NewCommand,
   type SessionSummary,
-  type SteerRequest,
-  type SteerResult,
   stateDirectory,
   steerSession,
+  unmatchedAgent,
 } from "../../app/index.ts";
 import { MAIN_AGENT, type Receipt } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { agentIdOf, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
+import { findAgentId, parseSessionAgent, sessionById } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
-import { parsePrintOptions, printOptionKinds } from "../print/print-options.ts";
+import { type PrintOptions, parsePrintOptions, printOptionKinds } from "../print/print-options.ts";
 import { printRun } from "../print/print-run.ts";
 import { agentPathOf, readAgentTranscripts } from "../progress/agent-transcripts.ts";
 import {
@@ -37,34 +36,32 @@ export async function steer(verb: SteeringVerb, argv: readonly string[]): Promis
   const { id, agent = MAIN_AGENT } = parseSessionAgent(target, undefined);
   const home = stateDirectory(process.env);
   const session = sessionById({ home, id });
-  const request = { home, sessionId: session.id };
-  const known =
-    session.inUse || agent === MAIN_AGENT ? undefined : agentIdOf(agent, readAgentTranscripts(session.path));
   const text = words.join(" ").trim();
-  if (verb === "resume") {
-    const printing = { ...options, positionals: [] };
-    const isOpened = !session.inUse;
-    if (isOpened && agent === MAIN_AGENT)
-      return printRun({ ...parsePrintOptions({ ...options, positionals: words }), resume: session.id });
-    if (known !== undefined && text === "") refuseFinished(session, known);
-    const result = await send({ ...request, command: resumption(agent, text) });
-    if (!result.isRunning) return printRun({ ...parsePrintOptions(printing), resume: session.id });
-    return report(result, { session, verb, json: options.value("output-format") === "json" });
-  }
-  const command = commandFor(verb, { agent, text, target, options });
-  return report(await send({ ...request, command }), { session, verb, json: options.has("json") });
+  const steered: Steered = { home, session, verb, agent, text };
+  const command = verb === "resume" ? resumption(agent, text) : commandFor(verb, { ...steered, target, options });
+  // If the session is not running, it is opened here. A text for a subagent is sent to its inbox.
+  const opening = verb === "resume" ? openingOptions(session, options) : undefined;
+  if (opening && !session.inUse && agent === MAIN_AGENT) return printRun({ ...opening, prompt: text });
+  const outcome = whyImpossible(steered) ?? (await send(steered, command));
+  if (opening && outcome === "not running") return printRun(opening);
+  const json = options.has("json") || opening?.outputFormat === "json";
+  return report(outcome === "not running" ? notRunning(verb, session) : outcome, { session, json });
 }
 
-interface Sent extends SteerResult {
-  /** Exit code for the signal that ended the wait for the receipt, if one did. */
-  readonly interrupted: number | undefined;
+interface Steered {
+  readonly home: string;
+  readonly session: SessionSummary;
+  readonly verb: SteeringVerb;
+  readonly agent: string;
+  readonly text: string;
 }
 
-/** Sends a command and waits for its receipt, unless the user presses Ctrl+C. */
-async function send(request: Omit<SteerRequest, "signal">): Promise<Sent> {
-  const { controller, code, release } = leaveOnSignal();
-  const result = await steerSession({ ...request, signal: controller.signal }).finally(release);
-  return { ...result, interrupted: code() };
+/** Returns the options with which a session is continued without a prompt. `--json` is short for a format. */
+function openingOptions({ id }: SessionSummary, options: ReadOptions): PrintOptions {
+  if (options.has("json") && options.has("output-format"))
+    throw usageError("--json and --output-format both name a format", "Use one of them.");
+  const print = parsePrintOptions({ ...options, positionals: [] });
+  return { ...print, outputFormat: options.has("json") ? "json" : print.outputFormat, resume: id };
 }
 
 const usage: Readonly<Record<SteeringVerb, string>> = {
@@ -79,14 +76,22 @@ function kindsOf(verb: SteeringVerb): OptionKinds {
   if (verb === "message") return { next: {}, json: {} };
   if (verb !== "resume") return { json: {} };
   const { resume: _resume, continue: _continue, ...kinds } = printOptionKinds;
-  return kinds;
+  return { ...kinds, json: {} };
 }
 
-/** Throws a `UserError` if an agent of a session that is not running has nothing left to do. */
-function refuseFinished({ id, path }: SessionSummary, agentId: string): void {
-  if (lastRunOutcome(agentPathOf(path, agentId)) !== "succeeded") return;
-  const cure = `Send it a message to give it more: retinue resume ${id}/${agentId} "…".`;
-  throw sessionError(`Agent ${agentId} has finished its work`, cure);
+/** Returns why nothing can be done for an agent of a session that is not running. */
+function whyImpossible({ session, verb, agent, text }: Steered): Outcome | undefined {
+  if (session.inUse || agent === MAIN_AGENT) return undefined;
+  const transcripts = readAgentTranscripts(session.path);
+  const agentId = findAgentId(agent, transcripts);
+  if (agentId === undefined) {
+    const { message, cure } = unmatchedAgent(agent, transcripts);
+    return refusal(`${message}. ${cure}`);
+  }
+  if (verb !== "resume" || text !== "") return undefined;
+  if (lastRunOutcome(agentPathOf(session.path, agentId)) !== "succeeded") return undefined;
+  const more = `Send it a message to give it more: retinue resume ${session.id}/${agentId} "…"`;
+  return refusal(`Agent ${agentId} has finished its work. ${more}`);
 }
 
 function resumption(agent: string, text: string): NewCommand {
@@ -97,9 +102,7 @@ function promptFor(to: string, text: string, when: "now" | "next"): NewCommand {
   return { type: "prompt", to, content: [{ type: "text", text }], when };
 }
 
-interface Given {
-  readonly agent: string;
-  readonly text: string;
+interface Given extends Steered {
   readonly target: string;
   readonly options: ReadOptions;
 }
@@ -121,43 +124,33 @@ function commandFor(verb: Exclude<SteeringVerb, "resume">, { agent, text, target
     `Write: retinue ${verb} ${usage[verb]}.`,
   );
   if (verb === "stop") return { type: "stop", what: target.includes("/") ? agent : "tree" };
+  if (agent === MAIN_AGENT && target.includes("/"))
+    throw usageError(`Only subagents can be moved to the ${verb}`, `Write: retinue ${verb} ${usage[verb]}.`);
   if (agent === MAIN_AGENT)
     throw usageError(`"${verb}" needs an agent`, `"retinue ps" shows them: retinue ${verb} ${usage[verb]}.`);
   return { type: verb, agent };
 }
 
-interface Reported {
-  readonly session: SessionSummary;
-  readonly verb: SteeringVerb;
-  readonly json: boolean;
-}
-
-/** Prints what became of a command. Returns the exit code. */
-async function report(sent: Sent, { session, verb, json }: Reported): Promise<number> {
-  const { isRunning, receipt } = sent;
-  const { status, message, code } = receipt
-    ? { ...receipt, code: receipt.status === "done" ? exitCodes.succeeded : exitCodes.usage }
-    : isRunning
-      ? unanswered(verb, sent)
-      : notRunning(verb, session);
-  if (json) {
-    const object = { sessionId: session.id, isRunning, status, ...receipt, message };
-    await createOutput(process.stdout).write(`${JSON.stringify(object, null, 2)}\n`);
-  } else if (status === "refused") throw sessionError(message.replace(/\.$/, ""), `"retinue ps" shows the agents.`);
-  else if (code === exitCodes.succeeded) await createOutput(process.stdout).write(`${message}\n`);
-  else await createOutput(process.stderr).write(messageLines([message]));
-  return code;
-}
-
 interface Outcome {
+  readonly isRunning: boolean;
+  readonly commandId?: string | undefined;
   /** `recorded`: the session has not carried out the command yet. */
   readonly status: Receipt["status"] | "recorded";
   readonly message: string;
   readonly code: number;
 }
 
+/** Sends a command and waits for its receipt, unless the user presses Ctrl+C. */
+async function send({ home, session, verb }: Steered, command: NewCommand): Promise<Outcome | "not running"> {
+  const { controller, code: interrupted, release } = leaveOnSignal();
+  const request = { home, sessionId: session.id, command, signal: controller.signal };
+  const { isRunning, receipt } = await steerSession(request).finally(release);
+  if (receipt === undefined) return isRunning ? unanswered(verb, interrupted()) : "not running";
+  return { isRunning, ...receipt, code: receipt.status === "done" ? exitCodes.succeeded : exitCodes.usage };
+}
+
 /** Describes a command to a session that is running, but has not answered. */
-function unanswered(verb: SteeringVerb, { interrupted }: Sent): Outcome {
+function unanswered(verb: SteeringVerb, interrupted: number | undefined): Outcome {
   const why =
     interrupted === undefined ? "The session has not answered yet." : "Interrupted before the session answered.";
   const recorded =
@@ -166,20 +159,36 @@ function unanswered(verb: SteeringVerb, { interrupted }: Sent): Outcome {
       : verb === "resume"
         ? "The command is recorded: the session carries it out as soon as it answers, or when it is resumed."
         : "The command is recorded: the session carries it out as soon as it answers, but not if it ends before.";
-  // A message that is recorded can't be lost, but the others may not have the effect that a script relies on.
+  // A recorded message can't be lost, but the effect of other commands is something that a script may rely on.
   const code = interrupted ?? (verb === "message" ? exitCodes.succeeded : exitCodes.incomplete);
-  return { status: "recorded", message: `${why} ${recorded}`, code };
+  return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };
 }
 
 function notRunning(verb: SteeringVerb, { id }: SessionSummary): Outcome {
+  const isRunning = false;
+  const code = exitCodes.succeeded;
   if (verb === "message") {
     const message = `The session is not running. The message is delivered when it is resumed: retinue resume ${id}`;
-    return { status: "recorded", message, code: exitCodes.succeeded };
+    return { isRunning, status: "recorded", message, code };
   }
-  if (verb === "stop") {
-    const message = "The session is not running, so there is nothing to stop.";
-    return { status: "done", message, code: exitCodes.succeeded };
-  }
-  const message = `The session is not running. Resume it first: retinue resume ${id}`;
-  return { status: "refused", message, code: exitCodes.usage };
+  if (verb === "stop")
+    return { isRunning, status: "done", message: "The session is not running, so there is nothing to stop.", code };
+  return refusal(`The session is not running. Resume it first: retinue resume ${id}`);
+}
+
+function refusal(message: string): Outcome {
+  return { isRunning: false, status: "refused", message, code: exitCodes.usage };
+}
+
+/** Prints what became of a command. Returns the exit code. */
+async function report(
+  { code, ...outcome }: Outcome,
+  { session, json }: { readonly session: SessionSummary; readonly json: boolean },
+): Promise<number> {
+  if (json) {
+    const object = { sessionId: session.id, ...outcome };
+    await createOutput(process.stdout).write(`${JSON.stringify(object, null, 2)}\n`);
+  } else if (code === exitCodes.succeeded) await createOutput(process.stdout).write(`${outcome.message}\n`);
+  else await createOutput(process.stderr).write(messageLines([outcome.message]));
+  return code;
 }
