@@ -139,11 +139,14 @@ export {
   removePlugin,
 } from "./commands/plugins.ts";
 export {
+  awaitedRuns,
   hasWaitingWork,
+  type ListedAgent,
   type NewCommand,
   type SteerRequest,
   type SteerResult,
   steerSession,
+  unmatchedAgent,
 } from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
 export { stateDirectory } from "./directories.ts";

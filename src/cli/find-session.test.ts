@@ -22,12 +22,21 @@ describe("an agent of a session", () => {
 
   it.each([
     ["a7", '"a7" matches 2 agents: a7k3m9x2w4qpz, a7zz00000000a'],
-    ["agent-x", 'starts or ends with "agent-x"'],
+    ["agent-x", 'There is no agent "agent-x" in this session'],
   ])("is not found by %s", (reference, message) => {
     expect(() => agentIdOf(reference, agents)).toThrow(message);
   });
 
+  it("is not found by an unknown name, and those that exist are listed with their names", () => {
+    const many = Array.from({ length: 9 }, (_, index) => ({ agentId: `b${index}` }));
+    expect(() => agentIdOf("nobody", [...agents, ...many])).toThrow(
+      expect.objectContaining({
+        cure: "Its agents are main, a7k3m9x2w4qpz (scout), a7zz00000000a, abcd00000000b (scout), a9ff00000000c (a7k3), b0, b1, b2, b3 and 5 more.",
+      }),
+    );
+  });
+
   it("is not found in a session without agents", () => {
-    expect(() => agentIdOf("a7", [])).toThrow(expect.objectContaining({ cure: "The session has no subagents." }));
+    expect(() => agentIdOf("a7", [])).toThrow(expect.objectContaining({ cure: "It has no subagents." }));
   });
 });

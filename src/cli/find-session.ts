@@ -1,4 +1,4 @@
-import { findSession, listSessions, type SessionSummary } from "../app/index.ts";
+import { findSession, type ListedAgent, listSessions, type SessionSummary, unmatchedAgent } from "../app/index.ts";
 import { matchAgentId, SHORTEST_END, UserError } from "../lib/index.ts";
 import type { AgentId } from "../protocol/index.ts";
 import { usageError } from "./read-options.ts";
@@ -17,30 +17,30 @@ export function sessionById({ home, id }: { home: string; id: string }): Session
   throw sessionError(`No session id ${notMatched(id)}`, cure);
 }
 
-export interface NamedAgent {
-  readonly agentId: AgentId;
-  /** Name that the agent's parent gave it. */
-  readonly name?: string | undefined;
+/**
+ * Finds an agent of a session as `findAgentId` does. Throws a `UserError` that lists the candidates unless exactly one
+ * matches. `kind` describes the agents that are searched.
+ */
+export function agentIdOf(reference: string, agents: readonly ListedAgent[], kind?: string): AgentId {
+  const agentId = findAgentId(reference, agents);
+  if (agentId !== undefined) return agentId;
+  const { message, cure } = unmatchedAgent(reference, agents, kind);
+  throw sessionError(message, cure);
 }
 
 /**
- * Finds an agent of a session by its name, its id, or the start or end of the id, each also as `agent-<id>`. `agents`
- * must be sorted by age, oldest first. Throws a `UserError` that lists the candidates unless exactly one matches.
+ * Finds an agent by its name, its id, or the start or end of the id, each also as `agent-<id>`. `agents` must be sorted
+ * by age, oldest first. Returns undefined unless exactly one matches.
  */
-export function agentIdOf(reference: string, agents: readonly NamedAgent[], kind = "agent"): AgentId {
+export function findAgentId(reference: string, agents: readonly ListedAgent[]): AgentId | undefined {
   // A name can be given to another agent after its agent has ended.
   const named = agents.findLast(({ name }) => name === reference);
   if (named !== undefined) return named.agentId;
-  const agentIds = agents.map(({ agentId }) => agentId);
-  const match = matchAgentId(agentIds, reference);
-  if (match.kind === "one") return match.id;
-  const ids = match.kind === "many" ? match.ids : agentIds;
-  const listed = `${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`;
-  if (match.kind === "many") {
-    throw sessionError(`"${reference}" matches ${ids.length} agents: ${listed}`, "Use more of the id.");
-  }
-  const cure = ids.length === 0 ? "The session has no subagents." : `The session has ${listed}.`;
-  throw sessionError(`No ${kind} in this session has an id that ${notMatched(reference)}`, cure);
+  const match = matchAgentId(
+    agents.map(({ agentId }) => agentId),
+    reference,
+  );
+  return match.kind === "one" ? match.id : undefined;
 }
 
 function notMatched(id: string): string {

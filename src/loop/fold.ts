@@ -78,7 +78,9 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "agent.resumed":
       return agentResumed(state, event);
     case "run.awaited":
-      return { ...state, awaited: [...state.awaited, event.runId] };
+      return runAwaited(state, event);
+    case "wait.ended":
+      return { ...state, awaited: state.awaited.filter((runId) => runId !== event.runId) };
     case "tool.ended":
       return toolEnded(state, event);
     case "notices.delivered":
@@ -90,7 +92,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "plan.left":
       return { ...restartCount(state), plan: "left" };
     case "run.ended":
-      return { ...state, run: undefined, awaited: [] };
+      return { ...state, run: undefined, awaited: unfinished.has(event.reason) ? state.awaited : [] };
     default:
       return state;
   }
@@ -122,19 +124,30 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
   return queue.length === state.queue.length ? state : { ...state, queue };
 }
 
+/** Reasons of runs that go on when the session is resumed. What the agent waited for, it waits for again then. */
+const unfinished: ReadonlySet<EndReason> = new Set<EndReason>(["process_lost", "parked"]);
+
+/** Makes the agent wait for a background run, unless it has been told meanwhile that the run has ended. */
+function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopState {
+  const isKnown = state.background.some((run) => run.runId === runId);
+  return isKnown ? { ...state, awaited: [...state.awaited, runId] } : state;
+}
+
 /** Applies the resumption of a subagent, by a call of this agent or without one. */
 function agentResumed(state: LoopState, { callId, agentId, runId, by }: EventOf<"agent.resumed">): LoopState {
   if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
   // A run that continues after its process has ended replaces the earlier one.
   const others = state.background.filter((each) => by === "person" || each.agentId !== agentId);
-  return withBackground({ ...state, background: others }, [{ agentId, runId }]);
+  const earlier = new Set(state.background.flatMap((each) => (each.agentId === agentId ? [each.runId] : [])));
+  const awaited = state.awaited.map((each) => (earlier.has(each) ? runId : each));
+  return withBackground({ ...state, background: others, awaited }, [{ agentId, runId }]);
 }
 
-function promptReceived(state: LoopState, { content, from }: EventOf<"prompt.received">): LoopState {
+function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
   const prompt = textOf(content);
   return {
     ...restartCount(state),
-    awaited: from === "person" ? [] : state.awaited,
+    awaited: [],
     said: [...state.said, ...content],
     asked: prompt.trim() === "" ? state.asked : { first: state.asked?.first ?? prompt, latest: prompt },
   };
@@ -267,7 +280,11 @@ function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.
 /** Removes background runs whose ends the agent now knows, and adds those that they left behind. */
 function withoutEnded(state: LoopState, notices: readonly EndedNotice[]): LoopState {
   const ended = new Set(notices.map(({ runId }) => runId));
-  const left = { ...restartCount(state), background: state.background.filter(({ runId }) => !ended.has(runId)) };
+  const left = {
+    ...restartCount(state),
+    background: state.background.filter(({ runId }) => !ended.has(runId)),
+    awaited: state.awaited.filter((runId) => !ended.has(runId)),
+  };
   const inherited = notices.flatMap(({ unreturned = [] }) => unreturned).filter(({ runId }) => !ended.has(runId));
   const cut = notices.filter(isCut).length;
   return withRun(withBackground(left, inherited), ({ facts }) => ({

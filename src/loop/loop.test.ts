@@ -428,6 +428,57 @@ describe("the queue of prompts", () => {
     });
   });
 
+  describe("an awaited run", () => {
+    const waiting = foldAll([{ type: "run.awaited", ...launched }], before);
+    const lost = recovery(waiting);
+    const again = foldAll([...lost, { ...started, runId: "r4" }], waiting);
+
+    it("is no longer awaited when the wait is ended", () => {
+      const free = foldAll([{ type: "wait.ended", ...launched }], waiting);
+      expect(free).toMatchObject({ awaited: [], background: [launched] });
+      expect(next(free)).toMatchObject({ kind: "request" });
+    });
+
+    it("is awaited even if the runtime has something to tell the agent", () => {
+      const told: DurableEvent = { type: "context.added", cause: "environment", text: "[The branch changed.]" };
+      expect(next(foldAll([told], waiting))).toEqual({ kind: "wait" });
+      const other = { agentId: "a2", runId: "r3", outcome: "succeeded" } as const;
+      expect(next(foldAll([{ type: "notices.delivered", notices: [other], text: "a2 ended." }], waiting))).toEqual({
+        kind: "wait",
+      });
+    });
+
+    it("is still awaited by the agent that continues after its process was lost", () => {
+      expect(next(again)).toEqual({ kind: "wait" });
+      const parked = lost.map((event) =>
+        event.type === "run.ended" ? { ...event, reason: "parked" as const } : event,
+      );
+      expect(foldAll(parked, waiting).awaited).toEqual(["r2"]);
+      const stopped = lost.map((event) =>
+        event.type === "run.ended" ? { ...event, reason: "stopped" as const } : event,
+      );
+      expect(foldAll(stopped, waiting).awaited).toEqual([]);
+    });
+
+    it.each(["awaited", "approval", "person"] as const)("is replaced by the run that continues it (%s)", (by) => {
+      const state = foldAll([{ type: "agent.resumed", agentId: "a1", runId: "r5", by }], again);
+      expect(state.awaited).toEqual(["r5"]);
+      expect(next(state)).toEqual({ kind: "wait" });
+    });
+
+    it("is forgotten with its notice, so that a later run of the same agent is not awaited", () => {
+      const notice = { ...launched, outcome: "succeeded" } as const;
+      const state = foldAll(
+        [
+          { type: "notices.delivered", notices: [notice], text: "Done." },
+          { type: "agent.resumed", agentId: "a1", runId: "r5", by: "person" },
+        ],
+        waiting,
+      );
+      expect(state.awaited).toEqual([]);
+    });
+  });
+
   it("replaces the lost run of an agent that continues, and keeps the unreported one of a resumed agent", () => {
     const resumed = { type: "agent.resumed", agentId: "a1", runId: "r3" } as const;
     const now = { agentId: "a1", runId: "r3" };

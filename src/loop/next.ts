@@ -30,7 +30,7 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
   if (run.ending && open.length === 0) return { kind: "end", ...run.ending };
   if (open.length > 0) return { kind: "act", calls: open.map(({ call }) => call) };
   if (state.toTell) return { kind: "notify", message: state.toTell };
-  if (isAwaiting(state)) return { kind: "wait" };
+  if (state.awaited.length > 0) return { kind: "wait" };
   const hasInput = state.calls.length > 0 || state.said.length > 0 || state.unanswered;
   if (!hasInput) return run.waits && state.background.length > 0 ? { kind: "wait" } : { kind: "end", reason: "done" };
   if (run.turns >= run.maxTurns) return { kind: "end", reason: "max_turns", ...turnLimit(run.maxTurns) };
@@ -44,11 +44,6 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
   if (limits && state.turn > 0 && isFull(state.context, limits, userTurn(state)))
     return { kind: "compact", cause: "full" };
   return { kind: "request", turn: state.turn + 1 };
-}
-
-/** Returns whether the agent waits for background runs before its next request. A message ends the waiting. */
-function isAwaiting({ awaited, background, said }: LoopState): boolean {
-  return said.length === 0 && background.some(({ runId }) => awaited.includes(runId));
 }
 
 /** Returns whether the call must still be performed, because it was not started or can be resumed. */

@@ -39,7 +39,7 @@ export interface LoopState {
   readonly queue: readonly QueuedPrompt[];
   /** Background runs whose end has not been reported to this agent yet. */
   readonly background: readonly RunRef[];
-  /** Background runs that the agent waits for before its next request. */
+  /** Background runs that the agent waits for before its next request. All of them are in `background`. */
   readonly awaited: readonly RunId[];
   /** Last plan mode change. Undefined if there was none. */
   readonly plan: "entered" | "left" | undefined;

@@ -12,8 +12,8 @@ export type Command = { readonly id: string } & (
       readonly to: string;
       readonly content: readonly UserBlock[];
       /**
-       * `now`: the agent reads the prompt before its next step. `next`: the main agent starts a new run with it after
-       * the current one. An agent that is not running is started with the prompt in either case.
+       * `now`: the agent reads the prompt before its next step, or is started with it if it is not running. `next`:
+       * the main agent starts a new run with it after the current one. Subagents have no queue.
        */
       readonly when: "now" | "next";
     }

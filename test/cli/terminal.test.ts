@@ -276,11 +276,12 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     ]);
     const { end, until, type } = startOnTerminal(server);
     await until("2. pnpm");
-    for (const text of ["2", "1,3", "Use Deno"]) {
+    for (const text of ["7", "2", "1,3", "Use Deno"]) {
       await until("the agent decides): ");
       type(text);
       await until(text);
       type(lineEnd);
+      if (text === "7") await until('"7" is not an option of the question "Which one?".');
     }
     await until("Answered.");
     expect((await end).code).toBe(0);

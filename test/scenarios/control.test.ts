@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { type Message, type SessionUpdate, textOf } from "../../src/protocol/index.ts";
-import { lastWords, mainLines, open, promised, resultsIn, task, transcriptsIn, watch } from "./delegation-place.ts";
+import {
+  asAfterKill,
+  lastWords,
+  mainLines,
+  open,
+  promised,
+  resultsIn,
+  task,
+  transcriptsIn,
+  watch,
+} from "./delegation-place.ts";
 
 const text = (words: string) => [{ type: "text", text: words }] as const;
 
@@ -157,6 +167,44 @@ describe("a user's message to a subagent", () => {
   });
 });
 
+describe("a prompt for the next run", () => {
+  it("is refused for a subagent, which has no queue", async () => {
+    const { session } = await open({
+      MAIN: [{ calls: [task("PART: look.", { name: "helper" })] }],
+      PART: [{ text: "So far.", hangs: true }],
+    });
+    const watched = watch(session);
+    void session.prompt("MAIN: go");
+    await subagent(watched);
+    const command = { id: "p1", type: "prompt", to: "helper", content: text("Later."), when: "next" } as const;
+    expect(await session.send(command)).toMatchObject({
+      status: "refused",
+      message: 'Only the main agent has a queue. Send the prompt with `when: "now"`.',
+    });
+    await session.close();
+  });
+});
+
+describe("stopping a run", () => {
+  it("needs a known cause, for a run in progress and for a queued one", async () => {
+    const { session } = await open({ MAIN: [{ text: "So far.", hangs: true }] });
+    const first = session.prompt("MAIN: one");
+    const second = session.prompt("two");
+    for (const run of [first, second]) {
+      for (const cause of ["bogus", undefined])
+        expect(() => run.stop(cause as never)).toThrow(
+          expect.objectContaining({
+            message: `A run can't be stopped with the cause ${JSON.stringify(cause)}`,
+            cure: "Use one of interrupted, stopped, parked, timeout, stall, budget.",
+          }),
+        );
+    }
+    first.stop("interrupted");
+    expect(await first.result).toMatchObject({ reason: "interrupted" });
+    await session.close();
+  });
+});
+
 describe("moving a subagent", () => {
   it("to the background and back lets its parent continue, then wait, without restarting it", async () => {
     const { promise: later, keep: finish } = promised();
@@ -195,6 +243,81 @@ describe("moving a subagent", () => {
       ([line]) => line?.type === "agent.created",
     );
     expect(lines.filter(({ type }) => type === "run.started")).toHaveLength(1);
+  });
+
+  it("to the foreground can be undone: its parent goes on, and the agent stays in the background", async () => {
+    const { promise: between, keep: goOn } = promised();
+    const { session } = await open({
+      MAIN: [
+        { calls: [task("PART: look.", { run_in_background: true })] },
+        { calls: [{ name: "Bash", input: { command: "true" } }], after: between },
+        { text: "Without the report.", hangs: true },
+      ],
+      PART: [{ text: "So far.", hangs: true }],
+    });
+    const watched = watch(session);
+    const isRequest = (turn: number) => ofMain((event) => event.type === "model.requested" && event.turn === turn);
+    void session.prompt("MAIN: go");
+    const agentId = await subagent(watched);
+    await watched.until(isRequest(2));
+    expect(await session.foregroundAgent(agentId)).toMatchObject({ status: "done" });
+    goOn();
+    await watched.until(ofMain((event) => event.type === "tool.ended" && event.name === "Bash"));
+    expect(watched.updates.some(isRequest(3))).toBe(false);
+    expect(await session.backgroundAgent(agentId)).toMatchObject({
+      status: "done",
+      message: `The main agent no longer waits for agent ${agentId}, which continues in the background.`,
+    });
+    await watched.until(isRequest(3));
+    expect(await session.backgroundAgent(agentId)).toMatchObject({
+      status: "refused",
+      message: `Agent ${agentId} already works in the background.`,
+    });
+    await session.close();
+  });
+
+  it("to the foreground holds after the process was killed: the agent continues, and its parent waits for it", async () => {
+    const { promise: between, keep: goOn } = promised();
+    const { session, home, cwd } = await open({
+      MAIN: [
+        { calls: [task("PART: look.", { run_in_background: true })] },
+        { calls: [{ name: "Bash", input: { command: "true" } }], after: between },
+      ],
+      PART: [{ calls: [{ name: "Bash", input: { command: "true" } }] }, { text: "So far.", hangs: true }],
+    });
+    const watched = watch(session);
+    void session.prompt("MAIN: go");
+    const agentId = await subagent(watched);
+    await watched.until(ofMain((event) => event.type === "model.requested" && event.turn === 2));
+    await session.foregroundAgent(agentId);
+    goOn();
+    await watched.until(ofMain((event) => event.type === "tool.ended" && event.name === "Bash"));
+    await watched.until(
+      ({ event, agentId: id }) => id === agentId && event.type === "model.requested" && event.turn === 2,
+    );
+    const at = asAfterKill({ home, cwd });
+    await session.close();
+
+    const { promise: later, keep: finish } = promised();
+    const again = await open(
+      { MAIN: [{ text: "With the report." }], PART: [{ text: "Found.", after: later }] },
+      { at, resume: session.id },
+    );
+    const seen = watch(again.session);
+    const run = again.session.prompt("");
+    await seen.until(
+      ({ event, agentId: id }) => id === agentId && event.type === "model.requested" && event.turn === 3,
+    );
+    expect(again.model.requests("MAIN")).toEqual([]);
+    finish();
+    expect((await run.result).text).toBe("With the report.");
+    await again.session.close();
+    expect(JSON.stringify(again.model.requests("MAIN"))).toMatch(/task_notification.*Found\./);
+    const lines = mainLines(at, session.id);
+    expect(lines.filter(({ type }) => type === "agent.resumed")).toMatchObject([{ agentId, by: "awaited" }]);
+    expect(lines.flatMap((line) => (line.type === "notices.delivered" ? line.notices : []))).toMatchObject([
+      { agentId, outcome: "succeeded" },
+    ]);
   });
 });
 
@@ -353,6 +476,11 @@ describe("a command", () => {
 });
 
 type Watched = ReturnType<typeof watch>;
+
+/** Returns a condition for updates of the main agent. */
+function ofMain(isWanted: (event: SessionUpdate["event"]) => boolean): (update: SessionUpdate) => boolean {
+  return ({ agentId, event }) => agentId === "main" && isWanted(event);
+}
 
 /** Waits until a subagent has sent its first request, and returns its id. */
 async function subagent(watched: Watched): Promise<string> {

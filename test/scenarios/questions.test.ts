@@ -144,14 +144,22 @@ describe("a question in the inbox", () => {
     const { session, run, model, request, ...place } = await waiting();
     expect(request).toMatchObject({ kind: "question", questions });
     await expect(reply(place, ["1"])).rejects.toThrow("asked 2 questions");
-    await expect(reply(place, ["1, 2", " "])).rejects.toThrow("Which checks run before a commit?");
+    await expect(reply(place, ["1", " "])).rejects.toThrow("Which checks run before a commit?");
     const allow = { home: place.home, request: await requestIn(place), by: "ana", project: false };
     await expect(answerApproval({ ...allow, verb: "allow" })).rejects.toThrow("is a question");
-    const { answer } = await reply(place, ["1, 2", "3,Lint"]);
-    expect(answer.replies).toEqual([["1, 2"], ["tests", "lint"]]);
+    await expect(reply(place, ["7", "1"])).rejects.toMatchObject({
+      message: expect.stringContaining('"7" is not an option of the question'),
+      cure: "Use a number from 1 to 2, or answer in words.",
+    });
+    await expect(reply(place, ["1, 2", "1"])).rejects.toThrow('"1, 2" is not an option');
+    await expect(reply(place, ["1", "2,9"])).rejects.toMatchObject({
+      cure: "Use numbers from 1 to 3, separated by commas, or answer in words.",
+    });
+    const { answer } = await reply(place, ["1 or 2", "3,Lint"]);
+    expect(answer.replies).toEqual([["1 or 2"], ["tests", "lint"]]);
     await run.result;
     await session.close();
-    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("manager?\n1, 2 (in the user's own words)\n");
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("manager?\n1 or 2 (in the user's own words)\n");
   });
 
   it("survives the process: an answer given in the meantime is used when the session is resumed", async () => {

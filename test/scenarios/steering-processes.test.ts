@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ApiServer, createApiServer, type Step } from "../../src/testing/index.ts";
@@ -30,9 +30,28 @@ describe("a session in another process", () => {
       code: 0,
       stdout: expect.stringContaining("reads the message before its next step."),
     });
+    const next = {
+      code: 2,
+      stderr: expect.stringContaining(
+        "--next is only for the main agent. Leave it out: a running subagent reads the message before its next step",
+      ),
+    };
+    expect(await run("message", `${id}/helper`, "Look in test.", "--next")).toMatchObject(next);
     expect(await run("message", `${id}/nobody`, "Hello.")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('There is no agent "nobody" in this session. Its agents are main, '),
+    });
+    expect(await run("background", `${id}/main`)).toMatchObject({
+      code: 2,
+      stderr: "retinue: Only subagents can be moved to the background. Write: retinue background SESSION/AGENT.\n",
+    });
+    expect(await run("foreground", `${id}/helper`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^retinue: The caller of agent a\w+ is already waiting for it\.\n$/),
+    });
+    expect(await run("resume", `${id}/helper`, "--json")).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('"status": "refused"'),
     });
     expect(await run("background", `${id}/helper`)).toMatchObject({
       code: 0,
@@ -42,6 +61,22 @@ describe("a session in another process", () => {
       code: 0,
       stdout: expect.stringContaining('"status": "done"'),
     });
+    await expect
+      .poll(() => run("ps"), { timeout: 20_000 })
+      .toMatchObject({
+        stdout: expect.stringMatching(
+          / main +waiting for its subagents [\s\S]* running \(background, main waits for it\) /,
+        ),
+      });
+    expect(JSON.parse((await run("ps", "--json")).stdout)).toMatchObject([{}, { awaitedBy: "main" }]);
+    expect(await run("background", `${id}/helper`)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^The main agent no longer waits for agent a\w+, which continues in the background\.\n$/,
+      ),
+    });
+    expect((await run("ps")).stdout).toMatch(/ running \(background\) /);
+    expect(await run("foreground", `${id}/helper`)).toMatchObject({ code: 0 });
     const asAgent = { place, url: server.url, args: ["stop", id], environment: { RETINUE_CALL_ID: "main_1_0" } };
     expect(await startCommandLine(asAgent).ended).toMatchObject({
       code: 1,
@@ -61,14 +96,24 @@ describe("a session in another process", () => {
       code: 2,
       stderr: expect.stringContaining(`retinue resume ${id}`),
     });
-    const unknown = { code: 2, stderr: expect.stringContaining("nobody") };
+    expect(await run("message", `${id}/helper`, "Look in test.", "--next")).toMatchObject(next);
+    const unknown = {
+      code: 2,
+      stderr: expect.stringMatching(
+        /There is no agent "nobody" in this session. Its agents are main, a\w+ \(helper\)\.\n$/,
+      ),
+    };
+    const asJson = await run("background", `${id}/nobody`, "--json");
+    expect(asJson).toMatchObject({ code: 2, stderr: "" });
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ isRunning: false, status: "refused" });
     expect(await run("message", `${id}/nobody`, "Hello.")).toMatchObject(unknown);
     expect(await run("resume", `${id}/nobody`)).toMatchObject(unknown);
     expect(await run("message", id, "And the tests?")).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("is delivered when it is resumed"),
     });
-    expect(await run("resume", id, "Go on.")).toMatchObject({ code: 0, stdout: "Again.\n" });
+    const resumed = await run("resume", id, "Go on.", "--json");
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ type: "result", result: "Again." });
     expect(await run("resume", id)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("has nothing left to do"),
@@ -81,6 +126,87 @@ describe("a session in another process", () => {
     ]);
     const heard = server.requests.filter((request) => JSON.stringify(request.body).includes("Look in src."));
     expect(heard.length).toBeGreaterThan(0);
+  });
+});
+
+describe("a session in whose terminal others steer", () => {
+  it("says so in one line for each command that is carried out", async () => {
+    const working = reply({ tool: "Bash", input: { command: "sleep 0.2; ls" } });
+    const { place, start } = await open({
+      "MAIN:": [reply(task("PART: look.")), say("I go on."), say("Told."), say("It was stopped.")],
+      "PART:": Array(200).fill(working),
+    });
+    const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
+    await hasLines(place, "agent.spawned");
+    const id = sessionIdOf(transcriptPath(place) ?? "");
+    const run = (...args: string[]) => start(...args).ended;
+    const [{ agentId }] = JSON.parse((await run("ps", "--json")).stdout).slice(1);
+    const agent = `agent ${agentId} (helper)`;
+    await run("message", `${id}/helper`, `Look in src.\n${"And on. ".repeat(40)}`);
+    await first.told(`retinue: Message from another terminal to ${agent}: Look in src. And on. And on.`);
+    await run("background", `${id}/helper`);
+    await first.told(`retinue: Another terminal moved ${agent} to the background.\n`);
+    await run("background", `${id}/helper`);
+    await hasLines(place, "model.ended", 2);
+    await run("foreground", `${id}/helper`);
+    await first.told(`retinue: Another terminal moved ${agent} to the foreground: the main agent waits for it.\n`);
+    await run("message", id, "Be brief.");
+    await first.told("retinue: Message from another terminal to the main agent: Be brief.\n");
+    await run("stop", `${id}/helper`);
+    await first.told(`retinue: Another terminal stops ${agent}.\n`);
+    expect((await first.ended).code).toBe(0);
+    const lines = first.stderr().split("\n");
+    expect(lines.filter((line) => line.includes("to the background"))).toHaveLength(1);
+    expect(
+      Math.max(...lines.filter((line) => line.includes("another terminal")).map(({ length }) => length)),
+    ).toBeLessThan(200);
+  });
+
+  it("says before it ends that another terminal stops it", async () => {
+    const { place, start } = await open({ "MAIN:": [reply({ tool: "Bash", input: { command: "sleep 60" } })] });
+    const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
+    await hasLines(place, "tool.started");
+    expect(await start("stop", sessionIdOf(transcriptPath(place) ?? "")).ended).toMatchObject({ code: 0 });
+    const { stderr } = await first.ended;
+    expect(stderr).toMatch(/^retinue: Another terminal stops all agents\.\n/);
+  });
+});
+
+describe("a command to a session that does not answer", () => {
+  it("stays recorded if the user presses Ctrl+C, and the command says so", async () => {
+    const { place, start } = await open({
+      "MAIN:": [reply({ tool: "Bash", input: { command: "sleep 1" } }), say("Read it.")],
+    });
+    const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
+    await hasLines(place, "tool.started");
+    first.child.kill("SIGSTOP");
+    const id = sessionIdOf(transcriptPath(place) ?? "");
+    const interrupted = async (...args: string[]) => {
+      const before = inboxLines(place);
+      const command = start(...args);
+      while (inboxLines(place) === before) await new Promise((resolve) => setTimeout(resolve, 20));
+      command.child.kill("SIGINT");
+      return command.ended;
+    };
+    expect(await interrupted("message", id, "Be brief.")).toEqual({
+      code: 130,
+      signal: null,
+      stdout: "",
+      stderr:
+        "retinue: Interrupted before the session answered. The message is recorded: the session reads it as soon as it answers, or when it is resumed.\n",
+    });
+    const stopping = await interrupted("background", `${id}/helper`, "--json");
+    expect(stopping).toMatchObject({ code: 130, stderr: "" });
+    expect(JSON.parse(stopping.stdout)).toEqual({
+      sessionId: id,
+      isRunning: true,
+      status: "recorded",
+      message:
+        "Interrupted before the session answered. The command is recorded: the session carries it out as soon as it answers, but not if it ends before.",
+    });
+    first.child.kill("SIGCONT");
+    expect(await first.ended).toMatchObject({ code: 0, stdout: "Read it.\n" });
+    expect(first.stderr()).toContain("Message from another terminal to the main agent: Be brief.");
   });
 });
 
@@ -165,11 +291,19 @@ async function open(parts: Readonly<Record<string, readonly Step[]>>): Promise<O
   return { place, server, start };
 }
 
+/** Returns the number of lines in the inbox of the place's only session. */
+function inboxLines(place: Place): number {
+  const path = join(transcriptPath(place)?.replace(/\.jsonl$/, "") ?? "", "inbox.jsonl");
+  return existsSync(path) ? readFileSync(path, "utf8").split("\n").length : 0;
+}
+
 /** Waits until the main agent's transcript has this many lines of a type. */
 async function hasLines(place: Place, type: string, count = 1): Promise<void> {
   const has = (): boolean => {
     const path = transcriptPath(place);
-    return path !== undefined && readTranscript(path).filter((line) => line.type === type).length >= count;
+    // The session may be writing its newest line now.
+    const lines = path === undefined ? [] : readFileSync(path, "utf8").split("\n").slice(0, -1);
+    return lines.filter((line) => JSON.parse(line).type === type).length >= count;
   };
   while (!has()) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -100,19 +100,32 @@ function readReplies(questions: readonly UserQuestion[], replies: readonly strin
 
 /**
  * Reads a reply: the number or label of an option, several of them separated by commas if the question allows more than
- * one, or free text.
+ * one, or free text. Throws a `UserError` if the reply is empty or consists of numbers that are no options.
  */
 export function readReply({ question, options, multiSelect }: UserQuestion, text: string): UserReply {
   if (text === "") throw problem(`The answer to "${question}" is empty`, "Choose an option, or write your own answer.");
   const optionFor = (part: string): string | undefined =>
     (
       options.find(({ label }) => label.toLowerCase() === part.toLowerCase()) ??
-      (/^\d+$/.test(part) ? options[Number(part) - 1] : undefined)
+      (isNumber(part) ? options[Number(part) - 1] : undefined)
     )?.label;
   const whole = optionFor(text);
   if (whole !== undefined) return [whole];
-  const chosen = multiSelect ? text.split(",").map((part) => optionFor(part.trim())) : [undefined];
-  return chosen.every((label) => label !== undefined) ? [...new Set(chosen)] : [text];
+  const parts = text.split(",").map((part) => part.trim());
+  const chosen = parts.map(optionFor);
+  if (multiSelect && chosen.every((label) => label !== undefined)) return [...new Set(chosen)];
+  const hasNumber = parts.some(isNumber);
+  if (!hasNumber || !parts.every((part, index) => isNumber(part) || chosen[index] !== undefined)) return [text];
+  const numbers = multiSelect ? "numbers" : "a number";
+  const list = multiSelect ? ", separated by commas," : ",";
+  throw problem(
+    `"${text}" is not an option of the question "${question}"`,
+    `Use ${numbers} from 1 to ${options.length}${list} or answer in words.`,
+  );
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
 }
 
 function ruleFor({ always: [first], call }: ApprovalQuestion, pattern: string | undefined): string {

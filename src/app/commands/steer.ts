@@ -1,7 +1,15 @@
-import { createId } from "../../lib/index.ts";
+import { createId, matchAgentId } from "../../lib/index.ts";
 import { fold, initialState } from "../../loop/index.ts";
 import type { Inbox } from "../../ports/index.ts";
-import type { Command, Receipt, SessionId } from "../../protocol/index.ts";
+import {
+  type AgentId,
+  type Command,
+  type Line,
+  MAIN_AGENT,
+  type Receipt,
+  type RunId,
+  type SessionId,
+} from "../../protocol/index.ts";
 import { findInbox, openInbox, readTranscript } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { refuseAgentCommand } from "./check-answerer.ts";
@@ -16,12 +24,14 @@ export interface SteerRequest {
   readonly command: NewCommand;
   /** Id of the command. Sending it again with the same id has no effect. By default, a new id. */
   readonly id?: string | undefined;
+  /** Ends the wait for the receipt. The command stays recorded. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface SteerResult {
   /** Whether a process has the session open. If not, the command stays in the inbox until the session is resumed. */
   readonly isRunning: boolean;
-  /** Absent if the session is not running, or has not answered in time. */
+  /** Absent if the session is not running, or has not answered before the time was up or the signal fired. */
   readonly receipt?: Receipt | undefined;
 }
 
@@ -37,6 +47,7 @@ export async function steerSession({
   sessionId,
   command,
   id = createId("command_"),
+  signal,
 }: SteerRequest): Promise<SteerResult> {
   refuseAgentCommand("steer a session");
   const place = findInbox({ home, sessionId });
@@ -45,12 +56,17 @@ export async function steerSession({
   if (!isRunning && !outlivesProcess(command)) return { isRunning };
   await inbox.send({ ...command, id });
   if (!isRunning) return { isRunning };
-  const receipt = await receiptFor(id, inbox, place.isRunning);
+  const receipt = await receiptFor(id, { inbox, isRunning: place.isRunning, signal });
   return { isRunning: receipt !== undefined || place.isRunning(), receipt };
 }
 
+interface Waiting extends Pick<SteerRequest, "signal"> {
+  readonly inbox: Inbox;
+  readonly isRunning: () => boolean;
+}
+
 /** Waits for the receipt of a command, as long as the session's process is alive and the time limit allows. */
-function receiptFor(id: string, inbox: Inbox, isRunning: () => boolean): Promise<Receipt | undefined> {
+function receiptFor(id: string, { inbox, isRunning, signal }: Waiting): Promise<Receipt | undefined> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer);
@@ -62,6 +78,8 @@ function receiptFor(id: string, inbox: Inbox, isRunning: () => boolean): Promise
     const check = setInterval(() => void (isRunning() || end()), 500);
     const look = (): void => void (inbox.receiptOf(id) && end());
     const unwatch = inbox.watch(look);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
     // The receipt may be there already.
     look();
   });
@@ -73,6 +91,51 @@ export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | 
   if (openInbox({ path, clock: systemClock }).commands().some(outlivesProcess)) return true;
   const { queue } = readTranscript(transcriptPath).lines.reduce(fold, initialState);
   return queue.length > 0;
+}
+
+/** Returns the background runs that an agent waits for before its next step, from the lines of its transcript. */
+export function awaitedRuns(lines: readonly Line[]): readonly RunId[] {
+  const isSteered = lines.some(({ type }) => type === "run.awaited");
+  return isSteered ? lines.reduce(fold, initialState).awaited : [];
+}
+
+/** An agent of a session, as it is listed for a user. */
+export interface ListedAgent {
+  readonly agentId: AgentId;
+  /** Name that the agent's parent gave it. */
+  readonly name?: string | undefined;
+}
+
+/** Number of agents that a message lists. */
+const MAX_LISTED = 8;
+
+/**
+ * Explains why a reference refers to none of the agents of a session, or to several. `kind` describes the agents that
+ * were searched.
+ */
+export function unmatchedAgent(
+  reference: string,
+  agents: readonly ListedAgent[],
+  kind = "agent",
+): { readonly message: string; readonly cure: string } {
+  const ids = agents.map(({ agentId }) => agentId);
+  const match = matchAgentId(ids, reference);
+  if (match.kind === "many")
+    return {
+      message: `"${reference}" matches ${match.ids.length} agents: ${listed(match.ids)}`,
+      cure: "Use more of the id.",
+    };
+  const labels = agents.map(({ agentId, name }) => (name === undefined ? agentId : `${agentId} (${name})`));
+  const others = labels.filter((label) => label !== MAIN_AGENT);
+  return {
+    message: `There is no ${kind} "${reference}" in this session`,
+    cure: others.length === 0 ? "It has no subagents." : `Its agents are main, ${listed(others)}.`,
+  };
+}
+
+function listed(texts: readonly string[]): string {
+  const more = texts.length - MAX_LISTED;
+  return `${texts.slice(0, MAX_LISTED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Returns whether a command makes sense for a session that is resumed later. */

@@ -1,4 +1,4 @@
-import { describeError, isRecord, matchAgentId, plural, UserError } from "../../lib/index.ts";
+import { describeError, plural } from "../../lib/index.ts";
 import type { Inbox, Journal } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -9,10 +9,10 @@ import {
   textOf,
   type UserBlock,
 } from "../../protocol/index.ts";
-import type { Dispatcher, SessionApprovals, StopReceipt, Subagent, Thread } from "../../runs/index.ts";
-import { aString, checkOptions, type OptionType, type OptionTypes, oneOf } from "../check-options.ts";
-import { outlivesProcess } from "../commands/steer.ts";
-import { isPromptContent, type MainRuns } from "./main-runs.ts";
+import type { Dispatcher, LiveAgent, SessionApprovals, StopReceipt, Subagent, Thread } from "../../runs/index.ts";
+import { outlivesProcess, unmatchedAgent } from "../commands/steer.ts";
+import { problemOf } from "./check-command.ts";
+import type { MainRuns } from "./main-runs.ts";
 
 export interface ControlOptions {
   readonly runs: MainRuns;
@@ -99,6 +99,7 @@ export function createControl(options: ControlOptions): Control {
     if (content.every((block) => block.type === "text" && block.text.trim() === ""))
       return refused("The prompt is empty.");
     if (isMain(to)) return promptMain(content, { promptId: id, when });
+    if (when === "next") return refused('Only the main agent has a queue. Send the prompt with `when: "now"`.');
     const found = await find(to);
     if (!("agentId" in found)) return found;
     return promptSubagent(found, content, id);
@@ -142,10 +143,8 @@ export function createControl(options: ControlOptions): Control {
   }
 
   async function stop(what: string): Promise<Done> {
-    const isMainOnly = what === "turn" || isMain(what);
-    // If the session ends with the run of the main agent, its background agents end too.
-    if (what === "tree" || (isMainOnly && options.endsWithRun)) return stopped(await options.stopAll());
-    if (isMainOnly) return stopped(await options.interrupt());
+    if (isWholeSession(what)) return stopped(await options.stopAll());
+    if (what === "turn" || isMain(what)) return stopped(await options.interrupt());
     const found = await find(what);
     return "agentId" in found ? stopped(await options.stopAgent(found.agentId)) : found;
   }
@@ -170,12 +169,17 @@ export function createControl(options: ControlOptions): Control {
   }
 
   async function moveToBackground(reference: string): Promise<Done> {
-    if (!options.mayBackground) return refused("Agents can't work in the background in this session.");
     if (isMain(reference)) return refused("Only subagents can be moved to the background.");
     const found = await find(reference);
     if (!("agentId" in found)) return found;
     const { agentId, running } = found;
     if (running === undefined) return refused(`Agent ${agentId} is not running.`);
+    const parent = reportsTo(found);
+    if (parent !== undefined && (await parent.endWait(found)))
+      return done(
+        `${capitalized(nameOf(parent))} no longer waits for agent ${agentId}, which continues in the background.`,
+      );
+    if (!options.mayBackground) return refused("Agents can't work in the background in this session.");
     if (await registry.detach(agentId, "person")) return done(`Agent ${agentId} now works in the background.`);
     return refused(`Agent ${agentId} already works in the background.`);
   }
@@ -187,29 +191,67 @@ export function createControl(options: ControlOptions): Control {
     const { agentId, runId, running } = found;
     if (running === undefined) return refused(`Agent ${agentId} is not running.`);
     if (!running.background) return refused(`The caller of agent ${agentId} is already waiting for it.`);
-    const threads = [...registry.live.values()].map((live) => live.thread);
-    const parent = [thread, ...threads].find(({ state }) => state.background.some((run) => run.runId === runId));
-    if (parent?.state.run === undefined)
+    const parent = reportsTo(found);
+    if (parent?.thread.state.run === undefined)
       return refused(`No agent that is running gets the report of agent ${agentId}. The report is delivered later.`);
-    if (parent.state.awaited.includes(runId))
-      return refused(`${nameOf(parent)} is already waiting for agent ${agentId}.`);
+    if (parent.thread.state.awaited.includes(runId))
+      return refused(`${capitalized(nameOf(parent))} is already waiting for agent ${agentId}.`);
     await parent.record([{ type: "run.awaited", agentId, runId }]);
-    return done(`${nameOf(parent)} waits for agent ${agentId} before its next step.`);
+    return done(`${capitalized(nameOf(parent))} waits for agent ${agentId} before its next step.`);
+  }
+
+  /** Returns the running agent that is notified when a background agent ends. */
+  function reportsTo({ runId }: Subagent): LiveAgent | undefined {
+    const isTold = ({ thread: { state } }: LiveAgent) => state.background.some((run) => run.runId === runId);
+    return [...registry.live.values()].find(isTold);
   }
 
   async function find(reference: string): Promise<Subagent | Done> {
     const found = await registry.find(reference);
     if (found !== undefined) return found;
-    const all = await registry.all();
-    const match = matchAgentId(
-      all.map(({ agentId }) => agentId),
-      reference,
-    );
-    if (match.kind === "many")
-      return refused(`"${reference}" matches several agents: ${match.ids.join(", ")}. Use more of the id.`);
-    const known = all.map(({ agentId, agentType, name }) => `${agentId} (${name ?? agentType})`);
-    const listed = known.length === 0 ? "It has no subagents." : `Its agents are main, ${known.join(", ")}.`;
-    return refused(`There is no agent "${reference}" in this session. ${listed}`);
+    const { message, cure } = unmatchedAgent(reference, await registry.all());
+    return refused(`${message}. ${cure}`);
+  }
+
+  /** Carries out a command of another process, and tells the user of this one. Never rejects. */
+  async function obey(command: Command): Promise<void> {
+    const about = await describeRemote(command);
+    // The end of a run is shown before the receipt of the command that stopped it.
+    const isStop = command.type === "stop";
+    if (isStop && about !== undefined) options.onTrouble(about);
+    const { status } = await send(command);
+    if (!isStop && status === "done" && about !== undefined) options.onTrouble(about);
+  }
+
+  /** Describes a command of another process in one line. Returns undefined if there is nothing to tell. */
+  async function describeRemote(command: Command): Promise<string | undefined> {
+    if (command.type === "withdraw") return "Another terminal removed a prompt from the queue.";
+    if (command.type === "answer") return undefined;
+    const reference = command.type === "prompt" ? command.to : command.type === "stop" ? command.what : command.agent;
+    const isAll = command.type === "stop" && isWholeSession(reference);
+    const found = isAll || isMain(reference) ? undefined : await registry.find(reference).catch(() => undefined);
+    if (found === undefined && !isAll && !isMain(reference)) return undefined;
+    const agent = found ? `agent ${found.agentId} (${found.name ?? found.agentType})` : "the main agent";
+    switch (command.type) {
+      case "prompt":
+        return `Message from another terminal to ${agent}: ${shortened(textOf(command.content))}`;
+      case "stop":
+        return `Another terminal stops ${isAll ? "all agents" : agent}.`;
+      case "resume":
+        return `Another terminal resumed ${agent}.`;
+      case "background":
+        return `Another terminal moved ${agent} to the background.`;
+      case "foreground": {
+        const parent = found && reportsTo(found);
+        const waits = parent ? `: ${nameOf(parent)} waits for it` : "";
+        return `Another terminal moved ${agent} to the foreground${waits}.`;
+      }
+    }
+  }
+
+  /** Returns whether stopping this stops all agents. The session may end with the run of its main agent. */
+  function isWholeSession(what: string): boolean {
+    return what === "tree" || ((what === "turn" || isMain(what)) && options.endsWithRun);
   }
 
   /** Returns whether an earlier process delivered a prompt but could not write the receipt. */
@@ -250,7 +292,7 @@ export function createControl(options: ControlOptions): Control {
       const look = (): void => {
         for (const command of inbox.commands().filter(({ id }) => !seen.has(id))) {
           seen.add(command.id);
-          void send(command);
+          void obey(command);
         }
       };
       return inbox.watch(look, { idle: true });
@@ -275,55 +317,24 @@ function failed(error: unknown): Done {
   return refused(describeError(error));
 }
 
-const content: OptionType = { accepts: isPromptContent, description: "a list of text and image blocks" };
-const answerType: OptionType = { accepts: isAnswer, description: 'an object such as { answer: "allow", by: "Ana" }' };
-const id = aString;
-const type = aString;
-
-/** Fields of the commands, which programs without type checking may get wrong. */
-const commandFields: { readonly [Type in Command["type"]]: OptionTypes<Extract<Command, { type: Type }>> } = {
-  prompt: { id, type, to: aString, content, when: oneOf(["now", "next"]) },
-  withdraw: { id, type, promptId: aString },
-  answer: { id, type, requestId: aString, answer: answerType },
-  stop: { id, type, what: aString },
-  resume: { id, type, agent: aString },
-  background: { id, type, agent: aString },
-  foreground: { id, type, agent: aString },
-};
-
-/** Returns what is wrong with a command. */
-function problemOf(command: unknown): string | undefined {
-  const name = isRecord(command) ? String(command["type"]) : "";
-  const fields = Object.hasOwn(commandFields, name) ? commandFields[name as Command["type"]] : undefined;
-  if (fields === undefined) return `The type of a command must be one of ${Object.keys(commandFields).join(", ")}.`;
-  try {
-    checkOptions(`The command "${name}"`, command, fields as OptionTypes<unknown>);
-    return undefined;
-  } catch (error) {
-    return error instanceof UserError ? `${error.message}. ${error.cure}` : describeError(error);
-  }
-}
-
-function isAnswer(value: unknown): boolean {
-  if (!isRecord(value) || (value["answer"] !== "allow" && value["answer"] !== "deny")) return false;
-  const { by, inputJson } = value;
-  return typeof by === "string" && (inputJson === undefined || isJsonObject(inputJson));
-}
-
-function isJsonObject(text: unknown): boolean {
-  try {
-    return isRecord(JSON.parse(String(text)));
-  } catch {
-    return false;
-  }
-}
-
 function isMain(reference: string): boolean {
   return reference === MAIN_AGENT;
 }
 
-function nameOf({ agentId }: Thread): string {
-  return agentId === MAIN_AGENT ? "The main agent" : `Agent ${agentId}`;
+function nameOf({ agentId }: LiveAgent): string {
+  return agentId === MAIN_AGENT ? "the main agent" : `agent ${agentId}`;
+}
+
+function capitalized(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
+/** Number of characters of a message that are shown to the user of the session. */
+const MAX_SHOWN = 100;
+
+function shortened(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= MAX_SHOWN ? line : `${line.slice(0, MAX_SHOWN)}…`;
 }
 
 function done(message: string): Done {

@@ -144,6 +144,7 @@ export class MainRuns {
       refuseSpawn: async () => {},
       isQueued: () => false,
       tell: async () => false,
+      endWait: async () => false,
       yield: () => async () => {},
     };
   }

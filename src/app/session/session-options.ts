@@ -101,7 +101,8 @@ export interface SessionOptions {
   /** Aborts opening the session. MCP servers that are starting are stopped. */
   readonly signal?: AbortSignal;
   /**
-   * Receives messages for the user about a full disk, an MCP server that starts slowly, or commands without a sandbox.
+   * Receives messages for the user about a full disk, an MCP server that starts slowly, commands without a sandbox, or
+   * what another terminal tells the session to do.
    */
   readonly onTrouble?: (message: string) => void;
 }

@@ -3,6 +3,7 @@ import {
   type CacheReport,
   type ExplainedRequest,
   explainCache,
+  type ListedAgent,
   latestSessionId,
   reportCache,
   type SessionSummary,
@@ -12,7 +13,7 @@ import { formatCount } from "../../lib/index.ts";
 import { type CacheDimension, type CacheLifetime, MAIN_AGENT } from "../../protocol/index.ts";
 import { oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { agentIdOf, type NamedAgent, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
+import { agentIdOf, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
 import { readAgentTranscripts } from "../progress/agent-transcripts.ts";
@@ -71,7 +72,7 @@ async function explain({ json, agent }: Extract<CacheCommand, { kind: "explain" 
 }
 
 /** Returns the agents that have sent requests, oldest first. */
-function askingAgents(requests: readonly ExplainedRequest[], path: string): readonly NamedAgent[] {
+function askingAgents(requests: readonly ExplainedRequest[], path: string): readonly ListedAgent[] {
   const ids = new Set(requests.map(({ agentId }) => agentId));
   return [{ agentId: MAIN_AGENT }, ...readAgentTranscripts(path)].filter(({ agentId }) => ids.has(agentId));
 }

@@ -2,16 +2,16 @@ import {
   lastRunOutcome,
   type NewCommand,
   type SessionSummary,
-  type SteerResult,
   stateDirectory,
   steerSession,
+  unmatchedAgent,
 } from "../../app/index.ts";
-import { MAIN_AGENT } from "../../protocol/index.ts";
+import { MAIN_AGENT, type Receipt } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { agentIdOf, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
+import { findAgentId, parseSessionAgent, sessionById } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
-import { createOutput } from "../output.ts";
-import { parsePrintOptions, printOptionKinds } from "../print/print-options.ts";
+import { createOutput, messageLines } from "../output.ts";
+import { type PrintOptions, parsePrintOptions, printOptionKinds } from "../print/print-options.ts";
 import { printRun } from "../print/print-run.ts";
 import { agentPathOf, readAgentTranscripts } from "../progress/agent-transcripts.ts";
 import {
@@ -22,6 +22,7 @@ import {
   refusePositionals,
   usageError,
 } from "../read-options.ts";
+import { leaveOnSignal } from "../stop-signals.ts";
 
 export type SteeringVerb = "message" | "stop" | "resume" | "background" | "foreground";
 
@@ -35,22 +36,32 @@ export async function steer(verb: SteeringVerb, argv: readonly string[]): Promis
   const { id, agent = MAIN_AGENT } = parseSessionAgent(target, undefined);
   const home = stateDirectory(process.env);
   const session = sessionById({ home, id });
-  const request = { home, sessionId: session.id };
-  const known =
-    session.inUse || agent === MAIN_AGENT ? undefined : agentIdOf(agent, readAgentTranscripts(session.path));
   const text = words.join(" ").trim();
-  if (verb === "resume") {
-    const printing = { ...options, positionals: [] };
-    const isOpened = !session.inUse;
-    if (isOpened && agent === MAIN_AGENT)
-      return printRun({ ...parsePrintOptions({ ...options, positionals: words }), resume: session.id });
-    if (known !== undefined && text === "") refuseFinished(session, known);
-    const result = await steerSession({ ...request, command: resumption(agent, text) });
-    if (!result.isRunning) return printRun({ ...parsePrintOptions(printing), resume: session.id });
-    return report(result, { session, verb, json: options.value("output-format") === "json" });
-  }
-  const command = commandFor(verb, { agent, text, target, options });
-  return report(await steerSession({ ...request, command }), { session, verb, json: options.has("json") });
+  const steered: Steered = { home, session, verb, agent, text };
+  const command = verb === "resume" ? resumption(agent, text) : commandFor(verb, { ...steered, target, options });
+  // If the session is not running, it is opened here. A text for a subagent is sent to its inbox.
+  const opening = verb === "resume" ? openingOptions(session, options) : undefined;
+  if (opening && !session.inUse && agent === MAIN_AGENT) return printRun({ ...opening, prompt: text });
+  const outcome = whyImpossible(steered) ?? (await send(steered, command));
+  if (opening && outcome === "not running") return printRun(opening);
+  const json = options.has("json") || opening?.outputFormat === "json";
+  return report(outcome === "not running" ? notRunning(verb, session) : outcome, { session, json });
+}
+
+interface Steered {
+  readonly home: string;
+  readonly session: SessionSummary;
+  readonly verb: SteeringVerb;
+  readonly agent: string;
+  readonly text: string;
+}
+
+/** Returns the options with which a session is continued without a prompt. `--json` is short for a format. */
+function openingOptions({ id }: SessionSummary, options: ReadOptions): PrintOptions {
+  if (options.has("json") && options.has("output-format"))
+    throw usageError("--json and --output-format both name a format", "Use one of them.");
+  const print = parsePrintOptions({ ...options, positionals: [] });
+  return { ...print, outputFormat: options.has("json") ? "json" : print.outputFormat, resume: id };
 }
 
 const usage: Readonly<Record<SteeringVerb, string>> = {
@@ -65,14 +76,22 @@ function kindsOf(verb: SteeringVerb): OptionKinds {
   if (verb === "message") return { next: {}, json: {} };
   if (verb !== "resume") return { json: {} };
   const { resume: _resume, continue: _continue, ...kinds } = printOptionKinds;
-  return kinds;
+  return { ...kinds, json: {} };
 }
 
-/** Throws a `UserError` if an agent of a session that is not running has nothing left to do. */
-function refuseFinished({ id, path }: SessionSummary, agentId: string): void {
-  if (lastRunOutcome(agentPathOf(path, agentId)) !== "succeeded") return;
-  const cure = `Send it a message to give it more: retinue resume ${id}/${agentId} "…".`;
-  throw sessionError(`Agent ${agentId} has finished its work`, cure);
+/** Returns why nothing can be done for an agent of a session that is not running. */
+function whyImpossible({ session, verb, agent, text }: Steered): Outcome | undefined {
+  if (session.inUse || agent === MAIN_AGENT) return undefined;
+  const transcripts = readAgentTranscripts(session.path);
+  const agentId = findAgentId(agent, transcripts);
+  if (agentId === undefined) {
+    const { message, cure } = unmatchedAgent(agent, transcripts);
+    return refusal(`${message}. ${cure}`);
+  }
+  if (verb !== "resume" || text !== "") return undefined;
+  if (lastRunOutcome(agentPathOf(session.path, agentId)) !== "succeeded") return undefined;
+  const more = `Send it a message to give it more: retinue resume ${session.id}/${agentId} "…"`;
+  return refusal(`Agent ${agentId} has finished its work. ${more}`);
 }
 
 function resumption(agent: string, text: string): NewCommand {
@@ -83,9 +102,7 @@ function promptFor(to: string, text: string, when: "now" | "next"): NewCommand {
   return { type: "prompt", to, content: [{ type: "text", text }], when };
 }
 
-interface Given {
-  readonly agent: string;
-  readonly text: string;
+interface Given extends Steered {
   readonly target: string;
   readonly options: ReadOptions;
 }
@@ -94,6 +111,11 @@ function commandFor(verb: Exclude<SteeringVerb, "resume">, { agent, text, target
   if (verb === "message") {
     if (text === "")
       throw usageError('"message" needs a text', `Write: retinue message ${target} "Look in src first".`);
+    if (options.has("next") && agent !== MAIN_AGENT)
+      throw usageError(
+        "--next is only for the main agent",
+        "Leave it out: a running subagent reads the message before its next step, and one that has ended is resumed with it.",
+      );
     return promptFor(agent, text, options.has("next") ? "next" : "now");
   }
   refusePositionals(
@@ -102,35 +124,71 @@ function commandFor(verb: Exclude<SteeringVerb, "resume">, { agent, text, target
     `Write: retinue ${verb} ${usage[verb]}.`,
   );
   if (verb === "stop") return { type: "stop", what: target.includes("/") ? agent : "tree" };
+  if (agent === MAIN_AGENT && target.includes("/"))
+    throw usageError(`Only subagents can be moved to the ${verb}`, `Write: retinue ${verb} ${usage[verb]}.`);
   if (agent === MAIN_AGENT)
     throw usageError(`"${verb}" needs an agent`, `"retinue ps" shows them: retinue ${verb} ${usage[verb]}.`);
   return { type: verb, agent };
 }
 
-interface Reported {
-  readonly session: SessionSummary;
-  readonly verb: SteeringVerb;
-  readonly json: boolean;
+interface Outcome {
+  readonly isRunning: boolean;
+  readonly commandId?: string | undefined;
+  /** `recorded`: the session has not carried out the command yet. */
+  readonly status: Receipt["status"] | "recorded";
+  readonly message: string;
+  readonly code: number;
+}
+
+/** Sends a command and waits for its receipt, unless the user presses Ctrl+C. */
+async function send({ home, session, verb }: Steered, command: NewCommand): Promise<Outcome | "not running"> {
+  const { controller, code: interrupted, release } = leaveOnSignal();
+  const request = { home, sessionId: session.id, command, signal: controller.signal };
+  const { isRunning, receipt } = await steerSession(request).finally(release);
+  if (receipt === undefined) return isRunning ? unanswered(verb, interrupted()) : "not running";
+  return { isRunning, ...receipt, code: receipt.status === "done" ? exitCodes.succeeded : exitCodes.usage };
+}
+
+/** Describes a command to a session that is running, but has not answered. */
+function unanswered(verb: SteeringVerb, interrupted: number | undefined): Outcome {
+  const why =
+    interrupted === undefined ? "The session has not answered yet." : "Interrupted before the session answered.";
+  const recorded =
+    verb === "message"
+      ? "The message is recorded: the session reads it as soon as it answers, or when it is resumed."
+      : verb === "resume"
+        ? "The command is recorded: the session carries it out as soon as it answers, or when it is resumed."
+        : "The command is recorded: the session carries it out as soon as it answers, but not if it ends before.";
+  // A recorded message can't be lost, but the effect of other commands is something that a script may rely on.
+  const code = interrupted ?? (verb === "message" ? exitCodes.succeeded : exitCodes.incomplete);
+  return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };
+}
+
+function notRunning(verb: SteeringVerb, { id }: SessionSummary): Outcome {
+  const isRunning = false;
+  const code = exitCodes.succeeded;
+  if (verb === "message") {
+    const message = `The session is not running. The message is delivered when it is resumed: retinue resume ${id}`;
+    return { isRunning, status: "recorded", message, code };
+  }
+  if (verb === "stop")
+    return { isRunning, status: "done", message: "The session is not running, so there is nothing to stop.", code };
+  return refusal(`The session is not running. Resume it first: retinue resume ${id}`);
+}
+
+function refusal(message: string): Outcome {
+  return { isRunning: false, status: "refused", message, code: exitCodes.usage };
 }
 
 /** Prints the result of a command. Returns the exit code. */
-async function report({ isRunning, receipt }: SteerResult, { session, verb, json }: Reported): Promise<number> {
-  const { write } = createOutput(process.stdout);
-  const isDone = receipt ? receipt.status === "done" : verb === "message" || (verb === "stop" && !isRunning);
-  const status = isDone ? "done" : "refused";
-  const message = receipt?.message ?? (isRunning ? slow : notRunning(verb, session));
-  if (json)
-    await write(`${JSON.stringify({ sessionId: session.id, isRunning, status, ...receipt, message }, null, 2)}\n`);
-  else if (isDone) await write(`${message}\n`);
-  else throw sessionError(message.replace(/\.$/, ""), `"retinue ps" shows the agents.`);
-  return isDone ? exitCodes.succeeded : exitCodes.failed;
-}
-
-const slow = "The session is busy and has not answered yet. It carries out the command as soon as it can.";
-
-function notRunning(verb: SteeringVerb, { id }: SessionSummary): string {
-  if (verb === "message")
-    return `The session is not running. The message is delivered when it is resumed: retinue resume ${id}`;
-  if (verb === "stop") return "The session is not running, so there is nothing to stop.";
-  return `The session is not running. Resume it first: retinue resume ${id}`;
+async function report(
+  { code, ...outcome }: Outcome,
+  { session, json }: { readonly session: SessionSummary; readonly json: boolean },
+): Promise<number> {
+  if (json) {
+    const object = { sessionId: session.id, ...outcome };
+    await createOutput(process.stdout).write(`${JSON.stringify(object, null, 2)}\n`);
+  } else if (code === exitCodes.succeeded) await createOutput(process.stdout).write(`${outcome.message}\n`);
+  else await createOutput(process.stderr).write(messageLines([outcome.message]));
+  return code;
 }

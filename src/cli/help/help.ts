@@ -13,7 +13,8 @@ Usage
                                    before its next step. A subagent that has
                                    ended is resumed with it in the background
       --next                       Start a new run of the main agent with the
-                                   message after the current one
+                                   message after the current one (not for
+                                   subagents)
       --json                       Print JSON
   retinue stop SESSION             Stop all agents of a session
   retinue stop SESSION/AGENT       Stop one agent. The agents that it started in
@@ -24,9 +25,10 @@ Usage
                                    it more to do. If the session is not running,
                                    it is opened here, with all options of
                                    "retinue -p"
+      --json                       Print JSON, as --output-format json does
   retinue background SESSION/AGENT
                                    Let the caller of an agent continue without
-                                   waiting for it
+                                   waiting for it. Also undoes "foreground"
       --json                       Print JSON
   retinue foreground SESSION/AGENT
                                    Let the caller of a background agent wait for
@@ -36,6 +38,10 @@ Usage
 SESSION is the id of a session, the start of the id, or its last 4 or more
 characters. AGENT is main, or the id or the name of a subagent. A message to a
 session that is not running is delivered when it is resumed.
+
+If a session does not answer, Ctrl+C ends the command, which stays recorded. The
+exit code is 0 if a command was carried out or a message is recorded, 2 if it
+was refused, 3 if the session has not answered yet, and 130 after Ctrl+C.
 `;
 
 /** Help pages: `retinue` for the program itself, the others for its commands. */

@@ -37,6 +37,20 @@ describe("the lines of agents", () => {
     ]);
   });
 
+  it("say what runs after an approver has changed a call", () => {
+    const views = createAgentViews();
+    const answer = { requestId: "ask_1", callId: "c0", answer: "allow", by: "ana" } as const;
+    for (const event of [
+      created(["a1"]),
+      started(),
+      answered("", [{ name: "Bash", input: { command: "rm -r x" } }]),
+      { type: "tool.requested", callId: "c0", name: "Bash" } as const,
+      { type: "approval.answered", ...answer, inputJson: '{"command":"rm x"}' } as const,
+    ])
+      views.observe(fromAgent(["a1"], event), 0);
+    expect(agentLines(views.inOrder(), view)[0]).toContain(" · Bash rm x · ");
+  });
+
   it("show the purpose of several calls in the agent's own words", () => {
     const views = createAgentViews();
     const calls = ["a.ts", "b.ts"].map((file_path) => ({ name: "Read", input: { file_path } }));

@@ -1,12 +1,12 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { ListedAgent } from "../../app/index.ts";
 import { lastRunOutcome, readTranscript } from "../../app/index.ts";
 import { errorCode } from "../../lib/index.ts";
 import type { AgentId, Line, SubagentEvent } from "../../protocol/index.ts";
-import type { NamedAgent } from "../find-session.ts";
 import type { AgentViews } from "./agent-views.ts";
 
-export interface AgentTranscript extends NamedAgent {
+export interface AgentTranscript extends ListedAgent {
   readonly lines: readonly Line[];
   readonly problems: readonly string[];
 }

@@ -3,7 +3,6 @@ import {
   type AgentId,
   addUsage,
   type CallId,
-  callsOf,
   type DeniedFact,
   type EndReason,
   type EventOf,
@@ -14,7 +13,7 @@ import {
   textOf,
   type Usage,
 } from "../../protocol/index.ts";
-import { announcementOf, describeCall } from "../describe-call.ts";
+import { announcementOf, callsAfter, callText, type ShownCall } from "../describe-call.ts";
 
 /** State of a subagent, computed from the updates of all its runs. */
 export interface AgentView extends AgentTotals {
@@ -37,8 +36,8 @@ export interface AgentView extends AgentTotals {
   readonly announcement: string;
   /** Descriptions of the running calls. */
   readonly running: ReadonlyMap<CallId, string>;
-  /** Descriptions of the inputs of requested calls. */
-  readonly targets: ReadonlyMap<CallId, string>;
+  /** Calls that have not ended. */
+  readonly calls: ReadonlyMap<CallId, ShownCall>;
   /** Totals of the agent's earlier runs. */
   readonly before: AgentTotals;
   /** How the last run ended; undefined while the agent is running. */
@@ -63,7 +62,7 @@ interface AgentEnd {
 }
 
 const noTotals: AgentTotals = { turns: 0, toolCalls: 0, usage: noUsage, costUsd: 0, denied: [] };
-const noCalls: ReadonlyMap<CallId, string> = new Map();
+const noCalls: ReadonlyMap<CallId, never> = new Map<CallId, never>();
 const MAX_LAST_TEXT = 400;
 
 export function newAgentView(
@@ -86,7 +85,7 @@ export function newAgentView(
     lastTool: undefined,
     announcement: "",
     running: noCalls,
-    targets: noCalls,
+    calls: noCalls,
     end: undefined,
   };
 }
@@ -120,9 +119,12 @@ export function foldAgent(view: AgentView, event: SubagentEvent["event"], now: n
     case "conversation.compacted":
       return event.usage ? { ...view, ...spend(view, event.usage, event.costUsd) } : view;
     case "tool.requested": {
-      const call = `${stripControls(event.name)} ${view.targets.get(event.callId) ?? ""}`.trim();
-      return { ...view, running: new Map(view.running).set(event.callId, call), lastTool: event.name };
+      const call = view.calls.get(event.callId) ?? { name: event.name, target: "" };
+      return { ...view, running: new Map(view.running).set(event.callId, callText(call)), lastTool: event.name };
     }
+    case "approval.answered":
+    case "hooks.ran":
+      return changeCalls(view, event);
     case "tool.ended": {
       const { spent } = event.result.facts ?? {};
       const paid = spent ? spend(view, spent.usage, spent.costUsd) : {};
@@ -146,7 +148,7 @@ function startRun(view: AgentView, event: EventOf<"run.started">, now: number): 
     activity: "starting",
     lastText: "",
     running: noCalls,
-    targets: noCalls,
+    calls: noCalls,
     end: undefined,
   };
 }
@@ -159,14 +161,12 @@ function addText(view: AgentView, text: string): AgentView {
 
 function endAnswer(view: AgentView, event: EventOf<"model.ended">): AgentView {
   const { message, costUsd } = event;
-  const targets = new Map(view.targets);
-  for (const call of callsOf(message)) targets.set(call.callId, describeCall(call));
   const text = textOf(message.content).trim();
   const lastText = text === "" ? view.lastText : text.slice(-MAX_LAST_TEXT);
   return {
     ...view,
     ...spend(view, paidUsage(event), costUsd),
-    targets,
+    calls: new Map([...view.calls, ...callsAfter(event, view.calls)]),
     lastText,
     announcement: announcementOf(message),
     activity: "working",
@@ -177,10 +177,24 @@ function spend(view: AgentView, usage: Usage, costUsd: number | undefined): Pick
   return { usage: addUsage(view.usage, usage), costUsd: sum(view.costUsd, costUsd) };
 }
 
-function without({ running, targets }: AgentView, callId: CallId): Pick<AgentView, "running" | "targets"> {
-  const left = { running: new Map(running), targets: new Map(targets) };
+/** Applies a change of a call's input. */
+function changeCalls(view: AgentView, event: EventOf<"approval.answered" | "hooks.ran">): AgentView {
+  const changed = callsAfter(event, view.calls);
+  if (changed.length === 0) return view;
+  const running = changed.flatMap(([callId, call]) =>
+    view.running.has(callId) ? [[callId, callText(call)] as const] : [],
+  );
+  return {
+    ...view,
+    calls: new Map([...view.calls, ...changed]),
+    running: new Map([...view.running, ...running]),
+  };
+}
+
+function without({ running, calls }: AgentView, callId: CallId): Pick<AgentView, "running" | "calls"> {
+  const left = { running: new Map(running), calls: new Map(calls) };
   left.running.delete(callId);
-  left.targets.delete(callId);
+  left.calls.delete(callId);
   return left;
 }
 
@@ -197,7 +211,7 @@ function endRun(view: AgentView, event: EventOf<"run.ended">): AgentView {
     costUsd: sum(before.costUsd, event.costUsd),
     denied: [...before.denied, ...facts.denied],
     running: noCalls,
-    targets: noCalls,
+    calls: noCalls,
     end: { outcome, reason, message, text, milliseconds },
   };
 }

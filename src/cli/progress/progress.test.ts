@@ -72,6 +72,21 @@ describe("progress", () => {
     expect(screen()).toEqual(["⠙ Read src/a.ts · 3s · 1,234 tokens"]);
   });
 
+  it("says what runs after an approver or a hook has changed the input of a call", () => {
+    const change = { callId: "c", inputJson: '{"file_path":"src/b.ts"}' };
+    for (const update of [
+      line({ type: "approval.answered", requestId: "ask_1", answer: "allow", by: "ana", ...change }),
+      line({ type: "hooks.ran", event: "PreToolUse", ran: 1, ...change }),
+    ]) {
+      const { progress, screen } = watch({ live: true });
+      for (const each of [answer('{"file_path":"src/a.ts"}'), requested, update]) progress.observe(each);
+      progress.tick();
+      expect(screen()).toEqual(["⠙ Read src/b.ts · 0s · 1,234 tokens"]);
+      progress.observe(ended);
+      expect(screen()[0]).toBe("✓ Read src/b.ts · 12 ms");
+    }
+  });
+
   it("shows the purpose of several calls in the model's own words", () => {
     const { progress, screen } = watch({ live: true });
     const calls = ["c", "d"].map((callId) => ({ type: "tool_call", callId, name: "Read", inputJson: "{}" }) as const);

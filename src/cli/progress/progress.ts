@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, monotonic, plural, stripControls } from "../../lib/index.ts";
 import {
+  type CallId,
   type CallOutcome,
   callsOf,
   type EventOf,
@@ -7,7 +8,7 @@ import {
   type RunUpdate,
   type SubagentEvent,
 } from "../../protocol/index.ts";
-import { announcementOf, describeCall } from "../describe-call.ts";
+import { announcementOf, callsAfter, callText, type ShownCall } from "../describe-call.ts";
 import { fitLine } from "../fit-line.ts";
 import { type Output, withFlags } from "../output.ts";
 import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
@@ -71,7 +72,7 @@ const LONGEST_LINE = 100;
 
 export function createProgress(options: ProgressOptions): Progress {
   const { write, columns, rows, live, calls, color, now, agents, startedAt = now() } = options;
-  const targets = new Map<string, string>();
+  const shownCalls = new Map<CallId, ShownCall>();
   const running = new Map<string, string>();
   const block = createBlock({ write, rows });
   let tokens = 0;
@@ -131,19 +132,16 @@ export function createProgress(options: ProgressOptions): Progress {
     if (!live || (agent.background && agent.path.length === 1)) reportEnd(agent);
   };
   const endCall = ({ callId, name, result, milliseconds }: EventOf<"tool.ended">): void => {
-    const target = targets.get(callId) ?? "";
+    const call = callText(shownCalls.get(callId) ?? { name, target: "" });
     running.delete(callId);
-    targets.delete(callId);
+    shownCalls.delete(callId);
     if (!calls) return;
     const agent = live ? agents.inOrder().find((each) => each.callId === callId) : undefined;
     if (agent && !agent.background) reportEnd(agent);
     if (agent) return;
     const outcome = result.outcome === "ok" ? "" : ` ${result.outcome}`;
     const tail = `${outcome} · ${formatDuration(milliseconds)}`;
-    const line = fitLine(
-      `${marks[result.outcome]} ${name}${target && ` ${target}`}`,
-      Math.max(20, columns() - tail.length),
-    );
+    const line = fitLine(`${marks[result.outcome]} ${call}`, Math.max(20, columns() - tail.length));
     print(dim(`${line}${tail}`));
   };
 
@@ -167,11 +165,13 @@ export function createProgress(options: ProgressOptions): Progress {
         announcement = announcementOf(update.message);
         isIdle = callsOf(update.message).length === 0;
         tokens += tokensOf(paidUsage(update));
-        for (const call of callsOf(update.message)) targets.set(call.callId, describeCall(call));
       }
-      if (update.type === "tool.requested") {
-        running.set(update.callId, `${update.name} ${targets.get(update.callId) ?? ""}`.trim());
+      for (const [callId, call] of callsAfter(update, shownCalls)) {
+        shownCalls.set(callId, call);
+        if (running.has(callId)) running.set(callId, callText(call));
       }
+      if (update.type === "tool.requested")
+        running.set(update.callId, callText(shownCalls.get(update.callId) ?? { name: update.name, target: "" }));
       if (update.type === "tool.ended") endCall(update);
     },
     report: (notice) => print(`retinue: ${stripControls(withFlags(notice))}`),

@@ -1,7 +1,8 @@
 import { type Approvals, readReply, userName } from "../../app/index.ts";
-import { isRecord, readExactly, showExactly } from "../../lib/index.ts";
-import type { AgentId, ApprovalAnswer, ApprovalQuestion, UserQuestion } from "../../protocol/index.ts";
+import { isRecord, readExactly, showExactly, UserError } from "../../lib/index.ts";
+import type { AgentId, ApprovalAnswer, ApprovalQuestion, UserQuestion, UserReply } from "../../protocol/index.ts";
 import { approvalText, breakLines, describeRequest } from "../approval-text.ts";
+import { oneLine } from "../describe-call.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Progress } from "../progress/progress.ts";
 import type { TerminalKeys } from "./terminal-keys.ts";
@@ -189,14 +190,34 @@ async function askQuestions(
   const { choices } = describeRequest(question);
   const replies: (readonly string[])[] = [];
   for (const [index, each] of question.questions.entries()) {
-    await prompt.show((choices[index] ?? []).map((line) => `  ${line}\n`).join(""));
-    const numbers = each.multiSelect ? "Numbers (1,3)" : "Number";
+    const reply = await askOne(each, choices[index] ?? [], { prompt, signal, by });
+    if (reply === undefined) return undefined;
+    replies.push(reply);
+  }
+  return replies.every((reply) => reply.length === 0) ? { answer: "deny", by } : { answer: "allow", by, replies };
+}
+
+/** Asks a question until the reply is valid. Returns undefined if it no longer needs one. */
+async function askOne(
+  question: UserQuestion,
+  choices: readonly string[],
+  { prompt, signal }: Answering,
+): Promise<UserReply | undefined> {
+  const numbers = question.multiSelect ? "Numbers (1,3)" : "Number";
+  let problem: readonly string[] = [];
+  for (;;) {
+    await prompt.show([...problem, ...choices].map((line) => `  ${line}\n`).join(""));
     const line = await prompt.line({ label: `  ${numbers} or text (Enter: the agent decides): ` }, signal);
     if (signal.aborted) return undefined;
     const text = readExactly(line ?? "").trim();
-    replies.push(text === "" ? [] : readReply(each, text));
+    if (text === "") return [];
+    try {
+      return readReply(question, text);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problem = [oneLine(`${error.message}. ${error.cure}`)];
+    }
   }
-  return replies.every((reply) => reply.length === 0) ? { answer: "deny", by } : { answer: "allow", by, replies };
 }
 
 /** Returns the answer with which a request ended, unless it was withdrawn. */

@@ -88,6 +88,8 @@ export type DurableEvent =
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
   /** Written to the parent's transcript. The parent waits for this background run before its next request. */
   | { readonly type: "run.awaited"; readonly agentId: AgentId; readonly runId: RunId }
+  /** Written to the parent's transcript. The parent no longer waits for this background run, which continues. */
+  | { readonly type: "wait.ended"; readonly agentId: AgentId; readonly runId: RunId }
   /** The agent and all agents below it are read-only until plan mode is left. */
   | { readonly type: "plan.entered"; readonly by: PlanChange }
   | { readonly type: "plan.left"; readonly by: PlanChange }
@@ -284,9 +286,10 @@ export interface ParentCall {
 
 /**
  * Why an agent is resumed without a call. `person`: a user or a program resumed it. `approval`: a call that it waited
- * for was answered after its process had ended. `parked`: it was working when the session was parked.
+ * for was answered after its process had ended. `parked`: it was working when the session was parked. `awaited`: its
+ * parent waited for it when the process ended.
  */
-export type ResumeCause = "person" | "approval" | "parked";
+export type ResumeCause = "person" | "approval" | "parked" | "awaited";
 
 export type ContextCause =
   | "acceptance"

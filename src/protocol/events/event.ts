@@ -71,6 +71,7 @@ export const delivery = {
   "run.started": "durable",
   "run.backgrounded": "durable",
   "run.awaited": "durable",
+  "wait.ended": "durable",
   "plan.entered": "durable",
   "plan.left": "durable",
   "notices.delivered": "durable",

@@ -88,7 +88,7 @@ export async function testRun(
     timeRefusal: undefined,
     pause: () => () => {},
     yield: () => async () => {},
-    nextMessage: () => new Promise(() => {}),
+    nextInterruption: () => new Promise(() => {}),
     refresh: async () => undefined,
     record,
     recordIf: async (allows, added) => (await thread.recordIf(allows, added)) !== undefined,

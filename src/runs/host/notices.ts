@@ -25,8 +25,8 @@ export async function backgroundRoster({ services, thread }: RunHost): Promise<D
 }
 
 /**
- * Waits until a background agent ends or a message arrives, and records the ends of agents. Stops background agents if
- * the time limit is reached.
+ * Waits until a background agent ends, a message arrives or the wait is ended, and records the ends of agents. Stops
+ * background agents if the time limit is reached.
  */
 export async function waitForBackground(host: RunHost): Promise<void> {
   const { services, thread, outlet } = host;
@@ -38,7 +38,7 @@ export async function waitForBackground(host: RunHost): Promise<void> {
   const { background } = thread.state;
   const { waitMs = Number.POSITIVE_INFINITY } = limits;
   await withTimeLimit(outlet.signal, Math.max(0, waitMs - waitedMs), (signal) =>
-    Promise.race([retinue.registry.oneEnded(background, signal), host.nextMessage()]),
+    Promise.race([retinue.registry.oneEnded(background, signal), host.nextInterruption()]),
   );
   host.waitedMs = waitedMs + clock.monotonic() - since;
   if (host.waitedMs >= waitMs) await retinue.registry.cut(background);

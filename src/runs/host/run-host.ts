@@ -144,6 +144,8 @@ export interface LiveAgent {
   isQueued(): boolean;
   /** Adds a message to the agent's next request. Returns false if the run has ended. */
   tell(message: Message): Promise<boolean>;
+  /** Makes the agent go on without waiting for a background run. Returns false if it does not wait for the run. */
+  endWait(run: RunRef): Promise<boolean>;
   /**
    * Pauses the agent's clocks and lends its slot while it waits for other agents. The returned function ends the pause
    * and takes the slot back.
@@ -159,6 +161,11 @@ export interface Retinue {
   readonly registry: RunRegistry;
   /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */
   delegate(request: SpawnRequest, caller: Caller): Promise<SubagentResult | { readonly message: string }>;
+  /**
+   * Continues the background agents that an agent waits for and whose runs ended with their process. Returns messages
+   * about agents that can't continue.
+   */
+  continueAwaited(state: LoopState): Promise<readonly string[]>;
   /** Returns the current policy of an agent. Plan mode and running in the background take permissions away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
 }
@@ -220,8 +227,8 @@ export interface RunHost {
   pause(): () => void;
   /** Like `pause`, but also lends the agent's slot. */
   yield(): (signal: AbortSignal) => Promise<void>;
-  /** Resolves when the next message to the agent is recorded. */
-  nextMessage(): Promise<void>;
+  /** Resolves when the next message to the agent, or the end of a wait, is recorded. */
+  nextInterruption(): Promise<void>;
   /** Updates the agent for the current prompt. Returns undefined if nothing can have changed. */
   refresh(): Promise<RefreshedAgent | undefined>;
   record(events: readonly DurableEvent[]): Promise<void>;

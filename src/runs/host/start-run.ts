@@ -2,7 +2,7 @@ import type { ResolvedAgent } from "../../agents/index.ts";
 import { createDeferred } from "../../lib/index.ts";
 import { type LoopState, next, type Operation } from "../../loop/index.ts";
 import type { Prompt } from "../../ports/index.ts";
-import type { AcceptanceResult, DurableEvent, RunResult, RunUpdate, ToolCall } from "../../protocol/index.ts";
+import type { AcceptanceResult, DurableEvent, RunRef, RunResult, RunUpdate, ToolCall } from "../../protocol/index.ts";
 import { acceptWork } from "../acceptance/acceptance.ts";
 import { suggestVerification, verifyWork } from "../acceptance/verify-work.ts";
 import type { BudgetRefusal } from "../budget/budget.ts";
@@ -54,7 +54,7 @@ class Host implements RunHost {
   private isQueued = false;
   /** Resolved when the transcript is ready for messages from other agents. */
   private readonly begun = createDeferred<void>();
-  private told = createDeferred<void>();
+  private interruption = createDeferred<void>();
 
   constructor(services: RunServices, thread: Thread, { request, outlet }: { request: RunRequest; outlet: RunOutlet }) {
     this.services = services;
@@ -87,6 +87,7 @@ class Host implements RunHost {
       leave = await this.takeSlot();
       this.beginWork();
       await this.request.onEnter?.();
+      await this.continueAwaited();
       const refusal = await beginRun(this);
       this.begun.resolve();
       if (refusal !== undefined) {
@@ -254,6 +255,7 @@ class Host implements RunHost {
       refuseSpawn: (refusal) => this.refuseSpawn(refusal),
       isQueued: () => this.isQueued,
       tell: (message) => this.tell(message),
+      endWait: (run) => this.endWait(run),
       yield: () => this.yield(),
     };
   }
@@ -297,13 +299,28 @@ class Host implements RunHost {
   private async tell(message: Message): Promise<boolean> {
     await this.begun.promise;
     const { runId } = this.request;
-    const isTold = await this.recordIf(({ run }) => run?.runId === runId, [{ type: "prompt.received", ...message }]);
-    this.told.resolve();
-    this.told = createDeferred();
-    return isTold;
+    return this.interrupt(({ run }) => run?.runId === runId, { type: "prompt.received", ...message });
   }
 
-  nextMessage(): Promise<void> {
-    return this.told.promise;
+  private endWait({ agentId, runId }: RunRef): Promise<boolean> {
+    return this.interrupt(({ awaited }) => awaited.includes(runId), { type: "wait.ended", agentId, runId });
+  }
+
+  /** Records an event that ends a wait, if it is allowed. */
+  private async interrupt(allows: (state: LoopState) => boolean, event: DurableEvent): Promise<boolean> {
+    const isRecorded = await this.recordIf(allows, [event]);
+    this.interruption.resolve();
+    this.interruption = createDeferred();
+    return isRecorded;
+  }
+
+  nextInterruption(): Promise<void> {
+    return this.interruption.promise;
+  }
+
+  private async continueAwaited(): Promise<void> {
+    const problems = (await this.services.retinue?.continueAwaited(this.thread.state)) ?? [];
+    const notices = problems.map((message): DurableEvent => ({ type: "notice.raised", code: "agent", message }));
+    if (notices.length > 0) await this.record(notices);
   }
 }

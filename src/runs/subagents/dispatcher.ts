@@ -1,5 +1,5 @@
 import { newAgentId, newRunId } from "../../lib/index.ts";
-import { findCall } from "../../loop/index.ts";
+import { findCall, type LoopState } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -276,6 +276,17 @@ export class Dispatcher implements Retinue {
       const top = cause && this.registry.inBackgroundAbove(subagent);
       if (cause === undefined || top === undefined || top.running || this.resuming.has(top.agentId)) continue;
       const problem = await this.wake(top, cause);
+      if (problem !== undefined) problems.push(problem);
+    }
+    return problems;
+  }
+
+  async continueAwaited({ awaited, background }: LoopState): Promise<readonly string[]> {
+    const problems: string[] = [];
+    for (const { agentId } of background.filter(({ runId }) => awaited.includes(runId))) {
+      const subagent = await this.registry.get(agentId);
+      if (subagent?.end === undefined || !isUnfinished(subagent.end) || this.resuming.has(agentId)) continue;
+      const problem = await this.wake(subagent, "awaited");
       if (problem !== undefined) problems.push(problem);
     }
     return problems;

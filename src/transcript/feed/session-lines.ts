@@ -72,7 +72,8 @@ function lastNumberIn(path: string): number {
   return lastSeq(readTranscript(path).lines);
 }
 
-function lastSeq(values: readonly unknown[]): number {
+/** Returns the number of the last line; 0 if no line has a number. */
+export function lastSeq(values: readonly unknown[]): number {
   return values.reduce<number>((last, value) => Math.max(last, Number((value as Partial<Line> | null)?.seq ?? 0)), 0);
 }
 

@@ -4,20 +4,29 @@ import { formatBytes, monotonic, newSessionId } from "../../lib/index.ts";
 import type { Transcript } from "../../ports/index.ts";
 import { type AgentId, type Line, MAIN_AGENT, parseAddress, resultAddress } from "../../protocol/index.ts";
 import { createFeed } from "../feed/feed.ts";
+import { lastSeq } from "../feed/session-lines.ts";
 import { hashHead } from "./heads.ts";
 import { resultName } from "./result-store.ts";
 import type { TranscriptOptions } from "./transcript.ts";
+
+export interface MemoryTranscriptOptions extends Partial<Pick<TranscriptOptions, "sessionId" | "clock">> {
+  /** Lines of the session so far, by agent, oldest agent first. New lines continue their numbers. */
+  readonly lines?: Iterable<readonly [AgentId, readonly Line[]]> | undefined;
+}
 
 /** Creates a transcript that exists only in this process, for a read-only state directory and for tests. */
 export function createMemoryTranscript({
   sessionId = newSessionId(),
   clock = { now: Date.now, monotonic },
-}: Partial<Pick<TranscriptOptions, "sessionId" | "clock">> = {}): Transcript {
-  const agents = new Map<AgentId, Line[]>();
+  lines: earlier = [],
+}: MemoryTranscriptOptions = {}): Transcript {
+  const agents = new Map<AgentId, Line[]>([...earlier].map(([agentId, lines]) => [agentId, [...lines]]));
   const heads = new Map<string, string>();
   const results = new Map<string, Uint8Array>();
   let closed = false;
-  let seq = 0;
+  const known = [...agents.values()].flat();
+  // Lines that were written before lines had numbers are counted.
+  let seq = lastSeq(known) || known.length;
   const source = {
     agents: async () => [...agents.keys()].filter((agentId) => agentId !== MAIN_AGENT),
     read: async (agentId: AgentId) => [...(agents.get(agentId) ?? [])],

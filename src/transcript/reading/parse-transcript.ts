@@ -171,6 +171,7 @@ const requiredFields: { readonly [T in DurableEvent["type"]]?: { readonly [F in 
   "run.started": { runId: "text", agentId: "text", agentType: "text", model: "text", maxTurns: "number" },
   "run.backgrounded": { runId: "text" },
   "run.awaited": { agentId: "text", runId: "text" },
+  "wait.ended": { agentId: "text", runId: "text" },
   "head.set": { hash: "text" },
   "prompt.queued": { promptId: "text", content: "blocks" },
   "prompt.withdrawn": { promptId: "text" },

@@ -1,7 +1,15 @@
 import { findSession, followSession, listApprovals, type SessionSummary, stateDirectory } from "../../../app/index.ts";
 import { plural } from "../../../lib/index.ts";
-import { type AgentId, type Line, MAIN_AGENT, type RunUpdate, type SessionUpdate } from "../../../protocol/index.ts";
-import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../../exit-codes.ts";
+import {
+  type AgentId,
+  type CallId,
+  type Line,
+  MAIN_AGENT,
+  type RunUpdate,
+  type SessionUpdate,
+} from "../../../protocol/index.ts";
+import type { ShownCall } from "../../describe-call.ts";
+import { exitCodes } from "../../exit-codes.ts";
 import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { createOutput, messageLines, type Output } from "../../output.ts";
@@ -10,6 +18,7 @@ import { readAgentTranscripts } from "../../progress/agent-transcripts.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
 import { showProgress } from "../../progress/progress.ts";
 import { type HelpRequest, helpOption, readOptions, usageError } from "../../read-options.ts";
+import { leaveOnSignal } from "../../stop-signals.ts";
 import { endText } from "./agent-tree.ts";
 import { renderLine } from "./transcript.ts";
 
@@ -21,20 +30,14 @@ export async function attach(argv: readonly string[]): Promise<number> {
   const session = sessionById({ home, id: command.id });
   const isMain = command.agent === undefined || command.agent === MAIN_AGENT;
   const agentId = isMain ? MAIN_AGENT : agentIdOf(command.agent, readAgentTranscripts(session.path));
-  const leaving = new AbortController();
-  let received: StopSignal | undefined;
-  const leave = (signal: StopSignal): void => {
-    received ??= signal;
-    leaving.abort();
-  };
+  const { controller: leaving, code, release } = leaveOnSignal();
   const output = createOutput(process.stdout, () => leaving.abort());
-  for (const signal of stopSignals) process.on(signal, leave);
   try {
-    await follow({ home, session, agentId, output, leaving, ...command }, () => received !== undefined);
+    await follow({ home, session, agentId, output, leaving, ...command }, () => code() !== undefined);
   } finally {
-    for (const signal of stopSignals) process.off(signal, leave);
+    release();
   }
-  return received === undefined ? exitCodes.succeeded : signalCodes[received];
+  return code() ?? exitCodes.succeeded;
 }
 
 interface AttachCommand {
@@ -176,7 +179,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     { stream: process.stdout, isRunning: session.inUse, now: Date.now, startedAt: started && timeOf(started) },
   );
   const notices = createNotices("wait", progress.report);
-  const targets = new Map<string, string>();
+  const calls = new Map<CallId, ShownCall>();
   /** Requests that have no recorded answer and have not been reported. */
   const requests = new Map<string, RunUpdate>();
 
@@ -189,7 +192,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     if (event.type === "approval.requested") requests.set(event.requestId, shown);
     else notices.observe(shown);
     if (event.type === "approval.answered") requests.delete(event.requestId);
-    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event, targets) : "";
+    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event, calls) : "";
     if (text !== "") progress.print(text);
     progress.observe(shown);
   }

@@ -1,4 +1,11 @@
-import { findSession, listSessions, readTranscript, type SessionSummary, stateDirectory } from "../../../app/index.ts";
+import {
+  awaitedRuns,
+  findSession,
+  listSessions,
+  readTranscript,
+  type SessionSummary,
+  stateDirectory,
+} from "../../../app/index.ts";
 import { formatCount, plural } from "../../../lib/index.ts";
 import {
   type AgentId,
@@ -8,6 +15,7 @@ import {
   type Line,
   MAIN_AGENT,
   type Outcome,
+  type RunId,
   type SessionId,
 } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
@@ -73,6 +81,8 @@ interface ListedAgent {
   readonly outcome?: Outcome | undefined;
   readonly reason?: EndReason | undefined;
   readonly background: boolean;
+  /** Agent that waits for this background agent, if one does. */
+  readonly awaitedBy?: AgentId | undefined;
   /** Start of the last run, and time of the last recorded event, in milliseconds since 1970. */
   readonly startedAt: number;
   readonly lastEventAt: number;
@@ -120,8 +130,12 @@ function agentsOf(session: SessionSummary): readonly ListedAgent[] {
   if (inUse || lastOutcome !== "succeeded")
     transcripts.unshift({ agentId: MAIN_AGENT, lines: readTranscript(path).lines });
   const begun = transcripts.filter(({ lines }) => lines.some(({ type }) => type === "run.started"));
-  const agents = begun.map((transcript) => ({ ...transcript, view: recordedAgent(transcript) }));
-  return agents.map(({ agentId, name, lines, view }): ListedAgent => {
+  const agents = begun.map((transcript) => ({
+    ...transcript,
+    view: recordedAgent(transcript),
+    awaited: inUse ? awaitedRuns(transcript.lines) : [],
+  }));
+  return agents.map(({ agentId, name, lines, view, awaited }): ListedAgent => {
     const children = agents.filter(({ lines: [first] }) => isChildOf(first, agentId));
     const { reason, outcome } = view.end ?? (inUse ? {} : ({ reason: "process_lost", outcome: "failed" } as const));
     return {
@@ -131,10 +145,16 @@ function agentsOf(session: SessionSummary): readonly ListedAgent[] {
       agentType: view.agentType,
       name,
       description: agentId === MAIN_AGENT ? firstPrompt : view.description,
-      state: stateOf(view, { lines, inUse, children: children.map((child) => child.view) }),
+      state: stateOf(view, {
+        lines,
+        inUse,
+        isAwaiting: awaited.length > 0,
+        children: children.map((child) => child.view),
+      }),
       outcome,
       reason,
       background: view.background,
+      awaitedBy: agents.find((other) => other.awaited.some((runId) => runId === newestRun(lines)))?.agentId,
       startedAt: view.startedAt,
       lastEventAt: lines.at(-1)?.at ?? view.startedAt,
       turns: view.turns,
@@ -153,10 +173,18 @@ interface AgentSituation {
   readonly lines: readonly Line[];
   /** Whether the agent's session is open in a process. */
   readonly inUse: boolean;
+  /** Whether the agent waits for background agents before its next request. */
+  readonly isAwaiting: boolean;
   readonly children: readonly AgentView[];
 }
 
-function stateOf(view: AgentView, { lines, inUse, children }: AgentSituation): AgentState {
+/** Returns the id of an agent's newest run. */
+function newestRun(lines: readonly Line[]): RunId | undefined {
+  const started = lines.findLast(({ type }) => type === "run.started");
+  return started?.type === "run.started" ? started.runId : undefined;
+}
+
+function stateOf(view: AgentView, { lines, inUse, isAwaiting, children }: AgentSituation): AgentState {
   if (!inUse) return "ended";
   if (view.end !== undefined) return view.agentId === MAIN_AGENT ? "idle" : "ended";
   const { asked, delegated } = openCalls(lines);
@@ -164,7 +192,7 @@ function stateOf(view: AgentView, { lines, inUse, children }: AgentSituation): A
   if (asked.size > 0) return "waitingForApproval";
   if (calls.length > 0) return calls.every((callId) => delegated.has(callId)) ? "waitingForAgents" : "running";
   const isDone = hasNothingToDo(lines) && children.some(({ end }) => end === undefined);
-  return isDone ? "waitingForAgents" : "running";
+  return isDone || (isAwaiting && !isRequesting(lines)) ? "waitingForAgents" : "running";
 }
 
 /** Returns the calls of the last run that wait for approval, and those that have started or resumed an agent. */
@@ -185,6 +213,12 @@ function hasNothingToDo(lines: readonly Line[]): boolean {
   return last?.type === "model.ended" && callsOf(last.message).length === 0;
 }
 
+/** Returns whether the model has not answered the last request of the newest run yet. */
+function isRequesting(lines: readonly Line[]): boolean {
+  const types: readonly Line["type"][] = ["run.started", "model.requested", "model.ended"];
+  return lines.findLast(({ type }) => types.includes(type))?.type === "model.requested";
+}
+
 interface ListOptions {
   readonly home: string;
   /** Whether the sessions belong to different directories, so that each row names its directory. */
@@ -200,7 +234,7 @@ function renderAgents(agents: readonly ListedAgent[], { home, all }: ListOptions
     shortIds.get(agent.sessionId) ?? agent.sessionId,
     agent.agentId,
     agent.name === undefined ? agent.agentType : `${agent.agentType} (${agent.name})`,
-    `${stateText(agent)}${agent.background ? " (background)" : ""}`,
+    `${stateText(agent)}${backgroundText(agent)}`,
     formatAge(now - agent.startedAt),
     String(agent.turns),
     formatCount(agent.tokens),
@@ -226,6 +260,11 @@ const SHORTEST_ID = 6;
 function stateText({ state, outcome, reason }: ListedAgent): string {
   if (state === "idle") return outcome === "succeeded" ? "idle" : `idle: ${reasonText(reason)}`;
   return state === "ended" ? `ended: ${reasonText(reason)}` : stateTexts[state];
+}
+
+function backgroundText({ background, awaitedBy }: ListedAgent): string {
+  if (!background) return "";
+  return awaitedBy === undefined ? " (background)" : ` (background, ${awaitedBy} waits for it)`;
 }
 
 const stateTexts = {

@@ -47,6 +47,24 @@ describe("renderTranscript", () => {
     expect(shown("The model refused.")).toContain("\n   The model refused.");
   });
 
+  it("shows what ran after an approver changed a call", () => {
+    const envelope = { v: 1, parentId: null, at: 0 } as const;
+    const call = { type: "tool_call", callId: "c", name: "Bash", inputJson: '{"command":"rm -r x"}' } as const;
+    const lines = [
+      { ...envelope, id: "1", type: "model.ended", message: { role: "assistant", content: [call] } },
+      {
+        ...envelope,
+        id: "2",
+        type: "approval.answered",
+        callId: "c",
+        answer: "allow",
+        inputJson: '{"command":"rm x"}',
+      },
+      { ...envelope, id: "3", type: "tool.ended", callId: "c", name: "Bash", result: { outcome: "ok", content: [] } },
+    ] as unknown as Line[];
+    expect(renderTranscript(lines, { id: "s", problems: [] })).toContain("  • Bash rm x · ok");
+  });
+
   it("shows the effects of hooks", () => {
     const ran = { v: 1, parentId: null, at: 0, type: "hooks.ran", event: "PreToolUse", ran: 1 } as const;
     const lines: Line[] = [

@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, plural, stripControls } from "../../../lib/index.ts";
-import { callsOf, ENVIRONMENT_OPENING, type EventOf, type Line, textOf } from "../../../protocol/index.ts";
-import { describeCall, oneLine } from "../../describe-call.ts";
+import { type CallId, ENVIRONMENT_OPENING, type EventOf, type Line, textOf } from "../../../protocol/index.ts";
+import { callsAfter, oneLine, type ShownCall } from "../../describe-call.ts";
 import { withFlags } from "../../output.ts";
 
 interface TranscriptHead {
@@ -12,10 +12,10 @@ interface TranscriptHead {
 
 /** Renders a session for a person: its messages, its tool calls with their outcomes, and how each run ended. */
 export function renderTranscript(lines: readonly Line[], { id, problems, resumable }: TranscriptHead): string {
-  const targets = new Map<string, string>();
+  const calls = new Map<CallId, ShownCall>();
   const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
   for (const line of lines) {
-    const part = renderLine(line, targets);
+    const part = renderLine(line, calls);
     if (part !== "") parts.push(part);
   }
   if (resumable !== undefined && isCutOff(lines)) {
@@ -31,21 +31,19 @@ function isCutOff(lines: readonly Line[]): boolean {
 }
 
 /**
- * Renders a line; empty for most types. `targets` collects the descriptions of calls by their ids. Files can be damaged,
+ * Renders a line; empty for most types. `calls` collects the calls by their ids. Files can be damaged,
  * and newer versions may write other fields, but a line that can't be shown must not hide the rest.
  */
-export function renderLine(line: Line, targets: Map<string, string>): string {
+export function renderLine(line: Line, calls: Map<CallId, ShownCall>): string {
   try {
-    if (line.type === "model.ended") {
-      for (const call of callsOf(line.message)) targets.set(call.callId, describeCall(call));
-    }
-    return renderContent(line, targets);
+    for (const [callId, call] of callsAfter(line, calls)) calls.set(callId, call);
+    return renderContent(line, calls);
   } catch {
     return `! Entry ${oneLine(line.id)} (${oneLine(line.type)}) can't be shown.`;
   }
 }
 
-function renderContent(line: Line, targets: ReadonlyMap<string, string>): string {
+function renderContent(line: Line, calls: ReadonlyMap<CallId, ShownCall>): string {
   switch (line.type) {
     case "session.created":
       return `Directory ${oneLine(line.cwd)} · started ${timeOf(line.at)} · version ${oneLine(line.version)}`;
@@ -59,6 +57,8 @@ function renderContent(line: Line, targets: ReadonlyMap<string, string>): string
       return "  (from here on in the background)";
     case "run.awaited":
       return `  (waits for ${oneLine(line.agentId)})`;
+    case "wait.ended":
+      return `  (no longer waits for ${oneLine(line.agentId)})`;
     case "prompt.queued":
       return `  (queued: ${oneLine(textOf(line.content))})`;
     case "prompt.withdrawn":
@@ -84,7 +84,7 @@ function renderContent(line: Line, targets: ReadonlyMap<string, string>): string
       return text === "" ? "" : `\n${indent(text, "")}`;
     }
     case "tool.ended":
-      return renderCall(line, targets.get(line.callId) ?? "");
+      return renderCall(line, calls.get(line.callId)?.target ?? "");
     case "conversation.compacted":
       return "  (the conversation was summarized here)";
     case "notice.raised":

@@ -1,0 +1,47 @@
+import { describeError, isRecord, UserError } from "../../lib/index.ts";
+import type { Command } from "../../protocol/index.ts";
+import { aString, checkOptions, type OptionType, type OptionTypes, oneOf } from "../check-options.ts";
+import { isPromptContent } from "./main-runs.ts";
+
+const content: OptionType = { accepts: isPromptContent, description: "a list of text and image blocks" };
+const answer: OptionType = { accepts: isAnswer, description: 'an object such as { answer: "allow", by: "Ana" }' };
+const id = aString;
+const type = aString;
+
+/** Fields of the commands, which programs without type checking may get wrong. */
+const commandFields: { readonly [Type in Command["type"]]: OptionTypes<Extract<Command, { type: Type }>> } = {
+  prompt: { id, type, to: aString, content, when: oneOf(["now", "next"]) },
+  withdraw: { id, type, promptId: aString },
+  answer: { id, type, requestId: aString, answer },
+  stop: { id, type, what: aString },
+  resume: { id, type, agent: aString },
+  background: { id, type, agent: aString },
+  foreground: { id, type, agent: aString },
+};
+
+/** Returns what is wrong with a command. */
+export function problemOf(command: unknown): string | undefined {
+  const name = isRecord(command) ? String(command["type"]) : "";
+  const fields = Object.hasOwn(commandFields, name) ? commandFields[name as Command["type"]] : undefined;
+  if (fields === undefined) return `The type of a command must be one of ${Object.keys(commandFields).join(", ")}.`;
+  try {
+    checkOptions(`The command "${name}"`, command, fields as OptionTypes<unknown>);
+    return undefined;
+  } catch (error) {
+    return error instanceof UserError ? `${error.message}. ${error.cure}` : describeError(error);
+  }
+}
+
+function isAnswer(value: unknown): boolean {
+  if (!isRecord(value) || (value["answer"] !== "allow" && value["answer"] !== "deny")) return false;
+  const { by, inputJson } = value;
+  return typeof by === "string" && (inputJson === undefined || isJsonObject(inputJson));
+}
+
+function isJsonObject(text: unknown): boolean {
+  try {
+    return isRecord(JSON.parse(String(text)));
+  } catch {
+    return false;
+  }
+}
