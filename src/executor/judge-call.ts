@@ -66,14 +66,15 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
 }
 
 /**
- * Checks the directories that an allowed command traverses: for files that it must not read, unless a sandbox hides
- * them, and for names of protected files that it would write elsewhere. A command that a person allowed for this session is not checked, because that person has seen it.
+ * Checks the directories that an allowed command traverses: for files that it must not read, unless the read-only
+ * profile of a sandbox hides them, and for names of protected files that it would write elsewhere. A command that a
+ * person allowed for this session is not checked, because that person has seen it.
  */
 async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place): Promise<JudgedCall> {
   if (judged.decision.effect !== "allow" || judged.decision.scope === "session") return judged;
   const walks = judged.accesses.flatMap((access) => (access.kind === "read" ? (access.shell?.walk ?? []) : []));
   if (walks.length === 0) return judged;
-  const isConfined = (await confinementOf(place)).kind === "on";
+  const isConfined = judged.decision.readsOnly === true && (await confinementOf(place)).kind === "on";
   if (isConfined && !walks.some(({ writes }) => writes)) return judged;
   const accesses = await accessesOfWalks(judged, { policy: call.policy, isConfined }, place);
   return accesses === undefined ? judged : decideOn({ ...call, accesses }, place);
@@ -94,7 +95,7 @@ async function judgeInSandbox(
   const canAdvise = cure !== undefined && found.decision.effect === "ask" && advised?.sandbox === false;
   if (confinement.kind !== "on" && !canAdvise) return found;
   const sandboxed = await decideOn({ ...call, accesses: judged.accesses }, place, true);
-  if (sandboxed.decision.effect !== "allow") return found;
+  if (sandboxed.decision.effect !== "allow" || sandboxed.decision.readsOnly !== true) return found;
   if (confinement.kind === "on") return sandboxed;
   advised!.sandbox = true;
   const reason = `${found.decision.reason} With a sandbox, this command would run without approval. ${cure}`;

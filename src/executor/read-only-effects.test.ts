@@ -1,0 +1,94 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ToolExecutor } from "../ports/index.ts";
+import { type Policy, type Rule, textOf } from "../protocol/index.ts";
+import { createWorkerTools } from "../tools/index.ts";
+import { createLocalWorkspace, createSandbox, type Sandbox } from "../workspace/index.ts";
+import { createExecutor } from "./index.ts";
+
+let top = "";
+let root = "";
+let sandbox: Sandbox;
+let executor: ToolExecutor;
+
+beforeEach(() => {
+  // Commands have a /tmp of their own.
+  top = realpathSync(mkdtempSync("/var/tmp/read-only-effects-"));
+  root = join(top, "project");
+  put("project/a.ts", "plain\n");
+  put("project/.env", "key=SECRET\n");
+  put("outside/.env", "key=SECRET\n");
+  mkdirSync(join(top, "outside/public"));
+  symlinkSync("../outside/public", join(root, "public"));
+  put("evil.sh", `#!/bin/sh\ntouch ${canary()} ${join(root, "canary")}\n`, 0o755);
+  sandbox = createSandbox({
+    ...{ mode: "require", scratch: join(top, "scratch"), userHome: top, writable: [], hidden: [], shown: [] },
+    ...{ domains: [], tell: () => undefined },
+  });
+  const workspace = createLocalWorkspace({ root, environment: process.env, home: top, sandbox });
+  const results = { save: async () => "", read: async () => undefined };
+  const tools = createWorkerTools({ sessionId: "effects", workspace, results, outputDirectory: join(top, "out") });
+  executor = createExecutor({ tools, workspace, results, home: top });
+});
+afterEach(async () => {
+  await executor.close();
+  await sandbox.close();
+  rmSync(top, { recursive: true, force: true });
+});
+
+function put(path: string, text: string, mode = 0o644): void {
+  mkdirSync(dirname(join(top, path)), { recursive: true });
+  writeFileSync(join(top, path), text, { mode });
+}
+
+const canary = (): string => join(top, "canary");
+const rule = (effect: Rule["effect"], text: string): Rule => ({ text, effect, scope: "user" });
+
+/** Runs a command through the executor; undefined if there is no sandbox here. */
+async function bash(command: string, changes: Partial<Policy> = {}) {
+  if ((await sandbox.ready()).kind !== "on") return undefined;
+  const policy: Policy = {
+    ...{ mode: "default", pool: ["Bash"], rules: [], workspaceRoots: [root], readableRoots: [] },
+    ...changes,
+  };
+  const call = { callId: "c1", name: "Bash", inputJson: JSON.stringify({ command }) };
+  const ran = await executor.execute({ agentId: "main", call, policy }, () => {}, new AbortController().signal);
+  return { outcome: ran.outcome, text: textOf(ran.content) };
+}
+
+describe("What is allowed without a rule", () => {
+  it("does not reach through a link to a file beside its target", async () => {
+    const ran = await bash("cat ./public/../.env", { rules: [rule("allow", "Bash(cat ./public/*)")] });
+    expect(ran?.text).not.toContain("SECRET");
+  });
+
+  it("runs no program of a bare repository inside the working tree", async () => {
+    execFileSync("git", ["init", "-q", "--bare", join(root, "sub")]);
+    const config = `[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = ${join(top, "evil.sh")}\n`;
+    writeFileSync(join(root, "sub/config"), config);
+    await bash("cd sub && git status");
+    expect([canary(), join(root, "canary")].filter(existsSync)).toEqual([]);
+  });
+
+  it.each(["ls; awk 'BEGIN{system(\"touch canary\")}'", "ls | sed '1e touch canary'", "ls; git diff; touch canary"])(
+    "changes nothing beside a command that a rule allows: %s",
+    async (command) => {
+      await bash(command, { rules: [rule("allow", "Bash(ls:*)")] });
+      expect(existsSync(join(root, "canary"))).toBe(false);
+    },
+  );
+
+  it.each([
+    ["default", ["grep -r . .", "grep -r . $(echo .)", "find . -type f -exec cat {} +", "ls -a | xargs cat"]],
+    ["bypassPermissions", ["grep -r . .", "find . -type f -exec cat {} +"]],
+  ] as const)("does not show a file that a rule denies in mode %s", async (mode, commands) => {
+    const rules = [rule("allow", "Bash(grep:*)"), rule("deny", "Read(.env)")];
+    for (const command of commands) {
+      const ran = await bash(command, { rules, mode });
+      expect(ran?.text).not.toContain("SECRET");
+      if (ran?.outcome === "ok") expect(ran.text).toContain("plain");
+    }
+  });
+});
