@@ -1,0 +1,46 @@
+import type { Access, Decision } from "../../protocol/index.ts";
+import { analyseCommand } from "../shell/analyse-command.ts";
+import { isReadOnly } from "../shell/read-only/read-only.ts";
+import { programOf, unitsOf } from "../shell/shell-analysis.ts";
+import { builtin, CHANGED_HOOK, type Finding } from "./finding.ts";
+
+/** Returns true if the programs that git would run could affect the decision and therefore have to be looked up. */
+export function dependsOnGit({ effect, readsOnly }: Decision, accesses: readonly Access[]): boolean {
+  return effect === "allow" && readsOnly !== true && accesses.some(usesGit);
+}
+
+/**
+ * Requires approval for a git command that no rule allows if the repository names programs for it and the line as a
+ * whole does more than read. Otherwise, the line would run read-only, and git would run none of these programs.
+ */
+export function judgeGitPrograms(file: string): Finding {
+  const reason = `No rule allows the git command, and git would run programs that ${file} names. Run the git command on its own.`;
+  return builtin("open", "git programs", reason);
+}
+
+/**
+ * Requires approval for running git hooks that have changed since the session began, because a rule for `git commit`
+ * was not meant to cover them. If a rule allows every command, there is nothing left to protect.
+ */
+export function judgeHooks(access: Access, finding: Finding, [first]: readonly string[]): Finding | undefined {
+  if (first === undefined || finding.effect !== "allow" || !isSpecific(finding.rule) || !runsHooks(access))
+    return undefined;
+  const reason = `git would run ${first}, which was created or changed after this session began.`;
+  return builtin("insist", CHANGED_HOOK, reason);
+}
+
+function isSpecific(rule: string): boolean {
+  return rule.includes("(");
+}
+
+function usesGit(access: Access): boolean {
+  if (access.kind !== "command") return false;
+  return unitsOf(analyseCommand(access.command)).some(({ command }) => programOf(command) === "git");
+}
+
+/** Returns true for git commands that may change something, because only such commands run hooks. */
+function runsHooks(access: Access): boolean {
+  if (access.kind !== "command") return false;
+  const units = unitsOf(analyseCommand(access.command));
+  return units.some(({ command }) => programOf(command) === "git" && !isReadOnly(command));
+}
