@@ -2,7 +2,7 @@ import {
   accesses as accessesOf,
   decide,
   deniedPlaces,
-  dependsOnGitHooks,
+  dependsOnGit,
   hiddenPredicate,
   pathsOf,
   pendingPatterns,
@@ -60,9 +60,10 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   const denied = await deniedFiles(resolved, policy, place);
   const request = { toolName, accesses, resolved, policy, homes, sandboxed, denied };
   const decision = decide(request);
-  if (!dependsOnGitHooks(decision, accesses)) return { decision, accesses, resolved };
-  const changedHooks = (await workspace.changedHooks?.()) ?? [];
-  return { decision: decide({ ...request, changedHooks }), accesses, resolved };
+  if (!dependsOnGit(decision, accesses)) return { decision, accesses, resolved };
+  const changedHooks = await workspace.changedHooks?.();
+  const gitPrograms = await workspace.gitPrograms?.();
+  return { decision: decide({ ...request, changedHooks, gitPrograms }), accesses, resolved };
 }
 
 /**

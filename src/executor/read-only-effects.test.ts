@@ -81,6 +81,25 @@ describe("What is allowed without a rule", () => {
   );
 
   it.each([
+    ["ls > out; git status", "acceptEdits"],
+    ["git status > out", "acceptEdits"],
+    ["mkdir x; git status", "default"],
+    ["ls; git status", "default"],
+  ] as const)("runs no program that the repository configures: %s", async (command, mode) => {
+    const git = (...args: string[]) => execFileSync("git", ["-C", root, ...args]);
+    git("init", "-q");
+    git("add", "a.ts");
+    const rules = [rule("allow", "Bash(ls:*)"), rule("allow", "Bash(mkdir:*)")];
+    expect((await bash(command, { rules, mode }))?.outcome ?? "ok").toBe("ok");
+    put("project/.gitattributes", "*.ts filter=evil\n");
+    git("config", "filter.evil.clean", join(top, "evil.sh"));
+    // Git runs the filter to compare a file that has the same size as before.
+    put("project/a.ts", "other\n");
+    await bash(command, { rules, mode });
+    expect([canary(), join(root, "canary")].filter(existsSync)).toEqual([]);
+  });
+
+  it.each([
     ["default", ["grep -r . .", "grep -r . $(echo .)", "find . -type f -exec cat {} +", "ls -a | xargs cat"]],
     ["bypassPermissions", ["grep -r . .", "find . -type f -exec cat {} +"]],
   ] as const)("does not show a file that a rule denies in mode %s", async (mode, commands) => {

@@ -135,6 +135,8 @@ export interface Workspace {
    * absent, such changes can't be detected.
    */
   changedHooks?(): Promise<readonly string[]>;
+  /** Returns the configuration file of the repository that names programs which git runs even in read-only commands. */
+  gitPrograms?(): Promise<string | undefined>;
   spawn(options: SpawnOptions): RunningProcess;
   /** Returns whether commands run in a sandbox. Absent if the workspace never has one. */
   confinement?(): Promise<Confinement>;

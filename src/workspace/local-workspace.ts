@@ -56,6 +56,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     },
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
+    gitPrograms: async () => (await import("./git-programs.ts")).findGitPrograms(root)?.file,
     spawn: (request) => spawnProcess(request, { root, environment, plainEnvironment, sandbox }),
     confinement: async () => (await sandbox?.ready()) ?? { kind: "off" },
     findHidden: async (hidden, directories = []) =>

@@ -1,5 +1,4 @@
-import { existsSync, readFileSync, type Stats, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { isWithin, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
@@ -14,6 +13,7 @@ import type {
   Settings,
 } from "../../protocol/index.ts";
 import { askUserQuestionSpec, planSpecs, type RunRequest } from "../../runs/index.ts";
+import { findGitPrograms } from "../../workspace/index.ts";
 import { existingPaths } from "../directories.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -144,77 +144,13 @@ export interface CautiousPolicy {
  */
 export function askAboutGit(policy: Policy, untrusted: string | undefined): CautiousPolicy {
   const isAsked = untrusted !== undefined && policy.mode !== "bypassPermissions";
-  const file = isAsked ? gitConfigurations(untrusted).find(namesPrograms) : undefined;
-  if (file === undefined) return { policy, notices: [] };
+  const found = isAsked ? findGitPrograms(untrusted) : undefined;
+  if (found === undefined) return { policy, notices: [] };
+  const { file, isReadable } = found;
   const layer: PolicyLayer = { rules: [{ text: "Bash(git:*)", effect: "ask", scope: "builtin", file }] };
-  const why = isBlocking(file)
-    ? "can't be checked, because it is not an ordinary file or is too large"
-    : "names programs that git would run";
+  const why = isReadable
+    ? "names programs that git would run"
+    : "can't be checked, because it is not an ordinary file or is too large";
   const notice = `${file} ${why}, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the option \`trusted\`.`;
   return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
-}
-
-/** Returns the repository's own configuration files that git reads in this directory. */
-function gitConfigurations(cwd: string): readonly string[] {
-  const found = gitDirectory(cwd);
-  if (found === undefined) return [];
-  const common = readText(join(found, "commondir"))?.trim();
-  const shared = common ? resolve(found, common) : found;
-  const commonLink = join(found, "commondir");
-  return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree"), commonLink];
-}
-
-function gitDirectory(directory: string): string | undefined {
-  const path = join(directory, ".git");
-  const stat = statAt(path);
-  if (stat?.isDirectory()) return path;
-  const [, elsewhere = ""] = (stat?.isFile() && /^gitdir:(.+)$/.exec(readText(path)?.trimEnd() ?? "")) || [];
-  if (elsewhere.trim() !== "") return resolve(directory, elsewhere.trim());
-  if (["HEAD", "config", "objects"].every((name) => existsSync(join(directory, name)))) return directory;
-  const above = dirname(directory);
-  return above === directory ? undefined : gitDirectory(above);
-}
-
-/**
- * Returns true if a configuration file may name programs. Searches the whole text for keywords regardless of syntax,
- * because a false alarm is better than a miss.
- */
-function namesPrograms(file: string): boolean {
-  if (isBlocking(file)) return true;
-  const text = readText(file)?.replace(lfsFilter, "") ?? "";
-  return dangerousKeywords.some((keywords) => keywords.every((keyword) => keyword.test(text)));
-}
-
-/** Matches filter lines that git-lfs itself writes. */
-const lfsFilter =
-  /^[ \t]*(?:clean|smudge|process)[ \t]*=[ \t]*git-lfs (?:clean -- %f|smudge(?: --skip)? -- %f|filter-process(?: --skip)?)\s*$/gm;
-
-const dangerousKeywords: readonly (readonly RegExp[])[] = [
-  [/\[\s*include/i],
-  [/\[\s*filter/i, /\b(?:clean|smudge|process|customtransfer)\b/i],
-  [/\[\s*diff/i, /\b(?:textconv|command|external)\b/i],
-];
-
-function readText(file: string): string | undefined {
-  try {
-    return isBlocking(file) ? undefined : readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
-}
-
-/** Returns true if reading a file could take forever: a pipe, a device, or a huge file. */
-function isBlocking(file: string): boolean {
-  const stat = statAt(file);
-  return stat !== undefined && (!stat.isFile() || stat.size > MAX_BYTES);
-}
-
-const MAX_BYTES = 1024 * 1024;
-
-function statAt(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
 }

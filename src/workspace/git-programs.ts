@@ -1,0 +1,82 @@
+import { existsSync, readFileSync, type Stats, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+export interface GitPrograms {
+  /** Configuration file of the repository that names programs, or that could not be read. */
+  readonly file: string;
+  readonly isReadable: boolean;
+}
+
+/**
+ * Finds a configuration file of the repository that contains a directory which names programs that git runs even in
+ * read-only commands, without running git.
+ */
+export function findGitPrograms(directory: string): GitPrograms | undefined {
+  const file = gitConfigurations(directory).find(namesPrograms);
+  return file === undefined ? undefined : { file, isReadable: !isBlocking(file) };
+}
+
+/** Returns the repository's own configuration files that git reads in this directory. */
+function gitConfigurations(cwd: string): readonly string[] {
+  const found = gitDirectory(cwd);
+  if (found === undefined) return [];
+  const common = readText(join(found, "commondir"))?.trim();
+  const shared = common ? resolve(found, common) : found;
+  const commonLink = join(found, "commondir");
+  return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree"), commonLink];
+}
+
+function gitDirectory(directory: string): string | undefined {
+  const path = join(directory, ".git");
+  const stat = statAt(path);
+  if (stat?.isDirectory()) return path;
+  const [, elsewhere = ""] = (stat?.isFile() && /^gitdir:(.+)$/.exec(readText(path)?.trimEnd() ?? "")) || [];
+  if (elsewhere.trim() !== "") return resolve(directory, elsewhere.trim());
+  if (["HEAD", "config", "objects"].every((name) => existsSync(join(directory, name)))) return directory;
+  const above = dirname(directory);
+  return above === directory ? undefined : gitDirectory(above);
+}
+
+/**
+ * Returns true if a configuration file may name programs. Searches the whole text for keywords regardless of syntax,
+ * because a false alarm is better than a miss.
+ */
+function namesPrograms(file: string): boolean {
+  if (isBlocking(file)) return true;
+  const text = readText(file)?.replace(lfsFilter, "") ?? "";
+  return dangerousKeywords.some((keywords) => keywords.every((keyword) => keyword.test(text)));
+}
+
+/** Matches filter lines that git-lfs itself writes. */
+const lfsFilter =
+  /^[ \t]*(?:clean|smudge|process)[ \t]*=[ \t]*git-lfs (?:clean -- %f|smudge(?: --skip)? -- %f|filter-process(?: --skip)?)\s*$/gm;
+
+const dangerousKeywords: readonly (readonly RegExp[])[] = [
+  [/\[\s*include/i],
+  [/\[\s*filter/i, /\b(?:clean|smudge|process|customtransfer)\b/i],
+  [/\[\s*diff/i, /\b(?:textconv|command|external)\b/i],
+];
+
+function readText(file: string): string | undefined {
+  try {
+    return isBlocking(file) ? undefined : readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns true if reading a file could take forever: a pipe, a device, or a huge file. */
+function isBlocking(file: string): boolean {
+  const stat = statAt(file);
+  return stat !== undefined && (!stat.isFile() || stat.size > MAX_BYTES);
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+function statAt(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
