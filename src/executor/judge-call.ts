@@ -58,7 +58,8 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   const paths = pathsOf(accesses);
   const resolved = paths.length === 0 ? [] : await workspace.resolve(paths);
   const denied = await deniedFiles(resolved, policy, place);
-  const request = { toolName, accesses, resolved, policy, homes, sandboxed, denied };
+  const cannotHide = accesses[0]?.kind === "command" && workspace.isTooLargeToHide?.() === true;
+  const request = { toolName, accesses, resolved, policy, homes, sandboxed, denied, cannotHide };
   const decision = decide(request);
   if (!dependsOnGit(decision, accesses)) return { decision, accesses, resolved };
   const changedHooks = await workspace.changedHooks?.();

@@ -147,3 +147,21 @@ it("lets a rule for the whole command lift the read-only profile", async () => {
   expect(decision).toMatchObject({ effect: "allow", rule: "Bash(git log:*)" });
   expect(decision.readsOnly).toBeUndefined();
 });
+
+it("asks instead of hiding denied files if the workspace has too many files", async () => {
+  const place = placeWith({ kind: "on" });
+  const deny = "Read(.env)";
+  const judge = async (policy: Policy) =>
+    (await judgeCall({ toolName: "Bash", input: { command: "cat $(echo a.ts)" }, policy }, place)).decision.effect;
+  expect(await judge(policyOf({ deny }))).toBe("allow");
+  const large = { ...place, workspace: { ...place.workspace, isTooLargeToHide: () => true } };
+  const decided = async (command: string, policy: Policy) =>
+    (await judgeCall({ toolName: "Bash", input: { command }, policy }, large)).decision;
+  for (const command of ["ls", "cat $(echo a.ts)"]) {
+    expect((await decided(command, policyOf({ deny }))).effect).toBe("ask");
+    expect(await decided(command, policyOf({}))).toMatchObject({ effect: "allow" });
+  }
+  expect((await decided("ls", policyOf({ deny }))).rule).toBe("too many files");
+  expect((await decided("ls", policyOf({ deny, unattended: true }))).effect).toBe("deny");
+  expect(await decided("ls", policyOf({ deny, allow: "Bash(ls:*)" }))).toMatchObject({ rule: "Bash(ls:*)" });
+});

@@ -143,10 +143,12 @@ export interface Workspace {
   /**
    * Finds the paths that a predicate hides, in the workspace and in other directories, and other hard links to them.
    * Returns undefined if there are too many files to look at. In that case, a command can't run in the read-only
-   * profile and needs approval.
+   * profile.
    */
   findHidden?(
     hidden: (path: string) => boolean,
     directories?: readonly string[],
   ): Promise<readonly string[] | undefined>;
+  /** Returns true if the last search for hidden paths found too many files, so that read-only commands need approval. */
+  isTooLargeToHide?(): boolean;
 }

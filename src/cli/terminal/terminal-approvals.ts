@@ -189,7 +189,7 @@ async function askQuestions(
   const { choices } = describeRequest(question);
   const replies: (readonly string[])[] = [];
   for (const [index, each] of question.questions.entries()) {
-    await prompt.show((choices[index] ?? []).map((line) => `  ${line}\n`).join(""));
+    await prompt.show((choices[index] ?? []).map((line) => `  ${breakLines(line)}\n`).join(""));
     const numbers = each.multiSelect ? "Numbers (1,3)" : "Number";
     const line = await prompt.line({ label: `  ${numbers} or text (Enter: the agent decides): ` }, signal);
     if (signal.aborted) return undefined;

@@ -59,6 +59,8 @@ export interface DecideRequest {
   readonly changedHooks?: readonly string[] | undefined;
   /** Configuration file of the repository that names programs which git runs even in read-only commands. */
   readonly gitPrograms?: string | undefined;
+  /** True if files that rules deny can't be hidden from commands, because there are too many files to look at. */
+  readonly cannotHide?: boolean | undefined;
 }
 
 /** Returns the strictest decision among those for all accesses of the call. This function is pure and never throws. */
@@ -87,10 +89,15 @@ export function decide(request: DecideRequest): Decision {
     const isFirm = isProtected || (decision.insists && !strictest?.insists);
     if (isStricter || ((isReason || isFirm) && decision.effect === strictest?.effect)) strictest = decision;
   }
+  if (strictest!.readsOnly && request.cannotHide && deniedPlaces(policy, compiled.homes) !== undefined)
+    return applyMode(builtin("insist", "too many files", TOO_MANY_FILES), compiled);
   const isPlain = strictest!.effect === "allow" && strictest!.readsOnly !== true;
   if (gitPrograms === undefined || !isPlain || !findings.some(({ found }) => found.unruledGit)) return strictest!;
   return applyMode(judgeGitPrograms(gitPrograms), compiled);
 }
+
+const TOO_MANY_FILES =
+  "The workspace has too many files to find all that deny rules for Read match, so they can't be hidden from this command.";
 
 interface AccessFinding {
   readonly access: Access;
