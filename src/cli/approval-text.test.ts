@@ -40,7 +40,15 @@ it("shows different commands differently", () => {
 it("shows the whole of a question, with its line breaks, so that no part looks like an option of its own", () => {
   const long = "x".repeat(3_000);
   const { choices } = describeRequest({
-    ...{ requestId: "r", sessionId: "s", agentId: "main", agentType: "main", path: [], always: [] },
+    ...{
+      requestId: "r",
+      sessionId: "s",
+      kind: "question" as const,
+      inputHash: "h",
+      agentId: "main",
+      agentType: "main",
+    },
+    ...{ path: [], always: [] },
     call: { callId: "c", name: "AskUserQuestion", inputJson: "{}" },
     decision: { effect: "ask", rule: "user question", scope: "builtin", reason: "The agent asks you to decide." },
     questions: [

@@ -9,7 +9,7 @@ import {
   protectedPart,
   withExpansions,
 } from "../permissions/index.ts";
-import type { Confinement, Workspace } from "../ports/index.ts";
+import type { Confinement, WalkedPath, Workspace } from "../ports/index.ts";
 import type { Access, Decision, DirectoryWalk, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
 
 export interface JudgedCall {
@@ -187,9 +187,15 @@ async function expandAccesses(accesses: readonly Access[], workspace: Workspace)
 async function deniedFiles(
   resolved: readonly ResolvedPath[],
   policy: Policy,
-  { workspace, homes }: { readonly workspace: Workspace; readonly homes: readonly string[] },
+  place: Place,
 ): Promise<readonly ResolvedPath[] | "unknown"> {
-  if (resolved.every(({ hardLink }) => hardLink === undefined)) return [];
+  return resolved.every(({ hardLink }) => hardLink === undefined) ? [] : findDeniedLinks(policy, place);
+}
+
+async function findDeniedLinks(
+  policy: Policy,
+  { workspace, homes }: Place,
+): Promise<readonly ResolvedPath[] | "unknown"> {
   const places = deniedPlaces(policy, homes);
   if (places === undefined) return [];
   const isHidden = hiddenPredicate(policy, homes);
@@ -210,8 +216,9 @@ async function deniedFiles(
 async function accessesOfWalks(
   { accesses, resolved }: { readonly accesses: readonly Access[]; readonly resolved: readonly ResolvedPath[] },
   { policy, isConfined }: { readonly policy: Policy; readonly isConfined: boolean },
-  { workspace, homes }: { readonly workspace: Workspace; readonly homes: readonly string[] },
+  surroundings: Place,
 ): Promise<readonly Access[] | undefined> {
+  const { workspace, homes } = surroundings;
   const isUnguarded = isConfined || deniedPlaces(policy, homes) === undefined;
   const isHidden = isUnguarded ? undefined : hiddenPredicate(policy, homes);
   const isRelevant = ({ follows, contents, writes }: DirectoryWalk) =>
@@ -227,8 +234,9 @@ async function accessesOfWalks(
     }
     const { walk } = shell;
     const found = place.real === "" ? undefined : await workspace.walk(place.real, walk);
+    const linked = isHidden === undefined || !walk.contents ? [] : await findDeniedLinks(policy, surroundings);
     const isSplit = walk.splits && found?.some((each) => /[\s'"\\]/.test(each.path.slice(place.real.length)));
-    if (found === undefined || isSplit) {
+    if (found === undefined || linked === "unknown" || isSplit) {
       result.push({ ...access, shell: { ...shell, state: "pending" } });
       continue;
     }
@@ -237,6 +245,7 @@ async function accessesOfWalks(
       (each) =>
         (walk.follows && !isConfined && each.kind === "link") || (walk.contents && isHidden?.(each.path) === true),
     );
+    if (linked.length > 0) met.push(...(await withOtherNames(found, linked, workspace)));
     const copied = walk.writes && found.find((each) => protectedPart(each.path.slice(above.length)) !== undefined);
     if (copied) met.push(copied);
     const walked = { ...shell, state: "walked" } as const;
@@ -244,4 +253,19 @@ async function accessesOfWalks(
   }
   const isUnchanged = result.length === accesses.length && result.every((access, index) => access === accesses[index]);
   return isUnchanged ? undefined : result;
+}
+
+/** Returns the files that are other names (hard links) of the given files. */
+async function withOtherNames(
+  found: readonly WalkedPath[],
+  linked: readonly ResolvedPath[],
+  workspace: Workspace,
+): Promise<readonly WalkedPath[]> {
+  const links = new Set(linked.map(({ hardLink }) => hardLink));
+  const files = found.filter(({ kind }) => kind === "file");
+  const resolved = await workspace.resolve(files.map(({ path }) => path));
+  return files.filter((_, index) => {
+    const hardLink = resolved[index]?.hardLink;
+    return hardLink !== undefined && links.has(hardLink);
+  });
 }
