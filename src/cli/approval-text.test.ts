@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { approvalText } from "./approval-text.ts";
+import { approvalText, breakLines, describeRequest } from "./approval-text.ts";
 
 const textOf = (name: string, input: unknown) => approvalText({ name, inputJson: JSON.stringify(input) });
 
@@ -35,4 +35,31 @@ it("shows different commands differently", () => {
       return (one === other) === (left === right);
     }),
   );
+});
+
+it("shows the whole of a question, with its line breaks, so that no part looks like an option of its own", () => {
+  const long = "x".repeat(3_000);
+  const { choices } = describeRequest({
+    ...{
+      requestId: "r",
+      sessionId: "s",
+      kind: "question" as const,
+      inputHash: "h",
+      agentId: "main",
+      agentType: "main",
+    },
+    ...{ path: [], always: [] },
+    call: { callId: "c", name: "AskUserQuestion", inputJson: "{}" },
+    decision: { effect: "ask", rule: "user question", scope: "builtin", reason: "The agent asks you to decide." },
+    questions: [
+      {
+        header: "Plan",
+        question: `First step\n\nSecond – step\u001b[2J ${long}`,
+        options: [{ label: "Yes\n    2. No", description: "a\r\nb" }],
+        multiSelect: false,
+      },
+    ],
+  });
+  expect(choices).toEqual([[`Plan: First step↵↵Second – step ${long}`, "  1. Yes↵    2. No - a↵b"]]);
+  expect(breakLines("  1. Yes↵2. No")).toBe("  1. Yes↵\n        2. No");
 });

@@ -1,4 +1,4 @@
-import { formatCount, isRecord, showExactly } from "../lib/index.ts";
+import { formatCount, isRecord, showExactly, stripControls } from "../lib/index.ts";
 import { type ApprovalQuestion, canonicalToolName, type ToolCall, type UserQuestion } from "../protocol/index.ts";
 import { describeCall, fieldsByTool, oneLine } from "./describe-call.ts";
 
@@ -51,17 +51,23 @@ export function describeRequest({ call, decision, grants = [], questions = [] }:
 
 function describeQuestion({ header, question, options, multiSelect }: UserQuestion): readonly string[] {
   return [
-    `${oneLine(header)}: ${oneLine(question)}${multiSelect ? " (several possible)" : ""}`,
+    `${oneLine(header)}: ${wholeText(question)}${multiSelect ? " (several possible)" : ""}`,
     ...options.map(({ label, description }, index) => {
-      const about = description === undefined ? "" : ` - ${oneLine(description)}`;
-      return `  ${index + 1}. ${oneLine(label)}${about}`;
+      const about = description === undefined ? "" : ` - ${wholeText(description)}`;
+      return `  ${index + 1}. ${wholeText(label)}${about}`;
     }),
   ];
 }
 
+/** Shows the whole of a text for people, with its line breaks but without control characters. */
+function wholeText(text: string): string {
+  const lines = text.trim().split(/\r\n|[\n\r\u2028\u2029]/);
+  return lines.map((line) => stripControls(line).trimEnd()).join("↵");
+}
+
 /** Shows the line breaks in a line of a request. What follows is indented, so that it doesn't look like a line of its own. */
 export function breakLines(line: string): string {
-  return line.replaceAll("↵", "↵\n    ");
+  return line.replaceAll("↵", "↵\n        ");
 }
 
 function parseFields(inputJson: string): Readonly<Record<string, unknown>> | undefined {

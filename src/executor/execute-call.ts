@@ -117,8 +117,8 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     callId: call.callId,
     signal,
     paths: judged.resolved,
-    // In this mode, commands need not be read-only.
-    readsOnly: policy.mode === "bypassPermissions" ? undefined : decision.readsOnly,
+    // In this mode, commands need not be read-only, but files that rules deny must still be hidden from them.
+    readsOnly: policy.mode === "bypassPermissions" && hidden() === hidesNothing ? undefined : decision.readsOnly,
     readableRoots: [...policy.workspaceRoots, ...policy.readableRoots],
     replies: granted ? grant.replies : undefined,
     progress: (text) => {

@@ -2,14 +2,14 @@ import {
   accesses as accessesOf,
   decide,
   deniedPlaces,
-  dependsOnGitHooks,
+  dependsOnGit,
   hiddenPredicate,
   pathsOf,
   pendingPatterns,
   protectedPart,
   withExpansions,
 } from "../permissions/index.ts";
-import type { Confinement, Workspace } from "../ports/index.ts";
+import type { Confinement, WalkedPath, Workspace } from "../ports/index.ts";
 import type { Access, Decision, DirectoryWalk, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
 
 export interface JudgedCall {
@@ -58,22 +58,25 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   const paths = pathsOf(accesses);
   const resolved = paths.length === 0 ? [] : await workspace.resolve(paths);
   const denied = await deniedFiles(resolved, policy, place);
-  const request = { toolName, accesses, resolved, policy, homes, sandboxed, denied };
+  const cannotHide = accesses[0]?.kind === "command" && workspace.isTooLargeToHide?.() === true;
+  const request = { toolName, accesses, resolved, policy, homes, sandboxed, denied, cannotHide };
   const decision = decide(request);
-  if (!dependsOnGitHooks(decision, accesses)) return { decision, accesses, resolved };
-  const changedHooks = (await workspace.changedHooks?.()) ?? [];
-  return { decision: decide({ ...request, changedHooks }), accesses, resolved };
+  if (!dependsOnGit(decision, accesses)) return { decision, accesses, resolved };
+  const changedHooks = await workspace.changedHooks?.();
+  const gitPrograms = await workspace.gitPrograms?.();
+  return { decision: decide({ ...request, changedHooks, gitPrograms }), accesses, resolved };
 }
 
 /**
- * Checks the directories that an allowed command traverses: for files that it must not read, unless a sandbox hides
- * them, and for names of protected files that it would write elsewhere. A command that a person allowed for this session is not checked, because that person has seen it.
+ * Checks the directories that an allowed command traverses: for files that it must not read, unless the read-only
+ * profile of a sandbox hides them, and for names of protected files that it would write elsewhere. A command that a
+ * person allowed for this session is not checked, because that person has seen it.
  */
 async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place): Promise<JudgedCall> {
   if (judged.decision.effect !== "allow" || judged.decision.scope === "session") return judged;
   const walks = judged.accesses.flatMap((access) => (access.kind === "read" ? (access.shell?.walk ?? []) : []));
   if (walks.length === 0) return judged;
-  const isConfined = (await confinementOf(place)).kind === "on";
+  const isConfined = judged.decision.readsOnly === true && (await confinementOf(place)).kind === "on";
   if (isConfined && !walks.some(({ writes }) => writes)) return judged;
   const accesses = await accessesOfWalks(judged, { policy: call.policy, isConfined }, place);
   return accesses === undefined ? judged : decideOn({ ...call, accesses }, place);
@@ -94,7 +97,7 @@ async function judgeInSandbox(
   const canAdvise = cure !== undefined && found.decision.effect === "ask" && advised?.sandbox === false;
   if (confinement.kind !== "on" && !canAdvise) return found;
   const sandboxed = await decideOn({ ...call, accesses: judged.accesses }, place, true);
-  if (sandboxed.decision.effect !== "allow") return found;
+  if (sandboxed.decision.effect !== "allow" || sandboxed.decision.readsOnly !== true) return found;
   if (confinement.kind === "on") return sandboxed;
   advised!.sandbox = true;
   const reason = `${found.decision.reason} With a sandbox, this command would run without approval. ${cure}`;
@@ -184,9 +187,15 @@ async function expandAccesses(accesses: readonly Access[], workspace: Workspace)
 async function deniedFiles(
   resolved: readonly ResolvedPath[],
   policy: Policy,
-  { workspace, homes }: { readonly workspace: Workspace; readonly homes: readonly string[] },
+  place: Place,
 ): Promise<readonly ResolvedPath[] | "unknown"> {
-  if (resolved.every(({ hardLink }) => hardLink === undefined)) return [];
+  return resolved.every(({ hardLink }) => hardLink === undefined) ? [] : findDeniedLinks(policy, place);
+}
+
+async function findDeniedLinks(
+  policy: Policy,
+  { workspace, homes }: Place,
+): Promise<readonly ResolvedPath[] | "unknown"> {
   const places = deniedPlaces(policy, homes);
   if (places === undefined) return [];
   const isHidden = hiddenPredicate(policy, homes);
@@ -207,8 +216,9 @@ async function deniedFiles(
 async function accessesOfWalks(
   { accesses, resolved }: { readonly accesses: readonly Access[]; readonly resolved: readonly ResolvedPath[] },
   { policy, isConfined }: { readonly policy: Policy; readonly isConfined: boolean },
-  { workspace, homes }: { readonly workspace: Workspace; readonly homes: readonly string[] },
+  surroundings: Place,
 ): Promise<readonly Access[] | undefined> {
+  const { workspace, homes } = surroundings;
   const isUnguarded = isConfined || deniedPlaces(policy, homes) === undefined;
   const isHidden = isUnguarded ? undefined : hiddenPredicate(policy, homes);
   const isRelevant = ({ follows, contents, writes }: DirectoryWalk) =>
@@ -224,8 +234,9 @@ async function accessesOfWalks(
     }
     const { walk } = shell;
     const found = place.real === "" ? undefined : await workspace.walk(place.real, walk);
+    const linked = isHidden === undefined || !walk.contents ? [] : await findDeniedLinks(policy, surroundings);
     const isSplit = walk.splits && found?.some((each) => /[\s'"\\]/.test(each.path.slice(place.real.length)));
-    if (found === undefined || isSplit) {
+    if (found === undefined || linked === "unknown" || isSplit) {
       result.push({ ...access, shell: { ...shell, state: "pending" } });
       continue;
     }
@@ -234,6 +245,7 @@ async function accessesOfWalks(
       (each) =>
         (walk.follows && !isConfined && each.kind === "link") || (walk.contents && isHidden?.(each.path) === true),
     );
+    if (linked.length > 0) met.push(...(await withOtherNames(found, linked, workspace)));
     const copied = walk.writes && found.find((each) => protectedPart(each.path.slice(above.length)) !== undefined);
     if (copied) met.push(copied);
     const walked = { ...shell, state: "walked" } as const;
@@ -241,4 +253,19 @@ async function accessesOfWalks(
   }
   const isUnchanged = result.length === accesses.length && result.every((access, index) => access === accesses[index]);
   return isUnchanged ? undefined : result;
+}
+
+/** Returns the files that are other names (hard links) of the given files. */
+async function withOtherNames(
+  found: readonly WalkedPath[],
+  linked: readonly ResolvedPath[],
+  workspace: Workspace,
+): Promise<readonly WalkedPath[]> {
+  const links = new Set(linked.map(({ hardLink }) => hardLink));
+  const files = found.filter(({ kind }) => kind === "file");
+  const resolved = await workspace.resolve(files.map(({ path }) => path));
+  return files.filter((_, index) => {
+    const hardLink = resolved[index]?.hardLink;
+    return hardLink !== undefined && links.has(hardLink);
+  });
 }

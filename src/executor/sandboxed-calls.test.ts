@@ -18,6 +18,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 interface Situation {
   readonly confinement?: Confinement;
+  readonly allow?: string;
   readonly deny?: string;
   readonly mode?: Policy["mode"];
   readonly unattended?: true;
@@ -36,8 +37,11 @@ function placeWith(confinement: Confinement): Place & { readonly asked: () => nu
   return { workspace, homes: ["/home/u"], advised: { sandbox: false }, asked: () => asked };
 }
 
-function policyOf({ deny, mode = "default", unattended }: Situation): Policy {
-  const rules: Rule[] = deny === undefined ? [] : [{ text: deny, effect: "deny", scope: "user" }];
+function policyOf({ allow, deny, mode = "default", unattended }: Situation): Policy {
+  const given = { allow, deny };
+  const rules = Object.entries(given).flatMap(([effect, text]): Rule[] =>
+    text === undefined ? [] : [{ text, effect: effect as Rule["effect"], scope: "user" }],
+  );
   return { mode, pool: ["Bash", "Read"], rules, unattended, workspaceRoots: [root], readableRoots: [] };
 }
 
@@ -102,3 +106,62 @@ it.each(["git log -p", "git diff", "git grep x HEAD"])(
     expect((await bash(command, { deny: "Read(~/.ssh/**)" })).effect).toBe("allow");
   },
 );
+
+it.each([
+  ["Bash(npm test)", "npm test; awk 'BEGIN{system(\"touch x\")}'"],
+  ["Bash(npm test)", "npm test && cat $(echo ~/notes)"],
+  ["Bash(mkdir:*)", "mkdir x; sed '1e touch y' a.ts"],
+  ["Bash(mkdir:*)", "mkdir x; find . | xargs cat"],
+])("with the rule %s, %s needs approval, because it can't run read-only", async (allow, command) => {
+  expect((await bash(command, { allow })).effect).toBe("ask");
+});
+
+it.each([
+  ["Bash(ls:*)", "ls; awk 'BEGIN{system(\"touch x\")}'"],
+  ["Bash(echo:*)", "echo a | awk '{print > \"x\"}'"],
+  ["Bash(ls:*)", "ls -a | xargs cat"],
+  ["Bash(ls:*)", "ls; git diff"],
+])("with the rule %s, %s runs read-only, because the rule covers only a part of it", async (allow, command) => {
+  expect(await bash(command, { allow })).toMatchObject({ effect: "allow", readsOnly: true });
+});
+
+it("does not let a redirection that the mode allows lift the read-only profile", async () => {
+  expect((await bash("awk 'BEGIN{system(\"touch x\")}' > out", { mode: "acceptEdits" })).effect).toBe("ask");
+  expect((await bash("cat a.ts > out", { mode: "acceptEdits" })).effect).toBe("allow");
+});
+
+it("hides denied files also from a command that a rule allows, or asks", async () => {
+  const deny = "Read(.env)";
+  for (const [allow, command] of [
+    ["Bash(grep:*)", "grep -r x ."],
+    ["Bash(cat:*)", "find . -type f -exec cat {} +"],
+    ["Bash", "grep -r x ."],
+  ] as const)
+    expect(await bash(command, { allow, deny })).toMatchObject({ effect: "allow", readsOnly: true });
+  expect((await bash("tar cf out.tar .", { allow: "Bash(tar:*)", deny })).effect).toBe("ask");
+  expect((await bash("tar cf out.tar sub", { allow: "Bash(tar:*)", deny })).effect).toBe("allow");
+});
+
+it("lets a rule for the whole command lift the read-only profile", async () => {
+  const decision = await bash("git log -3", { allow: "Bash(git log:*)" });
+  expect(decision).toMatchObject({ effect: "allow", rule: "Bash(git log:*)" });
+  expect(decision.readsOnly).toBeUndefined();
+});
+
+it("asks instead of hiding denied files if the workspace has too many files", async () => {
+  const place = placeWith({ kind: "on" });
+  const deny = "Read(.env)";
+  const judge = async (policy: Policy) =>
+    (await judgeCall({ toolName: "Bash", input: { command: "cat $(echo a.ts)" }, policy }, place)).decision.effect;
+  expect(await judge(policyOf({ deny }))).toBe("allow");
+  const large = { ...place, workspace: { ...place.workspace, isTooLargeToHide: () => true } };
+  const decided = async (command: string, policy: Policy) =>
+    (await judgeCall({ toolName: "Bash", input: { command }, policy }, large)).decision;
+  for (const command of ["ls", "cat $(echo a.ts)"]) {
+    expect((await decided(command, policyOf({ deny }))).effect).toBe("ask");
+    expect(await decided(command, policyOf({}))).toMatchObject({ effect: "allow" });
+  }
+  expect((await decided("ls", policyOf({ deny }))).rule).toBe("too many files");
+  expect((await decided("ls", policyOf({ deny, unattended: true }))).effect).toBe("deny");
+  expect(await decided("ls", policyOf({ deny, allow: "Bash(ls:*)" }))).toMatchObject({ rule: "Bash(ls:*)" });
+});

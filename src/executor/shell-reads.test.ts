@@ -13,7 +13,17 @@ beforeAll(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "shell-reads-")));
   const home = join(base, "home");
   const root = join(base, "w");
-  for (const path of ["home/.ssh", "out", "w/sub/deep", "w/two words", "w/loop", "w/pkg/x ", "w/links", "w/.git/hooks"])
+  for (const path of [
+    "home/.ssh",
+    "out",
+    "w/sub/deep",
+    "w/two words",
+    "w/loop",
+    "w/pkg/x ",
+    "w/links",
+    "w/.git/hooks",
+    "w/names",
+  ])
     mkdirSync(join(base, path), { recursive: true });
   for (const path of [
     "home/notes",
@@ -34,6 +44,7 @@ beforeAll(() => {
   symlinkSync("a.ts", join(root, "inside"));
   linkSync(join(root, ".env"), join(root, "hard"));
   linkSync(join(root, "sub/.env"), join(root, "sub/hard"));
+  linkSync(join(root, ".env"), join(root, "names/other"));
   linkSync(join(root, "a.ts"), join(root, "same"));
   place = { workspace: createLocalWorkspace({ root, environment: { HOME: home }, home }), homes: [home] };
 });
@@ -294,6 +305,10 @@ describe("Read rules apply to the files that a command would actually read", () 
     ["cat ha*", "deny"],
     ["grep -r x .", "ask"],
     ["find . -name 'x*' -exec cat {} +", "ask"],
+    ["grep -r x names", "ask"],
+    ["find names -type f -exec cat {} +", "ask"],
+    ["grep -r x links", "allow"],
+    ["ls names", "allow"],
     ["cat same", "allow"],
     ["cat *.ts", "allow"],
     ["cat sub/c.ts", "allow"],
@@ -420,6 +435,8 @@ describe("wildcards in rules for commands that may change something", () => {
     ["tar -cf x.tar .", "ask"],
     ["tar cf x.tar sub", "ask"],
     ["cp hard x", "ask"],
+    ["cp -r names x", "ask"],
+    ["tar cf x.tar names", "ask"],
     ["cp .e?v x", "ask"],
     ["cp -r links x", "allow"],
     ["cp a.ts x", "allow"],

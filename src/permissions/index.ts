@@ -4,7 +4,7 @@
 export { accesses, pathsOf, pendingPatterns, readsOnly, withExpansions } from "./decide/accesses.ts";
 export { decide } from "./decide/decide.ts";
 export { explainDenial, suggestRule } from "./decide/explain-denial.ts";
-export { dependsOnGitHooks } from "./decide/judge-hooks.ts";
+export { dependsOnGit } from "./decide/judge-git.ts";
 export { deniedPlaces, hiddenPredicate, hidesNothing } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";
 export { checkRules, invalidRule, parseRule } from "./rules/parse-rule.ts";

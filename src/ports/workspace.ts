@@ -135,16 +135,20 @@ export interface Workspace {
    * absent, such changes can't be detected.
    */
   changedHooks?(): Promise<readonly string[]>;
+  /** Returns the configuration file of the repository that names programs which git runs even in read-only commands. */
+  gitPrograms?(): Promise<string | undefined>;
   spawn(options: SpawnOptions): RunningProcess;
   /** Returns whether commands run in a sandbox. Absent if the workspace never has one. */
   confinement?(): Promise<Confinement>;
   /**
    * Finds the paths that a predicate hides, in the workspace and in other directories, and other hard links to them.
    * Returns undefined if there are too many files to look at. In that case, a command can't run in the read-only
-   * profile and needs approval.
+   * profile.
    */
   findHidden?(
     hidden: (path: string) => boolean,
     directories?: readonly string[],
   ): Promise<readonly string[] | undefined>;
+  /** Returns true if the last search for hidden paths found too many files, so that read-only commands need approval. */
+  isTooLargeToHide?(): boolean;
 }

@@ -21,9 +21,9 @@ import type {
   Snapshot,
 } from "../protocol/index.ts";
 import { createTrustStore, managedDirectory, originsWithoutSecrets, type TrustStore } from "../settings/index.ts";
+import { findGitPrograms } from "../workspace/index.ts";
 import { type ApprovedDirectory, approvedDefinition } from "./approved-definition.ts";
 import { existingPaths } from "./directories.ts";
-import { findGitPrograms } from "./git-programs.ts";
 import { pluginParts } from "./plugin-parts.ts";
 import { readProjectSettings } from "./project-settings.ts";
 import { readSettingsText } from "./settings-text.ts";

@@ -62,6 +62,7 @@ describe("pathOutside", () => {
     const path = ["ws/.venv/bin", "ws/missing", "ws-other/../ws/.venv/bin", "link/bin", "ws-other/bin", "missing"];
     const given = [...path.map((name) => `${top}/${name}`), "/usr/bin"].join(":");
     expect(pathOutside(given, [join(top, "ws")])).toBe(`${top}/ws-other/bin:${top}/missing:/usr/bin`);
+    expect(pathOutside("/home/u/.asdf/shims/:/usr/bin:/home/u/.local/share/mise/shims", [])).toBe("/usr/bin");
     expect(pathOutside(`${top}/ws/bin`, [join(top, "ws")])).toBe("/usr/local/bin:/usr/bin:/bin");
   });
 });

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { delimiter, resolve } from "node:path";
+import { basename, delimiter, resolve } from "node:path";
 import { isWithin } from "../lib/index.ts";
 import { adaptEnvironment, isShellHook, STANDARD_PATH } from "./scrub-environment.ts";
 
@@ -33,14 +33,17 @@ export function readOnlyEnvironment(
   return { ...Object.fromEntries(plain), ...npmSettings };
 }
 
-/** Removes directories in the given places from PATH, because a repository could provide `ls` or `git` there. */
+/**
+ * Removes directories from PATH in which a repository could provide `ls` or `git`: those in the given places, and those
+ * of version managers (asdf, mise, pyenv and others), whose programs run what a file of the repository names.
+ */
 export function pathOutside(path: string, places: readonly string[]): string {
   const isInside = (entry: string): boolean =>
     [resolve(entry), realPath(entry)].some((each) => places.some((place) => isWithin(each, place)));
   return (
     path
       .split(delimiter)
-      .filter((entry) => !isInside(entry))
+      .filter((entry) => !isInside(entry) && basename(resolve(entry)) !== "shims")
       .join(delimiter) || STANDARD_PATH
   );
 }

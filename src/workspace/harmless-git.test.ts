@@ -7,6 +7,9 @@ import {
   readdirSync,
   realpathSync,
   rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -258,6 +261,92 @@ describe("git in a read-only command", () => {
     git(root, "config", "core.worktree", outside);
     expect(await run("git ls-files -o; git status")).toMatch(/^git: core\.worktree leads to .*outside, which is not/);
     expect(await run("git status", "allowed")).toContain("notes");
+  });
+
+  it("reads no file that the configuration of the repository names", async () => {
+    const secret = join(top, "secret");
+    writeFileSync(secret, "SECRET\n* SECRET\nSECRET <a@b.c>\n");
+    git(root, "init", "-q");
+    writeFileSync(join(root, "f"), "one\n");
+    git(root, "add", "f");
+    git(root, "commit", "-qm", "one");
+    const settings = [
+      "blame.ignoreRevsFile",
+      "core.attributesFile",
+      "core.excludesFile",
+      "mailmap.file",
+      "diff.orderFile",
+    ];
+    for (const name of settings) git(root, "config", name, secret);
+    utimesSync(secret, new Date(0), new Date());
+    for (const command of [
+      "blame f",
+      "status",
+      "log --stat",
+      "check-ignore -v f",
+      "check-attr -a f",
+      "shortlog -s HEAD",
+    ])
+      expect(await run(`git ${command}`)).not.toContain("SECRET");
+    expect(statSync(secret).atimeMs).toBe(0);
+    git(root, "config", "blame.ignoreRevsFile", ".git-blame-ignore-revs");
+    writeFileSync(join(root, ".git-blame-ignore-revs"), "");
+    expect(await run("git blame f")).toContain("one");
+    rmSync(join(root, ".git-blame-ignore-revs"));
+    symlinkSync(secret, join(root, ".git-blame-ignore-revs"));
+    expect(await run("git blame f")).not.toContain("SECRET");
+  });
+
+  describe("of another repository", () => {
+    const refused = /^git: The repository is elsewhere, in .*\n$/;
+
+    beforeEach(() => {
+      git(top, "init", "-q", "private");
+      git(join(top, "private"), "commit", "-q", "--allow-empty", "-m", "SECRET");
+    });
+
+    it.each([
+      ["a file", () => writeFileSync(join(root, ".git"), `gitdir: ${top}/private/.git\n`)],
+      ["a relative name in a file", () => writeFileSync(join(root, ".git"), "gitdir: ../private/.git\n")],
+      ["a symlink", () => symlinkSync(join(top, "private/.git"), join(root, ".git"))],
+      [
+        "another file",
+        () => {
+          git(root, "init", "-q");
+          rmSync(join(root, ".git/refs"), { recursive: true });
+          writeFileSync(join(root, ".git/commondir"), `${top}/private/.git\n`);
+        },
+      ],
+      [
+        "a forged worktree",
+        () => {
+          const own = join(root, "fake/worktrees/w");
+          mkdirSync(own, { recursive: true });
+          writeFileSync(join(root, ".git"), `gitdir: ${own}\n`);
+          writeFileSync(join(own, "gitdir"), `${root}/.git\n`);
+          writeFileSync(join(own, "commondir"), `${top}/private/.git\n`);
+          writeFileSync(join(own, "HEAD"), "ref: refs/heads/main\n");
+        },
+      ],
+    ])("shows nothing if %s leads to it", async (_, lead) => {
+      lead();
+      expect(await run("git log -1 --format=%s")).toMatch(refused);
+      mkdirSync(join(root, "sub"));
+      expect(await run("cd sub && git log -1 --format=%s")).toMatch(refused);
+    });
+
+    it("is used if it knows the working tree: as a worktree or as a submodule", async () => {
+      for (const relative of ["false", "true"]) {
+        rmSync(root, { recursive: true });
+        git(join(top, "private"), "-c", `worktree.useRelativePaths=${relative}`, "worktree", "add", "-qf", root);
+        expect(await run("git log -1 --format=%s")).toBe("SECRET\n");
+        git(join(top, "private"), "worktree", "remove", "--force", root);
+        mkdirSync(root);
+      }
+      git(root, "init", "-q");
+      git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(top, "private"), "part");
+      expect(await run("cd part && git log -1 --format=%s")).toBe("SECRET\n");
+    });
   });
 
   it("behaves as usual otherwise", async () => {

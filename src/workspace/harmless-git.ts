@@ -105,7 +105,10 @@ function directoryOfGit(): string {
   return directory;
 }
 
-/** Settings that name programs and whose own names a repository can choose. They are spelled as git prints them. */
+/**
+ * Settings that name programs, and whose own names a repository can choose, and settings that name files, which may be
+ * anywhere. They are spelled as git prints them.
+ */
 const chosenSettings = [
   "diff\\.external",
   "diff\\..*\\.(command|textconv|cachetextconv)",
@@ -113,7 +116,8 @@ const chosenSettings = [
   "(merge\\..*\\.driver|tar\\..*\\.command|trailer\\..*\\.(command|cmd)|gpg\\..*\\.program|credential\\..*\\.helper)",
   "(man|browser|difftool|mergetool)\\..*\\.(cmd|path)",
   "alias\\..*",
-  "core\\.worktree",
+  "core\\.(worktree|attributesfile|excludesfile)",
+  "(mailmap\\.file|diff\\.orderfile|blame\\.ignorerevsfile)",
 ].join("|");
 
 /**
@@ -164,9 +168,35 @@ done
 locale=\${LC_ALL-unset}
 export LC_ALL=C
 refuse() {
-  echo "git: $1 Without approval, Retinue runs no program that a repository configures." >&2
+  echo "git: $1 To use git here anyway, the user can add an allow rule for the command." >&2
   exit 128
 }
+
+# A repository elsewhere must know this working tree, because anyone can write a file that leads there.
+absolute() {
+  case $2 in
+    /*) path=$2 ;;
+    *) path=$1/$2 ;;
+  esac
+}
+knows_tree() {
+  read -r word name < "$1/.git" && [ "$word" = gitdir: ] || return 1
+  absolute "$1" "$name"
+  own=$path
+  if [ -f "$own/commondir" ]; then
+    read -r name < "$own/commondir" && absolute "$own" "$name" && [ "$path" -ef "$own/../.." ] || return 1
+    read -r name < "$own/gitdir" && absolute "$own" "$name" && [ "$path" -ef "$1/.git" ]
+  else
+    name=$("$git" config --file "$own/config" core.worktree) && absolute "$own" "$name" && [ "$path" -ef "$1" ]
+  fi
+}
+tree=$(pwd -P)
+while [ -n "$tree" ] && [ ! -e "$tree/.git" ] && [ ! -L "$tree/.git" ]; do tree=\${tree%/*}; done
+elsewhere="The repository is elsewhere, in a directory that $tree/.git names, and does not refer to $tree."
+if [ -L "$tree/.git" ]; then refuse "$elsewhere"; fi
+if [ -d "$tree/.git" ] && [ -e "$tree/.git/commondir" ]; then refuse "$elsewhere"; fi
+if [ -f "$tree/.git" ] && ! knows_tree "$tree"; then refuse "$elsewhere"; fi
+
 settings=$(eval "\\"\\$git\\" $options config --show-scope --includes --name-only --get-regexp '^(${chosenSettings})\\$'" 2>/dev/null)
 [ $? -le 1 ] || refuse 'The configuration of the repository could not be read.'
 
@@ -183,6 +213,14 @@ while IFS=$tab read -r scope key; do
     core.worktree)
       top=$(eval "\\"\\$git\\" $options rev-parse --show-toplevel" 2>/dev/null)
       [ -e "$top/.git" ] || refuse "core.worktree leads to $top, which is not the working tree of the repository."
+      ;;
+    core.attributesfile | core.excludesfile | mailmap.file | diff.orderfile) replace "$key" /dev/null ;;
+    blame.ignorerevsfile)
+      # Git quotes the file in an error message, and no other value of this setting prevents that.
+      case $subcommand in blame | annotate) ;; *) continue ;; esac
+      named=$(eval "\\"\\$git\\" $options config --show-scope --get-all $key" 2>/dev/null | grep -v "^\\(system\\|global\\)$tab")
+      [ "$named" = "$scope$tab.git-blame-ignore-revs" ] && [ ! -L "$tree/.git-blame-ignore-revs" ] ||
+        refuse 'blame.ignoreRevsFile names a file other than .git-blame-ignore-revs.'
       ;;
     diff.external | diff.*.command) replace "$key" "$plain" ;;
     diff.*.textconv | tar.*.command) replace "$key" cat ;;

@@ -39,6 +39,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     pass === undefined ? scrubEnvironment(options.environment) : commandEnvironment(options.environment, pass);
   const plainEnvironment = readOnlyEnvironment(options.environment);
   const { sandbox, since = Date.now() } = options;
+  let isTooLarge = false;
   return {
     root,
     resolve: async (paths) => paths.map((path) => resolvePath(path, { root, home })),
@@ -56,9 +57,14 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     },
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
+    gitPrograms: async () => (await import("./git-programs.ts")).findGitPrograms(root)?.file,
     spawn: (request) => spawnProcess(request, { root, environment, plainEnvironment, sandbox }),
     confinement: async () => (await sandbox?.ready()) ?? { kind: "off" },
-    findHidden: async (hidden, directories = []) =>
-      (await import("./sandbox/find-hidden.ts")).findHidden([root, ...directories], hidden),
+    findHidden: async (hidden, directories = []) => {
+      const found = await (await import("./sandbox/find-hidden.ts")).findHidden([root, ...directories], hidden);
+      isTooLarge = found === undefined;
+      return found;
+    },
+    isTooLargeToHide: () => isTooLarge,
   };
 }

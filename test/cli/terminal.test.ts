@@ -164,7 +164,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     const place = createPlace();
     const { end, until, type } = startOnTerminal(server, place);
     await until("main asks for approval (ask_");
-    await until("Bash touch once↵\r\n    echo 'a\\u{202e}b'");
+    await until("Bash touch once↵\r\n        echo 'a\\u{202e}b'");
     await until("No rule allows this command");
     await until(keys);
     type("y");

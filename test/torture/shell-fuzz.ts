@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { judgeCall } from "../../src/executor/judge-call.ts";
-import type { Policy } from "../../src/protocol/index.ts";
+import type { Decision, Policy } from "../../src/protocol/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../src/workspace/index.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import type { Campaign, CampaignOptions, CampaignReport } from "./campaign.ts";
@@ -113,13 +113,14 @@ interface Judged {
 }
 
 /** Decides on the lines as the executor does. */
-async function judgeAll(lines: readonly string[], { stage, workspace, policy }: RunPlace): Promise<Judged> {
+async function judgeAll(lines: readonly string[], place: RunPlace): Promise<Judged> {
   const allowed: string[] = [];
   const crashed: string[] = [];
   for (const command of lines) {
     try {
-      const call = { toolName: "Bash", input: { command }, policy };
-      const { decision } = await judgeCall(call, { workspace, homes: [stage.home] });
+      const decision = await judge(command, place);
+      if (place.sandboxed && (await isWidened(command, place)))
+        crashed.push(`allowed with write access beside a command that a rule allows: ${command}`);
       if (decision.effect !== "allow") continue;
       allowed.push(command);
       if (decision.readsOnly !== true) crashed.push(`allowed, but would not run read-only: ${command}`);
@@ -128,6 +129,25 @@ async function judgeAll(lines: readonly string[], { stage, workspace, policy }: 
     }
   }
   return { allowed, crashed };
+}
+
+async function judge(command: string, { stage, workspace, policy }: RunPlace): Promise<Decision> {
+  const call = { toolName: "Bash", input: { command }, policy };
+  return (await judgeCall(call, { workspace, homes: [stage.home] })).decision;
+}
+
+/**
+ * Returns true if a line is allowed only because it would run read-only, and a rule for another command makes it run
+ * with write access.
+ */
+async function isWidened(line: string, place: RunPlace): Promise<boolean> {
+  if (line.trim() === "") return false;
+  const { policy, workspace } = place;
+  const rules = [...policy.rules, { text: "Bash(frobnicate:*)", effect: "allow", scope: "user" } as const];
+  const beside = await judge(`frobnicate\n${line}`, { ...place, policy: { ...policy, rules } });
+  if (beside.effect !== "allow" || beside.readsOnly === true) return false;
+  const open = { ...workspace, confinement: async () => ({ kind: "off" }) as const };
+  return (await judge(line, { ...place, workspace: open })).effect !== "allow";
 }
 
 /** Runs the lines, and returns those that did something by running halves of the list. */

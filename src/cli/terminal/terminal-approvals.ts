@@ -206,7 +206,7 @@ async function askOne(
   const numbers = question.multiSelect ? "Numbers (1,3)" : "Number";
   let problem: readonly string[] = [];
   for (;;) {
-    await prompt.show([...problem, ...choices].map((line) => `  ${line}\n`).join(""));
+    await prompt.show([...problem, ...choices].map((line) => `  ${breakLines(line)}\n`).join(""));
     const line = await prompt.line({ label: `  ${numbers} or text (Enter: the agent decides): ` }, signal);
     if (signal.aborted) return undefined;
     const text = readExactly(line ?? "").trim();

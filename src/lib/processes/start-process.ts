@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
 import { createDeferred } from "../async/deferred.ts";
 import { describeError, errorCode } from "../errors.ts";
+import { replaceInherited } from "./inherited-descriptors.ts";
 import { processStartTime } from "./process-info.ts";
 import { tagEnvironment } from "./process-tag.ts";
 
@@ -97,7 +98,12 @@ function spawnOrFail(
 ): ChildProcess | undefined {
   const input = stdin !== undefined || stdinOpen ? "pipe" : "ignore";
   try {
-    return spawn(command, [...args], { cwd, env, detached: true, stdio: [input, "pipe", "pipe"] });
+    return spawn(command, [...args], {
+      cwd,
+      env,
+      detached: true,
+      stdio: [input, "pipe", "pipe", ...replaceInherited()],
+    });
   } catch (error) {
     fail(error);
     return undefined;

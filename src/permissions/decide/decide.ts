@@ -31,7 +31,7 @@ import {
   WRITE_IN_WORKSPACE,
 } from "./finding.ts";
 import { type CommandReadFindings, judgeCommand } from "./judge-command.ts";
-import { judgeHooks } from "./judge-hooks.ts";
+import { judgeGitPrograms, judgeHooks } from "./judge-git.ts";
 import { deniedPlaces, judgePath } from "./judge-path.ts";
 
 export interface DecideRequest {
@@ -57,11 +57,15 @@ export interface DecideRequest {
   readonly denied?: readonly ResolvedPath[] | "unknown" | undefined;
   /** Git hooks that were created or changed since the session began. */
   readonly changedHooks?: readonly string[] | undefined;
+  /** Configuration file of the repository that names programs which git runs even in read-only commands. */
+  readonly gitPrograms?: string | undefined;
+  /** True if files that rules deny can't be hidden from commands, because there are too many files to look at. */
+  readonly cannotHide?: boolean | undefined;
 }
 
 /** Returns the strictest decision among those for all accesses of the call. This function is pure and never throws. */
 export function decide(request: DecideRequest): Decision {
-  const { toolName, accesses, policy, homes, changedHooks = [] } = request;
+  const { toolName, accesses, policy, homes, changedHooks = [], gitPrograms } = request;
   const compiled = compilePolicy(policy, homes);
   const name = canonicalToolName(toolName);
   if (!compiled.pool.has(name)) {
@@ -70,7 +74,8 @@ export function decide(request: DecideRequest): Decision {
   if (accesses.length === 0) return applyMode(judgeUndescribed(name, compiled), compiled);
   const spelledOut = lineRule(name, accesses, compiled);
   let strictest: Decision | undefined;
-  for (const { access, found } of findingsOf(request, compiled)) {
+  const findings = findingsOf(request, compiled);
+  for (const { access, found } of findings) {
     const isOpen = found.rule === CREATED_PATH || (found.effect === "open" && found.rule === WRITE_IN_WORKSPACE);
     const isNamed = spelledOut !== undefined && isOpen;
     const finding = isNamed ? byRule(spelledOut, "this command and its files") : found;
@@ -84,8 +89,15 @@ export function decide(request: DecideRequest): Decision {
     const isFirm = isProtected || (decision.insists && !strictest?.insists);
     if (isStricter || ((isReason || isFirm) && decision.effect === strictest?.effect)) strictest = decision;
   }
-  return strictest!;
+  if (strictest!.readsOnly && request.cannotHide && deniedPlaces(policy, compiled.homes) !== undefined)
+    return applyMode(builtin("insist", "too many files", TOO_MANY_FILES), compiled);
+  const isPlain = strictest!.effect === "allow" && strictest!.readsOnly !== true;
+  if (gitPrograms === undefined || !isPlain || !findings.some(({ found }) => found.unruledGit)) return strictest!;
+  return applyMode(judgeGitPrograms(gitPrograms), compiled);
 }
+
+const TOO_MANY_FILES =
+  "The workspace has too many files to find all that deny rules for Read match, so they can't be hidden from this command.";
 
 interface AccessFinding {
   readonly access: Access;

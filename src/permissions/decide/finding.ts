@@ -38,6 +38,8 @@ export interface Finding {
   readonly scope: RuleScope;
   readonly file?: string | undefined;
   readonly reason: string;
+  /** True if the command line contains a git command that no rule allows. */
+  readonly unruledGit?: boolean | undefined;
 }
 
 export function builtin(effect: Finding["effect"], rule: string, reason: string): Finding {

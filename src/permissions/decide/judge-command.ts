@@ -61,8 +61,12 @@ export function judgeCommand(toolName: string, command: string, context: Command
   const hidden = bySession ? undefined : judgeConcealment(line, compiled);
   if (hidden !== undefined) return hidden;
   if (judgement.open !== undefined) return builtin("open", "command", judgement.open);
-  if (judgement.allowed !== undefined) return byVerdict(judgement.allowed, "this command");
-  return builtin("allow", READ_ONLY_COMMAND, "The command is read-only.");
+  // Only a rule for every command on the line lets a line do more than read.
+  const { unruledGit } = judgement;
+  const mustOnlyRead = sandboxed || compiled.policy.mode === "plan" || !judgement.covered;
+  if (judgement.allowed !== undefined && !(mustOnlyRead && doubt === undefined))
+    return { ...byVerdict(judgement.allowed, "this command"), unruledGit };
+  return { ...builtin("allow", READ_ONLY_COMMAND, "The command is read-only."), unruledGit };
 }
 
 interface CommandLine {
@@ -79,6 +83,9 @@ interface Judgement {
   readonly asked: Verdict | undefined;
   /** Rule that allowed a command. If `open` is undefined, all commands that no rule allowed are read-only. */
   readonly allowed: Verdict | undefined;
+  /** True if rules allow every command on the line. */
+  readonly covered: boolean;
+  readonly unruledGit: boolean;
   /** Explains why a command is neither allowed nor read-only. */
   readonly open: string | undefined;
   /** Reasons why the line is not known to be read-only, regardless of the rules. */
@@ -96,6 +103,7 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
   const doubts = [analysis.obscure, analysis.caution, unknownFile(analysis)].filter((doubt) => doubt !== undefined);
   const verdicts: Verdict[] = [];
   const open: string[] = [];
+  const unruled: CommandUnit[] = [];
   // A line that has no commands, or does more than run them, is judged as a whole.
   if (units.length === 0 || doubts.length > 0) {
     const verdict = weighRules(compiled, whole);
@@ -106,6 +114,7 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
     const about = unitMatcher({ toolName, unit, context });
     const verdict = weighRules(compiled, (rule) => whole(rule) || about(rule));
     if (verdict !== undefined) verdicts.push(verdict);
+    if (verdict?.effect !== "allow") unruled.push(unit);
     const doubt = whyNotReadOnly(unit, line);
     if (doubt === undefined) continue;
     doubts.push(doubt);
@@ -116,6 +125,8 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
     denied: find("deny"),
     asked: find("ask"),
     allowed: find("allow"),
+    covered: unruled.length === 0,
+    unruledGit: unruled.some(({ command }) => programOf(command) === "git"),
     open: open[0] && `No rule allows this command, and ${open[0]}.`,
     doubts,
   };

@@ -1,13 +1,5 @@
 import { formatBytes, formatDuration } from "../../lib/index.ts";
-import type {
-  ReadOnlyView,
-  ResultStore,
-  Tool,
-  ToolContext,
-  ToolOutput,
-  ToolSpec,
-  Workspace,
-} from "../../ports/index.ts";
+import type { ReadOnlyView, ResultStore, Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { CallId, JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
@@ -73,7 +65,7 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
   const confinement = (await dependencies.workspace.confinement?.()) ?? { kind: "off" };
   if (confinement.kind === "missing") return failed(withoutSandbox(confinement));
   const confined = confinement.kind === "on";
-  const readsOnly = context.readsOnly ? await readOnlyView(context, dependencies.workspace) : undefined;
+  const readsOnly = context.readsOnly ? await readOnlyView(context, { ...dependencies, confined }) : undefined;
   if (readsOnly === "unknown") return failed(tooLargeToHide);
   const how = { ...dependencies, confined, readsOnly };
   if (input["run_in_background"] === true) return runInBackground(command, context, how);
@@ -85,15 +77,15 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
  */
 async function readOnlyView(
   { readableRoots: visible = [], hidden, hidesPaths = true }: ToolContext,
-  workspace: Workspace,
+  { workspace, confined }: Pick<Confined, "workspace" | "confined">,
 ): Promise<ReadOnlyView | "unknown"> {
-  if (!hidesPaths || workspace.findHidden === undefined) return { visible, hidden: [] };
+  if (!confined || !hidesPaths || workspace.findHidden === undefined) return { visible, hidden: [] };
   const found = await workspace.findHidden(hidden, visible);
   return found === undefined ? "unknown" : { visible, hidden: found };
 }
 
 const tooLargeToHide =
-  "The command was not run. It is allowed only because it is read-only, so the files that deny rules for Read match must be hidden from it, and the workspace has too many files to find them all. Use Read, Grep or Glob, or ask the user to add an allow rule for the command.";
+  "The command was not run. It is allowed only because it is read-only, so the files that deny rules for Read match must be hidden from it, and the workspace has too many files to find them all. Use Read, Grep or Glob, or run the command again, which then needs the user's approval.";
 
 function withoutSandbox({ reason, cure }: { readonly reason: string; readonly cure?: string }): string {
   const whatToDo = cure === undefined ? "Tell the user." : `${cure} Tell the user.`;

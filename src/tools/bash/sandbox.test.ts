@@ -98,7 +98,9 @@ describe("Bash in a sandbox", () => {
     workspace = { ...workspace, findHidden: async () => undefined };
     expect(await bash({ command }, { readsOnly: true, hidden })).toMatchObject({
       isError: true,
-      content: expect.stringMatching(/^The command was not run\. .*too many files/),
+      content: expect.stringMatching(
+        /^The command was not run\. .*too many files.* run the command again, which then needs the user's approval/,
+      ),
     });
   });
 });

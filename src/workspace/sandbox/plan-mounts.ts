@@ -74,6 +74,7 @@ const protectedNames = [
   ...[".envrc", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml"],
   ...[".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv"],
   ...[".zprofile", ".zlogin", ".zlogout", ".inputrc", ".vimrc", ".gdbinit", ".lldbinit"],
+  ...[".tool-versions", "rust-toolchain", "rust-toolchain.toml", "mise.toml", ".mise.toml"],
   ...[".config/git", ".config/fish", ".config/autostart", ".local/bin"],
 ];
 

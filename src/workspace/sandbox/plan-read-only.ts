@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
-import { delimiter, isAbsolute, join } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 import type { ReadOnlyView } from "../../ports/index.ts";
-import { existing, type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { entryAt, existing, type Mount, mountAt, orderMounts } from "./mounts.ts";
 import { findRepository, hide, hideSockets, type SandboxPaths, secretsOf } from "./plan-mounts.ts";
 
 /**
@@ -16,7 +16,10 @@ export function planReadOnly(
   const { root, userHome } = places;
   const secrets = existing([...secretsOf(userHome), ...places.hidden, ...(places.state ? [places.state] : [])]);
   const isSecret = (each: string): boolean => secrets.some((secret) => isWithin(each, secret));
-  const covered = existing([...userPlaces, userHome]).filter((each) => !isWithin(each, root) && hasContent(each));
+  const others = otherPlaces();
+  const covered = existing([...userPlaces, ...others, userHome]).filter(
+    (each) => !isWithin(each, root) && hasContent(each),
+  );
   const isCovered = (each: string): boolean => covered.some((cover) => isWithin(each, cover) && each !== cover);
   const covers: readonly Mount[] = [
     ...existing(["/tmp"]).map((each) => ({ path: each, kind: "empty" }) as const),
@@ -24,10 +27,11 @@ export function planReadOnly(
   ];
   const git = findRepository(root, orderMounts(covers));
   const programs = path.split(delimiter).filter(isAbsolute);
-  const toStart = existing([...toolchains.map((name) => join(userHome, name)), ...programs]);
+  const prefixes = programs.flatMap((program) => others.flatMap((other) => prefixOf(program, other) ?? []));
+  const toStart = existing([...toolchains.map((name) => join(userHome, name)), ...programs, ...prefixes]);
   const shown = [
     ...toStart.filter((each) => isCovered(each) && !isSecret(each)),
-    ...existing(["/run/current-system", "/run/wrappers"]),
+    ...existing(["/run/current-system", "/run/wrappers", "/home/linuxbrew/.linuxbrew"]),
     ...existing([root, ...git.covered, ...git.writable, ...visible, ...places.shown, ...places.writable]),
   ];
   const isHidden = (each: string): boolean => hidden.some((denied) => isWithin(each, denied));
@@ -40,12 +44,28 @@ export function planReadOnly(
   );
 }
 
-/** Returns true if there is anything to hide in a directory. A command can't list what this process can't list. */
-function hasContent(directory: string): boolean {
+/** Lists what lies at the top of the file system and does not belong to the operating system, such as `/data`. */
+function otherPlaces(): readonly string[] {
+  const names = namesIn("/").filter((name) => !systemNames.has(name));
+  return existing(names.map((name) => `/${name}`)).filter((each) => !systemNames.has(each.split("/")[1] ?? ""));
+}
+
+/** Returns where a program is installed, with its libraries: `/software/python/3.12` for `/software/python/3.12/bin`. */
+function prefixOf(program: string, other: string): string | undefined {
+  const prefix = dirname(program);
+  return basename(program) === "bin" && isWithin(prefix, other) && prefix !== other ? prefix : undefined;
+}
+
+/** Returns true if there is anything to hide at a path. A command can't list what this process can't list. */
+function hasContent(path: string): boolean {
+  return entryAt(path)?.isDirectory() === true ? namesIn(path).length > 0 : true;
+}
+
+function namesIn(directory: string): readonly string[] {
   try {
-    return readdirSync(directory).length > 0;
+    return readdirSync(directory);
   } catch {
-    return false;
+    return [];
   }
 }
 
@@ -71,7 +91,15 @@ const userPlaces = [
   "/var/mail",
   "/var/spool",
   "/var/backups",
+  "/var/log",
+  "/var/www",
 ];
+
+/** Names at the top of the file system that belong to the operating system and to installed programs. */
+const systemNames: ReadonlySet<string> = new Set([
+  ...["bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "opt", "var", "boot", "efi"],
+  ...["dev", "proc", "sys", "run", "tmp", "nix", "gnu", "snap"],
+]);
 
 /** Paths below the home directory that programs need to start, and the user's git configuration. */
 const toolchains = [

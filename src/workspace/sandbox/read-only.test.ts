@@ -1,5 +1,15 @@
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -118,6 +128,25 @@ describe.runIf(hasSandbox)("a read-only command", () => {
     const { output } = await own.read(`cat ${place.top}/retinue/history ${place.top}/state/* /etc/shadow /etc/sudoers`);
     await own.remove();
     expect(output).not.toMatch(/SECRET|root:/);
+  });
+
+  it.runIf(process.getuid?.() === 0)("sees nothing at the top that does not belong to the system", async () => {
+    const top = mkdtempSync("/sandbox-test-");
+    try {
+      put(join(top, "secret"));
+      put(join(top, "python/bin/python"), "shown\n");
+      put(join(top, "python/lib/library"), "shown\n");
+      process.env["PATH"] += `:${top}/python/bin`;
+      const own = createSandboxPlace();
+      process.env["PATH"] = process.env["PATH"]?.replace(`:${top}/python/bin`, "") ?? "";
+      const { output } = await own.read(`ls ${top}; cat ${top}/secret ${top}/python/*/*`);
+      await own.remove();
+      expect(output).not.toContain("SECRET");
+      expect(output).toMatch(/^python$/m);
+      expect(output.match(/^shown$/gm)).toHaveLength(2);
+    } finally {
+      rmSync(top, { recursive: true });
+    }
   });
 
   it("sees a working tree whose git directory is elsewhere", async () => {

@@ -4,7 +4,7 @@ import { builtins } from "./builtins.ts";
 import { type Effects, unknownArgument, unknownProgram } from "./effects.ts";
 import { fileTools } from "./file-tools.ts";
 import { git } from "./git.ts";
-import { languages, sandboxedVersions, versionOptions } from "./languages.ts";
+import { languages, printsVersion, sandboxedVersions } from "./languages.ts";
 import type { ProgramSpec } from "./model.ts";
 import { readArguments } from "./read-arguments.ts";
 import { systemTools } from "./system-tools.ts";
@@ -49,8 +49,8 @@ function versionQuestion(name: string, words: readonly ShellWord[]): Effects | u
   const [, option] = words;
   if (words.length !== 2 || option?.open !== undefined) return undefined;
   const text = option?.text ?? "";
-  if (versionPrograms.get(name)?.includes(text) === true) return [];
-  if (!sandboxedVersions.has(name) || !/^(--version|-version|-V|version)$/.test(text)) return undefined;
+  if (printsVersion.has(name) && text === "--version") return [];
+  if (!sandboxedVersions.has(name) || !/^(--version|-version|-V|-v|version)$/.test(text)) return undefined;
   return [unknownArgument(`the project may determine which version of ${name} runs`, 0)];
 }
 
@@ -79,6 +79,3 @@ export const programs: ReadonlyMap<string, ProgramSpec> = new Map<string, Progra
   ...builtins,
   ["git", git],
 ]);
-
-/** Programs that only print their version with one of these options as the only argument. */
-const versionPrograms: ReadonlyMap<string, readonly string[]> = new Map(versionOptions);

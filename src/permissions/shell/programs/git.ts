@@ -161,6 +161,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "remote",
     {
       options: "-v|--verbose",
+      alone: "prints",
       commands: new Map([
         ["show", { operands: "network*", options: "-n" }],
         ["get-url", { operands: "data", options: "--push --all" }],
@@ -172,6 +173,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "reflog",
     {
       ...log,
+      alone: "prints",
       commands: new Map([
         ["show", log],
         ["list", { operands: "" }],
@@ -185,7 +187,6 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "stash",
     {
       options: riskyOptions,
-      alone: "`git stash` changes files",
       commands: new Map([
         ["list", log],
         ["show", { ...log, options: `${log.options} -u|--include-untracked --only-untracked` }],
@@ -206,6 +207,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
   [
     "notes",
     {
+      alone: "prints",
       commands: new Map([
         ["list", { operands: "data" }],
         ["show", { operands: "data" }],
@@ -251,6 +253,7 @@ const writing: readonly (readonly [string, ProgramSpec])[] = [
 export const git: ProgramSpec = {
   options:
     "-p|--paginate!program -P|--no-pager --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --bare!settings -C=directory -c=settings --config-env=settings --git-dir=settings --work-tree=directory --namespace=data --exec-path[=settings]!settings --html-path --man-path --info-path -v|--version -h|--help!program --attr-source=data",
+  alone: "prints",
   commands: new Map([...reading, ...writing]),
 };
 

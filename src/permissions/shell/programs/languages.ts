@@ -6,6 +6,7 @@ const npmRisks =
   "--script-shell=program --shell=program --node-options=settings --prefix|-C=settings --userconfig=settings --globalconfig=settings --git=program --editor=program --viewer=program --browser=program --init-module=program --cache=write";
 const npmList: ProgramSpec = {
   operands: "data*",
+  onlySandboxed: "the project may determine which version of npm runs",
   options: `${npmRisks} -a|--all --json -l|--long -p|--parseable -g|--global --depth=data --omit=data --include=data --link --prod --production --package-lock-only --unicode`,
   check: checkPackages,
 };
@@ -38,7 +39,6 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
     "npm",
     {
       options: `${npmRisks} -v|--version -h|--help -s|--silent --loglevel=data --no-color --json -g|--global`,
-      alone: "npm needs a command",
       commands: new Map([
         ...each("ls list ll la", npmList),
         ...each("root prefix bin", npmList),
@@ -136,29 +136,24 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
   ],
 ];
 
-/**
- * Programs that print their version without reading anything from the project, with the options that make them do so.
- * Programs that first look in the project for another version of themselves to run (go, cargo, yarn, pnpm) are left
- * out.
- */
-export const versionOptions: readonly (readonly [string, readonly string[]])[] = [
-  ..."node npm npx deno bun".split(" ").map((name) => [name, ["--version", "-v"]] as const),
-  ..."python python2 python3 pip pip3 ruby perl"
-    .split(" ")
-    .map((name) => [name, ["--version", "-V"].slice(0, /^(python|pip)/.test(name) ? 2 : 1)] as const),
-  ..."php gcc g++ clang clang++ cc c++ make cmake docker gh rg fd jq curl wget bash tar sed grep awk gawk find sort git vim tree less ssh-keygen"
-    .split(" ")
-    .map((name) => [name, ["--version"]] as const),
-  ...["java", "javac"].map((name) => [name, ["--version", "-version"]] as const),
-];
+/** Programs of which the project can't determine the version, and which print it without reading anything. */
+export const printsVersion: ReadonlySet<string> = new Set(
+  "gcc g++ clang clang++ cc c++ make cmake docker gh rg fd jq curl wget bash tar sed grep awk gawk find sort git vim tree less ssh-keygen".split(
+    " ",
+  ),
+);
 
-/** Other programs that can print their version. The project may determine which version of them runs. */
+/**
+ * Other programs that can print their version. They, or the version managers that start them (asdf, mise, pyenv,
+ * rustup, corepack), first look in the project for the version to run, which may be a program of the project.
+ */
 export const sandboxedVersions: ReadonlySet<string> = new Set(
   [
-    "rustc rustdoc tsc kotlinc scalac swift swiftc dotnet mvn gradle sbt ghc elixir mix lua luajit R Rscript julia zig nim dart",
+    "node npm npx deno bun yarn pnpm python python2 python3 pip pip3 ruby gem bundle perl php java javac go cargo rustup rustc rustdoc",
+    "tsc kotlinc scalac swift swiftc dotnet mvn gradle sbt ghc elixir mix lua luajit R Rscript julia zig nim dart",
     "flutter terraform helm docker podman docker-compose poetry uv conda virtualenv pytest mypy ruff black eslint prettier",
     "jest vitest vite webpack esbuild rollup babel nvm fnm pyenv rbenv asdf volta sqlite3 psql mysql redis-cli ffmpeg convert pandoc",
-    "clang-format shellcheck hadolint yamllint go cargo rustup yarn pnpm gem bundle brew pip pip3 node npm python python3 java javac",
+    "clang-format shellcheck hadolint yamllint brew",
   ].flatMap((line) => line.split(" ")),
 );
 

@@ -60,8 +60,8 @@ export interface ProgramSpec {
   readonly onlySandboxed?: string | undefined;
   /** True if an unknown argument may run something. Wildcards in allow rules do not cover such an argument. */
   readonly isPowerful?: true | undefined;
-  /** Explains what the program does without a subcommand, if that changes something. */
-  readonly alone?: string | undefined;
+  /** Set if the program only prints something without a subcommand. Otherwise, it may do anything: `yarn` installs. */
+  readonly alone?: "prints" | undefined;
   /** Subcommands by name. Options before the subcommand are those of this spec. */
   readonly commands?: ReadonlyMap<string, ProgramSpec> | undefined;
   /** Describes the arguments if the first operand is not the name of a subcommand. */

@@ -447,8 +447,6 @@ describe("options and operands that change, run or read something else", () => {
     "rg -n --hidden -g '!node_modules' -C 3 'a b' src",
     "fd -e ts . src",
     "cmp -l a b",
-    "npm ls --all",
-    "npm root -g",
     "nl -ba f",
     "stat -c %s f",
     "readlink -f src",

@@ -63,7 +63,8 @@ class ArgumentReader {
     if (spec.onlySandboxed !== undefined) effects.push(unknownArgument(spec.onlySandboxed, 0));
     let index = from;
     while (index < words.length) index = this.word(index);
-    if (spec.alone !== undefined && !this.hasCommand) effects.push({ kind: "change", reason: spec.alone, at: 0 });
+    if (spec.commands !== undefined && spec.alone !== "prints" && !this.hasCommand)
+      effects.push(unknownProgram(`\`${this.name}\` without a command may change something`));
     this.useOperands();
     const { options, operands, name } = this;
     const reading = { name, options, operands, effects };

@@ -3,11 +3,11 @@ import { dirname, join, resolve } from "node:path";
 import type { GitPrograms } from "../protocol/index.ts";
 
 /**
- * Finds a git configuration of a directory that may name programs, which git may run even for read-only commands.
- * Returns undefined if there is none.
+ * Finds a configuration file of the repository that contains a directory which names programs that git runs even in
+ * read-only commands, without running git.
  */
-export function findGitPrograms(cwd: string): GitPrograms | undefined {
-  const file = gitConfigurations(cwd).find(namesPrograms);
+export function findGitPrograms(directory: string): GitPrograms | undefined {
+  const file = gitConfigurations(directory).find(namesPrograms);
   return file === undefined ? undefined : { file, checked: !isBlocking(file) };
 }
 

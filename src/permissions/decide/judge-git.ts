@@ -4,9 +4,18 @@ import { isReadOnly } from "../shell/read-only/read-only.ts";
 import { programOf, unitsOf } from "../shell/shell-analysis.ts";
 import { builtin, CHANGED_HOOK, type Finding } from "./finding.ts";
 
-/** Returns true if changed git hooks could affect the decision and therefore have to be looked up. */
-export function dependsOnGitHooks({ effect, rule }: Decision, accesses: readonly Access[]): boolean {
-  return effect === "allow" && isSpecific(rule) && accesses.some(runsHooks);
+/** Returns true if the programs that git would run could affect the decision and therefore have to be looked up. */
+export function dependsOnGit({ effect, readsOnly }: Decision, accesses: readonly Access[]): boolean {
+  return effect === "allow" && readsOnly !== true && accesses.some(usesGit);
+}
+
+/**
+ * Requires approval for a git command that no rule allows if the repository names programs for it and the line as a
+ * whole does more than read. Otherwise, the line would run read-only, and git would run none of these programs.
+ */
+export function judgeGitPrograms(file: string): Finding {
+  const reason = `No rule allows the git command, and git would run programs that ${file} names. Run the git command on its own.`;
+  return builtin("open", "git programs", reason);
 }
 
 /**
@@ -22,6 +31,11 @@ export function judgeHooks(access: Access, finding: Finding, [first]: readonly s
 
 function isSpecific(rule: string): boolean {
   return rule.includes("(");
+}
+
+function usesGit(access: Access): boolean {
+  if (access.kind !== "command") return false;
+  return unitsOf(analyseCommand(access.command)).some(({ command }) => programOf(command) === "git");
 }
 
 /** Returns true for git commands that may change something, because only such commands run hooks. */

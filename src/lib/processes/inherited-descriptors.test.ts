@@ -1,0 +1,23 @@
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+
+const program = `
+  import { startProcess } from ${JSON.stringify(join(import.meta.dirname, "start-process.ts"))};
+  startProcess({ command: "ls", args: ["-l", "/proc/self/fd"], tag: "descriptors-" + process.pid }).stdout.pipe(process.stdout);
+`;
+
+it.runIf(process.platform === "linux")("keeps descriptors that this process inherited from its children", async () => {
+  const directory = openSync("/", "r");
+  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+    // Node itself closes only the first ones.
+    stdio: ["ignore", "pipe", "inherit", ...Array.from({ length: 27 }, () => "ignore" as const), directory],
+  });
+  const listed = await text(child.stdout as NodeJS.ReadableStream);
+  closeSync(directory);
+  expect(listed).toContain("/proc/");
+  expect(listed).not.toMatch(/-> \/$/m);
+  expect(listed).toMatch(/ 30 -> \/dev\/null$/m);
+});

@@ -1,0 +1,50 @@
+import { openSync, readdirSync, readFileSync } from "node:fs";
+
+let inherited: readonly number[] | undefined;
+let nothing: number | undefined;
+
+/**
+ * Returns entries for `stdio`, from descriptor 3 on, that replace the descriptors which this process inherited from the
+ * program that started it. Otherwise, its children would inherit them too, and an open directory is a way out of a
+ * sandbox. Node handles only the lowest ones itself.
+ */
+export function replaceInherited(): readonly ("ignore" | number)[] {
+  inherited ??= inheritedDescriptors();
+  const last = inherited.at(-1);
+  if (last === undefined) return [];
+  nothing ??= openSync("/dev/null", "r");
+  const replaced = new Set(inherited);
+  return Array.from({ length: last - 2 }, (_, index) =>
+    nothing !== undefined && replaced.has(index + 3) ? nothing : "ignore",
+  );
+}
+
+/** Lists the descriptors that children inherit, in order. Descriptors that Node opens itself are not among them. */
+function inheritedDescriptors(): readonly number[] {
+  if (process.platform !== "linux") return [];
+  return namesIn("/proc/self/fdinfo")
+    .map(Number)
+    .filter((descriptor) => descriptor > 2 && !closesOnExec(descriptor))
+    .sort((a, b) => a - b);
+}
+
+function closesOnExec(descriptor: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1];
+    return flags === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0;
+  } catch {
+    // Closed in the meantime.
+    return true;
+  }
+}
+
+/** `O_CLOEXEC` on Linux. */
+const CLOSE_ON_EXEC = 0o2000000;
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
