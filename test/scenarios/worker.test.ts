@@ -1,5 +1,5 @@
 import { execFileSync, fork } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -48,6 +48,8 @@ function changed(
     return { ...local, open };
   };
 }
+
+const localOptions = { clock: systemClock, version: "0", report: () => undefined };
 
 const copy = <T>(value: T): T => (value === undefined ? value : JSON.parse(JSON.stringify(value)));
 
@@ -200,16 +202,49 @@ it("a session uses only the user's own files in a directory that is not trusted,
   expectUntrusted(await observeSession(remote, { ...options, trusted: false }, () => undefined));
 });
 
+it("a session can get its settings from its worker as JSON: agents, hooks and rules of the project", async () => {
+  const at = newPlace();
+  const prompt = { description: "Writes verse. Use when asked.", prompt: "You rhyme." };
+  const hook = { matcher: "Write", hooks: [{ type: "command", command: "echo hooked >> hooked.txt" }] };
+  const project = {
+    agents: { poet: prompt },
+    hooks: { PostToolUse: [hook] },
+    permissions: { allow: ["Write"], deny: ["Bash"] },
+  };
+  mkdirSync(join(at.cwd, ".retinue"));
+  writeFileSync(join(at.cwd, ".retinue/settings.json"), JSON.stringify(project));
+  const worker = remote({
+    ...localOptions,
+    root: at.cwd,
+    home: at.home,
+    state: at.home,
+    environment: { HOME: at.home },
+  });
+  const loaded = await worker.settings({ trust: true });
+  const parts = {
+    MAIN: [
+      { calls: [write.calls[0]!, { name: "Bash", input: { command: "ls" } }] },
+      { calls: [task("PART: rhyme.", { subagent_type: "poet" })] },
+      { text: "Done." },
+    ],
+    PART: [{ text: "A rhyme." }],
+  };
+  const { settings, origins: settingsOrigins, rules, trusted } = loaded;
+  const options = { at, settings, settingsOrigins, rules, trusted, catalogSettings: loaded };
+  const { lines, model } = await walkOn(() => worker, parts, options);
+  model.assertDone();
+  const outcomes = lines.flatMap((line) => (line.type === "tool.ended" ? `${line.name} ${line.result.outcome}` : []));
+  expect(outcomes.sort()).toEqual(["Bash denied", "Task ok", "Write ok"]);
+  expect(readFileSync(join(at.cwd, "hooked.txt"), "utf8")).toBe("hooked\n");
+});
+
 /** Runs a session in another process, which refuses to use the project's files. The worker is in this process. */
 async function observeElsewhere(project: Project, trusted: boolean): Promise<Report> {
   const program = join(import.meta.dirname, "session-elsewhere.ts");
   const options = { ...project.options, trusted };
   const { cwd: root = "", environment = {} } = options;
   const state = join(project.root, "state");
-  const worker = createLocalWorker({
-    ...{ root, home: state, state, environment, clock: systemClock, version: "0" },
-    report: () => undefined,
-  });
+  const worker = createLocalWorker({ ...localOptions, root, home: state, state, environment });
   const child = fork(program, [], {
     execArgv: ["--import", "tsx"],
     env: { PATH: process.env["PATH"], TMPDIR: tmpdir(), RETINUE_TEST_HIDDEN: project.root },

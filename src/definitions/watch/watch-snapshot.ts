@@ -11,8 +11,8 @@ import type { SnapshotOptions } from "../sources/snapshot.ts";
 export interface WatchOptions extends SnapshotOptions {
   /** Snapshot that the session has already loaded. If undefined, a new one is loaded. */
   readonly initial?: Snapshot | undefined;
-  /** Loads a snapshot that depends on more than these options, and keeps the last good version of broken files. */
-  readonly load?: (() => Promise<Snapshot>) | undefined;
+  /** Loads a snapshot that depends on more than these options. */
+  readonly load?: ((previous?: Snapshot) => Promise<Snapshot>) | undefined;
   /** Further files whose changes lead to a new snapshot. Their directories must be among those that are watched. */
   readonly files?: readonly string[] | undefined;
   /** Called if the system can't watch files. The snapshot then stays as it is until a later change is detected. */
@@ -37,16 +37,15 @@ const settleMs = 100;
  * flags, plugin files) are not watched, so start a new watch when they change.
  */
 export async function watchSnapshot(
-  { initial, load, files = [], onProblem = () => {}, ...options }: WatchOptions,
+  { initial, onProblem = () => {}, load = (previous) => loadSnapshot(options, previous), ...options }: WatchOptions,
   onChange: (snapshot: Snapshot) => void,
 ): Promise<SnapshotWatch> {
-  const read = load ?? (() => loadSnapshot(options, current));
-  let current = initial ?? (await (load ?? (() => loadSnapshot(options)))());
+  let current = initial ?? (await load());
   let closed = false;
   let reading: Promise<void> | undefined;
   let due: { readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
   let settle: NodeJS.Timeout | undefined;
-  const list = createWatchList(options, current, files);
+  const list = createWatchList(options, current);
   const watcher = await startWatching(list.paths(), { isWanted: list.isWanted, onProblem });
   watcher.on("all", schedule);
   await check();
@@ -92,7 +91,7 @@ export async function watchSnapshot(
   }
 
   async function refresh(): Promise<void> {
-    const next = await read();
+    const next = await load(current);
     if (closed || isSame(next, current)) return;
     current = next;
     watcher.add(list.follow(next));
@@ -136,12 +135,12 @@ interface WatchList {
 /**
  * Lists the paths that a snapshot is read from, so that nothing else in a large project or home directory is watched.
  */
-export function createWatchList(options: SnapshotOptions, snapshot: Snapshot, more: readonly string[] = []): WatchList {
+export function createWatchList(options: SnapshotOptions & Pick<WatchOptions, "files">, snapshot: Snapshot): WatchList {
   const bases = watchedDirectories(options);
   const named = bases.flatMap(({ trees: below }) => below);
   const linked = named.map(realPath).filter((tree, index) => tree !== named[index]);
   const trees = [...named, ...linked];
-  const files = new Set([...bases.flatMap(({ files: below }) => below), ...more]);
+  const files = new Set([...bases.flatMap(({ files: below }) => below), ...(options.files ?? [])]);
   const followed = linkedFiles(snapshot, { trees, files });
   return {
     paths: () => [...new Set([...bases.map(({ base }) => base), ...linked, ...followed])],
