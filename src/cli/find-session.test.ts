@@ -37,6 +37,6 @@ describe("an agent of a session", () => {
   });
 
   it("is not found in a session without agents", () => {
-    expect(() => agentIdOf("a7", [])).toThrow(expect.objectContaining({ cure: "It has no subagents." }));
+    expect(() => agentIdOf("a7", [])).toThrow(expect.objectContaining({ cure: "Its only agent is main." }));
   });
 });

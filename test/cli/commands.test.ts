@@ -36,7 +36,7 @@ describe("retinue cache", () => {
       /Cache: [\d,]+ tokens read .*with an ideal one/,
     );
     expect((await retinue(["cache", "explain", id, "--agent", "zzz"], place)).stderr).toContain(
-      "The session has main.",
+      "Its only agent is main.",
     );
   });
 });

@@ -129,7 +129,7 @@ export function unmatchedAgent(
   const others = labels.filter((label) => label !== MAIN_AGENT);
   return {
     message: `There is no ${kind} "${reference}" in this session`,
-    cure: others.length === 0 ? "It has no subagents." : `Its agents are main, ${listed(others)}.`,
+    cure: others.length === 0 ? "Its only agent is main." : `Its agents are main, ${listed(others)}.`,
   };
 }
 

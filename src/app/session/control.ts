@@ -215,12 +215,11 @@ export function createControl(options: ControlOptions): Control {
 
   /** Carries out a command of another process, and tells the user of this one. Never rejects. */
   async function obey(command: Command): Promise<void> {
+    const receipt = send(command);
     const about = await describeRemote(command);
-    // The end of a run is shown before the receipt of the command that stopped it.
-    const isStop = command.type === "stop";
-    if (isStop && about !== undefined) options.onTrouble(about);
-    const { status } = await send(command);
-    if (!isStop && status === "done" && about !== undefined) options.onTrouble(about);
+    if (about === undefined) return;
+    // A stop is shown at once, because the receipt comes after the end of the run.
+    if (command.type === "stop" || (await receipt).status === "done") options.onTrouble(about);
   }
 
   /** Describes a command of another process in one line. Returns undefined if there is nothing to tell. */
@@ -229,8 +228,9 @@ export function createControl(options: ControlOptions): Control {
     if (command.type === "answer") return undefined;
     const reference = command.type === "prompt" ? command.to : command.type === "stop" ? command.what : command.agent;
     const isAll = command.type === "stop" && isWholeSession(reference);
-    const found = isAll || isMain(reference) ? undefined : await registry.find(reference).catch(() => undefined);
-    if (found === undefined && !isAll && !isMain(reference)) return undefined;
+    const isForMain = isAll || isMain(reference) || (command.type === "stop" && reference === "turn");
+    const found = isForMain ? undefined : await registry.find(reference).catch(() => undefined);
+    if (found === undefined && !isForMain) return undefined;
     const agent = found ? `agent ${found.agentId} (${found.name ?? found.agentType})` : "the main agent";
     switch (command.type) {
       case "prompt":
