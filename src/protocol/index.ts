@@ -110,6 +110,25 @@ export type {
 export { permissionModes } from "./permissions/permission.ts";
 export type { UserQuestion, UserQuestionOption, UserReply } from "./permissions/user-question.ts";
 export type {
+  AgentInfo,
+  NewSession,
+  Problem,
+  Scope,
+  SessionInfo,
+  SessionState,
+  WaitingApproval,
+  WorkerInfo,
+} from "./server/api.ts";
+export {
+  fromWire,
+  type SubagentEnvelope,
+  toWire,
+  type WireAgent,
+  type WireEvent,
+  type WireUpdate,
+  wireNames,
+} from "./server/wire-event.ts";
+export type {
   ModelTier,
   PermissionSettings,
   ProviderSettings,
