@@ -110,7 +110,7 @@ class Dialer {
     const { host } = this.parts;
     try {
       const socket = await this.dial();
-      const connection = openConnection(socket, { clock, handlers: host, ...given({ pingMs, silenceMs }) });
+      const connection = openConnection(socket, { clock, handlers: host, pingMs, silenceMs });
       this.connection = connection;
       try {
         const welcome = await this.beforeStop(connection.request("hello", this.hello()), HANDSHAKE_MS);
@@ -171,7 +171,7 @@ class Dialer {
     const opened = createDeferred<WebSocket>();
     const socket = new WebSocket(address, {
       headers: { authorization: `Bearer ${token}` },
-      ...given({ ca }),
+      ca,
       maxPayload: MESSAGE_BYTES,
       perMessageDeflate: false,
       handshakeTimeout: HANDSHAKE_MS,
@@ -287,10 +287,4 @@ function machineId(): string {
     // Other systems have no such file.
   }
   return createHash("sha256").update(`${hostname()}\n${id}`).digest("hex").slice(0, 24);
-}
-
-/** Returns the properties that are defined, for libraries that distinguish absent from undefined. */
-function given<Value extends object>(value: Value): { [Key in keyof Value]: NonNullable<Value[Key]> } {
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-  return Object.fromEntries(entries) as { [Key in keyof Value]: NonNullable<Value[Key]> };
 }

@@ -39,7 +39,11 @@ export interface Handlers {
 /** Rejects a request whose connection ended. Whether the peer received the request is not known. */
 export class ConnectionLost extends Error {}
 
-export interface ConnectionOptions extends Partial<typeof heartbeat> {
+export interface ConnectionOptions {
+  /** Interval of pings in milliseconds. */
+  readonly pingMs?: number | undefined;
+  /** Time after which a silent peer is considered gone, in milliseconds. */
+  readonly silenceMs?: number | undefined;
   readonly clock: Clock;
   readonly handlers: Handlers;
 }
@@ -137,7 +141,7 @@ async function answer(work: () => Promise<unknown>): Promise<unknown> {
 
 /** Sends pings, and ends the connection if nothing is heard from the peer. Returns a function that stops the pings. */
 function keepAlive(socket: WebSocket, options: ConnectionOptions): () => void {
-  const { clock, pingMs, silenceMs } = { ...heartbeat, ...options };
+  const { clock, pingMs = heartbeat.pingMs, silenceMs = heartbeat.silenceMs } = options;
   let heardAt = clock.monotonic();
   let lookedAt = heardAt;
   const hear = (): void => {

@@ -18,6 +18,7 @@ import {
   createWorkerHub,
   type RemoteWorker,
   type WorkerHub,
+  type WorkerHubOptions,
 } from "./index.ts";
 import type { WorkerProcessOptions } from "./run-worker.test-support.ts";
 
@@ -30,9 +31,7 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-export async function startServer(
-  options: { readonly graceMs?: number; readonly version?: string } = {},
-): Promise<TestServer> {
+export async function startServer(options: Partial<WorkerHubOptions> = {}): Promise<TestServer> {
   const hub = createWorkerHub({ version: "1.0.0", clock: systemClock, ...options });
   const server = createServer((_, response) => response.writeHead(404).end());
   server.on("upgrade", (request, socket, head) => {

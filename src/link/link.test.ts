@@ -168,6 +168,21 @@ describe("a session on a worker", () => {
     expect(marks(at)).toBe("mark\n");
   });
 
+  it("ends its calls when it is opened with other options, and says so", async () => {
+    const at = newPlace();
+    const { remote } = await connectAt(at);
+    const session = await openOn(remote);
+    const call = toolCall("c1", "Bash", waits);
+    const first = run(session, at, call);
+    await begun(at);
+    const reopened = await openOn(remote, { passedVariables: ["EDITOR"] });
+    expect((await first).outcome).toBe("cancelled");
+    expect(await reopened.executor(at.root).recall?.(call)).toMatchObject({ outcome: "cancelled" });
+    const other = toolCall("c2", "Bash", { command: "echo here" });
+    expect(textIn(await run(session, at, other))).toContain("Another server has opened session s1");
+    expect(textIn(await run(reopened, at, other))).toContain("ok: here");
+  });
+
   it("sends long results to the server in parts, and reads them back", async () => {
     const at = newPlace();
     const server = await startServer();
@@ -332,6 +347,19 @@ describe("a server", () => {
     const good = await hello({ oldest: 1, newest: 3 });
     expect(await good.answer).toEqual({ protocol: 1, closed: [] });
     await expect(good.connection.request("hello", {})).rejects.toThrow("Unknown request hello");
+  });
+
+  it("cuts the connection of a worker that is not heard, and the worker connects again", async () => {
+    const at = newPlace();
+    const server = await startServer({ pingMs: 20, silenceMs: 60 });
+    const network = await startNetwork(server.port);
+    const connected = server.next("connected");
+    startWorker({ url: network.url, at });
+    const remote = await connected;
+    const changes = [server.next("reconnecting"), server.next("connected")];
+    network.hold();
+    await Promise.all(changes);
+    await remote.sweep("s1");
   });
 
   it("refuses a wrong token and an unencrypted connection to another machine", async () => {

@@ -179,7 +179,9 @@ export class RemoteSession {
       const left = (this.running.get(agentId) ?? 1) - 1;
       if (left > 0) this.running.set(agentId, left);
       else this.running.delete(agentId);
-      this.ended.set(agentId, [...(this.ended.get(agentId) ?? []), id]);
+      const ended = this.ended.get(agentId);
+      if (ended) ended.push(id);
+      else this.ended.set(agentId, [id]);
     }
   }
 
@@ -204,9 +206,11 @@ export class RemoteSession {
 
   private async askOnce<Result>(method: SessionMethod, argument: unknown, signal?: AbortSignal): Promise<Result> {
     const id = this.newId();
-    const result = await this.request<Result>(`session/${method}`, { id, argument }, signal);
-    this.acknowledged.push(id);
-    return result;
+    try {
+      return await this.request<Result>(`session/${method}`, { id, argument }, signal);
+    } finally {
+      this.acknowledged.push(id);
+    }
   }
 
   private async close(): Promise<void> {

@@ -99,7 +99,7 @@ export class WorkerRecord implements Handlers {
     if (isReturning) this.link = new Link();
     this.state = "connected";
     this.link.use(connection);
-    void connection.closed.then(() => this.onDisconnected(connection));
+    void connection.closed.then((code) => this.onDisconnected(connection, code));
     const closed = [...this.closed.values()];
     this.closed.clear();
     this.tell(isReturning ? "returned" : "connected");
@@ -192,10 +192,15 @@ export class WorkerRecord implements Handlers {
     throw new UserError(`Session ${sessionId} is not open on this server`, { code: UNKNOWN_SESSION });
   }
 
-  private onDisconnected(connection: Connection): void {
+  private onDisconnected(connection: Connection, code: number): void {
     if (this.connection !== connection) return;
     this.connection = undefined;
     this.link.use(undefined);
+    if (code === closeCodes.leaving) {
+      // A worker that was stopped does not return as the same process.
+      this.lose({ isRestarted: false });
+      return;
+    }
     this.state = "reconnecting";
     this.grace = setTimeout(() => this.lose({ isRestarted: false }), this.options.graceMs);
     this.tell("reconnecting");

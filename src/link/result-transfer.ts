@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { createId, UserError } from "../lib/index.ts";
+import { createId, formatCount, UserError } from "../lib/index.ts";
 import type { ResultStore } from "../ports/index.ts";
 import type { Link } from "./link.ts";
 import {
@@ -69,6 +69,9 @@ export function createRemoteResults({ link, ref }: RemoteResultsOptions): Result
   };
 }
 
+/** Maximum number of parts of a text. */
+const PARTS = 1_024;
+
 /** Number of texts that can be under way at the same time. The oldest is given up when there are more. */
 const TRANSFERS = 1_000;
 
@@ -89,6 +92,7 @@ export class ResultTransfers {
   }
 
   async save({ transfer, id, part, isLast, text }: SavePart): Promise<SavedPart> {
+    if (part >= PARTS) throw new Error(`The text has more than ${formatCount(PARTS * PART_CHARACTERS)} characters.`);
     const known = this.saves.get(transfer) ?? { parts: [] };
     keep(this.saves, transfer, known);
     const { parts } = known;

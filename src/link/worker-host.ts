@@ -158,7 +158,8 @@ export class WorkerHost implements Handlers {
   /** Returns the session that a request is about, and forgets the results that the request acknowledges. */
   private async sessionOf({ sessionId, lease, acknowledged = [] }: SessionRequest): Promise<HostedSession> {
     const session = this.sessions.get(sessionId);
-    if (session === undefined || session.ref.lease < lease) throw notOpen(sessionId);
+    const isOpen = session !== undefined && session.ending === undefined && session.ref.lease >= lease;
+    if (!isOpen) throw notOpen(sessionId);
     if (session.ref.lease > lease) throw replaced(sessionId);
     session.acknowledge(acknowledged);
     return session;

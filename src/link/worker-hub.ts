@@ -3,16 +3,8 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { isRecord, UserError } from "../lib/index.ts";
 import type { Clock } from "../ports/index.ts";
-import { type Connection, openConnection } from "./connection.ts";
-import {
-  closeCodes,
-  type Hello,
-  type heartbeat,
-  MESSAGE_BYTES,
-  PROTOCOL,
-  type ProtocolRange,
-  type Welcome,
-} from "./protocol.ts";
+import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+import { closeCodes, type Hello, MESSAGE_BYTES, PROTOCOL, type ProtocolRange, type Welcome } from "./protocol.ts";
 import { type RemoteWorker, type WorkerChange, WorkerRecord } from "./remote-worker.ts";
 
 /** The workers that are connected to a server. */
@@ -29,7 +21,7 @@ export interface WorkerHub {
 
 export type WorkerListener = (worker: RemoteWorker, change: WorkerChange) => void;
 
-export interface WorkerHubOptions extends Partial<typeof heartbeat> {
+export interface WorkerHubOptions extends Pick<ConnectionOptions, "pingMs" | "silenceMs"> {
   /** Version of Retinue. */
   readonly version: string;
   /** Time in which a worker may return before it is lost. */
@@ -119,7 +111,8 @@ function readHello(value: unknown, version: string): Hello {
     isRecord(value["protocol"]) &&
     isRecord(value["facts"]) &&
     Array.isArray(value["sessions"]) &&
-    [hello.name, hello.machine, hello.instance, hello.version].every((each) => typeof each === "string");
+    /^[\w-][\w.-]{0,63}$/.test(String(hello.name)) &&
+    [hello.machine, hello.instance, hello.version].every((each) => typeof each === "string");
   if (isComplete && speaksWith(hello.protocol)) return hello;
   const theirs = isComplete ? hello.version : "unknown";
   const isOlder = !isComplete || !(hello.protocol.newest >= PROTOCOL.oldest);

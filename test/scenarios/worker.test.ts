@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openSessionOn } from "../../src/app/session/open-session.ts";
 import type { SessionOptions } from "../../src/app/session/session-options.ts";
-import type { ToolExecutor, Transcript, WorkerPort, WorkerSession } from "../../src/ports/index.ts";
+import type { ToolExecutor, WorkerPort, WorkerSession } from "../../src/ports/index.ts";
 import { type CallId, type Line, type ToolResult, textOf } from "../../src/protocol/index.ts";
 import { createCast } from "../../src/testing/index.ts";
 import { createMemoryTranscript } from "../../src/transcript/index.ts";
 import { createLocalWorker, type LocalWorkerOptions } from "../../src/worker/index.ts";
+import { cutAtStart } from "./cut-transcript.ts";
 import { newPlace, type Parts, type Place, task } from "./delegation-place.ts";
 
 type Recalled = ToolResult | "never begun" | "lost";
@@ -92,19 +93,6 @@ it("a session needs only plain data from its worker: tools, hooks and worktrees"
   expect(readFileSync(join(at.cwd, "hooked.txt"), "utf8").split("\n")).toHaveLength(3);
   expect(git("branch", "--list", "retinue/*").toString()).toMatch(/retinue\/a/);
 });
-
-/** Returns a transcript with the lines up to the start of a call, as a process leaves them that is killed then. */
-async function cutAtStart(transcript: Transcript): Promise<Transcript> {
-  const cut = createMemoryTranscript({ sessionId: transcript.sessionId });
-  const lines = await transcript.read("main");
-  for (const line of lines.slice(0, lines.findIndex(({ type }) => type === "tool.started") + 1)) {
-    const head = line.type === "head.set" ? await transcript.loadHead(line.hash) : undefined;
-    if (head) await cut.saveHead(head);
-    const { v: _, id: _id, parentId: _parent, at: _at, seq: _seq, ...event } = line;
-    await cut.append("main", [event]);
-  }
-  return cut;
-}
 
 const write = { calls: [{ name: "Write", input: { file_path: "new.txt", content: "new\n" } }] };
 const lost: Parts = { MAIN: [write, { text: "Written." }] };
