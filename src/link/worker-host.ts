@@ -16,6 +16,7 @@ import {
   type OnceRequest,
   type OpenedSession,
   type OpenRequest,
+  type PortMethod,
   portMethods,
   type RecallRequest,
   type SessionRef,
@@ -65,7 +66,7 @@ export class WorkerHost implements Handlers {
     const [group, name = ""] = method.split("/");
     switch (group) {
       case "port":
-        return this.askPort(member(portMethods, name), (parameters as { argument: string }).argument);
+        return this.askPort(member(portMethods, name), (parameters as { argument: unknown }).argument);
       case "session": {
         if (name === "open") return this.open(parameters as OpenRequest);
         if (name === "close") return this.close(parameters as SessionRequest);
@@ -109,10 +110,11 @@ export class WorkerHost implements Handlers {
     await Promise.allSettled([...this.sessions.keys()].map((sessionId) => worker.sweep(sessionId)));
   }
 
-  private async askPort(method: (typeof portMethods)[number], argument: SessionId): Promise<unknown> {
+  private async askPort(method: PortMethod, argument: unknown): Promise<unknown> {
     // The processes of an open session belong to this process. They were not left behind.
-    if (method === "sweep" && this.sessions.has(argument)) return undefined;
-    return this.options.worker[method](argument);
+    if (method === "sweep" && this.sessions.has(argument as SessionId)) return undefined;
+    const worker = this.options.worker as unknown as Record<PortMethod, (argument: unknown) => Promise<unknown>>;
+    return worker[method](argument);
   }
 
   private async open(request: OpenRequest): Promise<OpenedSession> {
