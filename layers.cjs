@@ -59,8 +59,15 @@ const modules = {
     builtins: true,
   },
   "cache-report": { modules: [...shared, "conversation", "runs", "transcript"], packages: [], builtins: true },
+  link: { modules: shared, packages: ["ws", "vscode-jsonrpc"], builtins: true },
   app: { modules: underApp, packages: [], builtins: true },
-  cli: { modules: ["protocol", "lib", "app"], packages: [], builtins: true },
+  client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false },
+  server: {
+    modules: [...shared, "link", "app"],
+    packages: ["hono", "@hono/node-server", "ws", "zod"],
+    builtins: true,
+  },
+  cli: { modules: ["protocol", "lib", "app", "client", "link", "server"], packages: [], builtins: true },
   testing: { modules: shared, packages: [], builtins: true },
 };
 

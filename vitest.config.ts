@@ -1,4 +1,5 @@
-import { defineConfig } from "vitest/config";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
@@ -34,7 +35,22 @@ function rank({ moduleId }: TestSpecification): number {
   return index === -1 ? long.length : index;
 }
 
+/**
+ * With `RETINUE_TEST_WORKER=remote`, sessions reach their workers over a connection, as sessions on a server do. Their
+ * tests pass either way.
+ */
+const remoteWorkers: Plugin = {
+  name: "remote-workers",
+  enforce: "pre",
+  resolveId: (source, importer = "") => {
+    if (!source.endsWith("/worker/index.ts") || !importer.endsWith("/src/app/session/open-session.ts"))
+      return undefined;
+    return fileURLToPath(new URL("src/link/worker-over-link.test-support.ts", import.meta.url));
+  },
+};
+
 export default defineConfig({
+  plugins: process.env["RETINUE_TEST_WORKER"] === "remote" ? [remoteWorkers] : [],
   test: {
     pool: "forks",
     // Many tests wait for processes, so that two cores can serve three workers.

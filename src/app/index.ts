@@ -149,6 +149,7 @@ export {
   unmatchedAgent,
 } from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
+export { createDirectoryWorker, type DirectoryWorker, type DirectoryWorkerOptions } from "./commands/worker.ts";
 export { stateDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";

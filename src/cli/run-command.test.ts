@@ -138,7 +138,7 @@ describe("parseRoot", () => {
     [["update"], 'There is no command "update"', /Install the new version/],
     [["init"], 'There is no command "init"', /agents new/],
     [["serve", "8080"], 'There is no command "serve"', /no server/],
-    [["worker"], 'There is no command "worker"', /no server/],
+    [["wroker"], 'There is no command "wroker"', /Did you mean "retinue worker"\?/],
     [["updat"], 'There is no command "updat"', /Install the new version/],
     [
       ["sesions", "list"],

@@ -123,6 +123,25 @@ export type {
 export type { AgentSettings, Approval, LoadedSettings, ProjectSettings } from "./project/settings.ts";
 export type { GitPrograms, PluginHook, PluginParts, ProjectSnapshot } from "./project/snapshot.ts";
 export type {
+  AgentInfo,
+  NewSession,
+  Problem,
+  Scope,
+  SessionInfo,
+  SessionState,
+  WaitingApproval,
+  WorkerInfo,
+} from "./server/api.ts";
+export {
+  fromWire,
+  type SubagentEnvelope,
+  toWire,
+  type WireAgent,
+  type WireEvent,
+  type WireUpdate,
+  wireNames,
+} from "./server/wire-event.ts";
+export type {
   ModelTier,
   PermissionSettings,
   ProviderSettings,

@@ -13,3 +13,4 @@ export type { Trouble } from "./journal/disk-retry.ts";
 export { createMemoryTranscript } from "./journal/memory-transcript.ts";
 export { createTranscript, openTranscript, type Transcript } from "./journal/transcript.ts";
 export { type ReadSession, type ReadTranscript, readSession, readTranscript } from "./reading/read-session.ts";
+export { projectName, sessionPaths } from "./session-paths.ts";

@@ -18,6 +18,7 @@ describe("all pages", () => {
       "docs/architecture.md: npm run check compares it with layers.cjs",
       "docs/hooks.md: it is what a hook prints",
       "docs/models.md: it needs Ollama with that model on its own port",
+      "docs/workers.md: it needs a server",
     ]);
   });
 

@@ -119,6 +119,21 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     expect(finished.stderr).toContain("loads linkedom at startup");
   });
 
+  it("lets only the entry for servers and workers load a WebSocket library", async () => {
+    const socket = 'import { WebSocket } from "ws";\nexport const serveCommand = () => typeof WebSocket;\n';
+    const create = 'import { createRequire } from "node:module";\nconst load = createRequire(import.meta.filename);\n';
+    const main = `${create}console.log(load("./serve.cjs").serveCommand());\n`;
+    const { house, finished } = await build(
+      { "src/cli/main.ts": main, "src/cli/serve-command.ts": socket },
+      "--cli-only",
+    );
+    expect(finished).toEqual({ code: 0, stdout: "", stderr: "" });
+    const cli = join(house.directory, "dist/cli.cjs");
+    expect((await finish(process.execPath, [cli], house.directory)).stdout).toBe("function\n");
+    await house.write({ "src/cli/main.ts": socket });
+    expect((await house.run("build.mjs", "--cli-only")).stderr).toContain("loads ws at startup");
+  });
+
   it("skips parts without source", async () => {
     const { house, finished } = await build({});
     expect(finished.code).toBe(0);

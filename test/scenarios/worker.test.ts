@@ -7,11 +7,12 @@ import { openSessionOn } from "../../src/app/session/open-session.ts";
 import type { SessionOptions } from "../../src/app/session/session-options.ts";
 import { systemClock } from "../../src/app/system-clock.ts";
 import { createDeferred } from "../../src/lib/index.ts";
-import type { SnapshotAnswer, ToolExecutor, Transcript, WorkerPort, WorkerSession } from "../../src/ports/index.ts";
+import type { SnapshotAnswer, ToolExecutor, WorkerPort, WorkerSession } from "../../src/ports/index.ts";
 import { type CallId, type Line, type ToolResult, textOf } from "../../src/protocol/index.ts";
 import { createCast } from "../../src/testing/index.ts";
 import { createMemoryTranscript } from "../../src/transcript/index.ts";
 import { createLocalWorker } from "../../src/worker/index.ts";
+import { cutAtStart } from "./cut-transcript.ts";
 import { lastWords, newPlace, type Parts, type Place, promised, read, resultsIn, task } from "./delegation-place.ts";
 import { type CreateWorker, observeSession } from "./observe-session.ts";
 import { changeFiles, expectProject, expectUntrusted, newProject, type Project } from "./project-walk.ts";
@@ -276,19 +277,6 @@ it("a session never reads the disk of its project: it runs in a process that can
   expect([trusted.touched, untrusted.touched]).toEqual([[], []]);
   expect(readFileSync(join(project.root, "work/hooked.txt"), "utf8")).toBe("hooked\n");
 });
-
-/** Returns a transcript with the lines up to the start of a call, as a process leaves them that is killed then. */
-async function cutAtStart(transcript: Transcript): Promise<Transcript> {
-  const cut = createMemoryTranscript({ sessionId: transcript.sessionId });
-  const lines = await transcript.read("main");
-  for (const line of lines.slice(0, lines.findIndex(({ type }) => type === "tool.started") + 1)) {
-    const head = line.type === "head.set" ? await transcript.loadHead(line.hash) : undefined;
-    if (head) await cut.saveHead(head);
-    const { v: _, id: _id, parentId: _parent, at: _at, seq: _seq, ...event } = line;
-    await cut.append("main", [event]);
-  }
-  return cut;
-}
 
 const write = { calls: [{ name: "Write", input: { file_path: "new.txt", content: "new\n" } }] };
 const lost: Parts = { MAIN: [write, { text: "Written." }] };

@@ -74,6 +74,7 @@ Usage
   retinue config show              Show the settings in force
   retinue worktrees [command]      List or prune agents' worktrees
   retinue cache [command]          Report what prompt caching saved
+  retinue worker --server URL      Offer a directory to sessions on a server
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
 
@@ -399,6 +400,32 @@ answer.
   resume: steering,
   background: steering,
   foreground: steering,
+  worker: `Offers a directory to the sessions of a server until you stop it.
+
+Examples
+  retinue worker --server http://127.0.0.1:7333 --token-file token.txt
+  RETINUE_TOKEN=… retinue worker --server https://retinue.example.com
+
+Usage
+  retinue worker --server URL [options]
+      --server URL                 Address of the server
+      --name NAME                  Name of the worker there (the names of this
+                                   machine and the directory)
+  -C, --cwd DIRECTORY              Offer this directory
+      --token-file FILE            File with the token; default: RETINUE_TOKEN
+      --ca FILE                    Certificate authority of the server, in PEM
+                                   format, if it is not a public one
+      --insecure                   Allow an unencrypted connection to another
+                                   machine
+
+Tools that use files or run commands run here, as you, with the rules and the
+sandbox that apply to the session. If the connection is lost, the worker
+connects again, and calls that are running continue. When the worker is stopped,
+everything that it started is ended.
+
+The exit code is 2 if the server refuses the token or the version, or if the
+directory does not exist; 130 or 143 after a signal.
+`,
   doctor: `Checks the installation and configuration, and shows how to fix problems.
 
 Examples

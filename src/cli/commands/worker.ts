@@ -1,0 +1,132 @@
+import { existsSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { basename } from "node:path";
+import { createDirectoryWorker, systemClock, VERSION } from "../../app/index.ts";
+import { describeError, UserError } from "../../lib/index.ts";
+import { connectWorker } from "../../link/index.ts";
+import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../exit-codes.ts";
+import { printHelp } from "../help/print-help.ts";
+import { createOutput, messageLines } from "../output.ts";
+import { type HelpRequest, helpOption, readOptions, refusePositionals, usageError } from "../read-options.ts";
+import { chosenDirectory } from "../real-directory.ts";
+
+/** Interval in which the worker checks that its directory still exists. */
+const LOOK_MS = 2_000;
+
+/** Runs `retinue worker`, which offers a directory to the sessions of a server until it is stopped. */
+export async function worker(argv: readonly string[]): Promise<number> {
+  const command = parseWorker(argv);
+  if (command.kind === "help") return printHelp(command.topic);
+  const { server, ca, insecure } = command;
+  const token = readToken(command);
+  const cwd = chosenDirectory(command.cwd);
+  const name = command.name ?? defaultName(cwd);
+  const errors = createOutput(process.stderr);
+  const report = (message: string): void => void errors.write(messageLines([message]));
+  const stop = new AbortController();
+  const stopped = onStopSignal(() => stop.abort());
+  const looking = setInterval(() => existsSync(cwd) || stop.abort(), LOOK_MS);
+  try {
+    await connectWorker({
+      ...createDirectoryWorker({ name, cwd, environment: process.env, report }),
+      url: server,
+      token,
+      name,
+      version: VERSION,
+      clock: systemClock,
+      signal: stop.signal,
+      report,
+      ca: ca === undefined ? undefined : readText(ca, "ca"),
+      insecure,
+    });
+  } finally {
+    clearInterval(looking);
+  }
+  const code = stopped();
+  if (code !== undefined) return code;
+  const cure = "Create it again and start the worker, or choose another one with --cwd.";
+  throw new UserError(`The directory ${cwd} no longer exists`, { code: "cwd", cure, exitCode: exitCodes.usage });
+}
+
+interface WorkerCommand {
+  readonly kind: "worker";
+  readonly server: string;
+  readonly name: string | undefined;
+  readonly cwd: string | undefined;
+  readonly tokenFile: string | undefined;
+  readonly ca: string | undefined;
+  readonly insecure: boolean;
+}
+
+function parseWorker(argv: readonly string[]): WorkerCommand | HelpRequest {
+  const kinds = {
+    server: { value: "URL" },
+    name: { value: "NAME" },
+    cwd: { value: "DIRECTORY", short: "C" },
+    "token-file": { value: "FILE" },
+    ca: { value: "FILE" },
+    insecure: {},
+    help: helpOption,
+  };
+  const help = "retinue worker --help";
+  const options = readOptions(argv, { kinds, help });
+  if (options.has("help")) return { kind: "help", topic: "worker" };
+  refusePositionals(options, "worker", `See "${help}".`);
+  const server = options.value("server");
+  if (server === undefined)
+    throw usageError("A worker needs the address of its server", "Write --server URL, as `retinue serve` prints it.");
+  const name = options.value("name");
+  if (name !== undefined && !isName(name))
+    throw usageError(`A worker can't be named "${name}"`, "Use letters, digits, dots, dashes and underscores.");
+  return {
+    kind: "worker",
+    server,
+    name,
+    cwd: options.value("cwd"),
+    tokenFile: options.value("token-file"),
+    ca: options.value("ca"),
+    insecure: options.has("insecure"),
+  };
+}
+
+function isName(name: string): boolean {
+  return /^[\w-][\w.-]{0,63}$/.test(name);
+}
+
+/** Returns the name of the machine and the directory, such as `laptop-shop`. */
+function defaultName(cwd: string): string {
+  const name = `${hostname().split(".")[0]}-${basename(cwd)}`.replaceAll(/[^\w.-]+/g, "-").slice(0, 64);
+  return isName(name) ? name : "worker";
+}
+
+/** Reads the token. It is never an argument, because other users of the machine can see those. */
+function readToken({ tokenFile }: WorkerCommand): string {
+  const token = tokenFile === undefined ? process.env["RETINUE_TOKEN"] : readText(tokenFile, "token-file");
+  if (token?.trim()) return token.trim();
+  if (tokenFile !== undefined) throw usageError(`${tokenFile} contains no token`, "Write the token into it.");
+  throw usageError("A worker needs a token", "Set RETINUE_TOKEN, or write --token-file FILE.");
+}
+
+function readText(path: string, option: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw usageError(`The file of --${option} can't be read: ${describeError(error)}`, "Check the path.");
+  }
+}
+
+/**
+ * Calls `stop` on the first signal that ends the process. A second one ends it at once. Returns a function that returns
+ * the exit code; undefined if there was no signal.
+ */
+function onStopSignal(stop: () => void): () => number | undefined {
+  let first: StopSignal | undefined;
+  for (const signal of stopSignals) {
+    process.on(signal, () => {
+      if (first !== undefined) process.exit(signalCodes[signal]);
+      first = signal;
+      stop();
+    });
+  }
+  return () => first && signalCodes[first];
+}

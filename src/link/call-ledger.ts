@@ -1,0 +1,225 @@
+import { closeSync, existsSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { type AppendFile, describeError, isRecord, openAppendFile, parseJsonLines } from "../lib/index.ts";
+import type { CallId, ToolResult } from "../protocol/index.ts";
+import { SharedWork } from "./shared-work.ts";
+
+/** What became of a call. `lost`: it is not known whether the call had an effect. */
+export type Recalled = ToolResult | "never begun" | "lost";
+
+interface Entry {
+  readonly callId: CallId;
+  /** Set while the call runs. */
+  running?: SharedWork<ToolResult> | undefined;
+  /** Where the result is in the file. */
+  stored?: Place | undefined;
+  /** The result, if it could not be written. */
+  unwritten?: ToolResult | undefined;
+}
+
+interface Place {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Size from which on the file is written again without the results that are no longer needed. */
+const LARGE_BYTES = 4 * 1_024 * 1_024;
+
+/** Number of ids of forgotten calls to keep. */
+const FORGOTTEN_IDS = 10_000;
+
+/**
+ * The calls of a session on a worker. A line says that a call has started, before it has an effect; another line holds
+ * its result, before the result is sent. So a call is performed once, however often it is requested, and its result
+ * survives a crash of the worker until the server has recorded it. Only positions of results are kept in memory.
+ */
+export class CallLedger {
+  private readonly path: string;
+  private file: AppendFile;
+  private readonly entries = new Map<string, Entry>();
+  /** Newest entry of each call. A call is requested again under a new id if a run is continued. */
+  private readonly newest = new Map<CallId, Entry>();
+  /** Ids of requests and calls whose results were acknowledged. They had begun, but their results are gone. */
+  private readonly forgotten = new Set<string>();
+  /** Whether the session was opened before, so that calls that the ledger does not contain never began. */
+  private isComplete: boolean;
+
+  /** Opens the ledger of a session, or creates it. Throws if the file can't be written. */
+  constructor(path: string) {
+    this.path = path;
+    this.isComplete = existsSync(path);
+    if (this.isComplete) this.load();
+    this.file = openAppendFile(path, { createDirectory: true });
+  }
+
+  /** Calls whose results have not been acknowledged. */
+  get open(): readonly CallId[] {
+    return [...this.newest.keys()];
+  }
+
+  /** Called when another server opens the session. The calls that it asks about are all in the ledger. */
+  reopen(): void {
+    this.isComplete = true;
+  }
+
+  /** Performs a call, or waits for the request with the same id that performs it. Never rejects. */
+  async perform(
+    { id, callId }: { readonly id: string; readonly callId: CallId },
+    work: (signal: AbortSignal) => Promise<ToolResult>,
+    signal: AbortSignal,
+  ): Promise<ToolResult> {
+    const known = this.entries.get(id);
+    if (known) return known.running?.join(signal) ?? this.resultOf(known) ?? goneResult;
+    if (this.forgotten.has(id)) return goneResult;
+    try {
+      this.file.append(line({ started: id, call: callId }));
+    } catch (error) {
+      return textResult(`The call was not started, because it could not be recorded: ${describeError(error)}`);
+    }
+    const entry: Entry = { callId };
+    this.entries.set(id, entry);
+    this.newest.set(callId, entry);
+    entry.running = new SharedWork(async (own) => {
+      const result = await work(own).catch((error: unknown) => textResult(describeError(error)));
+      this.finish(id, entry, result);
+      return result;
+    });
+    return entry.running.join(signal);
+  }
+
+  /** Returns what became of a call. Waits for a call that is running. */
+  async recall(callId: CallId): Promise<Recalled> {
+    const entry = this.newest.get(callId);
+    if (entry) return (await entry.running?.result) ?? this.resultOf(entry) ?? "lost";
+    return this.isComplete && !this.forgotten.has(callId) ? "never begun" : "lost";
+  }
+
+  /** Forgets results that the server has recorded. */
+  acknowledge(ids: readonly string[]): void {
+    for (const id of ids) {
+      const entry = this.entries.get(id);
+      if (entry === undefined || entry.running) continue;
+      this.entries.delete(id);
+      this.forgotten.add(id);
+      if (this.newest.get(entry.callId) !== entry) continue;
+      this.newest.delete(entry.callId);
+      this.forgotten.add(entry.callId);
+    }
+    for (const id of this.forgotten) {
+      if (this.forgotten.size <= FORGOTTEN_IDS) break;
+      this.forgotten.delete(id);
+    }
+    if (this.file.size > LARGE_BYTES) this.rewrite();
+  }
+
+  async close(): Promise<void> {
+    await this.file.close();
+  }
+
+  async remove(): Promise<void> {
+    await this.close();
+    rmSync(this.path, { force: true });
+  }
+
+  private finish(id: string, entry: Entry, result: ToolResult): void {
+    const text = line({ ended: id, result });
+    try {
+      this.file.append(text);
+      const length = Buffer.byteLength(text);
+      entry.stored = { offset: this.file.size - length, length };
+    } catch {
+      // The result can still be sent, and after a crash the call counts as lost.
+      entry.unwritten = result;
+    }
+    entry.running = undefined;
+  }
+
+  private resultOf({ stored, unwritten }: Entry): ToolResult | undefined {
+    if (stored === undefined) return unwritten;
+    try {
+      return JSON.parse(this.textAt(stored)).result;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private textAt({ offset, length }: Place): string {
+    const descriptor = openSync(this.path, "r");
+    try {
+      const bytes = Buffer.alloc(length);
+      readSync(descriptor, bytes, 0, length, offset);
+      return bytes.toString("utf8");
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  /** Reads the lines of earlier processes. Calls that they had started and not ended are lost. */
+  private load(): void {
+    for (const { value, offset, text } of parseJsonLines(readFileSync(this.path)).records) {
+      if (!isRecord(value)) continue;
+      const { started, call, ended, forgotten } = value;
+      if (typeof started === "string" && typeof call === "string") {
+        const entry: Entry = { callId: call };
+        this.entries.set(started, entry);
+        this.newest.set(call, entry);
+      }
+      const entry = typeof ended === "string" ? this.entries.get(ended) : undefined;
+      if (entry) entry.stored = { offset, length: Buffer.byteLength(text) };
+      if (Array.isArray(forgotten)) for (const id of forgotten) this.forgotten.add(String(id));
+    }
+  }
+
+  private rewrite(): void {
+    const texts: string[] = [];
+    const places = new Map<Entry, Place>();
+    let offset = 0;
+    const add = (value: object): Place => {
+      const text = line(value);
+      const place = { offset, length: Buffer.byteLength(text) };
+      texts.push(text);
+      offset += place.length;
+      return place;
+    };
+    add({ forgotten: [...this.forgotten] });
+    for (const [id, entry] of this.entries) {
+      add({ started: id, call: entry.callId });
+      const result = this.resultOf(entry);
+      if (result !== undefined) places.set(entry, add({ ended: id, result }));
+    }
+    if (offset * 2 > this.file.size) return;
+    try {
+      const next = `${this.path}.new`;
+      writeFileSync(next, texts.join(""), { mode: 0o600 });
+      renameSync(next, this.path);
+    } catch {
+      return;
+    }
+    void this.file.close();
+    this.file = openAppendFile(this.path);
+    for (const [entry, place] of places) entry.stored = place;
+  }
+}
+
+/** Returns what became of a call of a session that is not open. */
+export async function recallFromFile(path: string, callId: CallId): Promise<Recalled> {
+  if (!existsSync(path)) return "lost";
+  const ledger = new CallLedger(path);
+  try {
+    return await ledger.recall(callId);
+  } finally {
+    await ledger.close();
+  }
+}
+
+function line(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+function textResult(text: string): ToolResult {
+  return { outcome: "error", content: [{ type: "text", text }] };
+}
+
+const goneResult: ToolResult = {
+  outcome: "unknown",
+  content: [{ type: "text", text: "Outcome unknown: the worker no longer has the result of this call." }],
+};

@@ -1,0 +1,290 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { createDeferred, describeError, isLoopback, tryLock, UserError } from "../lib/index.ts";
+import type { Clock, WorkerPort } from "../ports/index.ts";
+import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+import { Link } from "./link.ts";
+import { closeCodes, type Hello, MESSAGE_BYTES, PROTOCOL, type Welcome, WORKER_PATH } from "./protocol.ts";
+import { WorkerHost, type WorkerHostOptions } from "./worker-host.ts";
+
+export interface ConnectWorkerOptions
+  extends Pick<WorkerHostOptions, "sessionDirectory" | "ledgerDirectory">,
+    Pick<ConnectionOptions, "pingMs" | "silenceMs"> {
+  /** Address of the server. */
+  readonly url: string;
+  readonly token: string;
+  readonly name: string;
+  readonly worker: WorkerPort;
+  /** Version of Retinue. */
+  readonly version: string;
+  readonly clock: Clock;
+  /** Ends the worker. */
+  readonly signal: AbortSignal;
+  /** Receives messages for the user. */
+  readonly report: (message: string) => void;
+  /** Certificate authority of the server, in PEM format, if it is not a public one. */
+  readonly ca?: string | undefined;
+  /** Whether the connection may be unencrypted even if the server is on another machine. */
+  readonly insecure?: boolean | undefined;
+}
+
+/** Waiting times between attempts to connect. They double from the first to the last. */
+const backoff = { firstMs: 100, lastMs: 3_000 };
+
+/** Time for the server to accept a connection. */
+const HANDSHAKE_MS = 10_000;
+
+/** Time for sessions to end on their own when the worker is stopped. */
+const STOP_MS = 500;
+
+/**
+ * Connects a worker to a server and serves it there. Connects again whenever the connection is lost, until the signal
+ * aborts. Then ends everything that runs and returns. Throws a `UserError` if the server refuses the worker.
+ */
+export async function connectWorker(options: ConnectWorkerOptions): Promise<void> {
+  const { worker, ledgerDirectory, sessionDirectory } = options;
+  const address = addressOf(options);
+  const unlock = lock(options);
+  const link = new Link();
+  const host = new WorkerHost({ worker, link, ledgerDirectory, sessionDirectory });
+  const dialer = new Dialer(options, { address, link, host });
+  try {
+    await host.sweep();
+    await dialer.run();
+  } finally {
+    await Promise.race([host.stop(), wait(STOP_MS, undefined, { ref: false })]);
+    await host.kill();
+    await dialer.close();
+    link.end(new Error("The worker has ended."));
+    unlock();
+  }
+}
+
+interface DialerParts {
+  readonly address: URL;
+  readonly link: Link;
+  readonly host: WorkerHost;
+}
+
+/** Keeps one connection to the server open. */
+class Dialer {
+  private readonly options: ConnectWorkerOptions;
+  private readonly parts: DialerParts;
+  private readonly instance = randomUUID();
+  private connections = 0;
+  private failures = 0;
+  private state: "new" | "connected" | "down" = "new";
+  private hasConnected = false;
+  private connection: Connection | undefined;
+
+  constructor(options: ConnectWorkerOptions, parts: DialerParts) {
+    this.options = options;
+    this.parts = parts;
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.options;
+    while (!signal.aborted) {
+      const connection = await this.connect();
+      if (connection) await this.serve(connection);
+      const delay = Math.min(backoff.lastMs, backoff.firstMs * 2 ** this.failures);
+      this.failures += 1;
+      // Workers that were cut off together do not return together.
+      await wait(delay * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.connection?.close(closeCodes.leaving);
+    await this.connection?.closed;
+  }
+
+  /** Opens a connection and introduces the worker. Returns undefined if the server can't be reached. */
+  private async connect(): Promise<Connection | undefined> {
+    const { clock, pingMs, silenceMs } = this.options;
+    const { host } = this.parts;
+    try {
+      const socket = await this.dial();
+      const connection = openConnection(socket, { clock, handlers: host, pingMs, silenceMs });
+      this.connection = connection;
+      try {
+        const welcome = await this.beforeStop(connection.request("hello", this.hello()), HANDSHAKE_MS);
+        if (welcome === undefined) throw new Error("The server did not answer.");
+        host.closeAll((welcome as Welcome).closed);
+        return connection;
+      } catch (error) {
+        connection.close(closeCodes.leaving);
+        throw error;
+      }
+    } catch (error) {
+      if (error instanceof UserError) throw error;
+      if (!this.options.signal.aborted) this.say("down", error);
+      return undefined;
+    }
+  }
+
+  /** Serves the worker until the connection is lost. */
+  private async serve(connection: Connection): Promise<void> {
+    const { signal, name } = this.options;
+    this.failures = 0;
+    this.parts.link.use(connection);
+    this.say("connected");
+    const code = await this.beforeStop(connection.closed);
+    // The connection stays open for the results of calls that are ended now.
+    if (code === undefined) return;
+    this.parts.link.use(undefined);
+    if (code === closeCodes.superseded) {
+      const message = `Another process has connected as worker "${name}" for this directory`;
+      throw new UserError(message, {
+        code: "worker_superseded",
+        cure: "Stop one of them, or pass --name.",
+        exitCode: 2,
+      });
+    }
+    if (!signal.aborted) this.say("down");
+  }
+
+  /** Waits for a promise. Returns undefined if the worker is stopped or the time limit is reached before. */
+  private async beforeStop<Value>(promise: Promise<Value>, limitMs?: number): Promise<Value | undefined> {
+    const { signal } = this.options;
+    const stopped = createDeferred<undefined>();
+    const stop = (): void => stopped.resolve(undefined);
+    const timer = limitMs === undefined ? undefined : setTimeout(stop, limitMs);
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
+    try {
+      return await Promise.race([promise, stopped.promise]);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  private async dial(): Promise<WebSocket> {
+    const { token, signal, ca } = this.options;
+    const { address } = this.parts;
+    const opened = createDeferred<WebSocket>();
+    const socket = new WebSocket(address, {
+      headers: { authorization: `Bearer ${token}` },
+      ca,
+      maxPayload: MESSAGE_BYTES,
+      perMessageDeflate: false,
+      handshakeTimeout: HANDSHAKE_MS,
+    });
+    const onAbort = (): void => socket.terminate();
+    socket.once("open", () => opened.resolve(socket));
+    socket.on("error", opened.reject);
+    socket.once("unexpected-response", (_, response: IncomingMessage) => {
+      response.resume();
+      opened.reject(this.refusal(response));
+      socket.terminate();
+    });
+    signal.addEventListener("abort", onAbort);
+    try {
+      return await opened.promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Explains why a server did not accept a connection. A `UserError` ends the worker; after others it tries again. */
+  private refusal({ statusCode = 0 }: IncomingMessage): Error {
+    const { url } = this.options;
+    const isRefused = statusCode === 401 || statusCode === 403;
+    if (isRefused) {
+      const cure = "Pass a token with the scope `worker` in RETINUE_TOKEN or with --token-file.";
+      return new UserError(`${url} refused the token`, { code: "worker_token", cure, exitCode: 2 });
+    }
+    if (statusCode === 404 && !this.hasConnected) {
+      const cure = "Check the address. It is the one that `retinue serve` prints.";
+      return new UserError(`${url} is not a Retinue server`, { code: "worker_server", cure, exitCode: 2 });
+    }
+    return new Error(`The server answered with status ${statusCode}.`);
+  }
+
+  private hello(): Hello {
+    const { name, version, worker } = this.options;
+    this.connections += 1;
+    return {
+      protocol: PROTOCOL,
+      version,
+      name,
+      machine: machineId(),
+      instance: this.instance,
+      connection: this.connections,
+      facts: worker.describe(),
+      sessions: this.parts.host.held,
+    };
+  }
+
+  private say(state: "connected" | "down", error?: unknown): void {
+    const { url, name, report, worker } = this.options;
+    if (state === this.state) return;
+    this.state = state;
+    if (state === "down" && this.hasConnected) report(`The connection to ${url} was lost. Reconnecting.`);
+    else if (state === "down") {
+      const reason = describeError(error).replace(/\.$/, "");
+      report(`${url} can't be reached: ${reason}. Trying again until you stop this worker.`);
+    } else if (this.hasConnected) report(`Connected to ${url} again.`);
+    else report(`Connected to ${url} as worker "${name}" for ${worker.describe().root}.`);
+    this.hasConnected ||= state === "connected";
+  }
+}
+
+/** Returns the address of the WebSocket. Throws a `UserError` if it can't be used. */
+function addressOf({ url, insecure = false }: ConnectWorkerOptions): URL {
+  const problem = (message: string, cure: string): UserError =>
+    new UserError(message, { code: "worker_address", cure, exitCode: 2 });
+  const example = "Write it as https://server.example.com:7333.";
+  if (!URL.canParse(url)) throw problem(`"${url}" is not an address`, example);
+  const address = new URL(url);
+  const protocols: Readonly<Record<string, string>> = {
+    "http:": "ws:",
+    "https:": "wss:",
+    "ws:": "ws:",
+    "wss:": "wss:",
+  };
+  const protocol = protocols[address.protocol];
+  if (protocol === undefined) throw problem(`"${url}" does not begin with https:// or http://`, example);
+  if (protocol === "ws:" && !isLocal(address) && !insecure) {
+    const cure = "Use https://. In a private network, --insecure allows an unencrypted connection.";
+    throw problem(`The connection to ${url} would not be encrypted, and the token could be read`, cure);
+  }
+  const path = address.pathname.replace(/\/+$/, "");
+  const result = new URL(address.href.replace(/^\w+:/, protocol));
+  result.pathname = path.endsWith(WORKER_PATH) ? path : `${path}${WORKER_PATH}`;
+  return result;
+}
+
+function isLocal({ hostname: host }: URL): boolean {
+  return host === "localhost" || isLoopback(host.replace(/^\[|\]$/g, ""));
+}
+
+/** Makes sure that only one process uses the ledgers. Returns a function that releases them. */
+function lock({ ledgerDirectory, name }: ConnectWorkerOptions): () => void {
+  mkdirSync(ledgerDirectory, { recursive: true, mode: 0o700 });
+  const attempt = tryLock(join(ledgerDirectory, "lock"));
+  if ("release" in attempt) return () => attempt.release();
+  const owner = attempt.owner === undefined ? "" : ` (process ${attempt.owner.pid})`;
+  throw new UserError(`Worker "${name}" is already running for this directory${owner}`, {
+    code: "worker_running",
+    cure: "Stop it, or pass --name to start another one.",
+    exitCode: 2,
+  });
+}
+
+/** Identifies this machine, or this container. */
+function machineId(): string {
+  let id = "";
+  try {
+    id = readFileSync("/etc/machine-id", "utf8");
+  } catch {
+    // Other systems have no such file.
+  }
+  return createHash("sha256").update(`${hostname()}\n${id}`).digest("hex").slice(0, 24);
+}

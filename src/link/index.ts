@@ -1,0 +1,8 @@
+// Owns: the wire between a server, on which sessions run, and workers, where the code is: both ends, so that they fit.
+// Does not own: what a worker does (worker), who may connect (server), when sessions are opened again (server).
+// Called by: server, and cli for `retinue worker`.
+export { type ConnectWorkerOptions, connectWorker } from "./connect-worker.ts";
+export { WORKER_PATH } from "./protocol.ts";
+export { WorkerLost } from "./remote-session.ts";
+export type { RemoteWorker, WorkerChange } from "./remote-worker.ts";
+export { createWorkerHub, type WorkerHub, type WorkerHubOptions, type WorkerListener } from "./worker-hub.ts";

@@ -1,0 +1,50 @@
+import { type Connection, ConnectionLost } from "./connection.ts";
+
+/**
+ * A peer that can be reached through one connection after the other. Requests wait while there is no connection, and
+ * are sent again if their connection ends, so that all requests must be idempotent.
+ */
+export class Link {
+  private connection: Connection | undefined;
+  private ended: { readonly reason: unknown } | undefined;
+  private readonly waiting = new Set<() => void>();
+
+  /** Replaces the connection. Pass undefined if there is none for now. */
+  use(connection: Connection | undefined): void {
+    this.connection = connection;
+    if (connection !== undefined) this.wake();
+  }
+
+  /** Rejects all requests, including later ones. */
+  end(reason: unknown): void {
+    this.ended ??= { reason };
+    this.wake();
+  }
+
+  async request<Result>(method: string, parameters: object, signal?: AbortSignal): Promise<Result> {
+    for (;;) {
+      if (this.ended) throw this.ended.reason;
+      const { connection } = this;
+      if (connection === undefined || !connection.isOpen) {
+        await new Promise<void>((resolve) => this.waiting.add(resolve));
+        continue;
+      }
+      try {
+        return (await connection.request(method, parameters, signal)) as Result;
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+        if (this.connection === connection) this.connection = undefined;
+      }
+    }
+  }
+
+  notify(method: string, parameters: object): void {
+    this.connection?.notify(method, parameters);
+  }
+
+  private wake(): void {
+    const waiting = [...this.waiting];
+    this.waiting.clear();
+    for (const resolve of waiting) resolve();
+  }
+}

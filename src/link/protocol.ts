@@ -1,0 +1,199 @@
+import type {
+  ExecuteRequest,
+  SnapshotRequest,
+  ToolExecutor,
+  ToolSpec,
+  WorkerFacts,
+  WorkerPort,
+  WorkerSession,
+  WorkerSessionOptions,
+} from "../ports/index.ts";
+import type { CallId, SessionId, ToolCall } from "../protocol/index.ts";
+
+/** Versions of the protocol that this program speaks. */
+export const PROTOCOL: ProtocolRange = { oldest: 1, newest: 1 };
+
+/** Path of the server at which workers connect. */
+export const WORKER_PATH = "/worker";
+
+export interface ProtocolRange {
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/** First request on a connection, from the worker. */
+export interface Hello {
+  readonly protocol: ProtocolRange;
+  /** Version of Retinue. */
+  readonly version: string;
+  readonly name: string;
+  /** Identifies the machine, so that two workers with the same name and directory can be told apart. */
+  readonly machine: string;
+  /** Identifies the worker's process. */
+  readonly instance: string;
+  /** Number of this connection among those of the instance. */
+  readonly connection: number;
+  readonly facts: WorkerFacts;
+  readonly sessions: readonly HeldSession[];
+}
+
+/** A session that a worker has open. */
+export interface HeldSession extends SessionRef {
+  /** Calls whose results the server has not acknowledged. */
+  readonly calls: readonly CallId[];
+}
+
+/** A session as one server opened it. A server that opens the session later has a higher lease. */
+export interface SessionRef {
+  readonly sessionId: SessionId;
+  readonly lease: number;
+}
+
+/** Answer of the server to `Hello`. */
+export interface Welcome {
+  readonly protocol: number;
+  /** Sessions that were closed while the worker was not connected. The worker closes them too. */
+  readonly closed: readonly SessionRef[];
+}
+
+/**
+ * Methods of a worker that take one plain value and return one. They can be repeated, so they are sent again after the
+ * connection was lost. To add such a method to the wire, add its name here.
+ */
+export const portMethods = [
+  "sweep",
+  "snapshot",
+  "settings",
+  "openMemory",
+] as const satisfies readonly (keyof WorkerPort)[];
+
+/**
+ * Methods of a worker's session that take one plain value, and perhaps a signal, and return a plain value. Each request
+ * has an id: a request that is sent again gets the result of the first one.
+ */
+export const sessionMethods = [
+  "runHook",
+  "connectServers",
+  "releaseServers",
+  "openWorktree",
+  "leaveWorktree",
+  "keepRule",
+] as const satisfies readonly (keyof WorkerSession)[];
+
+/** Methods of a session's environment. They can be repeated. */
+export const environmentMethods = [
+  "commands",
+  "git",
+] as const satisfies readonly (keyof WorkerSession["environment"])[];
+
+/** Methods of an executor that can be repeated. Their arguments are sent as a list. */
+export const executorMethods = [
+  "judge",
+  "inherit",
+  "release",
+  "close",
+] as const satisfies readonly (keyof ToolExecutor)[];
+
+export type PortMethod = (typeof portMethods)[number];
+export type SessionMethod = (typeof sessionMethods)[number];
+export type ExecutorMethod = (typeof executorMethods)[number];
+
+/** Part of every request about a session. */
+export interface SessionRequest extends SessionRef {
+  /** Ids of requests whose results the server has used, so that the worker can forget them. */
+  readonly acknowledged?: readonly string[] | undefined;
+}
+
+export type OpenRequest = SessionRef & { readonly options: Omit<WorkerSessionOptions, "results" | "report"> };
+
+export interface OpenedSession extends Pick<WorkerSession, "readableRoots"> {
+  readonly platform: string;
+  /** Tools of the worker. They are the same in every directory. */
+  readonly tools: readonly ToolSpec[];
+}
+
+/** A request with an id. It is performed once, however often it is sent. */
+export interface OnceRequest extends SessionRequest {
+  readonly id: string;
+  readonly argument: unknown;
+}
+
+/** An executor, created by the worker when it is first used: of a directory, or of connected MCP servers. */
+export type ExecutorRef = { readonly id: string } & ({ readonly root: string } | { readonly connectionId: string });
+
+export interface ExecutorRequest extends SessionRequest {
+  readonly executor: ExecutorRef;
+  readonly arguments: readonly unknown[];
+}
+
+export interface CallRequest extends SessionRequest {
+  readonly id: string;
+  readonly executor: ExecutorRef;
+  readonly request: ExecuteRequest;
+}
+
+export interface RecallRequest {
+  readonly sessionId: SessionId;
+  readonly call: ToolCall;
+}
+
+/** Progress of a call, sent by the worker. */
+export interface ProgressNotice extends SessionRef {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** A message for the user, sent by the worker. */
+export interface ReportNotice extends SessionRef {
+  readonly message: string;
+}
+
+/** Part of a text that the worker stores on the server. */
+export interface SavePart extends SessionRef {
+  /** Identifies the text, so that parts that are sent again are recognized. */
+  readonly transfer: string;
+  readonly id: string;
+  readonly part: number;
+  readonly isLast: boolean;
+  readonly text: string;
+}
+
+export type SavedPart = { readonly address: string } | { /** Part to send next. */ readonly next: number };
+
+/** Asks the worker to report changes of files. A watch with the same id replaces an earlier one. */
+export interface WatchRequest {
+  readonly id: string;
+  /** Absent to stop watching. */
+  readonly request?: SnapshotRequest | undefined;
+}
+
+/** Sent by the worker when files have changed. */
+export interface FilesNotice {
+  /** Id of the watch. */
+  readonly id: string;
+  readonly hash: string;
+}
+
+/** Maximum number of characters or bytes in one part of a text, so that no message occupies a process for long. */
+export const PART_CHARACTERS = 256 * 1_024;
+
+/** Number of calls that run on a worker at the same time. Further calls wait on the server. */
+export const CALLS_AT_ONCE = 256;
+
+/** Maximum size of a message. */
+export const MESSAGE_BYTES = 32 * 1_024 * 1_024;
+
+/** Interval of pings, and the time after which a silent peer is considered gone. */
+export const heartbeat = { pingMs: 5_000, silenceMs: 15_000 };
+
+/** Codes with which a connection is closed. */
+export const closeCodes = {
+  /** The server or the worker is ending. */
+  leaving: 1001,
+  /** The server refused the worker. */
+  refused: 1008,
+  /** The same worker has a newer connection. */
+  replaced: 4000,
+  /** Another process of the same worker has connected. */
+  superseded: 4001,
+} as const;

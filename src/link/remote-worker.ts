@@ -1,0 +1,260 @@
+import { createId, UserError } from "../lib/index.ts";
+import type {
+  Clock,
+  SnapshotRequest,
+  WorkerFacts,
+  WorkerPort,
+  WorkerSession,
+  WorkerSessionOptions,
+} from "../ports/index.ts";
+import type { SessionId, ToolCall, WorkerInfo } from "../protocol/index.ts";
+import type { Recalled } from "./call-ledger.ts";
+import { CallSlots } from "./call-slots.ts";
+import type { Connection, Handlers } from "./connection.ts";
+import { Link } from "./link.ts";
+import {
+  CALLS_AT_ONCE,
+  closeCodes,
+  type FilesNotice,
+  type Hello,
+  type OpenedSession,
+  type OpenRequest,
+  type PortMethod,
+  type ProgressNotice,
+  portMethods,
+  type ReportNotice,
+  type SavePart,
+  type SessionRef,
+  type WatchRequest,
+} from "./protocol.ts";
+import { RemoteSession, WorkerLost } from "./remote-session.ts";
+import { UNKNOWN_SESSION } from "./result-transfer.ts";
+
+/** A worker that connects from elsewhere. */
+export interface RemoteWorker extends WorkerPort {
+  readonly name: string;
+  readonly state: WorkerInfo["state"];
+  /** Identifies the worker's process. Differs after the worker was restarted. */
+  readonly instance: string;
+}
+
+/**
+ * `connected`: for the first time, or again before it was lost. `lost`: it did not return in time, or was restarted;
+ * its sessions can't be used any more. `returned`: connected after it was lost, so that sessions can be opened again.
+ * `files`: files that sessions depend on have changed.
+ */
+export type WorkerChange = "connected" | "reconnecting" | "lost" | "returned" | "files";
+
+export interface WorkerRecordOptions {
+  readonly graceMs: number;
+  readonly clock: Clock;
+  readonly onChange: (worker: RemoteWorker, change: WorkerChange) => void;
+}
+
+interface Watch {
+  readonly request: SnapshotRequest;
+  readonly onChange: (hash: string) => void;
+}
+
+/** What a server knows about one worker, by name: its connection, and the sessions that are open on it. */
+export class WorkerRecord implements Handlers {
+  readonly worker: RemoteWorker;
+  private readonly options: WorkerRecordOptions;
+  private hello: Hello;
+  private connection: Connection | undefined;
+  private state: WorkerInfo["state"] = "lost";
+  private link = new Link();
+  private grace: NodeJS.Timeout | undefined;
+  private readonly slots = new CallSlots(CALLS_AT_ONCE);
+  private readonly sessions = new Map<SessionId, RemoteSession>();
+  /** Newest lease of each session that the worker may still have open. */
+  private readonly leases = new Map<SessionId, number>();
+  private readonly watches = new Map<string, Watch>();
+  /** Sessions that were closed while the worker was not connected. */
+  private readonly closed = new Map<SessionId, SessionRef>();
+
+  constructor(hello: Hello, options: WorkerRecordOptions) {
+    this.hello = hello;
+    this.options = options;
+    this.worker = this.createPort();
+  }
+
+  /** Whether a greeting comes from this worker, and not from another one with the same name. */
+  isSame({ machine, facts }: Hello): boolean {
+    return machine === this.hello.machine && facts.root === this.hello.facts.root;
+  }
+
+  get isGone(): boolean {
+    return this.state === "lost";
+  }
+
+  /** Root of the workspace, for messages. */
+  get root(): string {
+    return this.hello.facts.root;
+  }
+
+  /**
+   * Uses a connection from now on. Returns the sessions that were closed meanwhile. Returns undefined if the worker has
+   * a newer connection.
+   */
+  attach(hello: Hello, connection: Connection): readonly SessionRef[] | undefined {
+    const isSameProcess = hello.instance === this.hello.instance;
+    if (this.connection && isSameProcess && hello.connection < this.hello.connection) return undefined;
+    const isFirst = this.hello === hello;
+    const before = this.connection;
+    this.connection = connection;
+    before?.close(isSameProcess ? closeCodes.replaced : closeCodes.superseded);
+    if (!isSameProcess && this.state !== "lost") this.lose({ isRestarted: true });
+    const isReturning = this.state === "lost" && !isFirst;
+    clearTimeout(this.grace);
+    this.hello = hello;
+    for (const { sessionId, lease } of hello.sessions)
+      this.leases.set(sessionId, Math.max(lease, this.leases.get(sessionId) ?? 0));
+    if (isReturning) this.link = new Link();
+    this.state = "connected";
+    this.link.use(connection);
+    void connection.closed.then((code) => this.onDisconnected(connection, code));
+    const closed = [...this.closed.values()];
+    this.closed.clear();
+    // A process that has just started watches nothing.
+    for (const [id, { request }] of this.watches)
+      void this.link.request("watch", { id, request } satisfies WatchRequest).catch(() => undefined);
+    this.tell(isReturning ? "returned" : "connected");
+    return closed;
+  }
+
+  /** Ends all requests, because the server is ending. */
+  end(): void {
+    clearTimeout(this.grace);
+    const connection = this.connection;
+    this.connection = undefined;
+    this.state = "lost";
+    this.link.end(new WorkerLost(this.hello.name, { isRestarted: false }));
+    connection?.close(closeCodes.leaving);
+  }
+
+  async request(method: string, parameters: unknown): Promise<unknown> {
+    if (method === "results/save") return this.sessionOf(parameters as SavePart).save(parameters as SavePart);
+    throw new Error(`Unknown request ${method}.`);
+  }
+
+  notification(method: string, parameters: unknown): void {
+    if (method === "files") this.onFiles(parameters as FilesNotice);
+    const { sessionId } = parameters as SessionRef;
+    const session = this.sessions.get(sessionId);
+    if (method === "progress") {
+      const { id, text } = parameters as ProgressNotice;
+      session?.onProgress(id, text);
+    }
+    if (method === "report") session?.onReport((parameters as ReportNotice).message);
+  }
+
+  private createPort(): RemoteWorker {
+    const record = this;
+    const ask = (method: PortMethod) => (argument: never) => record.link.request(`port/${method}`, { argument });
+    const plain = Object.fromEntries(portMethods.map((method) => [method, ask(method)]));
+    return {
+      get name() {
+        return record.hello.name;
+      },
+      get state() {
+        return record.state;
+      },
+      get instance() {
+        return record.hello.instance;
+      },
+      describe: (): WorkerFacts => record.hello.facts,
+      open: (options) => record.open(options),
+      watch: (request, onChange) => record.watch(request, onChange),
+      ...(plain as unknown as Pick<WorkerPort, PortMethod>),
+    };
+  }
+
+  private async watch(request: SnapshotRequest, onChange: (hash: string) => void): Promise<() => Promise<void>> {
+    const id = createId();
+    const watch: Watch = { request, onChange };
+    this.watches.set(id, watch);
+    await this.link.request("watch", { id, request } satisfies WatchRequest).catch((error) => {
+      this.watches.delete(id);
+      throw error;
+    });
+    return async () => {
+      this.watches.delete(id);
+      await this.link.request("watch", { id } satisfies WatchRequest).catch(() => undefined);
+    };
+  }
+
+  private onFiles({ id, hash }: FilesNotice): void {
+    const watch = this.watches.get(id);
+    if (watch === undefined) return;
+    watch.onChange(hash);
+    this.tell("files");
+  }
+
+  private async open(options: WorkerSessionOptions): Promise<WorkerSession> {
+    const { link } = this;
+    const { results: _, report: _report, ...sent } = options;
+    const { sessionId } = options;
+    const lease = Math.max(this.options.clock.now(), (this.leases.get(sessionId) ?? 0) + 1);
+    const ref: SessionRef = { sessionId, lease };
+    this.leases.set(sessionId, lease);
+    const request: OpenRequest = { ...ref, options: sent };
+    const opened = await link.request<OpenedSession>("session/open", request);
+    const session = new RemoteSession({
+      ref,
+      opened,
+      options,
+      link,
+      slots: this.slots,
+      recall: (call) => this.recall(sessionId, call),
+      onClosed: (isKnown) => this.forget(session, isKnown),
+    });
+    this.sessions.set(sessionId, session);
+    return session.port();
+  }
+
+  private forget(session: RemoteSession, isKnown: boolean): void {
+    const { ref } = session;
+    const isNewest = this.leases.get(ref.sessionId) === ref.lease;
+    if (this.sessions.get(ref.sessionId) === session) this.sessions.delete(ref.sessionId);
+    if (isNewest && isKnown) this.leases.delete(ref.sessionId);
+    if (isNewest && !isKnown) this.closed.set(ref.sessionId, ref);
+  }
+
+  private async recall(sessionId: SessionId, call: ToolCall): Promise<Recalled> {
+    return this.link.request<Recalled>("recall", { sessionId, call }).catch(() => "lost" as const);
+  }
+
+  private sessionOf({ sessionId, lease }: SessionRef): RemoteSession {
+    const session = this.sessions.get(sessionId);
+    if (session?.ref.lease === lease) return session;
+    throw new UserError(`Session ${sessionId} is not open on this server`, { code: UNKNOWN_SESSION });
+  }
+
+  private onDisconnected(connection: Connection, code: number): void {
+    if (this.connection !== connection) return;
+    this.connection = undefined;
+    this.link.use(undefined);
+    if (code === closeCodes.leaving) {
+      // A worker that was stopped does not return as the same process.
+      this.lose({ isRestarted: false });
+      return;
+    }
+    this.state = "reconnecting";
+    this.grace = setTimeout(() => this.lose({ isRestarted: false }), this.options.graceMs);
+    this.tell("reconnecting");
+  }
+
+  private lose(reason: { readonly isRestarted: boolean }): void {
+    const { link } = this;
+    this.state = "lost";
+    // Sessions are parked before their requests fail, so that calls that have not begun stay open.
+    this.tell("lost");
+    this.sessions.clear();
+    link.end(new WorkerLost(this.hello.name, reason));
+  }
+
+  private tell(change: WorkerChange): void {
+    this.options.onChange(this.worker, change);
+  }
+}

@@ -1,0 +1,119 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import { createId, endOfWholeCharacters, formatCount, UserError } from "../lib/index.ts";
+import type { ResultStore } from "../ports/index.ts";
+import type { Link } from "./link.ts";
+import { PART_CHARACTERS, type SavedPart, type SavePart, type SessionRef } from "./protocol.ts";
+
+/** Code of the error that a server returns for a session that it does not have open. */
+export const UNKNOWN_SESSION = "unknown_session";
+
+/** Time for which a worker waits until a server that was replaced has opened the session again. */
+const REOPEN_MS = 30_000;
+
+export interface RemoteResultsOptions {
+  readonly link: Link;
+  /** Returns the session as it is open now. */
+  ref(): SessionRef;
+}
+
+/** Creates the store of a session's long results on a worker. It sends them to the server in parts. */
+export function createRemoteResults({ link, ref }: RemoteResultsOptions): ResultStore {
+  async function request<Answer>(method: string, parameters: object): Promise<Answer> {
+    for (const deadline = performance.now() + REOPEN_MS; ; await wait(100)) {
+      try {
+        return await link.request<Answer>(method, { ...ref(), ...parameters });
+      } catch (error) {
+        const mayReopen = error instanceof UserError && error.code === UNKNOWN_SESSION;
+        if (!mayReopen || performance.now() > deadline) throw error;
+      }
+    }
+  }
+
+  async function send(id: string, source: TextSource): Promise<string> {
+    const transfer = createId();
+    for (let part = 0; ; ) {
+      const sent: Omit<SavePart, keyof SessionRef> = { transfer, id, part, ...(await source(part)) };
+      const saved = await request<SavedPart>("results/save", sent);
+      if ("address" in saved) return saved.address;
+      part = saved.next;
+    }
+  }
+
+  return {
+    save: (id, text) => send(id, partsOf(text)),
+    saveFile: async (id, path) => {
+      const file = await open(path);
+      try {
+        return await send(id, partsOfFile(file));
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+/** Returns a part of a text by its number. Parts before the last one that was returned can be asked for again. */
+type TextSource = (part: number) => Pick<SavePart, "text" | "isLast"> | Promise<Pick<SavePart, "text" | "isLast">>;
+
+function partsOf(text: string): TextSource {
+  const count = Math.max(1, Math.ceil(text.length / PART_CHARACTERS));
+  return (part) => {
+    const from = part * PART_CHARACTERS;
+    return { text: text.slice(from, from + PART_CHARACTERS), isLast: part === count - 1 };
+  };
+}
+
+/** Reads the parts of a file, which must not change. Characters are not split. */
+function partsOfFile(file: FileHandle): TextSource {
+  const offsets = [0];
+  return async (part) => {
+    const from = offsets[part] ?? 0;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(PART_CHARACTERS), 0, PART_CHARACTERS, from);
+    const isLast = bytesRead < PART_CHARACTERS;
+    const bytes = buffer.subarray(0, isLast ? bytesRead : endOfWholeCharacters(buffer));
+    offsets[part + 1] = from + bytes.length;
+    return { text: bytes.toString("utf8"), isLast };
+  };
+}
+
+/** Maximum number of parts of a text. */
+const PARTS = 1_024;
+
+/** Number of texts that can be under way at the same time. The oldest is given up when there are more. */
+const TRANSFERS = 1_000;
+
+interface Transfer {
+  readonly parts: string[];
+  /** Set when all parts have arrived, to the address of the text. */
+  saved?: Promise<string> | undefined;
+}
+
+/** The server's end: stores the texts that arrive in parts. */
+export class ResultTransfers {
+  private readonly store: ResultStore;
+  private readonly saves = new Map<string, Transfer>();
+
+  constructor(store: ResultStore) {
+    this.store = store;
+  }
+
+  async save({ transfer, id, part, isLast, text }: SavePart): Promise<SavedPart> {
+    if (part >= PARTS) throw new Error(`The text has more than ${formatCount(PARTS * PART_CHARACTERS)} characters.`);
+    const known = this.saves.get(transfer) ?? { parts: [] };
+    keep(this.saves, transfer, known);
+    const { parts } = known;
+    if (known.saved === undefined && part === parts.length) {
+      parts.push(text);
+      if (isLast) known.saved = this.store.save(id, parts.splice(0).join(""));
+    }
+    // A part may be sent again, or belong to a text whose first parts another server has received.
+    return known.saved && isLast ? { address: await known.saved } : { next: parts.length };
+  }
+}
+
+function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > TRANSFERS && oldest !== undefined) map.delete(oldest);
+}

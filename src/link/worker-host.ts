@@ -1,0 +1,209 @@
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../lib/index.ts";
+import type { WorkerPort } from "../ports/index.ts";
+import type { SessionId } from "../protocol/index.ts";
+import { type Recalled, recallFromFile } from "./call-ledger.ts";
+import type { Handlers } from "./connection.ts";
+import { HostedSession } from "./hosted-session.ts";
+import type { Link } from "./link.ts";
+import {
+  type CallRequest,
+  type ExecutorRequest,
+  environmentMethods,
+  executorMethods,
+  type FilesNotice,
+  type HeldSession,
+  type OnceRequest,
+  type OpenedSession,
+  type OpenRequest,
+  type PortMethod,
+  portMethods,
+  type RecallRequest,
+  type SessionRef,
+  type SessionRequest,
+  sessionMethods,
+  type WatchRequest,
+} from "./protocol.ts";
+
+export interface WorkerHostOptions {
+  readonly worker: WorkerPort;
+  readonly link: Link;
+  /** Directory with one file per session, in which its calls are recorded. */
+  readonly ledgerDirectory: string;
+  /** Returns the directory for the files of a session on this machine. By default, a temporary directory. */
+  readonly sessionDirectory?: ((session: OpenRequest["options"]) => string | undefined) | undefined;
+}
+
+/** Ledgers of sessions that were never closed are kept for 30 days. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+
+/** Serves a worker to the server at the other end of a link: routes requests to the worker and its sessions. */
+export class WorkerHost implements Handlers {
+  private readonly options: WorkerHostOptions;
+  private readonly sessions = new Map<SessionId, HostedSession>();
+  /** Functions that end the watches of the server, by their ids. */
+  private readonly watches = new Map<string, Promise<() => Promise<void>>>();
+
+  constructor(options: WorkerHostOptions) {
+    this.options = options;
+    mkdirSync(options.ledgerDirectory, { recursive: true, mode: 0o700 });
+  }
+
+  /** Sessions that are open here, for the first message to a server. */
+  get held(): readonly HeldSession[] {
+    return [...this.sessions.values()].map(({ ref, calls }) => ({ ...ref, calls: calls.open }));
+  }
+
+  /** Ends the processes of sessions that an earlier process of this worker left open when it was killed. */
+  async sweep(): Promise<void> {
+    const { ledgerDirectory, worker } = this.options;
+    const names = readdirSync(ledgerDirectory).filter((name) => name.endsWith(".jsonl"));
+    for (const name of names) {
+      const path = join(ledgerDirectory, name);
+      if (statSync(path).mtimeMs < Date.now() - KEPT_MS) rmSync(path, { force: true });
+      await worker.sweep(name.slice(0, -".jsonl".length));
+    }
+  }
+
+  async request(method: string, parameters: unknown, signal: AbortSignal): Promise<unknown> {
+    const [group, name = ""] = method.split("/");
+    switch (group) {
+      case "port":
+        return this.askPort(member(portMethods, name), (parameters as { argument: unknown }).argument);
+      case "session": {
+        if (name === "open") return this.open(parameters as OpenRequest);
+        if (name === "close") return this.close(parameters as SessionRequest);
+        const session = await this.sessionOf(parameters as OnceRequest);
+        return session.perform(member(sessionMethods, name), parameters as OnceRequest, signal);
+      }
+      case "environment": {
+        const session = await this.sessionOf(parameters as SessionRequest);
+        const { argument } = parameters as { readonly argument: string };
+        return session.askEnvironment(member(environmentMethods, name), argument);
+      }
+      case "executor": {
+        const session = await this.sessionOf(parameters as SessionRequest);
+        return session.askExecutor(member(executorMethods, name), parameters as ExecutorRequest);
+      }
+      case "execute":
+        return (await this.sessionOf(parameters as SessionRequest)).execute(parameters as CallRequest, signal);
+      case "watch":
+        return this.watch(parameters as WatchRequest);
+      case "recall":
+        return this.recall(parameters as RecallRequest);
+      default:
+        throw new Error(`Unknown request ${method}.`);
+    }
+  }
+
+  notification(): void {}
+
+  /** Closes sessions that the server has closed while there was no connection. */
+  closeAll(refs: readonly SessionRef[]): void {
+    for (const ref of refs) void this.close(ref).catch(() => undefined);
+  }
+
+  /** Ends everything that runs. Results that the server has not received are kept for the next process. */
+  async stop(): Promise<void> {
+    const sessions = [...this.sessions];
+    await Promise.allSettled([...this.watches.values()].map(async (end) => (await end)()));
+    await Promise.allSettled(sessions.map(([, session]) => session.close({ keepsLedger: true })));
+  }
+
+  /** Kills the processes of all sessions that are open. */
+  async kill(): Promise<void> {
+    const { worker } = this.options;
+    await Promise.allSettled([...this.sessions.keys()].map((sessionId) => worker.sweep(sessionId)));
+  }
+
+  private async askPort(method: PortMethod, argument: unknown): Promise<unknown> {
+    // The processes of an open session belong to this process. They were not left behind.
+    if (method === "sweep" && this.sessions.has(argument as SessionId)) return undefined;
+    const worker = this.options.worker as unknown as Record<PortMethod, (argument: unknown) => Promise<unknown>>;
+    return worker[method](argument);
+  }
+
+  private async watch({ id, request }: WatchRequest): Promise<void> {
+    const { worker, link } = this.options;
+    const before = this.watches.get(id);
+    const report = (hash: string): void => link.notify("files", { id, hash } satisfies FilesNotice);
+    if (request === undefined) this.watches.delete(id);
+    else this.watches.set(id, worker.watch(request, report));
+    await (await before)?.();
+    await this.watches.get(id);
+  }
+
+  private async open(request: OpenRequest): Promise<OpenedSession> {
+    const { sessionId, lease } = request;
+    const { worker, link, sessionDirectory } = this.options;
+    const directory = sessionDirectory?.(request.options);
+    const options = { ...request.options, directory };
+    const held = this.sessions.get(sessionId);
+    if (held?.ending !== undefined) await this.end(sessionId, held, { keepsLedger: false });
+    let session = this.sessions.get(sessionId);
+    if (session === undefined) {
+      session = new HostedSession({ worker, link, ledger: this.ledgerOf(sessionId) }, { ...request, options });
+      this.sessions.set(sessionId, session);
+    } else {
+      if (lease < session.ref.lease) throw replaced(sessionId);
+      if (lease > session.ref.lease) session.take({ ...request, options });
+    }
+    try {
+      return await session.opened;
+    } catch (error) {
+      await this.end(sessionId, session, { keepsLedger: true });
+      throw error;
+    }
+  }
+
+  private async close({ sessionId, lease }: SessionRef): Promise<void> {
+    const session = this.sessions.get(sessionId);
+    if (session === undefined) return rmSync(this.ledgerOf(sessionId), { force: true });
+    if (lease < session.ref.lease) throw replaced(sessionId);
+    await this.end(sessionId, session, { keepsLedger: false });
+  }
+
+  private async end(sessionId: SessionId, session: HostedSession, options: { keepsLedger: boolean }): Promise<void> {
+    await session.close(options);
+    if (this.sessions.get(sessionId) === session) this.sessions.delete(sessionId);
+  }
+
+  private recall({ sessionId, call }: RecallRequest): Promise<Recalled> {
+    const session = this.sessions.get(sessionId);
+    return session ? session.calls.recall(call.callId) : recallFromFile(this.ledgerOf(sessionId), call.callId);
+  }
+
+  /** Returns the session that a request is about, and forgets the results that the request acknowledges. */
+  private async sessionOf({ sessionId, lease, acknowledged = [] }: SessionRequest): Promise<HostedSession> {
+    const session = this.sessions.get(sessionId);
+    const isOpen = session !== undefined && session.ending === undefined && session.ref.lease >= lease;
+    if (!isOpen) throw notOpen(sessionId);
+    if (session.ref.lease > lease) throw replaced(sessionId);
+    session.acknowledge(acknowledged);
+    return session;
+  }
+
+  private ledgerOf(sessionId: SessionId): string {
+    if (!/^[\w-]+$/.test(sessionId)) throw new Error(`"${sessionId}" is not a valid session id.`);
+    return join(this.options.ledgerDirectory, `${sessionId}.jsonl`);
+  }
+}
+
+function member<Name extends string>(names: readonly Name[], name: string): Name {
+  const found = names.find((each) => each === name);
+  if (found === undefined) throw new Error(`Unknown request ${name}.`);
+  return found;
+}
+
+function replaced(sessionId: SessionId): UserError {
+  const cure = "Continue it there, or open it again here.";
+  return new UserError(`Another server has opened session ${sessionId}`, { code: "lease_replaced", cure });
+}
+
+function notOpen(sessionId: SessionId): UserError {
+  return new UserError(`The worker does not have session ${sessionId} open`, {
+    code: "session_not_open",
+    cure: "Resume the session.",
+  });
+}

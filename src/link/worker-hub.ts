@@ -1,0 +1,138 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { isRecord, UserError } from "../lib/index.ts";
+import type { Clock } from "../ports/index.ts";
+import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+import { closeCodes, type Hello, MESSAGE_BYTES, PROTOCOL, type ProtocolRange, type Welcome } from "./protocol.ts";
+import { type RemoteWorker, type WorkerChange, WorkerRecord } from "./remote-worker.ts";
+
+/** The workers that are connected to a server. */
+export interface WorkerHub {
+  /** Takes over an upgrade request. The caller has checked the path, the host, the origin and the token. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Returns all workers that have connected, including those that are lost. */
+  workers(): readonly RemoteWorker[];
+  /** Calls the listener on every change. Returns a function that removes the listener. */
+  onChange(listener: WorkerListener): () => void;
+  /** Closes all connections. Requests to workers fail. */
+  close(): Promise<void>;
+}
+
+export type WorkerListener = (worker: RemoteWorker, change: WorkerChange) => void;
+
+export interface WorkerHubOptions extends Pick<ConnectionOptions, "pingMs" | "silenceMs"> {
+  /** Version of Retinue. */
+  readonly version: string;
+  /** Time in which a worker may return before it is lost. */
+  readonly graceMs?: number | undefined;
+  readonly clock: Clock;
+}
+
+const GRACE_MS = 15_000;
+
+/** Time in which a worker must introduce itself. */
+const HELLO_MS = 10_000;
+
+export function createWorkerHub({ version, graceMs = GRACE_MS, clock, ...pings }: WorkerHubOptions): WorkerHub {
+  const records = new Map<string, WorkerRecord>();
+  const listeners = new Set<WorkerListener>();
+  const server = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES, perMessageDeflate: false });
+  let isClosed = false;
+  const onChange: WorkerListener = (worker, change) => {
+    for (const listener of [...listeners]) listener(worker, change);
+  };
+
+  function greet(socket: WebSocket): void {
+    let record: WorkerRecord | undefined;
+    const late = setTimeout(() => connection.close(closeCodes.refused), HELLO_MS);
+    const connection = openConnection(socket, {
+      ...pings,
+      clock,
+      handlers: {
+        request: async (method, parameters, signal) => {
+          if (record) return record.request(method, parameters);
+          clearTimeout(late);
+          if (method !== "hello") throw new Error("A connection begins with hello.");
+          const hello = readHello(parameters, version);
+          if (signal.aborted || !connection.isOpen || isClosed) throw new Error("The connection is closed.");
+          record = recordOf(hello);
+          return welcome(record, hello, connection);
+        },
+        notification: (method, parameters) => record?.notification(method, parameters),
+      },
+    });
+    void connection.closed.then(() => clearTimeout(late));
+  }
+
+  /** Returns the record of a worker. Throws if another worker has the name. */
+  function recordOf(hello: Hello): WorkerRecord {
+    const known = records.get(hello.name);
+    if (known?.isSame(hello) || known?.isGone) return known;
+    if (known) throw nameTaken(hello, known);
+    const created = new WorkerRecord(hello, { graceMs, clock, onChange });
+    records.set(hello.name, created);
+    return created;
+  }
+
+  return {
+    accept: (request, socket, head) => {
+      if (isClosed) socket.destroy();
+      else server.handleUpgrade(request, socket, head, greet);
+    },
+    workers: () => [...records.values()].map(({ worker }) => worker),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: async () => {
+      isClosed = true;
+      for (const record of records.values()) record.end();
+      const gone = [...server.clients].map((client) => new Promise((resolve) => client.once("close", resolve)));
+      for (const client of server.clients) client.close(closeCodes.leaving);
+      const timer = setTimeout(() => server.clients.forEach((client) => void client.terminate()), 500);
+      await Promise.all(gone);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function welcome(record: WorkerRecord, hello: Hello, connection: Connection): Welcome {
+  const closed = record.attach(hello, connection);
+  if (closed === undefined) throw new Error("The worker has a newer connection.");
+  return { protocol: Math.min(hello.protocol.newest, PROTOCOL.newest), closed };
+}
+
+/** Checks a greeting. Throws a `UserError` that the worker shows to its user. */
+function readHello(value: unknown, version: string): Hello {
+  const hello = value as Hello;
+  const isComplete =
+    isRecord(value) &&
+    isRecord(value["protocol"]) &&
+    isRecord(value["facts"]) &&
+    Array.isArray(value["sessions"]) &&
+    /^[\w-][\w.-]{0,63}$/.test(String(hello.name)) &&
+    [hello.machine, hello.instance, hello.version].every((each) => typeof each === "string");
+  if (isComplete && speaksWith(hello.protocol)) return hello;
+  const theirs = isComplete ? hello.version : "unknown";
+  const isOlder = !isComplete || !(hello.protocol.newest >= PROTOCOL.oldest);
+  const cure = isOlder
+    ? `Upgrade the worker to version ${version}.`
+    : `Upgrade the server to version ${theirs}, or install version ${version} on the worker.`;
+  const message = `The server has version ${version} of Retinue and can't work with a worker of version ${theirs}`;
+  throw new UserError(message, { code: "worker_protocol", cure, exitCode: 2 });
+}
+
+function speaksWith({ oldest, newest }: ProtocolRange): boolean {
+  return oldest <= PROTOCOL.newest && newest >= PROTOCOL.oldest;
+}
+
+function nameTaken({ name, facts }: Hello, known: WorkerRecord): UserError {
+  const where = facts.root === known.root ? `on another machine for ${known.root}` : `for ${known.root}`;
+  const cure = "Choose another name with --name.";
+  return new UserError(`A worker named "${name}" is already connected ${where}`, {
+    code: "worker_name_taken",
+    cure,
+    exitCode: 2,
+  });
+}
