@@ -62,12 +62,13 @@ const modules = {
   link: { modules: shared, packages: ["ws", "vscode-jsonrpc"], builtins: true },
   app: { modules: underApp, packages: [], builtins: true },
   client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false },
+  schedules: { modules: shared, packages: ["croner"], builtins: true },
   server: {
-    modules: [...shared, "link", "app"],
+    modules: [...shared, "link", "app", "schedules"],
     packages: ["hono", "@hono/node-server", "ws", "zod"],
     builtins: true,
   },
-  cli: { modules: ["protocol", "lib", "app", "client", "link", "server"], packages: [], builtins: true },
+  cli: { modules: ["protocol", "lib", "app", "client", "link", "schedules", "server"], packages: [], builtins: true },
   testing: { modules: shared, packages: [], builtins: true },
 };
 

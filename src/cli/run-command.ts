@@ -36,6 +36,7 @@ const commands: Readonly<Record<RunningCommand, () => Promise<Command>>> = {
   worktrees: async () => (await import("./commands/worktrees.ts")).worktrees,
   permissions: async () => (await import("./commands/permissions.ts")).permissions,
   approvals: async () => (await import("./commands/approvals.ts")).approvals,
+  schedule: async () => (await import("./commands/schedule.ts")).schedule,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   cache: async () => (await import("./commands/cache.ts")).cache,
   message: () => steering("message"),

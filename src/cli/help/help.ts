@@ -71,6 +71,8 @@ Usage
   retinue approvals [command]      List or answer requests for approval
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
+  retinue schedule [command]       List, add or remove prompts that a server
+                                   runs at set times
   retinue config show              Show the settings in force
   retinue worktrees [command]      List or prune agents' worktrees
   retinue cache [command]          Report what prompt caching saved
@@ -442,6 +444,43 @@ Usage
 
 ✓ means fine, ! missing but optional, ✗ broken. The exit code is 1 if something
 is broken.
+`,
+  schedule: `Runs prompts at set times. A server (retinue serve) starts them.
+
+Examples
+  retinue schedule add "every day 7:00" -p "Check the dependencies" --max-cost 1
+  retinue schedule add "every monday 9:00" -p "Review last week" --agent reviewer
+  retinue schedule list
+  retinue schedule remove s7tdz
+
+Usage
+  retinue schedule list            List the schedules, with their next time and
+                                   how their last session ended
+      --json                       Print JSON
+  retinue schedule add TIMES -p PROMPT
+                                   Add a schedule for this directory
+  -C, --cwd DIRECTORY              Run in this directory
+      --agent NAME                 Run as this agent
+  -m, --model NAME                 A model, or small, medium, large
+      --permission-mode MODE       default, acceptEdits, dontAsk, plan or
+                                   bypassPermissions
+      --max-turns N                Stop after N requests to the model (50)
+      --max-cost USD               Stop before a session, including its agents,
+                                   costs more than USD
+      --max-tokens N               Stop before a session, including its agents,
+                                   uses more than N tokens
+      --time-zone NAME             Such as Europe/Berlin (this machine's zone)
+      --json                       Print JSON
+  retinue schedule run ID          Start it now, even if it is paused
+  retinue schedule pause ID        Do not start it until it is resumed
+  retinue schedule resume ID
+  retinue schedule remove ID
+
+TIMES are words such as "every day 7:00", "every weekday 9am", "every tuesday
+and friday 18:30", "every 2 hours" or "every 15 minutes", or a cron expression
+such as "0 7 * * 1-5". Each time, the server starts a new session in the
+directory. Calls that need approval wait for "retinue approvals". If no server
+was running, a missed session starts with the next server, up to a day late.
 `,
   cache: `Shows what prompt caching saved in a session, what was missed, and why.
 

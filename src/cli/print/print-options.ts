@@ -201,7 +201,7 @@ function acceptanceCommands(options: ReadOptions): readonly string[] {
   );
 }
 
-function wholeNumber(options: ReadOptions, name: string): number | undefined {
+export function wholeNumber(options: ReadOptions, name: string): number | undefined {
   const text = options.value(name);
   if (text === undefined) return undefined;
   const value = Number(text);
@@ -209,7 +209,7 @@ function wholeNumber(options: ReadOptions, name: string): number | undefined {
   throw usageError(`--${name} can't be "${text}"`, "Use a whole number above 0.");
 }
 
-function amount(options: ReadOptions, name: string): number | undefined {
+export function amount(options: ReadOptions, name: string): number | undefined {
   const text = options.value(name);
   if (text === undefined) return undefined;
   const value = Number(text.replace(/^\$/, ""));

@@ -1,0 +1,165 @@
+import { join } from "node:path";
+import { refuseAgentCommand, stateDirectory } from "../../app/index.ts";
+import { createId, stripControls } from "../../lib/index.ts";
+import { type PermissionMode, permissionModes } from "../../protocol/index.ts";
+import { nextTimes, openSchedules, parseWhen, type Schedule, type ScheduleStore } from "../../schedules/index.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { printHelp } from "../help/print-help.ts";
+import { createOutput } from "../output.ts";
+import { amount, wholeNumber } from "../print/print-options.ts";
+import {
+  directoryOption,
+  helpOption,
+  type OptionKinds,
+  type ReadOptions,
+  readVerb,
+  usageError,
+} from "../read-options.ts";
+import { chosenDirectory } from "../real-directory.ts";
+import { formatAge, renderTable } from "./listing.ts";
+
+const verbs = {
+  list: { json: {}, help: helpOption },
+  add: {
+    print: { value: "PROMPT", short: "p" },
+    cwd: directoryOption,
+    agent: { value: "NAME" },
+    model: { value: "NAME", short: "m" },
+    "permission-mode": { value: "MODE", choices: permissionModes },
+    "max-turns": { value: "N" },
+    "max-cost": { value: "USD" },
+    "max-tokens": { value: "N" },
+    "time-zone": { value: "NAME" },
+    json: {},
+    help: helpOption,
+  },
+  run: { json: {}, help: helpOption },
+  pause: { json: {}, help: helpOption },
+  resume: { json: {}, help: helpOption },
+  remove: { json: {}, help: helpOption },
+} satisfies Record<string, OptionKinds>;
+
+/** Runs `retinue schedule list|add|run|pause|resume|remove`. */
+export async function schedule(argv: readonly string[]): Promise<number> {
+  const read = readVerb("schedule", argv, { verbs });
+  if ("kind" in read) return printHelp(read.topic);
+  const { verb, options } = read;
+  const store = openSchedules(join(stateDirectory(process.env), "schedules.json"));
+  const { write } = createOutput(process.stdout);
+  const json = options.has("json");
+  if (verb === "list") {
+    const all = store.list();
+    await write(json ? toJson(all.map(listed)) : renderSchedules(all, Date.now()));
+    return exitCodes.succeeded;
+  }
+  refuseAgentCommand("change schedules");
+  const changed = verb === "add" ? await add(options, store) : await change(verb as Change, options, store);
+  await write(json ? toJson(listed(changed)) : `${describe(verb, changed)}\n`);
+  return exitCodes.succeeded;
+}
+
+async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule> {
+  const [text, ...more] = options.positionals;
+  if (text === undefined || more.length > 0)
+    throw usageError(
+      '"schedule add" needs its times as one argument',
+      'Write: retinue schedule add "every day 7:00" -p "…".',
+    );
+  const prompt = options.value("print");
+  if (prompt === undefined) throw usageError("There is no prompt", `Add it: retinue schedule add "${text}" -p "…".`);
+  const timeZone = options.value("time-zone") ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const added: Schedule = {
+    id: createId("s").slice(0, 6),
+    text,
+    when: parseWhen(text, timeZone),
+    cwd: chosenDirectory(options.value("cwd")),
+    session: {
+      prompt,
+      agent: options.value("agent"),
+      model: options.value("model"),
+      permissionMode: options.value("permission-mode") as PermissionMode | undefined,
+      maxTurns: wholeNumber(options, "max-turns"),
+      maxCost: amount(options, "max-cost"),
+      maxTokens: wholeNumber(options, "max-tokens"),
+    },
+    createdAt: Date.now(),
+  };
+  await store.add(added);
+  return added;
+}
+
+type Change = "run" | "pause" | "resume" | "remove";
+
+async function change(verb: Change, { positionals }: ReadOptions, store: ScheduleStore): Promise<Schedule> {
+  const [reference, ...more] = positionals;
+  if (reference === undefined || more.length > 0)
+    throw usageError(`"schedule ${verb}" needs one id`, '"retinue schedule list" shows the ids.');
+  const found = store.find(reference);
+  if (verb === "remove") await store.remove(found.id);
+  else await store.change(found.id, changes[verb]);
+  return { ...found, ...changes[verb](found) };
+}
+
+const changes: Readonly<Record<Change, (schedule: Schedule) => Schedule>> = {
+  run: (schedule) => ({ ...schedule, requestedAt: Date.now() }),
+  pause: (schedule) => ({ ...schedule, paused: true }),
+  resume: (schedule) => ({ ...schedule, paused: false }),
+  remove: (schedule) => schedule,
+};
+
+function describe(verb: string, changed: Schedule): string {
+  const { id, text, cwd } = changed;
+  const name = `${id} (${stripControls(text)})`;
+  if (verb === "remove") return `Removed schedule ${name}.`;
+  if (verb === "pause") return `Paused schedule ${name}. To continue: retinue schedule resume ${id}`;
+  if (verb === "run") return `Schedule ${name} starts as soon as a server is running: retinue serve`;
+  const next = nextTime(changed);
+  const when = next === undefined ? "" : ` It is due next on ${formatTime(next, changed)}.`;
+  const budget = changed.session.maxCost ?? changed.session.maxTokens;
+  const limit = budget === undefined ? " It has no spending limit; --max-cost sets one." : "";
+  const said = `${verb === "add" ? "Added" : "Resumed"} schedule ${name} for ${stripControls(cwd)}.${when}${limit}`;
+  return `${said}\nIt runs while a server serves this directory: retinue serve`;
+}
+
+/** A schedule as `--json` prints it. */
+function listed(schedule: Schedule) {
+  const next = nextTime(schedule);
+  return { ...schedule, next: next === undefined ? undefined : new Date(next).toISOString() };
+}
+
+function nextTime({ when, paused }: Schedule): number | undefined {
+  return paused ? undefined : nextTimes(when, Date.now(), 1)[0];
+}
+
+function renderSchedules(all: readonly Schedule[], now: number): string {
+  if (all.length === 0) return 'There are no schedules. Add one: retinue schedule add "every day 7:00" -p "…"\n';
+  const rows = all.map((each) => {
+    const next = nextTime(each);
+    return [
+      each.id,
+      each.text,
+      next === undefined ? "paused" : formatTime(next, each),
+      lastOf(each, now),
+      each.cwd,
+      each.session.prompt,
+    ];
+  });
+  return renderTable([["ID", "TIMES", "NEXT", "LAST", "DIRECTORY", "PROMPT"], ...rows], process.stdout.columns ?? 0);
+}
+
+function lastOf({ last }: Schedule, now: number): string {
+  if (last === undefined) return "never";
+  const { at, sessionId, outcome, problem } = last;
+  const how = problem ?? outcome ?? "running";
+  return `${how}, ${formatAge(now - at)} ago${sessionId === undefined ? "" : ` (${sessionId.slice(-6)})`}`;
+}
+
+/** Formats a time in the schedule's own time zone. */
+function formatTime(time: number, { when: { timeZone } }: Schedule): string {
+  const parts = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
+  return `${parts.format(time)} ${timeZone}`;
+}
+
+function toJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { describeError, errorCode, isRecord, matchId, UserError, withFileLock, writeAtomically } from "../lib/index.ts";
+import type { NewSession, Outcome, SessionId } from "../protocol/index.ts";
+import type { When } from "./parse-when.ts";
+
+/** A prompt that a server runs again and again, each time in a new session. */
+export interface Schedule {
+  readonly id: string;
+  /** The times as the user wrote them. */
+  readonly text: string;
+  readonly when: When;
+  /** Directory in which the sessions run. */
+  readonly cwd: string;
+  readonly session: Omit<NewSession, "prompt" | "worker"> & { readonly prompt: string };
+  readonly paused?: boolean | undefined;
+  /** When the user asked to run it without waiting for its time, in milliseconds since 1970. */
+  readonly requestedAt?: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly last?: LastRun | undefined;
+}
+
+/** The last time that a schedule was due. */
+export interface LastRun {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly sessionId?: SessionId | undefined;
+  readonly outcome?: Outcome | undefined;
+  /** Why no session was started, or what went wrong. */
+  readonly problem?: string | undefined;
+}
+
+/** The schedules of a user, in one file that the command line and servers share. */
+export interface ScheduleStore {
+  /** Returns all schedules, oldest first. Throws a `UserError` if the file is damaged. */
+  list(): readonly Schedule[];
+  add(schedule: Schedule): Promise<void>;
+  /**
+   * Changes a schedule, unless `change` returns undefined. Returns the changed schedule; undefined if it was not
+   * changed, or was removed in the meantime.
+   */
+  change(id: string, change: (schedule: Schedule) => Schedule | undefined): Promise<Schedule | undefined>;
+  remove(id: string): Promise<void>;
+  /** Finds a schedule by its id or a part of it. Throws a `UserError` if none or several match. */
+  find(reference: string): Schedule;
+}
+
+export function openSchedules(path: string): ScheduleStore {
+  async function update(change: (schedules: readonly Schedule[]) => readonly Schedule[]): Promise<void> {
+    await withFileLock(path, async () => {
+      const schedules = change(readSchedules(path));
+      await writeAtomically(path, `${JSON.stringify({ version: 1, schedules }, null, 2)}\n`);
+    });
+  }
+
+  return {
+    list: () => readSchedules(path),
+    add: (schedule) => update((all) => [...all, schedule]),
+    async change(id, change) {
+      let changed: Schedule | undefined;
+      await update((all) =>
+        all.map((each) => {
+          if (each.id !== id) return each;
+          changed = change(each);
+          return changed ?? each;
+        }),
+      );
+      return changed;
+    },
+    remove: (id) => update((all) => all.filter((each) => each.id !== id)),
+    find(reference) {
+      const all = readSchedules(path);
+      const match = matchId(
+        all.map(({ id }) => id),
+        reference,
+      );
+      const found = match.kind === "one" ? all.find(({ id }) => id === match.id) : undefined;
+      if (found !== undefined) return found;
+      const message =
+        match.kind === "many" ? `"${reference}" matches several schedules` : `There is no schedule "${reference}"`;
+      throw new UserError(message, { code: "schedule", exitCode: 2, cure: '"retinue schedule list" shows them.' });
+    },
+  };
+}
+
+function readSchedules(path: string): readonly Schedule[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw damaged(path, describeError(error));
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw damaged(path, describeError(error));
+  }
+  if (!isRecord(parsed) || parsed["version"] !== 1 || !Array.isArray(parsed["schedules"]))
+    throw damaged(path, "it has another format");
+  return parsed["schedules"] as readonly Schedule[];
+}
+
+function damaged(path: string, reason: string): UserError {
+  return new UserError(`${path} can't be read: ${reason.replace(/\.$/, "")}`, {
+    code: "schedule",
+    exitCode: 2,
+    cure: "Restore the file, or delete it to start with no schedules.",
+  });
+}

@@ -1,0 +1,172 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { createDeferred } from "../lib/index.ts";
+import type { Outcome } from "../protocol/index.ts";
+import { openSchedules, parseWhen, type Schedule, type SchedulerOptions } from "./index.ts";
+import { createScheduler } from "./scheduler.ts";
+
+const at = (time: string): number => Date.parse(`2026-11-17T${time}Z`);
+
+/** Schedules in a file, a clock that the test sets, and sessions that end when the test says so. */
+function newPlace() {
+  const directory = mkdtempSync(join(tmpdir(), "retinue-schedules-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const path = join(directory, "state", "schedules.json");
+  const store = openSchedules(path);
+  const clock = { time: at("06:00:00"), now: () => clock.time };
+  const reports: string[] = [];
+  const started: { readonly schedule: Schedule; readonly end: (outcome: Outcome) => void }[] = [];
+  const options: SchedulerOptions = {
+    store,
+    clock,
+    serves: (cwd) => cwd === "/project",
+    start: async (schedule) => {
+      const { promise, resolve } = createDeferred<Outcome | undefined>();
+      started.push({ schedule, end: resolve });
+      return { sessionId: `session-${started.length}`, ended: promise };
+    },
+    report: (message) => void reports.push(message),
+  };
+  const open = (more: Partial<SchedulerOptions> = {}) => {
+    const scheduler = createScheduler({ ...options, ...more });
+    onTestFinished(() => scheduler.close());
+    return {
+      checkAt: (time: string) => {
+        clock.time = at(time);
+        return scheduler.check();
+      },
+    };
+  };
+  return { path, store, reports, started, open };
+}
+
+function schedule(more: Partial<Schedule> = {}): Schedule {
+  const text = "every day 7:00";
+  const when = parseWhen(text, "UTC");
+  return { id: "s1", text, when, cwd: "/project", session: { prompt: "Do it." }, createdAt: at("06:00:00"), ...more };
+}
+
+it("starts a session when its time has come, once", async () => {
+  const { store, started, open } = newPlace();
+  await store.add(schedule());
+  const { checkAt } = open();
+  await checkAt("06:59:59");
+  expect(started).toHaveLength(0);
+  await checkAt("07:00:05");
+  await checkAt("07:00:20");
+  expect(started.map((each) => each.schedule.session.prompt)).toEqual(["Do it."]);
+  expect(store.list()[0]?.last).toEqual({ at: at("07:00:05"), sessionId: "session-1" });
+});
+
+it("starts a session only once if two servers serve its directory", async () => {
+  const { store, started, open } = newPlace();
+  await store.add(schedule());
+  const [one, other] = [open(), open()];
+  await Promise.all([one.checkAt("07:00:05"), other.checkAt("07:00:05")]);
+  expect(started).toHaveLength(1);
+});
+
+it("records how the session ended", async () => {
+  const { store, started, reports, open } = newPlace();
+  await store.add(schedule());
+  const { checkAt } = open();
+  await checkAt("07:00:05");
+  started[0]?.end("incomplete");
+  await expect.poll(() => store.list()[0]?.last?.outcome).toBe("incomplete");
+  expect(reports.at(-1)).toBe("Schedule s1 (every day 7:00): session session-1 incomplete.");
+});
+
+it("starts what was missed while no server was running, once and at most a day late", async () => {
+  const { store, started, reports, open } = newPlace();
+  await store.add(schedule({ when: parseWhen("every hour", "UTC"), text: "every hour" }));
+  await store.add(
+    schedule({ id: "s2", createdAt: at("06:00:00") - 40 * 3_600_000, when: parseWhen("0 7 16 11 *", "UTC") }),
+  );
+  await store.add(
+    schedule({ id: "s3", createdAt: at("06:00:00") - 40 * 3_600_000, when: parseWhen("0 3 16 11 *", "UTC") }),
+  );
+  const { checkAt } = open();
+  await checkAt("06:30:00");
+  expect(started.map((each) => each.schedule.id)).toEqual(["s2"]);
+  await checkAt("11:20:00");
+  expect(started.map((each) => each.schedule.id)).toEqual(["s2", "s1"]);
+  expect(reports.find((each) => each.includes("late"))).toMatch(/s2 .* starts 23 h 30 min late|s2 .* late/);
+});
+
+it("skips a time if the last session is still running", async () => {
+  const { store, started, reports, open } = newPlace();
+  await store.add(schedule({ when: parseWhen("every hour", "UTC") }));
+  const { checkAt } = open();
+  await checkAt("07:00:01");
+  await checkAt("08:00:01");
+  expect(started).toHaveLength(1);
+  expect(reports.at(-1)).toMatch(/skipped, because its last session is still running/);
+  expect(store.list()[0]?.last?.problem).toMatch(/^Skipped/);
+  started[0]?.end("succeeded");
+  await expect.poll(() => store.list()[0]?.last?.outcome).toBe("succeeded");
+  await checkAt("09:00:01");
+  expect(started).toHaveLength(2);
+});
+
+it("leaves schedules of other directories and paused ones alone", async () => {
+  const { store, started, open } = newPlace();
+  await store.add(schedule({ cwd: "/elsewhere" }));
+  await store.add(schedule({ id: "s2", paused: true }));
+  const { checkAt } = open();
+  await checkAt("07:00:05");
+  expect(started).toEqual([]);
+});
+
+it("starts a schedule when the user asks for it, even if it is paused", async () => {
+  const { store, started, open } = newPlace();
+  await store.add(schedule({ paused: true, requestedAt: at("06:10:00") }));
+  const { checkAt } = open();
+  await checkAt("06:10:10");
+  await checkAt("06:10:25");
+  await checkAt("07:00:05");
+  expect(started).toHaveLength(1);
+});
+
+it("records why a session could not start, and tries again at the next time", async () => {
+  const { store, reports, open } = newPlace();
+  await store.add(schedule({ when: parseWhen("every hour", "UTC") }));
+  let tries = 0;
+  const { checkAt } = open({
+    start: async () => {
+      tries += 1;
+      throw new Error("The worker is not connected.");
+    },
+  });
+  await checkAt("07:00:05");
+  expect(store.list()[0]?.last).toEqual({ at: at("07:00:05"), problem: "The worker is not connected." });
+  expect(reports.at(-1)).toMatch(/could not start: The worker is not connected/);
+  await checkAt("07:00:20");
+  await checkAt("08:00:05");
+  expect(tries).toBe(2);
+});
+
+it("reports a damaged file once, and never overwrites it", async () => {
+  const { path, store, reports, open } = newPlace();
+  await store.add(schedule());
+  writeFileSync(path, '{"version": 1, "sched');
+  const { checkAt } = open();
+  await checkAt("07:00:05");
+  await checkAt("07:00:20");
+  expect(reports).toHaveLength(1);
+  expect(reports[0]).toContain("schedules.json can't be read");
+  await expect(store.add(schedule({ id: "s2" }))).rejects.toThrow(/can't be read/);
+  expect(readFileSync(path, "utf8")).toBe('{"version": 1, "sched');
+});
+
+it("keeps the changes of two processes that write at the same time", async () => {
+  const { path, store } = newPlace();
+  const other = openSchedules(path);
+  await Promise.all(
+    Array.from({ length: 10 }, (_, index) => (index % 2 ? store : other).add(schedule({ id: `s${index}` }))),
+  );
+  expect(store.list()).toHaveLength(10);
+  expect(store.find("s3").id).toBe("s3");
+  expect(() => store.find("nothing")).toThrow(/There is no schedule "nothing"/);
+});
