@@ -14,6 +14,7 @@ import { grepCase } from "./grep-case.ts";
 import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
 import { sessionCase } from "./session-case.ts";
+import { viewCase } from "./view-case.ts";
 
 /**
  * The order matters: just after thousands of files were deleted, a file system takes longer to create new ones. Cases
@@ -34,6 +35,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   definitions: definitionsCase,
   grep: grepCase,
   session: sessionCase,
+  view: viewCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

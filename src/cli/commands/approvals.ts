@@ -7,9 +7,8 @@ import {
   type UserQuestion,
   userName,
 } from "../../app/index.ts";
+import { approvalText, breakLines, describeRequest, oneLine } from "../../client/index.ts";
 import { formatDuration, showExactly, stripControls } from "../../lib/index.ts";
-import { approvalText, breakLines, describeRequest } from "../approval-text.ts";
-import { oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionById } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";

@@ -1,7 +1,6 @@
+import { approvalText, cutForMessage, describeCall } from "../../client/index.ts";
 import { showExactly } from "../../lib/index.ts";
 import { canonicalToolName, type EventOf, NO_APPROVER, type RunUpdate } from "../../protocol/index.ts";
-import { approvalText, cutForMessage } from "../approval-text.ts";
-import { describeCall } from "../describe-call.ts";
 import { withFlags } from "../output.ts";
 import type { AskingWay } from "./print-options.ts";
 

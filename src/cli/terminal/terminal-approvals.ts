@@ -1,7 +1,7 @@
 import { type Approvals, readReply, userName } from "../../app/index.ts";
+import { approvalText, breakLines, describeRequest } from "../../client/index.ts";
 import { isRecord, readExactly, showExactly } from "../../lib/index.ts";
 import type { AgentId, ApprovalAnswer, ApprovalQuestion, UserQuestion } from "../../protocol/index.ts";
-import { approvalText, breakLines, describeRequest } from "../approval-text.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Progress } from "../progress/progress.ts";
 import type { TerminalKeys } from "./terminal-keys.ts";

@@ -1,4 +1,5 @@
 import { findSession, followSession, listApprovals, type SessionSummary, stateDirectory } from "../../../app/index.ts";
+import { endWords } from "../../../client/index.ts";
 import { plural } from "../../../lib/index.ts";
 import { type AgentId, type Line, MAIN_AGENT, type RunUpdate, type SessionUpdate } from "../../../protocol/index.ts";
 import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../../exit-codes.ts";
@@ -10,7 +11,6 @@ import { readAgentTranscripts } from "../../progress/agent-transcripts.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
 import { showProgress } from "../../progress/progress.ts";
 import { type HelpRequest, helpOption, readOptions, usageError } from "../../read-options.ts";
-import { endText } from "./agent-tree.ts";
 import { renderLine } from "./transcript.ts";
 
 /** Runs `retinue attach`, which shows what an agent does, in whatever process it runs, until it has ended. */
@@ -111,7 +111,7 @@ function leavingText(followed: FollowedAgent): string {
 function endingText(followed: FollowedAgent, run: Line | undefined): string {
   const { session, agentId } = followed;
   const end = run?.type === "run.ended" ? run : undefined;
-  const how = end === undefined ? "cut off, because the process ended before the run did" : endText(end);
+  const how = end === undefined ? "cut off, because the process ended before the run did" : endWords(end);
   const ending = `The ${nameOf(session, agentId)} has ended: ${how}.`;
   if (isRunning(followed)) return `${ending} Its session continues. To follow it: retinue attach ${session.id}`;
   return end?.outcome === "succeeded" ? ending : `${ending} To continue: retinue resume ${session.id}`;
@@ -166,6 +166,9 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
       verbose: true,
       quiet: false,
       agents: {
+        get main() {
+          return agents.main;
+        },
         get: agents.get,
         inOrder: () => agents.inOrder().filter((agent) => !past.has(agent.agentId)),
         get size() {
@@ -173,10 +176,9 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
         },
       },
     },
-    { stream: process.stdout, isRunning: session.inUse, now: Date.now, startedAt: started && timeOf(started) },
+    { stream: process.stdout, isRunning: session.inUse, startedAt: started && timeOf(started) },
   );
   const notices = createNotices("wait", progress.report);
-  const targets = new Map<string, string>();
   /** Requests that have no recorded answer and have not been reported. */
   const requests = new Map<string, RunUpdate>();
 
@@ -184,12 +186,12 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     const shown = asRunUpdate(update);
     if (shown === undefined) return;
     const { event } = update;
-    agents.observe(shown, timeOf(update));
+    agents.observe(shown);
     if (event.type === "run.started") past.delete(update.agentId);
     if (event.type === "approval.requested") requests.set(event.requestId, shown);
     else notices.observe(shown);
     if (event.type === "approval.answered") requests.delete(event.requestId);
-    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event, targets) : "";
+    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event) : "";
     if (text !== "") progress.print(text);
     progress.observe(shown);
   }
@@ -209,7 +211,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
   const before = history.slice(0, first);
   for (const update of before) {
     const known = asRunUpdate(update);
-    if (known !== undefined) tolerate(() => agents.observe(known, timeOf(update)));
+    if (known !== undefined) agents.observe(known);
   }
   for (const agent of agents.inOrder()) if (agent.end !== undefined) past.add(agent.agentId);
   const turns = before.filter((update) => update.agentId === agentId && update.event.type === "model.ended").length;

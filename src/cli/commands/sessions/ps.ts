@@ -1,24 +1,23 @@
 import { findSession, listSessions, readTranscript, type SessionSummary, stateDirectory } from "../../../app/index.ts";
-import { formatCount, plural } from "../../../lib/index.ts";
 import {
-  type AgentId,
-  type CallId,
-  callsOf,
-  type EndReason,
-  type Line,
-  MAIN_AGENT,
-  type Outcome,
-  type SessionId,
-} from "../../../protocol/index.ts";
+  type AgentState,
+  type CallItem,
+  endWords,
+  oneLine,
+  stateNames,
+  stateOf,
+  tokensOf,
+} from "../../../client/index.ts";
+import { formatCount, plural } from "../../../lib/index.ts";
+import { type AgentId, type EndReason, MAIN_AGENT, type Outcome, type SessionId } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { createOutput, messageLines } from "../../output.ts";
 import { type AgentTranscript, readUnfinishedAgents } from "../../progress/agent-transcripts.ts";
-import { type AgentView, tokensOf } from "../../progress/agent-view.ts";
 import { directoryOption, type HelpRequest, helpOption, readOptions, refusePositionals } from "../../read-options.ts";
 import { chosenDirectory } from "../../real-directory.ts";
 import { formatAge, renderTable } from "../listing.ts";
-import { costOf, recordedAgent } from "./agent-tree.ts";
+import { costOf, recordedAgents } from "./agent-tree.ts";
 
 /** Runs `retinue ps`, which lists the agents that are running and those that can be resumed. */
 export async function ps(argv: readonly string[]): Promise<number> {
@@ -56,9 +55,6 @@ export function parsePs(argv: readonly string[]): PsCommand | HelpRequest {
   refusePositionals(options, "ps", 'To see one session, use "retinue sessions show ID".');
   return { kind: "ps", all: options.has("all"), json: options.has("json"), cwd: options.value("cwd") };
 }
-
-/** `idle`: the session is open, but its main agent has no prompt to work on. */
-type AgentState = "running" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
 
 interface ListedAgent {
   readonly sessionId: SessionId;
@@ -116,73 +112,39 @@ function readAgents(sessions: readonly SessionSummary[]): {
 
 function agentsOf(session: SessionSummary): readonly ListedAgent[] {
   const { id, inUse, lastOutcome, path, cwd, firstPrompt = "" } = session;
-  const transcripts: Pick<AgentTranscript, "agentId" | "name" | "lines">[] = [...readUnfinishedAgents(path)];
+  const transcripts: Pick<AgentTranscript, "agentId" | "lines">[] = [...readUnfinishedAgents(path)];
   if (inUse || lastOutcome !== "succeeded")
     transcripts.unshift({ agentId: MAIN_AGENT, lines: readTranscript(path).lines });
-  const begun = transcripts.filter(({ lines }) => lines.some(({ type }) => type === "run.started"));
-  const agents = begun.map((transcript) => ({ ...transcript, view: recordedAgent(transcript) }));
-  return agents.map(({ agentId, name, lines, view }): ListedAgent => {
-    const children = agents.filter(({ lines: [first] }) => isChildOf(first, agentId));
+  const views = new Map(recordedAgents(transcripts).map((view) => [view.agentId, view]));
+  return transcripts.flatMap(({ agentId }): readonly ListedAgent[] => {
+    const view = views.get(agentId);
+    if (view?.runId === undefined) return [];
     const { reason, outcome } = view.end ?? (inUse ? {} : ({ reason: "process_lost", outcome: "failed" } as const));
-    return {
-      sessionId: id,
-      cwd,
-      agentId,
-      agentType: view.agentType,
-      name,
-      description: agentId === MAIN_AGENT ? firstPrompt : view.description,
-      state: stateOf(view, { lines, inUse, children: children.map((child) => child.view) }),
-      outcome,
-      reason,
-      background: view.background,
-      startedAt: view.startedAt,
-      lastEventAt: lines.at(-1)?.at ?? view.startedAt,
-      turns: view.turns,
-      tokens: tokensOf(view.usage),
-      costUsd: view.costUsd,
-      calls: inUse ? [...view.running.values()] : [],
-    };
+    return [
+      {
+        sessionId: id,
+        cwd,
+        agentId,
+        agentType: view.agentType,
+        name: view.name,
+        description: agentId === MAIN_AGENT ? firstPrompt : view.description,
+        state: inUse ? stateOf(view) : "ended",
+        outcome,
+        reason,
+        background: view.background,
+        startedAt: view.startedAt,
+        lastEventAt: view.lastEventAt,
+        turns: view.turns,
+        tokens: tokensOf(view.usage),
+        costUsd: view.costUsd,
+        calls: inUse ? view.calls.flatMap(requestedCall) : [],
+      },
+    ];
   });
 }
 
-function isChildOf(created: Line | undefined, agentId: AgentId): boolean {
-  return created?.type === "agent.created" && created.parent.agentId === agentId;
-}
-
-interface AgentSituation {
-  readonly lines: readonly Line[];
-  /** Whether the agent's session is open in a process. */
-  readonly inUse: boolean;
-  readonly children: readonly AgentView[];
-}
-
-function stateOf(view: AgentView, { lines, inUse, children }: AgentSituation): AgentState {
-  if (!inUse) return "ended";
-  if (view.end !== undefined) return view.agentId === MAIN_AGENT ? "idle" : "ended";
-  const { asked, delegated } = openCalls(lines);
-  const calls = [...view.running.keys()];
-  if (asked.size > 0) return "waitingForApproval";
-  if (calls.length > 0) return calls.every((callId) => delegated.has(callId)) ? "waitingForAgents" : "running";
-  const isDone = hasNothingToDo(lines) && children.some(({ end }) => end === undefined);
-  return isDone ? "waitingForAgents" : "running";
-}
-
-/** Returns the calls of the last run that wait for approval, and those that have started or resumed an agent. */
-function openCalls(lines: readonly Line[]): { readonly asked: Set<CallId>; readonly delegated: Set<CallId> } {
-  const asked = new Set<CallId>();
-  const delegated = new Set<CallId>();
-  for (const line of lines.slice(lines.findLastIndex(({ type }) => type === "run.started"))) {
-    if (line.type === "approval.requested") asked.add(line.callId);
-    if (line.type === "approval.answered" || line.type === "tool.ended") asked.delete(line.callId);
-    if ((line.type === "agent.spawned" || line.type === "agent.resumed") && line.callId) delegated.add(line.callId);
-  }
-  return { asked, delegated };
-}
-
-/** Returns whether the agent's last response has no calls. It then waits for its background agents, if it has any. */
-function hasNothingToDo(lines: readonly Line[]): boolean {
-  const last = lines.findLast(({ type }) => type === "model.requested" || type === "model.ended");
-  return last?.type === "model.ended" && callsOf(last.message).length === 0;
+function requestedCall({ name, target, requestedAt }: CallItem): readonly string[] {
+  return requestedAt === undefined ? [] : [`${oneLine(name)} ${target}`.trim()];
 }
 
 interface ListOptions {
@@ -223,36 +185,8 @@ function shortId(home: string, id: SessionId): string {
 
 const SHORTEST_ID = 6;
 
-function stateText({ state, outcome, reason }: ListedAgent): string {
-  if (state === "idle") return outcome === "succeeded" ? "idle" : `idle: ${reasonText(reason)}`;
-  return state === "ended" ? `ended: ${reasonText(reason)}` : stateTexts[state];
+function stateText({ state, outcome, reason = "process_lost" }: ListedAgent): string {
+  const end = outcome && endWords({ outcome, reason });
+  if (state === "idle") return end === undefined || outcome === "succeeded" ? "idle" : `idle: ${end}`;
+  return state === "ended" ? (end ?? "") : stateNames[state];
 }
-
-const stateTexts = {
-  running: "running",
-  waitingForApproval: "waiting for approval",
-  waitingForAgents: "waiting for its subagents",
-};
-
-function reasonText(reason: EndReason | undefined): string {
-  return reason === undefined ? "unknown" : reasonTexts[reason];
-}
-
-const reasonTexts: Readonly<Record<EndReason, string>> = {
-  done: "done",
-  max_turns: "turn limit",
-  budget: "budget used up",
-  stall: "model silent for too long",
-  timeout: "time limit",
-  loop: "repeated the same calls",
-  output_limit: "response too long",
-  context_overflow: "conversation too long",
-  refused: "refused by the model",
-  model_error: "model error",
-  journal_error: "transcript not written",
-  internal_error: "internal error",
-  process_lost: "process lost",
-  interrupted: "interrupted",
-  stopped: "stopped",
-  parked: "parked",
-};

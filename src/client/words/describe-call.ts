@@ -1,5 +1,5 @@
-import { stripControls } from "../lib/index.ts";
-import { type AssistantMessage, callsOf, canonicalToolName, type ToolCall, textOf } from "../protocol/index.ts";
+import { stripControls } from "../../lib/portable.ts";
+import { type AssistantMessage, callsOf, canonicalToolName, type ToolCall, textOf } from "../../protocol/index.ts";
 
 /**
  * Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. For a built-in tool, only its own
