@@ -1,6 +1,19 @@
 // Owns: the view of a session that all faces show, the words for states and activities, and the client of the server.
 // Does not own: how a view is drawn (cli), the server itself, or anything that needs Node: it also runs in browsers.
 // Called by: cli, and programs that use a server (exported as retinue/client).
+export { ClientError } from "./http/client-error.ts";
+export type { ClientOptions, ConnectionState, Reconnect } from "./http/connection.ts";
+export {
+  type AgentCatalog,
+  type Client,
+  type ClientSession,
+  createClient,
+  type EventOptions,
+  type NewAnswer,
+  type NewCommand,
+  type PromptOptions,
+  type WatchOptions,
+} from "./http/create-client.ts";
 export { closeAgent, foldSession, openAgent, reconnected, type ViewUpdate } from "./view/fold-session.ts";
 export type { CallApproval, CallItem, CallResult, Item } from "./view/items.ts";
 export { at, elements, type List } from "./view/persistent.ts";
