@@ -1,19 +1,14 @@
-import {
-  lastRunOutcome,
-  type NewCommand,
-  type SessionSummary,
-  type SteerResult,
-  stateDirectory,
-  steerSession,
-} from "../../app/index.ts";
+import { lastRunOutcome, type NewCommand, type SteerResult } from "../../app/index.ts";
 import { MAIN_AGENT } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { agentIdOf, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
+import { agentIdOf, parseSessionAgent, sessionError } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
+import { chooseHost } from "../host/choose-host.ts";
+import { type HostSession, serverOption } from "../host/session-host.ts";
 import { createOutput } from "../output.ts";
 import { parsePrintOptions, printOptionKinds } from "../print/print-options.ts";
 import { printRun } from "../print/print-run.ts";
-import { agentPathOf, readAgentTranscripts } from "../progress/agent-transcripts.ts";
+import { agentPathOf } from "../progress/agent-transcripts.ts";
 import {
   helpOption,
   type OptionKinds,
@@ -33,24 +28,31 @@ export async function steer(verb: SteeringVerb, argv: readonly string[]): Promis
   if (target === undefined)
     throw usageError(`"${verb}" needs a session`, `"retinue ps" shows them: retinue ${verb} ${usage[verb]}.`);
   const { id, agent = MAIN_AGENT } = parseSessionAgent(target, undefined);
-  const home = stateDirectory(process.env);
-  const session = sessionById({ home, id });
-  const request = { home, sessionId: session.id };
-  const known =
-    session.inUse || agent === MAIN_AGENT ? undefined : agentIdOf(agent, readAgentTranscripts(session.path));
+  const server = options.value("server");
+  const host = await chooseHost(server);
+  const session = await host.find(id);
+  const reported = { session, verb, option: host.option };
   const text = words.join(" ").trim();
+  if (verb === "resume" && server !== undefined) {
+    // The server opens a session that is not running.
+    refuseRunOptions(options);
+    const result = await host.steer(session, resumption(agent, text));
+    return report(result, { ...reported, json: options.value("output-format") === "json" });
+  }
+  // The agent of a running session is found by the session itself.
+  const known = session.inUse || agent === MAIN_AGENT ? undefined : agentIdOf(agent, await host.agents(session));
   if (verb === "resume") {
     const printing = { ...options, positionals: [] };
     const isOpened = !session.inUse;
     if (isOpened && agent === MAIN_AGENT)
       return printRun({ ...parsePrintOptions({ ...options, positionals: words }), resume: session.id });
     if (known !== undefined && text === "") refuseFinished(session, known);
-    const result = await steerSession({ ...request, command: resumption(agent, text) });
+    const result = await host.steer(session, resumption(agent, text));
     if (!result.isRunning) return printRun({ ...parsePrintOptions(printing), resume: session.id });
-    return report(result, { session, verb, json: options.value("output-format") === "json" });
+    return report(result, { ...reported, json: options.value("output-format") === "json" });
   }
   const command = commandFor(verb, { agent, text, target, options });
-  return report(await steerSession({ ...request, command }), { session, verb, json: options.has("json") });
+  return report(await host.steer(session, command), { ...reported, json: options.has("json") });
 }
 
 const usage: Readonly<Record<SteeringVerb, string>> = {
@@ -62,14 +64,22 @@ const usage: Readonly<Record<SteeringVerb, string>> = {
 };
 
 function kindsOf(verb: SteeringVerb): OptionKinds {
-  if (verb === "message") return { next: {}, json: {} };
-  if (verb !== "resume") return { json: {} };
+  if (verb === "message") return { next: {}, json: {}, server: serverOption };
+  if (verb !== "resume") return { json: {}, server: serverOption };
   const { resume: _resume, continue: _continue, ...kinds } = printOptionKinds;
-  return kinds;
+  return { ...kinds, server: serverOption };
+}
+
+/** Throws a `UserError` if an option is given that only applies to a session that is opened here. */
+function refuseRunOptions(options: ReadOptions): void {
+  const { resume: _resume, continue: _continue, "output-format": _format, ...kinds } = printOptionKinds;
+  const [given] = Object.keys(kinds).filter((name) => options.has(name));
+  if (given !== undefined)
+    throw usageError(`--${given} can't be used with --server`, "The server opens the session with its own options.");
 }
 
 /** Throws a `UserError` if an agent of a session that is not running has nothing left to do. */
-function refuseFinished({ id, path }: SessionSummary, agentId: string): void {
+function refuseFinished({ id, path = "" }: HostSession, agentId: string): void {
   if (lastRunOutcome(agentPathOf(path, agentId)) !== "succeeded") return;
   const cure = `Send it a message to give it more: retinue resume ${id}/${agentId} "…".`;
   throw sessionError(`Agent ${agentId} has finished its work`, cure);
@@ -108,13 +118,16 @@ function commandFor(verb: Exclude<SteeringVerb, "resume">, { agent, text, target
 }
 
 interface Reported {
-  readonly session: SessionSummary;
+  readonly session: HostSession;
   readonly verb: SteeringVerb;
+  /** Option that other commands repeat. */
+  readonly option: string;
   readonly json: boolean;
 }
 
 /** Prints what became of a command. Returns the exit code. */
-async function report({ isRunning, receipt }: SteerResult, { session, verb, json }: Reported): Promise<number> {
+async function report({ isRunning, receipt }: SteerResult, reported: Reported): Promise<number> {
+  const { session, verb, json, option } = reported;
   const { write } = createOutput(process.stdout);
   const isDone = receipt ? receipt.status === "done" : verb === "message" || (verb === "stop" && !isRunning);
   const status = isDone ? "done" : "refused";
@@ -122,13 +135,13 @@ async function report({ isRunning, receipt }: SteerResult, { session, verb, json
   if (json)
     await write(`${JSON.stringify({ sessionId: session.id, isRunning, status, ...receipt, message }, null, 2)}\n`);
   else if (isDone) await write(`${message}\n`);
-  else throw sessionError(message.replace(/\.$/, ""), `"retinue ps" shows the agents.`);
+  else throw sessionError(message.replace(/\.$/, ""), `"retinue ps${option}" shows the agents.`);
   return isDone ? exitCodes.succeeded : exitCodes.failed;
 }
 
 const slow = "The session is busy and has not answered yet. It carries out the command as soon as it can.";
 
-function notRunning(verb: SteeringVerb, { id }: SessionSummary): string {
+function notRunning(verb: SteeringVerb, { id }: HostSession): string {
   if (verb === "message")
     return `The session is not running. The message is delivered when it is resumed: retinue resume ${id}`;
   if (verb === "stop") return "The session is not running, so there is nothing to stop.";

@@ -1,4 +1,3 @@
-import { findSession, listSessions, readTranscript, type SessionSummary, stateDirectory } from "../../../app/index.ts";
 import {
   type AgentState,
   type CallItem,
@@ -8,14 +7,14 @@ import {
   stateOf,
   tokensOf,
 } from "../../../client/index.ts";
-import { formatCount, plural } from "../../../lib/index.ts";
+import { formatCount, matchId, plural, UserError } from "../../../lib/index.ts";
 import { type AgentId, type EndReason, MAIN_AGENT, type Outcome, type SessionId } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
 import { printHelp } from "../../help/print-help.ts";
+import { chooseHost, listedDirectory } from "../../host/choose-host.ts";
+import { type HostSession, type SessionHost, serverOption } from "../../host/session-host.ts";
 import { createOutput, messageLines } from "../../output.ts";
-import { type AgentTranscript, readUnfinishedAgents } from "../../progress/agent-transcripts.ts";
 import { directoryOption, type HelpRequest, helpOption, readOptions, refusePositionals } from "../../read-options.ts";
-import { chosenDirectory } from "../../real-directory.ts";
 import { formatAge, renderTable } from "../listing.ts";
 import { costOf, recordedAgents } from "./agent-tree.ts";
 
@@ -23,20 +22,24 @@ import { costOf, recordedAgents } from "./agent-tree.ts";
 export async function ps(argv: readonly string[]): Promise<number> {
   const command = parsePs(argv);
   if (command.kind === "help") return printHelp(command.topic);
-  const { all, json, cwd } = command;
-  const home = stateDirectory(process.env);
-  const directory = chosenDirectory(cwd);
-  const { agents, notes } = readAgents(listSessions(all ? { home } : { home, cwd: directory }));
+  const { all, json, cwd, server } = command;
+  const host = await chooseHost(server);
+  const directory = listedDirectory({ all, cwd, server });
+  const { agents, notes } = await readAgents(host, await host.list({ cwd: directory }));
   const { write } = createOutput(process.stdout);
   if (json) {
     await write(`${JSON.stringify(agents, null, 2)}\n`);
     await createOutput(process.stderr).write(messageLines(notes));
     return exitCodes.succeeded;
   }
-  const nothing = all
-    ? "No agents are running or can be resumed.\n"
-    : `No agents in ${directory} are running or can be resumed. To look everywhere, run "retinue ps --all".\n`;
-  const text = agents.length === 0 ? nothing : renderAgents(agents, { home, all });
+  const nothing =
+    directory === undefined
+      ? "No agents are running or can be resumed.\n"
+      : `No agents in ${directory} are running or can be resumed. To look everywhere, run "retinue ps --all".\n`;
+  const text =
+    agents.length === 0
+      ? nothing
+      : renderAgents(agents, { ids: (await host.list()).map(({ id }) => id), all: directory === undefined });
   await write([text, ...notes.map((note) => `${note}\n`)].join(""));
   return exitCodes.succeeded;
 }
@@ -46,14 +49,16 @@ interface PsCommand {
   readonly all: boolean;
   readonly json: boolean;
   readonly cwd: string | undefined;
+  readonly server: string | undefined;
 }
 
 export function parsePs(argv: readonly string[]): PsCommand | HelpRequest {
-  const kinds = { all: {}, cwd: directoryOption, json: {}, help: helpOption };
+  const kinds = { all: {}, cwd: directoryOption, json: {}, server: serverOption, help: helpOption };
   const options = readOptions(argv, { kinds, help: "retinue ps --help" });
   if (options.has("help")) return { kind: "help", topic: "ps" };
   refusePositionals(options, "ps", 'To see one session, use "retinue sessions show ID".');
-  return { kind: "ps", all: options.has("all"), json: options.has("json"), cwd: options.value("cwd") };
+  const { value, has } = options;
+  return { kind: "ps", all: has("all"), json: has("json"), cwd: value("cwd"), server: value("server") };
 }
 
 interface ListedAgent {
@@ -83,21 +88,23 @@ interface ListedAgent {
 const MAX_ENDED = 20;
 
 /** Reads the agents of the sessions, which must be sorted, newest first. Running sessions come first. */
-function readAgents(sessions: readonly SessionSummary[]): {
-  readonly agents: readonly ListedAgent[];
-  readonly notes: readonly string[];
-} {
+async function readAgents(
+  host: SessionHost,
+  sessions: readonly HostSession[],
+): Promise<{ readonly agents: readonly ListedAgent[]; readonly notes: readonly string[] }> {
   const running = sessions.filter(({ inUse }) => inUse);
   const ended = sessions.filter(({ inUse }) => !inUse);
   const unreadable: SessionId[] = [];
-  const agents = [...running, ...ended.slice(0, MAX_ENDED)].flatMap((session) => {
+  const agents: ListedAgent[] = [];
+  for (const session of [...running, ...ended.slice(0, MAX_ENDED)]) {
     try {
-      return agentsOf(session);
-    } catch {
+      agents.push(...(await agentsOf(host, session)));
+    } catch (error) {
+      // Damaged files of one session must not hide the others, but a server that fails does not know the others either.
+      if (error instanceof UserError) throw error;
       unreadable.push(session.id);
-      return [];
     }
-  });
+  }
   const older = ended.length - MAX_ENDED;
   const notes = [
     ...(older > 0
@@ -110,15 +117,15 @@ function readAgents(sessions: readonly SessionSummary[]): {
   return { agents, notes };
 }
 
-function agentsOf(session: SessionSummary): readonly ListedAgent[] {
-  const { id, inUse, lastOutcome, path, cwd, firstPrompt = "" } = session;
-  const transcripts: Pick<AgentTranscript, "agentId" | "lines">[] = [...readUnfinishedAgents(path)];
-  if (inUse || lastOutcome !== "succeeded")
-    transcripts.unshift({ agentId: MAIN_AGENT, lines: readTranscript(path).lines });
+async function agentsOf(host: SessionHost, session: HostSession): Promise<readonly ListedAgent[]> {
+  const { id, inUse, lastOutcome, cwd, firstPrompt = "" } = session;
+  const transcripts = [...(await host.transcripts(session, "unfinished"))];
+  if (inUse || lastOutcome !== "succeeded") transcripts.unshift(await host.transcript(session, MAIN_AGENT));
   const views = new Map(recordedAgents(transcripts).map((view) => [view.agentId, view]));
   return transcripts.flatMap(({ agentId }): readonly ListedAgent[] => {
     const view = views.get(agentId);
     if (view?.runId === undefined) return [];
+    if (agentId !== MAIN_AGENT && view.end?.outcome === "succeeded") return [];
     const { reason, outcome } = view.end ?? (inUse ? {} : ({ reason: "process_lost", outcome: "failed" } as const));
     return [
       {
@@ -148,16 +155,17 @@ function requestedCall({ name, target, requestedAt }: CallItem): readonly string
 }
 
 interface ListOptions {
-  readonly home: string;
+  /** Ids of all sessions. */
+  readonly ids: readonly SessionId[];
   /** Whether the sessions belong to different directories, so that each row names its directory. */
   readonly all: boolean;
 }
 
-function renderAgents(agents: readonly ListedAgent[], { home, all }: ListOptions): string {
+function renderAgents(agents: readonly ListedAgent[], { ids, all }: ListOptions): string {
   const head = ["SESSION", "AGENT", "TYPE", "STATE", "AGE", "TURNS", "TOKENS", "COST", "LAST EVENT"];
   const now = Date.now();
   const shortIds = new Map<SessionId, string>();
-  for (const { sessionId } of agents) if (!shortIds.has(sessionId)) shortIds.set(sessionId, shortId(home, sessionId));
+  for (const { sessionId } of agents) if (!shortIds.has(sessionId)) shortIds.set(sessionId, shortId(ids, sessionId));
   const rows = agents.map((agent) => [
     shortIds.get(agent.sessionId) ?? agent.sessionId,
     agent.agentId,
@@ -175,10 +183,10 @@ function renderAgents(agents: readonly ListedAgent[], { home, all }: ListOptions
 }
 
 /** Returns the shortest end of a session's id that finds only this session. */
-function shortId(home: string, id: SessionId): string {
+function shortId(ids: readonly SessionId[], id: SessionId): string {
   for (let length = SHORTEST_ID; length < id.length; length += 1) {
-    const found = findSession({ home, id: id.slice(-length) });
-    if (found.kind === "one" && found.session.id === id) return id.slice(-length);
+    const match = matchId(ids, id.slice(-length));
+    if (match.kind === "one" && match.id === id) return id.slice(-length);
   }
   return id;
 }
