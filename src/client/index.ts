@@ -14,7 +14,14 @@ export {
   type PromptOptions,
   type WatchOptions,
 } from "./http/create-client.ts";
-export { closeAgent, foldSession, openAgent, reconnected, type ViewUpdate } from "./view/fold-session.ts";
+export {
+  closeAgent,
+  foldSession,
+  openAgent,
+  reconnected,
+  sessionClosed,
+  type ViewUpdate,
+} from "./view/fold-session.ts";
 export type { CallApproval, CallItem, CallResult, Item } from "./view/items.ts";
 export { at, elements, type List } from "./view/persistent.ts";
 export {

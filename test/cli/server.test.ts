@@ -110,6 +110,12 @@ describe("the command line with --server", () => {
     const all = ended(attached);
     const json = ended(startRetinue(["attach", id.slice(-6), "--json", "--from", "start", ...option], there));
     await told(attached, "is waiting for your answer");
+    const left = startRetinue(["attach", id, ...option], there);
+    const leaving = ended(left);
+    await told(left, "is waiting for your answer");
+    left.kill("SIGINT");
+    const again = `To follow it again: retinue attach ${id} --server ${server.url}\n`;
+    expect(await leaving).toMatchObject({ code: 130, stdout: expect.stringContaining(again) });
     server.cut();
     await told(attached, "The connection is back.");
     const request = /ask_\w+/.exec((await retinue(["approvals", "list", ...option], there)).stdout)?.[0] ?? "";

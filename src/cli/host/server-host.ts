@@ -144,7 +144,7 @@ async function allOf(lines: AsyncIterable<Line>): Promise<readonly Line[]> {
 function addressOf(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address !== undefined && ["http:", "https:"].includes(address.protocol)) return address;
-  throw usageError(`--server can't be "${url}"`, "Write the URL of a server, such as http://127.0.0.1:4500.");
+  throw usageError(`--server can't be "${url}"`, "Write the URL of a server, such as http://127.0.0.1:7333.");
 }
 
 interface FoundToken {

@@ -2,7 +2,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { ClientError, errorFrom, unreachable } from "./client-error.ts";
 
 export interface ClientOptions {
-  /** Address of the server, such as `http://127.0.0.1:4500`. */
+  /** Address of the server, such as `http://127.0.0.1:7333`. */
   readonly url: string;
   readonly token: string;
   /** Replaces the global `fetch`. */
@@ -80,7 +80,7 @@ export function createConnection({ url, token, fetch: given, reconnect = {} }: C
       onState?.({ state: "connected", at: serverTime(response) });
       const parsed: EventSourceMessage[] = [];
       const parser = createParser({ onEvent: (event) => parsed.push(event) });
-      for await (const text of textOf(response)) {
+      for await (const text of textOf(response, leaving.signal)) {
         clearTimeout(timer);
         timer = setTimeout(leave, quietMs);
         parser.feed(text);
@@ -131,10 +131,16 @@ export function createConnection({ url, token, fetch: given, reconnect = {} }: C
   };
 }
 
-/** Yields the text of a response as it arrives. Not every browser can iterate over a stream. */
-async function* textOf({ body }: Response): AsyncGenerator<string> {
+/**
+ * Yields the text of a response as it arrives, until it is complete or the signal fires. Cancels the reader itself,
+ * because Node forgets the signal of a request when it collects the request. Not every browser can iterate over a
+ * stream.
+ */
+async function* textOf({ body }: Response, signal: AbortSignal): AsyncGenerator<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
+  const cancel = (): void => void reader?.cancel().catch(() => undefined);
+  signal.addEventListener("abort", cancel, { once: true });
   try {
     for (;;) {
       const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
@@ -142,8 +148,8 @@ async function* textOf({ body }: Response): AsyncGenerator<string> {
       yield decoder.decode(value, { stream: true });
     }
   } finally {
-    // The connection is already being closed.
-    reader?.cancel().catch(() => undefined);
+    signal.removeEventListener("abort", cancel);
+    cancel();
   }
 }
 

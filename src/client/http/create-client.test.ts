@@ -1,5 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionUpdate } from "../../protocol/index.ts";
@@ -16,6 +18,9 @@ import {
   TOKEN,
   updateText,
 } from "./http-server.test-support.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const reconnect = { firstMs: 1, longestMs: 4, quietMs: 10_000 };
 const EVENTS = "GET /session/s1/event";
@@ -249,6 +254,26 @@ describe("the updates of a session", () => {
     for await (const _ of session.events()) break;
     expect(ended).toHaveLength(2);
     await Promise.all(ended);
+  });
+
+  it("end when the signal fires while nothing is sent, even after a garbage collection", async () => {
+    const { url } = await startServer({
+      [EVENTS]: (response) => {
+        beginStream(response);
+        response.write(updateText(notice(1)));
+      },
+    });
+    const leaving = new AbortController();
+    const updates = clientOf(url).sessions.open("s1").events({ signal: leaving.signal })[Symbol.asyncIterator]();
+    await updates.next();
+    const end = updates.next();
+    // Node forgets the signal of a request when the request is collected.
+    for (let round = 0; round < 3; round += 1) {
+      collectGarbage();
+      await setImmediate();
+    }
+    leaving.abort();
+    expect(await end).toEqual({ done: true, value: undefined });
   });
 
   it("connect again after a silence that is too long", async () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DurableEvent, Line, SessionUpdate } from "../../protocol/index.ts";
 import { answered, created, line, runEnded, started } from "./agent-events.test-support.ts";
-import { closeAgent, foldSession, openAgent, reconnected, type ViewUpdate } from "./fold-session.ts";
+import { closeAgent, foldSession, openAgent, reconnected, sessionClosed, type ViewUpdate } from "./fold-session.ts";
 import { elements } from "./persistent.ts";
 import { randomSession } from "./random-session.test-support.ts";
 import {
@@ -334,6 +334,14 @@ describe("the session as a whole", () => {
     expect([view.running, agentOf(view, "main")?.runningChildren]).toEqual([["a2", "a3"], 1]);
     const resumed = foldSession(view, of("a1", started()));
     expect(stateOf(agentOf(resumed, "a1")!)).toBe("running");
+  });
+
+  it("shows agents without an end as cut off when the session was closed, until they are resumed", () => {
+    const updates = [of("main", started()), of("a1", created(["a1"])), of("a1", started({ background: true }))];
+    const closed = sessionClosed(viewOf([...updates, live("a1", "so far")]));
+    const states = (view: SessionView) => ["main", "a1"].map((id) => stateOf(agentOf(view, id)!));
+    expect([states(closed), closed.running, agentOf(closed, "a1")?.draft]).toEqual([["ended", "ended"], [], undefined]);
+    expect(states(foldSession(closed, of("main", started())))).toEqual(["running", "ended"]);
   });
 
   it("adds up what its agents took", () => {

@@ -165,11 +165,23 @@ function withoutApproval(
  * seen. Those in the background, and the agents below them, go on.
  */
 function clearSubagents(view: SessionView): SessionView {
-  const cleared = view.running.flatMap((agentId) => {
+  const waitedFor = view.running.filter((agentId) => {
     const agent = agentOf(view, agentId);
-    return agent === undefined || isInBackground(view, agent) ? [] : [agent];
+    return agent !== undefined && !isInBackground(view, agent);
   });
-  return cleared.reduce((next, { agentId }) => {
+  return cutOff(view, waitedFor);
+}
+
+/**
+ * Notes that no process has the session open any more. Agents that have no recorded end count as cut off until they are
+ * resumed.
+ */
+export function sessionClosed(view: SessionView): SessionView {
+  return cutOff(view, view.running);
+}
+
+function cutOff(view: SessionView, agentIds: readonly AgentId[]): SessionView {
+  return agentIds.reduce((next, agentId) => {
     // The agent may have changed together with its child.
     const before = agentOf(next, agentId);
     if (before === undefined) return next;

@@ -80,7 +80,7 @@ export interface AgentView extends AgentTotals {
   readonly before: AgentTotals;
   /** How the last run ended; undefined while the agent is running. */
   readonly end?: RunEnd | undefined;
-  /** Set if the main agent's run ended although this foreground run has no end. */
+  /** Set if the last run has no end and can't have one any more: the session was closed, or its caller's run ended. */
   readonly isCutOff?: true | undefined;
   /** The last items, or all if the agent is opened. */
   readonly items: List<Item>;
@@ -214,7 +214,8 @@ export function parentOf({ agentId, path }: AgentView): AgentId | undefined {
 export type AgentState = "running" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
 
 export function stateOf({ agentId, end, isCutOff, runId, calls, step, runningChildren }: AgentView): AgentState {
-  if (end !== undefined || isCutOff || (runId === undefined && agentId === MAIN_AGENT))
+  if (isCutOff) return "ended";
+  if (end !== undefined || (runId === undefined && agentId === MAIN_AGENT))
     return agentId === MAIN_AGENT ? "idle" : "ended";
   if (calls.some(isWaiting)) return "waitingForApproval";
   const open = calls.filter(({ requestedAt }) => requestedAt !== undefined);
