@@ -3,6 +3,7 @@
 //
 // modules: modules whose entry point the module may import. packages: npm packages that it may import.
 // builtins: whether it may use Node's built-in modules. A module that may not is pure: data in, data out.
+// browser: whether it also runs in browsers. Such a module may import only the portable part of lib.
 
 const shared = ["protocol", "ports", "lib"];
 const underApp = [
@@ -61,7 +62,7 @@ const modules = {
   "cache-report": { modules: [...shared, "conversation", "runs", "transcript"], packages: [], builtins: true },
   link: { modules: shared, packages: ["ws", "vscode-jsonrpc"], builtins: true },
   app: { modules: underApp, packages: [], builtins: true },
-  client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false },
+  client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false, browser: true },
   schedules: { modules: shared, packages: ["croner"], builtins: true },
   server: {
     modules: [...shared, "link", "app", "schedules"],
@@ -77,14 +78,14 @@ const tests = String.raw`\.test(-support)?\.ts$`;
 const npmTypes = ["npm", "npm-dev", "npm-optional", "npm-peer", "npm-bundled", "npm-no-pkg", "npm-unknown"];
 
 const inModule = (name) => `^src/${name}/`;
-const entryPointOf = (name) => `^src/${name}/index\\.ts$`;
+const entryPointOf = (name) => `^src/${name}/${name === "lib" ? "(index|portable)" : "index"}\\.ts$`;
 const packagePath = (name) => {
   const types = name.startsWith("@") ? name.slice(1).replace("/", "__") : name;
   return `(^|/)node_modules/(${name}|@types/${types})/`;
 };
 const list = (names) => (names.length > 0 ? names.join(", ") : "nothing");
 
-function rulesOf([name, { modules: imports, packages, builtins }]) {
+function rulesOf([name, { modules: imports, packages, builtins, browser }]) {
   const from = { path: inModule(name), pathNot: [tests] };
   const rules = [
     {
@@ -112,6 +113,14 @@ function rulesOf([name, { modules: imports, packages, builtins }]) {
       comment: `${name} is pure: it may not use Node's built-in modules. Move the side effect to the caller.`,
       from,
       to: { dependencyTypes: ["core"] },
+    });
+  }
+  if (browser) {
+    rules.push({
+      name: `${name}-portable`,
+      comment: `${name} also runs in browsers: of lib, it may import only src/lib/portable.ts.`,
+      from,
+      to: { path: inModule("lib"), pathNot: ["^src/lib/portable\\.ts$"] },
     });
   }
   return rules;

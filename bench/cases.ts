@@ -14,6 +14,7 @@ import { grepCase } from "./grep-case.ts";
 import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
 import { sessionCase } from "./session-case.ts";
+import { viewCase } from "./view-case.ts";
 import { workerCase } from "./worker-case.ts";
 
 /**
@@ -36,6 +37,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   grep: grepCase,
   session: sessionCase,
   worker: workerCase,
+  view: viewCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

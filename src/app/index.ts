@@ -102,8 +102,10 @@ export {
   type AnsweredRequest,
   type AnswerRequest,
   answerApproval,
+  answerFor,
   type ListedRequest,
   listApprovals,
+  matchRequest,
   readReply,
   userName,
 } from "./commands/approvals.ts";

@@ -1,20 +1,35 @@
 import { findSession, type ListedAgent, listSessions, type SessionSummary, unmatchedAgent } from "../app/index.ts";
-import { matchAgentId, SHORTEST_END, UserError } from "../lib/index.ts";
-import type { AgentId } from "../protocol/index.ts";
+import { matchAgentId, matchId, SHORTEST_END, UserError } from "../lib/index.ts";
+import type { AgentId, SessionId } from "../protocol/index.ts";
 import { usageError } from "./read-options.ts";
 
 /** Finds a session by its id, or by the start or end of the id. Throws a `UserError` that lists the candidates unless exactly one matches. */
 export function sessionById({ home, id }: { home: string; id: string }): SessionSummary {
   const found = findSession({ home, id });
   if (found.kind === "one") return found.session;
-  if (found.kind === "many") {
-    const shown = found.ids.slice(0, 8).join(", ");
-    const more = found.ids.length > 8 ? ` and ${found.ids.length - 8} more` : "";
-    throw sessionError(`"${id}" matches ${found.ids.length} sessions: ${shown}${more}`, "Use more of the id.");
-  }
-  const newest = listSessions({ home })[0];
-  const cure = newest ? `The latest is ${newest.id} (retinue sessions list --all).` : "There are no sessions yet.";
-  throw sessionError(`No session id ${notMatched(id)}`, cure);
+  if (found.kind === "many") throw severalSessions(id, found.ids);
+  throw noSession(id, listSessions({ home })[0]?.id);
+}
+
+/** Finds a session in a list, newest first, in the same way. */
+export function sessionIn<Session extends { readonly id: SessionId }>(all: readonly Session[], id: string): Session {
+  const ids = all.map((session) => session.id);
+  const match = matchId(ids, id);
+  if (match.kind === "many") throw severalSessions(id, match.ids);
+  const found = match.kind === "one" ? all.find((session) => session.id === match.id) : undefined;
+  if (found !== undefined) return found;
+  throw noSession(id, ids[0]);
+}
+
+function severalSessions(id: string, ids: readonly SessionId[]): UserError {
+  const more = ids.length > 8 ? ` and ${ids.length - 8} more` : "";
+  const shown = ids.slice(0, 8).join(", ");
+  return sessionError(`"${id}" matches ${ids.length} sessions: ${shown}${more}`, "Use more of the id.");
+}
+
+function noSession(id: string, newest: SessionId | undefined): UserError {
+  const cure = newest ? `The latest is ${newest} (retinue sessions list --all).` : "There are no sessions yet.";
+  return sessionError(`No session id ${notMatched(id)}`, cure);
 }
 
 /**

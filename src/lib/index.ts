@@ -31,13 +31,13 @@ export {
   newSessionId,
   SHORTEST_END,
 } from "./ids.ts";
+export { isRecord } from "./json/is-record.ts";
 export { parseJsonLines } from "./json/json-lines.ts";
 export { parseJsonc } from "./json/jsonc.ts";
 export {
   checkSchema,
   coerceInput,
   describeProblems,
-  isRecord,
 } from "./json/schema.ts";
 export { bareHost, belongsTo, checkUrl } from "./network/check-url.ts";
 export { isLoopback, judgeAddress } from "./network/judge-address.ts";

@@ -190,8 +190,8 @@ describe("retinue ps", () => {
     const { stdout } = await retinue(["ps"], place);
     const id = rows[0]?.sessionId ?? "";
     expect(stdout).toMatch(/^SESSION +AGENT +TYPE +STATE +AGE +TURNS +TOKENS +COST +LAST EVENT +WORK\n/);
-    expect(stdout).toMatch(new RegExp(`\n${id.slice(-6)} +main +main +waiting for its subagents +\\d+ s +1 +[\\d,]+ `));
-    expect(stdout).toMatch(/ +general-purpose \(scout\) +running \(background\) .* s ago +make a file\n/);
+    expect(stdout).toMatch(new RegExp(`\n${id.slice(-6)} +main +main +waiting for agents +\\d+ s +1 +[\\d,]+ `));
+    expect(stdout).toMatch(/ +general-purpose \(scout\) +working \(background\) .* s ago +make a file\n/);
     expect(stdout).toMatch(/ +waiting for approval +\d+ s .* Bash touch made · make a file\n/);
     expect((await retinue(["ps"], elsewhere)).stdout).toContain("No agents in");
     expect((await retinue(["ps", "--all"], elsewhere)).stdout).toMatch(/ DIRECTORY +WORK\n(.*work .*\n){3}$/);
@@ -202,7 +202,7 @@ describe("retinue ps", () => {
     await run.ended;
     const lost = await listed(place);
     expect(lost.map(({ state, reason }) => [state, reason])).toEqual(Array(3).fill(["ended", "process_lost"]));
-    expect((await retinue(["ps"], place)).stdout).toMatch(/ ended: process lost \(background\) /);
+    expect((await retinue(["ps"], place)).stdout).toMatch(/ cut off: process lost, can be resumed \(background\) /);
   });
 
   it("leaves out agents that have succeeded, and reports that it leaves out old sessions", async () => {
@@ -216,7 +216,7 @@ describe("retinue ps", () => {
     for (let index = 10; index < 32; index += 1)
       cpSync(join(project, `${row?.sessionId}.jsonl`), join(project, `${row?.sessionId}${index}.jsonl`));
     const { stdout } = await retinue(["ps"], place);
-    expect(stdout.match(/ ended: model error /g)).toHaveLength(20);
+    expect(stdout.match(/ failed: model error, can be resumed /g)).toHaveLength(20);
     expect(stdout).toContain("\nLeft out: 4 older sessions that are not running. ");
     expect((await retinue(["ps", "--json"], place)).stderr).toContain("Left out: 4 older sessions");
     // The end of each shown id finds one session, although the ids begin alike.

@@ -46,12 +46,12 @@ export interface AnsweredRequest {
  * process may be a command run by an agent.
  */
 export async function answerApproval(answering: AnswerRequest): Promise<AnsweredRequest> {
-  const request = findRequest(answering);
+  const request = matchRequest(listRequests({ home: answering.home }), answering.request);
   const { question } = request;
   if (request.answer !== undefined) throw tooLate(question, request.answer);
   if (request.status === "withdrawn") throw problem(`The request ${question.requestId} is no longer open`);
   checkAnswerer(request.process);
-  const answer = answerOf(question, answering);
+  const answer = answerFor(question, answering);
   const inbox = openInbox({ path: request.inboxPath, clock: systemClock });
   const counted = await inbox.answer(question.requestId, answer);
   if (counted === undefined) throw problem(`The request ${question.requestId} is no longer open`);
@@ -59,8 +59,11 @@ export async function answerApproval(answering: AnswerRequest): Promise<Answered
   return { request, answer };
 }
 
-function findRequest({ home, request }: AnswerRequest): ListedRequest {
-  const all = listRequests({ home });
+/** Finds a request by its id or a part of its id. Throws a `UserError` unless exactly one matches. */
+export function matchRequest<Request extends Pick<ListedRequest, "question">>(
+  all: readonly Request[],
+  request: string,
+): Request {
   const withoutPrefix = (id: string) => id.replace(/^ask_/, "");
   const match = matchId(
     all.map(({ question }) => withoutPrefix(question.requestId)),
@@ -72,7 +75,8 @@ function findRequest({ home, request }: AnswerRequest): ListedRequest {
   throw problem(`There is no request "${request}"`);
 }
 
-function answerOf(question: ApprovalQuestion, answering: AnswerRequest): ApprovalAnswer {
+/** Returns the answer that a user's words mean for a request. Throws a `UserError` if they are not an answer to it. */
+export function answerFor(question: ApprovalQuestion, answering: Omit<AnswerRequest, "home">): ApprovalAnswer {
   const { verb, by, message, inputJson, pattern, project, replies = [] } = answering;
   if (verb === "deny") return { answer: "deny", by, message };
   const { requestId, questions } = question;

@@ -1,18 +1,10 @@
-import {
-  type AnswerRequest,
-  answerApproval,
-  type ListedRequest,
-  listApprovals,
-  stateDirectory,
-  type UserQuestion,
-  userName,
-} from "../../app/index.ts";
+import type { AnswerRequest, UserQuestion } from "../../app/index.ts";
+import { approvalText, breakLines, describeRequest, oneLine } from "../../client/index.ts";
 import { formatDuration, showExactly, stripControls } from "../../lib/index.ts";
-import { approvalText, breakLines, describeRequest } from "../approval-text.ts";
-import { oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { sessionById } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
+import { chooseHost, listedDirectory } from "../host/choose-host.ts";
+import { type SessionHost, serverOption, type WaitingRequest } from "../host/session-host.ts";
 import { createOutput } from "../output.ts";
 import {
   directoryOption,
@@ -23,15 +15,14 @@ import {
   refusePositionals,
   usageError,
 } from "../read-options.ts";
-import { chosenDirectory } from "../real-directory.ts";
 
 /** Runs `retinue approvals list|answer|reply`. */
 export async function approvals(argv: readonly string[]): Promise<number> {
   const command = parseApprovals(argv);
   if (command.kind === "help") return printHelp(command.topic);
-  const home = stateDirectory(process.env);
+  const host = await chooseHost(command.server);
   const { write } = createOutput(process.stdout);
-  await write(command.kind === "list" ? await list(command, home) : await answer(command, home));
+  await write(command.kind === "list" ? await list(command, host) : await answer(command, host));
   return exitCodes.succeeded;
 }
 
@@ -41,24 +32,27 @@ interface ListCommand {
   readonly all: boolean;
   readonly session: string | undefined;
   readonly cwd: string | undefined;
+  readonly server: string | undefined;
 }
 
 interface AnswerCommand extends Omit<AnswerRequest, "home" | "by"> {
   readonly kind: "answer";
   readonly json: boolean;
+  readonly server: string | undefined;
 }
 
 const verbs = {
-  list: { session: { value: "ID" }, all: {}, cwd: directoryOption, json: {}, help: helpOption },
+  list: { session: { value: "ID" }, all: {}, cwd: directoryOption, json: {}, server: serverOption, help: helpOption },
   answer: {
     pattern: { value: "PATTERN" },
     project: {},
     message: { value: "TEXT" },
     input: { value: "JSON" },
     json: {},
+    server: serverOption,
     help: helpOption,
   },
-  reply: { json: {}, help: helpOption },
+  reply: { json: {}, server: serverOption, help: helpOption },
 };
 
 export function parseApprovals(argv: readonly string[]): ListCommand | AnswerCommand | HelpRequest {
@@ -77,6 +71,7 @@ function parseList(options: ReadOptions): ListCommand {
     all: options.has("all"),
     session: options.value("session"),
     cwd: options.value("cwd"),
+    server: options.value("server"),
   };
 }
 
@@ -106,6 +101,7 @@ function parseAnswer(options: ReadOptions): AnswerCommand {
     message: options.value("message"),
     pattern: options.value("pattern"),
     inputJson,
+    server: options.value("server"),
   };
 }
 
@@ -116,7 +112,8 @@ function parseReply(options: ReadOptions): AnswerCommand {
       '"approvals reply" needs a request and an answer to each of its questions',
       'Write: retinue approvals reply REQUEST ANSWER. An answer is the number of an option, or text: "Use pnpm".',
     );
-  return { kind: "answer", request, verb: "reply", replies, project: false, json: options.has("json") };
+  const given = { request, verb: "reply", replies, project: false } as const;
+  return { kind: "answer", ...given, json: options.has("json"), server: options.value("server") };
 }
 
 function isObject(text: string): boolean {
@@ -128,22 +125,28 @@ function isObject(text: string): boolean {
   }
 }
 
-async function list({ json, all, session, cwd }: ListCommand, home: string): Promise<string> {
-  const inDirectory = all ? { home } : { home, cwd: chosenDirectory(cwd) };
-  const waiting = await listApprovals(
-    session === undefined ? inDirectory : { home, sessionId: sessionById({ home, id: session }).id },
+async function list({ json, all, session, cwd, server }: ListCommand, host: SessionHost): Promise<string> {
+  const inDirectory = { cwd: listedDirectory({ all, cwd, server }) };
+  const waiting = await host.approvals(
+    session === undefined ? inDirectory : { sessionId: (await host.find(session)).id },
   );
   if (json) return `${JSON.stringify(waiting.map(asJson), null, 2)}\n`;
   if (waiting.length === 0) return "No requests are waiting for approval.\n";
   const now = Date.now();
-  return waiting.map((request) => render(request, now)).join("\n");
+  return waiting.map((request) => render(request, { now, option: host.option })).join("\n");
 }
 
-function asJson({ question, askedAt, isRunning }: ListedRequest) {
+function asJson({ question, askedAt, isRunning }: WaitingRequest) {
   return { ...question, askedAt, isRunning };
 }
 
-function render({ question, askedAt, isRunning }: ListedRequest, now: number): string {
+interface Rendering {
+  readonly now: number;
+  /** Option that the command for answering repeats. */
+  readonly option: string;
+}
+
+function render({ question, askedAt, isRunning }: WaitingRequest, { now, option }: Rendering): string {
   const { requestId, always, agentType, agentId, sessionId, path, questions = [] } = question;
   const { call, details, choices } = describeRequest(question);
   const asker = path.length === 0 ? agentType : `${agentType} (${agentId})`;
@@ -155,7 +158,9 @@ function render({ question, askedAt, isRunning }: ListedRequest, now: number): s
     `  asked ${age} ago by ${showExactly(asker)} in session ${sessionId}${state}`,
     ...(always.length > 0 ? [`  always: ${always.map(showExactly).join(" or ")}`] : []),
     ...choices.flat().map((line) => `  ${line}`),
-    ...(questions.length > 0 ? [`  answer: retinue approvals reply ${requestId} ${replyTemplate(questions)}`] : []),
+    ...(questions.length > 0
+      ? [`  answer: retinue approvals reply ${requestId} ${replyTemplate(questions)}${option}`]
+      : []),
   ];
   return lines.map((line) => `${breakLines(line)}\n`).join("");
 }
@@ -170,14 +175,17 @@ function replyTemplate(questions: readonly UserQuestion[]): string {
   return questions.map(({ multiSelect }) => (multiSelect ? "NUMBERS|TEXT" : "NUMBER|TEXT")).join(" ");
 }
 
-async function answer({ json, kind: _, ...request }: AnswerCommand, home: string): Promise<string> {
-  const { request: answered, answer: given } = await answerApproval({ ...request, home, by: userName() });
+async function answer(command: AnswerCommand, host: SessionHost): Promise<string> {
+  const { json, kind: _kind, server: _server, ...request } = command;
+  const { request: answered, answer: given } = await host.answer(request);
   const { question, isRunning } = answered;
   if (json) return `${JSON.stringify({ requestId: question.requestId, ...given, isRunning }, null, 2)}\n`;
   const { call, requestId, sessionId } = question;
   const about = approvalText(call).call;
   const rule = given.always ? ` From now on ${showExactly(given.always.rule)} is allowed.` : "";
-  const later = isRunning ? "" : ` It takes effect when the session is resumed: retinue -p --resume ${sessionId}`;
+  const later = isRunning
+    ? ""
+    : ` It takes effect when the session is resumed: retinue resume ${sessionId}${host.option}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));
     return `${flat(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;

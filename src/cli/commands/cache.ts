@@ -9,9 +9,9 @@ import {
   type SessionSummary,
   stateDirectory,
 } from "../../app/index.ts";
+import { oneLine } from "../../client/index.ts";
 import { formatCount } from "../../lib/index.ts";
 import { type CacheDimension, type CacheLifetime, MAIN_AGENT } from "../../protocol/index.ts";
-import { oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { agentIdOf, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";

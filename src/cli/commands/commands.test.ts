@@ -46,6 +46,11 @@ describe("the arguments of commands", () => {
     ["attach", ["a"], { kind: "attach", id: "a", fromStart: false, json: false }],
     [
       "attach",
+      ["--server", "http://x"],
+      { kind: "attach", id: undefined, server: "http://x", fromStart: false, json: false },
+    ],
+    [
+      "attach",
       ["a/b", "--from", "start", "--json"],
       { kind: "attach", id: "a", agent: "b", fromStart: true, json: true },
     ],
@@ -63,7 +68,6 @@ describe("the arguments of commands", () => {
     ["sessions", ["export"]],
     ["sessions", ["show", "a", "b"]],
     ["ps", ["01ab"]],
-    ["attach", []],
     ["attach", ["a", "b"]],
     ["attach", ["a", "--from", "now"]],
     ["trust", ["all"]],

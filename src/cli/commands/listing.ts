@@ -1,4 +1,4 @@
-import { oneLine } from "../describe-call.ts";
+import { oneLine } from "../../client/index.ts";
 import { displayWidth, fitLine } from "../fit-line.ts";
 
 /** Renders rows as a table whose first row is the header. Lines are cut to `columns` unless that is 0. */

@@ -1,19 +1,14 @@
-import {
-  lastRunOutcome,
-  type NewCommand,
-  type SessionSummary,
-  stateDirectory,
-  steerSession,
-  unmatchedAgent,
-} from "../../app/index.ts";
+import { lastRunOutcome, type NewCommand, unmatchedAgent } from "../../app/index.ts";
 import { MAIN_AGENT, type Receipt } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { findAgentId, parseSessionAgent, sessionById } from "../find-session.ts";
+import { findAgentId, parseSessionAgent } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
+import { chooseHost } from "../host/choose-host.ts";
+import { type HostSession, type SessionHost, serverOption } from "../host/session-host.ts";
 import { createOutput, messageLines } from "../output.ts";
 import { type PrintOptions, parsePrintOptions, printOptionKinds } from "../print/print-options.ts";
 import { printRun } from "../print/print-run.ts";
-import { agentPathOf, readAgentTranscripts } from "../progress/agent-transcripts.ts";
+import { agentPathOf } from "../progress/agent-transcripts.ts";
 import {
   helpOption,
   type OptionKinds,
@@ -34,30 +29,33 @@ export async function steer(verb: SteeringVerb, argv: readonly string[]): Promis
   if (target === undefined)
     throw usageError(`"${verb}" needs a session`, `"retinue ps" shows them: retinue ${verb} ${usage[verb]}.`);
   const { id, agent = MAIN_AGENT } = parseSessionAgent(target, undefined);
-  const home = stateDirectory(process.env);
-  const session = sessionById({ home, id });
+  const server = options.value("server");
+  const host = await chooseHost(server);
+  const session = await host.find(id);
   const text = words.join(" ").trim();
-  const steered: Steered = { home, session, verb, agent, text };
+  const steered: Steered = { host, session, verb, agent, text };
   const command = verb === "resume" ? resumption(agent, text) : commandFor(verb, { ...steered, target, options });
-  // If the session is not running, it is opened here. A text for a subagent is sent to its inbox.
-  const opening = verb === "resume" ? openingOptions(session, options) : undefined;
+  if (verb === "resume" && server !== undefined) refuseRunOptions(options);
+  // If the session is not running, it is opened here, or by the server. A text for a subagent is sent to its inbox.
+  const opening = verb === "resume" && server === undefined ? openingOptions(session, options) : undefined;
   if (opening && !session.inUse && agent === MAIN_AGENT) return printRun({ ...opening, prompt: text });
-  const outcome = whyImpossible(steered) ?? (await send(steered, command));
+  const impossible = server === undefined ? await whyImpossible(steered) : undefined;
+  const outcome = impossible ?? (await send(steered, command));
   if (opening && outcome === "not running") return printRun(opening);
-  const json = options.has("json") || opening?.outputFormat === "json";
+  const json = options.has("json") || options.value("output-format") === "json";
   return report(outcome === "not running" ? notRunning(verb, session) : outcome, { session, json });
 }
 
 interface Steered {
-  readonly home: string;
-  readonly session: SessionSummary;
+  readonly host: SessionHost;
+  readonly session: HostSession;
   readonly verb: SteeringVerb;
   readonly agent: string;
   readonly text: string;
 }
 
 /** Returns the options with which a session is continued without a prompt. `--json` is short for a format. */
-function openingOptions({ id }: SessionSummary, options: ReadOptions): PrintOptions {
+function openingOptions({ id }: HostSession, options: ReadOptions): PrintOptions {
   if (options.has("json") && options.has("output-format"))
     throw usageError("--json and --output-format both name a format", "Use one of them.");
   const print = parsePrintOptions({ ...options, positionals: [] });
@@ -73,23 +71,31 @@ const usage: Readonly<Record<SteeringVerb, string>> = {
 };
 
 function kindsOf(verb: SteeringVerb): OptionKinds {
-  if (verb === "message") return { next: {}, json: {} };
-  if (verb !== "resume") return { json: {} };
+  if (verb === "message") return { next: {}, json: {}, server: serverOption };
+  if (verb !== "resume") return { json: {}, server: serverOption };
   const { resume: _resume, continue: _continue, ...kinds } = printOptionKinds;
-  return { ...kinds, json: {} };
+  return { ...kinds, json: {}, server: serverOption };
+}
+
+/** Throws a `UserError` if an option is given that only applies to a session that is opened here. */
+function refuseRunOptions(options: ReadOptions): void {
+  const { resume: _resume, continue: _continue, "output-format": _format, ...kinds } = printOptionKinds;
+  const [given] = Object.keys(kinds).filter((name) => options.has(name));
+  if (given !== undefined)
+    throw usageError(`--${given} can't be used with --server`, "The server opens the session with its own options.");
 }
 
 /** Returns why nothing can be done for an agent of a session that is not running. */
-function whyImpossible({ session, verb, agent, text }: Steered): Outcome | undefined {
+async function whyImpossible({ host, session, verb, agent, text }: Steered): Promise<Outcome | undefined> {
   if (session.inUse || agent === MAIN_AGENT) return undefined;
-  const transcripts = readAgentTranscripts(session.path);
-  const agentId = findAgentId(agent, transcripts);
+  const agents = await host.agents(session);
+  const agentId = findAgentId(agent, agents);
   if (agentId === undefined) {
-    const { message, cure } = unmatchedAgent(agent, transcripts);
+    const { message, cure } = unmatchedAgent(agent, agents);
     return refusal(`${message}. ${cure}`);
   }
   if (verb !== "resume" || text !== "") return undefined;
-  if (lastRunOutcome(agentPathOf(session.path, agentId)) !== "succeeded") return undefined;
+  if (lastRunOutcome(agentPathOf(session.path ?? "", agentId)) !== "succeeded") return undefined;
   const more = `Send it a message to give it more: retinue resume ${session.id}/${agentId} "…"`;
   return refusal(`Agent ${agentId} has finished its work. ${more}`);
 }
@@ -141,10 +147,9 @@ interface Outcome {
 }
 
 /** Sends a command and waits for its receipt, unless the user presses Ctrl+C. */
-async function send({ home, session, verb }: Steered, command: NewCommand): Promise<Outcome | "not running"> {
+async function send({ host, session, verb }: Steered, command: NewCommand): Promise<Outcome | "not running"> {
   const { controller, code: interrupted, release } = leaveOnSignal();
-  const request = { home, sessionId: session.id, command, signal: controller.signal };
-  const { isRunning, receipt } = await steerSession(request).finally(release);
+  const { isRunning, receipt } = await host.steer(session, command, controller.signal).finally(release);
   if (receipt === undefined) return isRunning ? unanswered(verb, interrupted()) : "not running";
   return { isRunning, ...receipt, code: receipt.status === "done" ? exitCodes.succeeded : exitCodes.usage };
 }
@@ -164,7 +169,7 @@ function unanswered(verb: SteeringVerb, interrupted: number | undefined): Outcom
   return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };
 }
 
-function notRunning(verb: SteeringVerb, { id }: SessionSummary): Outcome {
+function notRunning(verb: SteeringVerb, { id }: HostSession): Outcome {
   const isRunning = false;
   const code = exitCodes.succeeded;
   if (verb === "message") {
@@ -183,7 +188,7 @@ function refusal(message: string): Outcome {
 /** Prints the result of a command. Returns the exit code. */
 async function report(
   { code, ...outcome }: Outcome,
-  { session, json }: { readonly session: SessionSummary; readonly json: boolean },
+  { session, json }: { readonly session: HostSession; readonly json: boolean },
 ): Promise<number> {
   if (json) {
     const object = { sessionId: session.id, ...outcome };

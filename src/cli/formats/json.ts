@@ -1,4 +1,5 @@
 import type { CacheFigures, CacheReport } from "../../app/index.ts";
+import type { AgentView } from "../../client/index.ts";
 import {
   callsOf,
   type EndReason,
@@ -11,7 +12,6 @@ import {
 } from "../../protocol/index.ts";
 import { withFlags } from "../output.ts";
 import { acceptanceFailure } from "../print/closing-message.ts";
-import type { AgentView } from "../progress/agent-view.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Failure, Format } from "./format.ts";
 import { parsed, wireStopReason, wireUsage } from "./wire-blocks.ts";

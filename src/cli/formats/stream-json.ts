@@ -1,7 +1,7 @@
 import { type Session, VERSION } from "../../app/index.ts";
+import { type AgentView, tokensOf } from "../../client/index.ts";
 import type { EventOf, Line, Outcome, SubagentEvent } from "../../protocol/index.ts";
 import { outputFileOf } from "../progress/agent-transcripts.ts";
-import { type AgentView, tokensOf } from "../progress/agent-view.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Format } from "./format.ts";
 import { createResultCollector, failureObject } from "./json.ts";
@@ -133,7 +133,7 @@ function progressMessage(view: AgentView, duration: number): object {
     description: view.description,
     subagent_type: view.agentType,
     usage: usageOf(view, duration),
-    last_tool_name: view.lastTool,
+    last_tool_name: view.lastCall?.name,
   };
 }
 

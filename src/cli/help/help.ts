@@ -34,6 +34,9 @@ Usage
                                    Let the caller of a background agent wait for
                                    it before its next step
       --json                       Print JSON
+  All of them:
+      --server URL                 Steer a session of a server. Its token is
+                                   read from RETINUE_TOKEN
 
 SESSION is the id of a session, the start of the id, or its last 4 or more
 characters. AGENT is main, or the id or the name of a subagent. A message to a
@@ -59,7 +62,7 @@ Usage
   retinue -p [options] [prompt]    Run a prompt and print the answer
   retinue sessions [command]       List, show, resume, export or delete sessions
   retinue ps                       List running and resumable agents
-  retinue attach ID                Follow a session in another process
+  retinue attach [ID]              Follow a session in another process
   retinue agents [command]         List, show, check, lint or create agents
   retinue permissions [command]    List the permission rules in force
   retinue message ID[/AGENT] TEXT  Send a message to an agent
@@ -139,6 +142,7 @@ Other
 Environment
   ANTHROPIC_API_KEY, OPENAI_API_KEY, ANTHROPIC_BASE_URL, OPENAI_BASE_URL
   RETINUE_HOME       directory for settings and sessions (~/.retinue)
+  RETINUE_TOKEN      token for commands with --server
   NO_COLOR           print without colors
   RETINUE_DEBUG=1    print details of internal errors
 
@@ -161,10 +165,12 @@ Usage
       --all                        List the sessions of every directory
   -C, --cwd DIRECTORY              List the sessions of another directory
       --json                       Print JSON
+      --server URL                 List the sessions of a server
   retinue sessions show ID         Show a session and its agents
   retinue sessions show ID/AGENT   Show one of its agents
       --agent AGENT                The same as ID/AGENT
       --json                       Print the recorded lines
+      --server URL                 Show a session of a server
   retinue sessions resume ID [prompt]
                                    Resume a session: same as retinue -p
                                    --resume ID, with the same options
@@ -189,6 +195,8 @@ Usage
       --all                        List the agents of every directory
   -C, --cwd DIRECTORY              List the agents of another directory
       --json                       Print JSON
+      --server URL                 List the agents of a server, whose token is
+                                   read from RETINUE_TOKEN
 
 Agents that can be resumed are those whose last run did not succeed: it was
 stopped, interrupted or ended by a limit or an error, or its process was lost.
@@ -209,10 +217,13 @@ Usage
   retinue attach ID                Show the last turn of a session's main agent,
                                    then what it does, until the session ends
   retinue attach ID/AGENT          Follow one agent, until its run ends
+  retinue attach                   Follow the only session that is running
       --from start                 Show everything from the start
       --json                       Print the lines of the agent and its
                                    subagents as JSON: {"agentId", "seq",
                                    "event"}
+      --server URL                 Follow a session of a server, whose token is
+                                   read from RETINUE_TOKEN
 
 Following changes nothing: Ctrl+C ends only this command. Requests for approval
 are shown with the command that answers them. The exit code is 130 after Ctrl+C,
@@ -392,10 +403,13 @@ Usage
                                    the number or label of an option ("1,3" for
                                    several) or in your own words
       --json                       Print JSON
+  All of them:
+      --server URL                 List or answer the requests of a server
 
 REQUEST is the id of a request, the start of the id, or its last 4 or more
 characters. The first answer is used. Calls that a rule denies never wait for an
-answer.
+answer. To answer requests of a server, set RETINUE_TOKEN to the token in the
+link that "retinue serve" printed.
 `,
   message: steering,
   stop: steering,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { created, fromAgent, runEnded, started } from "../../client/view/agent-events.test-support.ts";
 import type { RunEnd } from "../../protocol/index.ts";
-import { created, fromAgent, runEnded, started } from "../progress/agent-events.test-support.ts";
 import { createAgentViews } from "../progress/agent-views.ts";
 import { acceptanceFailure, incompleteLines, interruptMessage, resumePrompt, stoppedLines } from "./closing-message.ts";
 
@@ -8,7 +8,7 @@ function endedAgents(count: number, end: Partial<RunEnd>, above: readonly string
   const views = createAgentViews();
   for (let index = 0; index < count; index++) {
     const path = [...above, `a${index}`];
-    for (const event of [created(path), started(), runEnded(end)]) views.observe(fromAgent(path, event), 0);
+    for (const event of [created(path), started(), runEnded(end)]) views.observe(fromAgent(path, event));
   }
   return views.inOrder();
 }
@@ -51,9 +51,9 @@ function someAgents(count: number, end?: Parameters<typeof runEnded>[0]) {
   for (let index = 0; index < count; index++) {
     const path = [`a${index}`];
     for (const event of [created(path), started(index % 2 === 1 ? { background: true } : {})]) {
-      views.observe(fromAgent(path, event), 0);
+      views.observe(fromAgent(path, event));
     }
-    if (end) views.observe(fromAgent(path, runEnded(end)), 0);
+    if (end) views.observe(fromAgent(path, runEnded(end)));
   }
   return views.inOrder();
 }

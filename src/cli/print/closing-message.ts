@@ -1,8 +1,8 @@
+import type { AgentView } from "../../client/index.ts";
 import { plural, stripControls } from "../../lib/index.ts";
 import type { AcceptanceResult, EndReason, RunResult, SessionId } from "../../protocol/index.ts";
 import { messageLines, withFlags } from "../output.ts";
 import { nameOf } from "../progress/agent-lines.ts";
-import type { AgentView } from "../progress/agent-view.ts";
 
 export interface ClosingContext {
   readonly sessionId: SessionId;

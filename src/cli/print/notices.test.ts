@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { fromAgent, line } from "../../client/view/agent-events.test-support.ts";
 import type { DurableEvent, RunUpdate } from "../../protocol/index.ts";
-import { fromAgent, line } from "../progress/agent-events.test-support.ts";
 import { createNotices, openingNotices } from "./notices.ts";
 
 it("reports each sentence once, with the agent if the sentence does not name it", () => {

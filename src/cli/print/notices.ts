@@ -1,7 +1,6 @@
+import { approvalText, cutForMessage, describeCall } from "../../client/index.ts";
 import { showExactly } from "../../lib/index.ts";
 import { canonicalToolName, type EventOf, NO_APPROVER, type RunUpdate } from "../../protocol/index.ts";
-import { approvalText, cutForMessage } from "../approval-text.ts";
-import { describeCall } from "../describe-call.ts";
 import { withFlags } from "../output.ts";
 import type { AskingWay } from "./print-options.ts";
 
@@ -12,9 +11,9 @@ export interface Notices {
 
 /**
  * Reports notices from a run and its agents, and calls that wait for approval or were denied because no one could
- * approve them. Reports each sentence once.
+ * approve them. Reports each sentence once. `option` is added to the commands that answer.
  */
-export function createNotices(onAsk: AskingWay, report: (sentence: string) => void): Notices {
+export function createNotices(onAsk: AskingWay, report: (sentence: string) => void, option = ""): Notices {
   const requests = new Map<string, EventOf<"approval.requested">>();
   const reported = new Set<string>();
   const reportOnce = (sentence: string): void => {
@@ -34,7 +33,7 @@ export function createNotices(onAsk: AskingWay, report: (sentence: string) => vo
       }
       if (event.type === "approval.requested") {
         requests.set(event.requestId, event);
-        if (onAsk === "wait") reportOnce(waitingMessage(event, agentType));
+        if (onAsk === "wait") reportOnce(waitingMessage(event, { agentType, option }));
       }
       if (event.type !== "approval.answered" || event.by !== NO_APPROVER || onAsk !== "deny") return;
       const request = requests.get(event.requestId);
@@ -68,20 +67,26 @@ function isLocated(notice: string): boolean {
 
 const betweenSentences = /(?<=[.!?])\s+(?=[A-Z"`])/;
 
-function waitingMessage(request: EventOf<"approval.requested">, agentType: string | undefined): string {
+interface Waiting {
+  readonly agentType: string | undefined;
+  readonly option: string;
+}
+
+function waitingMessage(request: EventOf<"approval.requested">, { agentType, option }: Waiting): string {
+  const list = `retinue approvals list${option}`;
   const { requestId, reason, always = [] } = request;
   const agent = agentType === undefined ? "" : ` from ${agentType}`;
   if (canonicalToolName(request.name) === "AskUserQuestion")
-    return `The agent${agentType === undefined ? "" : ` ${agentType}`} asks: ${describeCall(request)} See the options in another terminal with: retinue approvals list. Answer with: retinue approvals reply ${requestId} ANSWER`;
+    return `The agent${agentType === undefined ? "" : ` ${agentType}`} asks: ${describeCall(request)} See the options in another terminal with: ${list}. Answer with: retinue approvals reply ${requestId} ANSWER${option}`;
   const answers = ["allow", "deny", ...(always.length > 0 ? ["always"] : [])].join("|");
   const { call, inputs } = approvalText(request);
   const cut = cutForMessage(call);
   // The message leaves out the id so that no one answers a call without having seen all of it.
   if (cut !== undefined)
-    return `${cut}${agent} is waiting for your answer. ${showExactly(reason)} See the whole call in another terminal: retinue approvals list`;
+    return `${cut}${agent} is waiting for your answer. ${showExactly(reason)} See the whole call in another terminal: ${list}`;
   const isWhole = inputs.length === 0 || canonicalToolName(request.name) === "Bash";
-  const rest = isWhole ? "" : " See its other inputs with: retinue approvals list.";
-  return `${call}${agent} is waiting for your answer. ${showExactly(reason)}${rest} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
+  const rest = isWhole ? "" : ` See its other inputs with: ${list}.`;
+  return `${call}${agent} is waiting for your answer. ${showExactly(reason)}${rest} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}${option}`;
 }
 
 function deniedMessage(request: EventOf<"approval.requested">): string {

@@ -143,7 +143,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
   const show = async (update: RunUpdate): Promise<void> => {
     if (agents.size >= MANY_AGENTS) delayOptimization();
     notices.observe(update);
-    agents.observe(update, monotonic());
+    agents.observe(update);
     progress.observe(update);
     key?.observe(update);
     await output.write(format.update(update));

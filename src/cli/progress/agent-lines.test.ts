@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { answered, created, fromAgent, runEnded, started } from "../../client/view/agent-events.test-support.ts";
 import { displayWidth } from "../fit-line.ts";
-import { answered, created, fromAgent, runEnded, started } from "./agent-events.test-support.ts";
 import { agentLines } from "./agent-lines.ts";
 import { createAgentViews } from "./agent-views.ts";
 
@@ -12,8 +12,8 @@ function agentViews(count: number, { ended = 0, text = "" } = {}) {
   for (let index = 0; index < count; index++) {
     const path = [`a${index}`];
     const events = [created(path, text || `part ${index}`), started(), answered(text, [])];
-    for (const event of events) views.observe(fromAgent(path, event), 0);
-    if (index < ended) views.observe(fromAgent(path, runEnded({ outcome: "incomplete", reason: "max_turns" })), 0);
+    for (const event of events) views.observe(fromAgent(path, event));
+    if (index < ended) views.observe(fromAgent(path, runEnded({ outcome: "incomplete", reason: "max_turns" })));
   }
   return views.inOrder();
 }
@@ -22,18 +22,18 @@ describe("the lines of agents", () => {
   it("show each agent's task, current activity and usage", () => {
     const views = createAgentViews();
     const call = [{ name: "Grep", input: { pattern: "router" } }];
-    for (const event of [created(["a1"]), started(), answered("", call)]) views.observe(fromAgent(["a1"], event), 0);
-    views.observe(fromAgent(["a1"], { type: "tool.requested", callId: "c0", name: "Grep" }), 0);
+    for (const event of [created(["a1"]), started(), answered("", call)]) views.observe(fromAgent(["a1"], event));
+    views.observe(fromAgent(["a1"], { type: "tool.requested", callId: "c0", name: "Grep" }));
     for (const event of [created(["a1", "a2"], "deeper"), started(), answered("Well.\nAll is fine.")]) {
-      views.observe(fromAgent(["a1", "a2"], event), 0);
+      views.observe(fromAgent(["a1", "a2"], event));
     }
     for (const event of [created(["a3"], "give up"), started({ background: true })])
-      views.observe(fromAgent(["a3"], event), 0);
-    views.observe(fromAgent(["a3"], runEnded({ outcome: "incomplete", reason: "budget" })), 0);
+      views.observe(fromAgent(["a3"], event));
+    views.observe(fromAgent(["a3"], runEnded({ outcome: "incomplete", reason: "budget" })));
     expect(agentLines(views.inOrder(), view)).toEqual([
-      "  * Explore find the router · Grep router · 1,034 tokens · 8s",
+      "  * Explore find the router · searching for router · 1,034 tokens · 8s",
       "    * Explore deeper · All is fine. · 1,034 tokens · 8s",
-      "  ! Explore give up (background) · incomplete (budget) · 1,034 tokens · 4s",
+      "  ! Explore give up (background) · cut by its budget, can be resumed · 1,034 tokens · 4s",
     ]);
   });
 
@@ -47,16 +47,16 @@ describe("the lines of agents", () => {
       { type: "tool.requested", callId: "c0", name: "Bash" } as const,
       { type: "approval.answered", ...answer, inputJson: '{"command":"rm x"}' } as const,
     ])
-      views.observe(fromAgent(["a1"], event), 0);
-    expect(agentLines(views.inOrder(), view)[0]).toContain(" · Bash rm x · ");
+      views.observe(fromAgent(["a1"], event));
+    expect(agentLines(views.inOrder(), view)[0]).toContain(" · running: rm x · ");
   });
 
   it("show the purpose of several calls in the agent's own words", () => {
     const views = createAgentViews();
     const calls = ["a.ts", "b.ts"].map((file_path) => ({ name: "Read", input: { file_path } }));
     for (const event of [created(["a1"]), started(), answered("Reading the key files of src", calls)])
-      views.observe(fromAgent(["a1"], event), 0);
-    views.observe(fromAgent(["a1"], { type: "tool.requested", callId: "c0", name: "Read" }), 0);
+      views.observe(fromAgent(["a1"], event));
+    views.observe(fromAgent(["a1"], { type: "tool.requested", callId: "c0", name: "Read" }));
     expect(agentLines(views.inOrder(), view)).toEqual([
       "  * Explore find the router · Reading the key files of src · 1,034 tokens · 8s",
     ]);
@@ -64,7 +64,7 @@ describe("the lines of agents", () => {
 
   it("leave out agents that have ended first if there is not enough room, and count the rest", () => {
     expect(agentLines(agentViews(10, { ended: 7 }), { ...view, rows: 5 })).toEqual([
-      expect.stringContaining("part 0 · incomplete (max_turns)"),
+      expect.stringContaining("part 0 · cut by its turn limit, can be resumed"),
       expect.stringContaining("part 7"),
       expect.stringContaining("part 8"),
       expect.stringContaining("part 9"),
@@ -77,7 +77,7 @@ describe("the lines of agents", () => {
       ...view,
       columns: 60,
     });
-    expect(line).toBe("  ! Explore a des… · incomplete (max_tu… · 1,034 tokens · 4s");
+    expect(line).toBe("  ! Explore a des… · cut by its turn li… · 1,034 tokens · 4s");
   });
 
   it("mark a background agent with a long name, if there is room", () => {

@@ -1,8 +1,14 @@
+import {
+  type AgentView,
+  activityWords,
+  lastLineOf,
+  oneLine,
+  outcomeMarks,
+  stateOf,
+  tokensOf,
+} from "../../client/index.ts";
 import { formatCount, formatDuration, plural } from "../../lib/index.ts";
-import type { Outcome } from "../../protocol/index.ts";
-import { oneLine } from "../describe-call.ts";
 import { displayWidth, fitLine } from "../fit-line.ts";
-import { type AgentView, tokensOf } from "./agent-view.ts";
 
 interface LinesLayout {
   readonly columns: number;
@@ -12,8 +18,6 @@ interface LinesLayout {
   /** Symbol that marks a running agent. */
   readonly frame: string;
 }
-
-export const outcomeMarks: Record<Outcome, string> = { succeeded: "✓", incomplete: "!", failed: "✗", stopped: "–" };
 
 /** Renders one line for each agent, in the given order. If there are too many, running agents take precedence. */
 export function agentLines(
@@ -34,7 +38,7 @@ export function agentLine(
   const { end, path, startedAt, toolCalls, usage } = agent;
   const mark = end === undefined ? frame : outcomeMarks[end.outcome];
   const indent = "  ".repeat(Math.min(path.length, 8));
-  const state = end === undefined ? activityOf(agent) : endText(agent);
+  const state = isWriting(agent) ? lastLineOf(agent) || activityWords(agent) : activityWords(agent);
   const tail = [
     ...(toolCalls === 0 ? [] : [plural(toolCalls, "call")]),
     ...(tokensOf(usage) === 0 ? [] : [`${formatCount(tokensOf(usage))} tokens`]),
@@ -73,17 +77,9 @@ function suffixOf({ background }: AgentView): string {
   return background ? " (background)" : "";
 }
 
-function activityOf({ running, announcement, lastText, activity }: AgentView): string {
-  const call = [...running.values()].at(-1);
-  if (call !== undefined && announcement !== "") return announcement;
-  if (call !== undefined) return `${call}${running.size > 1 ? ` (+${running.size - 1})` : ""}`;
-  const last = lastText.trimEnd().split("\n").at(-1) ?? "";
-  return oneLine(last) || oneLine(activity);
-}
-
-function endText({ end }: AgentView): string {
-  if (end === undefined || end.reason === "done") return end?.outcome ?? "";
-  return end.outcome === end.reason ? end.outcome : `${end.outcome} (${end.reason})`;
+/** Returns whether an agent is running and performs no calls, so that its own words say best what it does. */
+function isWriting(agent: AgentView): boolean {
+  return stateOf(agent) === "running" && agent.calls.every(({ requestedAt }) => requestedAt === undefined);
 }
 
 /** Chooses running agents first, then those that ended most recently. */

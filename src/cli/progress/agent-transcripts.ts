@@ -55,7 +55,8 @@ export function outputFileOf(transcriptPath: string, agentId: AgentId): string {
   return join(directoryOf(transcriptPath), `agent-${agentId}.output`);
 }
 
-function readAgentTranscript(transcriptPath: string, agentId: AgentId): AgentTranscript {
+/** Reads the transcript of a subagent. */
+export function readAgentTranscript(transcriptPath: string, agentId: AgentId): AgentTranscript {
   const { lines, problems } = readTranscript(agentPathOf(transcriptPath, agentId));
   const [created] = lines;
   const name = created?.type === "agent.created" ? created.name : undefined;

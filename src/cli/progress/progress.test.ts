@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { created, fromAgent, runEnded, started } from "../../client/view/agent-events.test-support.ts";
 import { type DurableEvent, noUsage, type RunUpdate } from "../../protocol/index.ts";
 import { displayWidth } from "../fit-line.ts";
-import { created, fromAgent, runEnded, started } from "./agent-events.test-support.ts";
 import { createAgentViews } from "./agent-views.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { createTerminal } from "./terminal.test-support.ts";
@@ -55,9 +55,10 @@ function watch(options: { live: boolean; color?: boolean; columns?: number; now?
     agents,
   });
   const observe = (update: RunUpdate): void => {
-    agents.observe(update, now());
+    agents.observe(update);
     progress.observe(update);
   };
+  observe(line(started()));
   return { progress: { ...progress, observe }, written, screen: terminal.screen };
 }
 
@@ -69,7 +70,7 @@ describe("progress", () => {
     progress.observe(requested);
     time = 3_400;
     progress.tick();
-    expect(screen()).toEqual(["⠙ Read src/a.ts · 3s · 1,234 tokens"]);
+    expect(screen()).toEqual(["⠙ reading src/a.ts · 3s · 1,234 tokens"]);
   });
 
   it("says what runs after an approver or a hook has changed the input of a call", () => {
@@ -100,7 +101,7 @@ describe("progress", () => {
     say("Reading the manifests");
     expect(screen()).toEqual(["⠙ Reading the manifests · 0s · 1,234 tokens"]);
     say("First I read this.\nThen that.");
-    expect(screen()).toEqual(["⠹ Read · 0s · 2,468 tokens"]);
+    expect(screen()).toEqual(["⠹ reading · 0s · 2,468 tokens"]);
   });
 
   it("prints a line for each finished call, and finally removes the status line", () => {
@@ -158,7 +159,7 @@ describe("progress", () => {
       progress.observe(fromAgent(["b"], event));
     progress.observe(line({ ...ended, type: "tool.ended", callId: "call_c", name: "Task" } as DurableEvent));
     progress.tick();
-    const cut = "! Explore find the router · incomplete (budget) · 1,034 tokens · 4s";
+    const cut = "! Explore find the router · cut by its budget, can be re… · 1,034 tokens · 4s";
     expect(screen()).toEqual([cut, "⠙ starting · 0s", "  ⠙ Explore long work (background) · starting · 0s"]);
     progress.observe(fromAgent(["b"], runEnded()));
     const done = "✓ Explore long work (background) · succeeded · 1,034 tokens · 4s";
@@ -172,7 +173,7 @@ describe("progress", () => {
     progress.tick();
     expect(screen()[0]).toBe("⠙ waiting for 1 agent · 0s · 1,234 tokens");
     progress.observe(fromAgent(["b"], runEnded()));
-    expect(screen().at(-1)).toBe("⠙ working · 0s · 1,234 tokens");
+    expect(screen().at(-1)).toBe("⠙ finishing · 0s · 1,234 tokens");
   });
 
   it("prints how an agent ended, once, if lines can't be redrawn", () => {

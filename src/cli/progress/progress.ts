@@ -1,18 +1,9 @@
-import { formatCount, formatDuration, monotonic, plural, stripControls } from "../../lib/index.ts";
-import {
-  type CallId,
-  type CallOutcome,
-  callsOf,
-  type EventOf,
-  paidUsage,
-  type RunUpdate,
-  type SubagentEvent,
-} from "../../protocol/index.ts";
-import { announcementOf, callsAfter, callText, type ShownCall } from "../describe-call.ts";
+import { type AgentView, activityWords, tokensOf } from "../../client/index.ts";
+import { formatCount, formatDuration, stripControls } from "../../lib/index.ts";
+import type { CallOutcome, EventOf, RunUpdate, SubagentEvent } from "../../protocol/index.ts";
 import { fitLine } from "../fit-line.ts";
 import { type Output, withFlags } from "../output.ts";
 import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
-import { type AgentView, tokensOf } from "./agent-view.ts";
 import type { AgentViews } from "./agent-views.ts";
 import { createBlock } from "./block.ts";
 
@@ -25,12 +16,12 @@ interface ProgressOptions {
   /** Prints a line for every call that has ended. */
   readonly calls: boolean;
   readonly color: boolean;
-  /** Returns the monotonic time in milliseconds. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   /** Time at which the run started, if that is not now. */
   readonly startedAt?: number | undefined;
   /** Agent views, which receive each update before this object does. */
-  readonly agents: Pick<AgentViews, "get" | "inOrder" | "size">;
+  readonly agents: Omit<AgentViews, "observe">;
 }
 
 /** Shows the progress of a run on standard error. */
@@ -72,16 +63,8 @@ const LONGEST_LINE = 100;
 
 export function createProgress(options: ProgressOptions): Progress {
   const { write, columns, rows, live, calls, color, now, agents, startedAt = now() } = options;
-  const shownCalls = new Map<CallId, ShownCall>();
-  const running = new Map<string, string>();
   const block = createBlock({ write, rows });
-  let tokens = 0;
   let frame = 0;
-  let activity = "starting";
-  /** Purpose of the running calls, in the model's words; may be empty. */
-  let announcement = "";
-  /** True while the main agent has nothing left to do. A notice can resume it. */
-  let isIdle = false;
   let isOver = false;
   let hint = "";
   /** Lines to be printed later; undefined unless output is held back. */
@@ -92,11 +75,10 @@ export function createProgress(options: ProgressOptions): Progress {
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
   const status = (width: number): string => {
     const mark = frames[frame] ?? "";
-    const isAnnounced = announcement !== "" && running.size > 0;
-    const call = isAnnounced ? announcement : [...running.values()].at(-1);
-    const what = call ?? (isIdle ? waitingText(agents.inOrder()) : undefined) ?? activity;
-    const milliseconds = now() - startedAt;
-    return statusLine({ mark, what, more: isAnnounced ? 0 : running.size - 1, milliseconds, tokens, hint }, width);
+    const { main } = agents;
+    const what = main?.runId === undefined ? "starting" : activityWords(main);
+    const tokens = main === undefined ? 0 : tokensOf(main.usage);
+    return statusLine({ mark, what, milliseconds: now() - startedAt, tokens, hint }, width);
   };
   const isShown = ({ path, end }: AgentView): boolean => end === undefined || !reported.has(path[0] ?? "");
   const liveLines = (): readonly string[] => {
@@ -132,15 +114,14 @@ export function createProgress(options: ProgressOptions): Progress {
     if (!live || (agent.background && agent.path.length === 1)) reportEnd(agent);
   };
   const endCall = ({ callId, name, result, milliseconds }: EventOf<"tool.ended">): void => {
-    const call = callText(shownCalls.get(callId) ?? { name, target: "" });
-    running.delete(callId);
-    shownCalls.delete(callId);
     if (!calls) return;
+    const target = agents.main?.lastCall?.target ?? "";
     const agent = live ? agents.inOrder().find((each) => each.callId === callId) : undefined;
     if (agent && !agent.background) reportEnd(agent);
     if (agent) return;
     const outcome = result.outcome === "ok" ? "" : ` ${result.outcome}`;
     const tail = `${outcome} · ${formatDuration(milliseconds)}`;
+    const call = `${name}${target && ` ${target}`}`;
     const line = fitLine(`${marks[result.outcome]} ${call}`, Math.max(20, columns() - tail.length));
     print(dim(`${line}${tail}`));
   };
@@ -148,30 +129,11 @@ export function createProgress(options: ProgressOptions): Progress {
   return {
     observe: (update) => {
       if (update.type === "subagent.event") observeAgent(update);
-      if (update.type === "model.requested") {
-        activity = "waiting for the model";
-        isIdle = false;
-      }
-      if (update.type === "thinking.delta") activity = "thinking";
-      if (update.type === "text.delta") activity = "writing";
-      if (update.type === "call.delta") activity = `preparing ${stripControls(update.name)}`;
       if (update.type === "model.retried") {
         const { attempt, maxAttempts, delayMs, error } = update.retry;
         const wait = formatDuration(delayMs);
         if (calls) print(dim(`… trying again in ${wait} (${attempt} of ${maxAttempts}): ${stripControls(error)}`));
       }
-      if (update.type === "model.ended") {
-        activity = "working";
-        announcement = announcementOf(update.message);
-        isIdle = callsOf(update.message).length === 0;
-        tokens += tokensOf(paidUsage(update));
-      }
-      for (const [callId, call] of callsAfter(update, shownCalls)) {
-        shownCalls.set(callId, call);
-        if (running.has(callId)) running.set(callId, callText(call));
-      }
-      if (update.type === "tool.requested")
-        running.set(update.callId, callText(shownCalls.get(update.callId) ?? { name: update.name, target: "" }));
       if (update.type === "tool.ended") endCall(update);
     },
     report: (notice) => print(`retinue: ${stripControls(withFlags(notice))}`),
@@ -197,17 +159,9 @@ export function createProgress(options: ProgressOptions): Progress {
   };
 }
 
-/** Describes the agents that are still running; undefined if there are none. */
-function waitingText(agents: readonly AgentView[]): string | undefined {
-  const working = agents.filter(({ end }) => end === undefined).length;
-  return working === 0 ? undefined : `waiting for ${plural(working, "agent")}`;
-}
-
 interface StatusParts {
   readonly mark: string;
   readonly what: string;
-  /** Number of other running calls. */
-  readonly more: number;
   readonly milliseconds: number;
   readonly tokens: number;
   readonly hint: string;
@@ -216,11 +170,10 @@ interface StatusParts {
 /** Minimum width of the terminal for the hint. */
 const MIN_HINT_WIDTH = 60;
 
-function statusLine({ mark, what, more, milliseconds, tokens, hint }: StatusParts, width: number): string {
-  const others = more > 0 ? ` (+${more})` : "";
+function statusLine({ mark, what, milliseconds, tokens, hint }: StatusParts, width: number): string {
   const used = tokens === 0 ? "" : ` · ${formatCount(tokens)} tokens`;
   const keys = hint === "" || width < MIN_HINT_WIDTH ? "" : ` · ${hint}`;
-  const tail = `${others} · ${formatElapsed(milliseconds)}${used}${keys}`;
+  const tail = ` · ${formatElapsed(milliseconds)}${used}${keys}`;
   const available = Math.max(10, width - tail.length - 2);
   return fitLine(`${mark} ${fitLine(what, available)}${tail}`, width);
 }
@@ -246,8 +199,6 @@ interface OtherRun {
   /** Stream behind the output, if that is not standard error. */
   readonly stream?: NodeJS.WriteStream;
   readonly isRunning?: boolean;
-  /** Clock of the times in the updates, if that is not the monotonic one. */
-  readonly now?: () => number;
   readonly startedAt?: number | undefined;
 }
 
@@ -258,7 +209,7 @@ export function showProgress(
   other: OtherRun = {},
 ): ShownProgress {
   const { env } = process;
-  const { stream = process.stderr, isRunning = true, now = monotonic, startedAt } = other;
+  const { stream = process.stderr, isRunning = true, startedAt } = other;
   const live = output.isTerminal && env["TERM"] !== "dumb" && !quiet && isRunning;
   let last: Promise<void> = Promise.resolve();
   const progress = createProgress({
@@ -271,7 +222,7 @@ export function showProgress(
     calls: (output.isTerminal && !quiet) || verbose,
     agents,
     color: live && !env["NO_COLOR"],
-    now,
+    now: Date.now,
     startedAt,
   });
   const timer = live ? setInterval(() => progress.tick(), TICK_MS) : undefined;

@@ -1,8 +1,7 @@
 import { type Approvals, readReply, userName } from "../../app/index.ts";
+import { approvalText, breakLines, describeRequest, oneLine } from "../../client/index.ts";
 import { isRecord, readExactly, showExactly, UserError } from "../../lib/index.ts";
 import type { AgentId, ApprovalAnswer, ApprovalQuestion, UserQuestion, UserReply } from "../../protocol/index.ts";
-import { approvalText, breakLines, describeRequest } from "../approval-text.ts";
-import { oneLine } from "../describe-call.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Progress } from "../progress/progress.ts";
 import type { TerminalKeys } from "./terminal-keys.ts";

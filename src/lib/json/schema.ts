@@ -1,5 +1,6 @@
 import { misspelledName, nearest } from "../text/nearest.ts";
 import { testPattern } from "../text/test-pattern.ts";
+import { isRecord } from "./is-record.ts";
 
 /** JSON Schema as tools declare it. Keywords that are not listed in `Keywords` are ignored. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -187,10 +188,6 @@ function isOfType(value: unknown, type: string): boolean {
     default:
       return typeof value === type;
   }
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function describeType(value: unknown): string {

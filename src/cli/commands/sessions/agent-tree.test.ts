@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { created, line } from "../../../client/view/agent-events.test-support.ts";
 import type { DurableEvent, Usage } from "../../../protocol/index.ts";
-import { fromAgent } from "../../progress/agent-events.test-support.ts";
-import { createAgentViews } from "../../progress/agent-views.ts";
-import { renderAgentTree } from "./agent-tree.ts";
+import { recordedAgents, renderAgentTree } from "./agent-tree.ts";
 
 const usage: Usage = { inputTokens: 400, cacheReadTokens: 500, cacheWriteTokens: 50, outputTokens: 50 };
 
@@ -19,11 +18,14 @@ const events: readonly DurableEvent[] = [
 ];
 
 function shown(...types: readonly string[]): string {
-  const views = createAgentViews();
-  for (const [index, agentType] of types.entries()) {
-    for (const event of events) views.observe({ ...fromAgent([`a${index}`], event), agentType }, 0);
-  }
-  return renderAgentTree(views.inOrder(), { inUse: true });
+  const transcripts = types.map((agentType, index) => {
+    const agentId = `a${index}`;
+    return {
+      agentId,
+      lines: [{ ...created([agentId]), agentType } as DurableEvent, ...events].map((each) => line(each)),
+    };
+  });
+  return renderAgentTree(recordedAgents(transcripts), { inUse: true });
 }
 
 describe("the usage of a session's agents", () => {

@@ -1,32 +1,33 @@
+import {
+  type AgentView,
+  endWords,
+  foldSession,
+  inTreeOrder,
+  newSessionView,
+  oneLine,
+  outcomeMarks,
+  tokensOf,
+} from "../../../client/index.ts";
 import { formatCount, formatDuration, plural } from "../../../lib/index.ts";
-import { type AgentId, type Line, MAIN_AGENT, type RunEnd, type SubagentEvent } from "../../../protocol/index.ts";
-import { oneLine } from "../../describe-call.ts";
-import { outcomeMarks } from "../../progress/agent-lines.ts";
-import type { AgentTranscript } from "../../progress/agent-transcripts.ts";
-import { type AgentView, foldAgent, newAgentView, tokensOf } from "../../progress/agent-view.ts";
-import { createAgentViews } from "../../progress/agent-views.ts";
+import { type AgentId, type Line, MAIN_AGENT } from "../../../protocol/index.ts";
 
-/** Returns the agents of a session as recorded in their transcripts. */
-export function recordedAgents(transcripts: readonly AgentTranscript[]): readonly AgentView[] {
-  const parents = new Map<AgentId, AgentId>();
-  for (const { agentId, lines } of transcripts) {
-    const [created] = lines;
-    if (created?.type === "agent.created") parents.set(agentId, created.parent.agentId);
-  }
-  const views = createAgentViews();
-  for (const { agentId, lines } of transcripts) {
-    const [created] = lines;
-    const agentType = created?.type === "agent.created" ? created.agentType : "unknown";
-    const envelope = { type: "subagent.event", agentId, agentType, path: pathTo(agentId, parents) } as const;
-    for (const event of lines) observeAny(views, { ...envelope, event });
-  }
-  return views.inOrder();
+export interface RecordedAgent {
+  readonly agentId: AgentId;
+  readonly lines: readonly Line[];
+}
+
+/** Returns agents of a session as recorded in their transcripts. A parent must come before the agents that it started. */
+export function recordedAgents(transcripts: readonly RecordedAgent[]): readonly AgentView[] {
+  let view = newSessionView({ keep: 0 });
+  for (const { agentId, lines } of transcripts) for (const event of lines) view = foldSession(view, { agentId, event });
+  return inTreeOrder(view);
 }
 
 /**
  * Renders each agent with its outcome, usage and cost, then totals by type and overall. Empty if there are no agents.
  */
-export function renderAgentTree(agents: readonly AgentView[], { inUse }: { readonly inUse: boolean }): string {
+export function renderAgentTree(all: readonly AgentView[], { inUse }: { readonly inUse: boolean }): string {
+  const agents = all.filter(({ agentId }) => agentId !== MAIN_AGENT);
   if (agents.length === 0) return "";
   const lines = agents.map((agent) => renderAgentLine(agent, inUse));
   const types = [...new Set(agents.map(({ agentType }) => agentType))];
@@ -35,43 +36,6 @@ export function renderAgentTree(agents: readonly AgentView[], { inUse }: { reado
   });
   const totals = [...(types.length < 2 ? [] : byType), totalOf(agents)].map((total) => `  ── ${total}`);
   return `\nAgents\n${[...lines, ...totals].join("\n")}\n`;
-}
-
-/** Returns one agent as recorded in its transcript. */
-export function recordedAgent({ agentId, lines }: Pick<AgentTranscript, "agentId" | "lines">): AgentView {
-  const named = lines.find((line) => line.type === "agent.created" || line.type === "run.started");
-  const agentType = named?.agentType ?? "unknown";
-  const path = agentId === MAIN_AGENT ? [] : [agentId];
-  const [first] = lines;
-  let view = newAgentView({ agentId, agentType, path }, first?.at ?? 0);
-  for (const line of lines) view = foldAny(view, line);
-  return view;
-}
-
-function foldAny(view: AgentView, line: Line): AgentView {
-  try {
-    return foldAgent(view, line, line.at);
-  } catch {
-    return view;
-  }
-}
-
-function observeAny(views: ReturnType<typeof createAgentViews>, event: SubagentEvent): void {
-  try {
-    views.observe(event, "at" in event.event ? event.event.at : 0);
-  } catch {
-    // A damaged line must not hide the others. `sessions show` for the agent still shows the line.
-  }
-}
-
-function pathTo(agentId: AgentId, parents: ReadonlyMap<AgentId, AgentId>): readonly AgentId[] {
-  const path: AgentId[] = [];
-  for (let at: AgentId | undefined = agentId; at !== undefined && at !== MAIN_AGENT; at = parents.get(at)) {
-    // A damaged file can make an agent its own ancestor.
-    if (path.includes(at)) break;
-    path.unshift(at);
-  }
-  return path;
 }
 
 function totalOf(agents: readonly AgentView[]): string {
@@ -88,7 +52,7 @@ function renderAgentLine(agent: AgentView, inUse: boolean): string {
     `${indent}${mark} ${oneLine(agentType)} ${oneLine(agentId)}`,
     ...(description === "" ? [] : [oneLine(description)]),
     ...(background ? ["background"] : []),
-    end === undefined && inUse ? "running" : endText(end),
+    end === undefined && inUse ? "running" : endWords(end),
     plural(turns, "turn"),
     `${formatCount(tokensOf(usage))} tokens`,
     costOf([costUsd]),
@@ -96,12 +60,6 @@ function renderAgentLine(agent: AgentView, inUse: boolean): string {
     ...(denied.length === 0 ? [] : [`${formatCount(denied.length)} denied`]),
   ];
   return parts.join(" · ");
-}
-
-/** Describes how a run ended. `end` is undefined if its process ended before it did. */
-export function endText(end: Pick<RunEnd, "outcome" | "reason"> | undefined): string {
-  if (end === undefined) return "cut off";
-  return end.reason === "done" || end.reason === end.outcome ? end.outcome : `${end.outcome} (${end.reason})`;
 }
 
 export function costOf(costs: readonly (number | undefined)[]): string {

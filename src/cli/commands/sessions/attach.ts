@@ -1,67 +1,75 @@
-import { findSession, followSession, listApprovals, type SessionSummary, stateDirectory } from "../../../app/index.ts";
+import { endWords, oneLine } from "../../../client/index.ts";
 import { plural } from "../../../lib/index.ts";
-import {
-  type AgentId,
-  type CallId,
-  type Line,
-  MAIN_AGENT,
-  type RunUpdate,
-  type SessionUpdate,
-} from "../../../protocol/index.ts";
-import type { ShownCall } from "../../describe-call.ts";
+import { type AgentId, type Line, MAIN_AGENT, type RunUpdate, type SessionUpdate } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
-import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
+import { agentIdOf, parseSessionAgent, sessionError } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
+import { chooseHost } from "../../host/choose-host.ts";
+import { type HostSession, type SessionHost, serverOption } from "../../host/session-host.ts";
 import { createOutput, messageLines, type Output } from "../../output.ts";
 import { createNotices } from "../../print/notices.ts";
-import { readAgentTranscripts } from "../../progress/agent-transcripts.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
 import { showProgress } from "../../progress/progress.ts";
 import { type HelpRequest, helpOption, readOptions, usageError } from "../../read-options.ts";
 import { leaveOnSignal } from "../../stop-signals.ts";
-import { endText } from "./agent-tree.ts";
 import { renderLine } from "./transcript.ts";
 
 /** Runs `retinue attach`, which shows what an agent does, even if it runs in another process, until it has ended. */
 export async function attach(argv: readonly string[]): Promise<number> {
   const command = parseAttach(argv);
   if (command.kind === "help") return printHelp(command.topic);
-  const home = stateDirectory(process.env);
-  const session = sessionById({ home, id: command.id });
+  const host = await chooseHost(command.server);
+  const session = command.id === undefined ? await onlyRunning(host) : await host.find(command.id);
   const isMain = command.agent === undefined || command.agent === MAIN_AGENT;
-  const agentId = isMain ? MAIN_AGENT : agentIdOf(command.agent, readAgentTranscripts(session.path));
+  const agentId = isMain ? MAIN_AGENT : agentIdOf(command.agent, await host.agents(session));
   const { controller: leaving, code, release } = leaveOnSignal();
   const output = createOutput(process.stdout, () => leaving.abort());
   try {
-    await follow({ home, session, agentId, output, leaving, ...command }, () => code() !== undefined);
+    await follow({ host, session, agentId, output, leaving, ...command }, () => code() !== undefined);
   } finally {
     release();
   }
   return code() ?? exitCodes.succeeded;
 }
 
+/** Returns the only session that is running. Throws a `UserError` that lists the sessions unless there is one. */
+async function onlyRunning(host: SessionHost): Promise<HostSession> {
+  const running = (await host.list()).filter(({ inUse }) => inUse);
+  const [first, second] = running;
+  if (first === undefined) throw sessionError("No session is running", '"retinue sessions list" shows the others.');
+  if (second === undefined) return first;
+  const shown = running.slice(0, 8).map(({ id, firstPrompt }) => `${id} (${oneLine(firstPrompt ?? "no prompt yet")})`);
+  const more = running.length > shown.length ? ` and ${running.length - shown.length} more` : "";
+  throw sessionError(
+    `${running.length} sessions are running: ${shown.join(", ")}${more}`,
+    `Name one of them: retinue attach ${first.id}${host.option}`,
+  );
+}
+
 interface AttachCommand {
   readonly kind: "attach";
-  readonly id: string;
+  /** By default, the only session that is running. */
+  readonly id: string | undefined;
   readonly agent: string | undefined;
+  readonly server: string | undefined;
   readonly fromStart: boolean;
   readonly json: boolean;
 }
 
 export function parseAttach(argv: readonly string[]): AttachCommand | HelpRequest {
-  const kinds = { from: { value: "start", choices: ["start"] }, json: {}, help: helpOption };
+  const kinds = { from: { value: "start", choices: ["start"] }, json: {}, server: serverOption, help: helpOption };
   const options = readOptions(argv, { kinds, help: "retinue attach --help" });
   if (options.has("help")) return { kind: "help", topic: "attach" };
   const [id, ...more] = options.positionals;
-  if (id === undefined) throw usageError('"attach" needs the id of a session', '"retinue ps" shows those that run.');
   if (more.length > 0) throw usageError('"attach" takes one id', "Name one session at a time.");
-  const named = parseSessionAgent(id, undefined);
-  return { kind: "attach", ...named, fromStart: options.has("from"), json: options.has("json") };
+  const named = id === undefined ? { id, agent: undefined } : parseSessionAgent(id, undefined);
+  const server = options.value("server");
+  return { kind: "attach", ...named, server, fromStart: options.has("from"), json: options.has("json") };
 }
 
 interface FollowedAgent {
-  readonly home: string;
-  readonly session: SessionSummary;
+  readonly host: SessionHost;
+  readonly session: HostSession;
   readonly agentId: AgentId;
   readonly output: Output;
   readonly leaving: AbortController;
@@ -79,7 +87,7 @@ interface View {
 
 /** Follows an agent until it ends or the user leaves, and reports which. */
 async function follow(followed: FollowedAgent, hasLeft: () => boolean): Promise<void> {
-  const { session, agentId, leaving, json } = followed;
+  const { host, session, agentId, leaving, json } = followed;
   const createView = json ? createJsonView : createTextView;
   const history: SessionUpdate[] = [];
   let view: View | undefined;
@@ -90,7 +98,11 @@ async function follow(followed: FollowedAgent, hasLeft: () => boolean): Promise<
     view = createView(followed, history);
     if (isDone()) leaving.abort();
   };
-  for await (const update of followSession({ path: session.path, signal: leaving.signal, onCaughtUp })) {
+  const report = (message: string): void => {
+    if (view === undefined) process.stderr.write(messageLines([message]));
+    else view.report(message);
+  };
+  for await (const update of host.follow(session, { signal: leaving.signal, onCaughtUp, report })) {
     const { event } = update;
     if (update.agentId === agentId && (event.type === "run.started" || event.type === "run.ended")) run = event;
     if (view === undefined) history.push(update);
@@ -98,34 +110,36 @@ async function follow(followed: FollowedAgent, hasLeft: () => boolean): Promise<
     if (view !== undefined && isDone()) break;
   }
   view ??= createView(followed, []);
-  if (hasLeft()) view.report(leavingText(followed));
+  if (hasLeft()) view.report(await leavingText(followed));
   // Otherwise, the reader of the output has closed it.
-  else if (!leaving.signal.aborted || isDone()) view.report(endingText(followed, run));
+  else if (!leaving.signal.aborted || isDone()) view.report(await endingText(followed, run));
   await view.close();
 }
 
-function leavingText(followed: FollowedAgent): string {
-  const { session, agentId } = followed;
-  const more = isRunning(followed) ? ` It continues. To follow it again: retinue attach ${targetOf(followed)}` : "";
+async function leavingText(followed: FollowedAgent): Promise<string> {
+  const { host, session, agentId } = followed;
+  const again = `retinue attach ${targetOf(followed)}${host.option}`;
+  const more = (await isRunning(followed)) ? ` It continues. To follow it again: ${again}` : "";
   return `No longer following ${nameOf(session, agentId)}.${more}`;
 }
 
 /** `run` is the last line at which a run of the agent started or ended. */
-function endingText(followed: FollowedAgent, run: Line | undefined): string {
-  const { session, agentId } = followed;
+async function endingText(followed: FollowedAgent, run: Line | undefined): Promise<string> {
+  const { host, session, agentId } = followed;
+  const target = `${session.id}${host.option}`;
   const end = run?.type === "run.ended" ? run : undefined;
-  const how = end === undefined ? "cut off, because the process ended before the run did" : endText(end);
+  const how = end === undefined ? "cut off, because the process ended before the run did" : endWords(end);
   const ending = `The ${nameOf(session, agentId)} has ended: ${how}.`;
-  if (isRunning(followed)) return `${ending} Its session continues. To follow it: retinue attach ${session.id}`;
-  return end?.outcome === "succeeded" ? ending : `${ending} To continue: retinue resume ${session.id}`;
+  if (await isRunning(followed)) return `${ending} Its session continues. To follow it: retinue attach ${target}`;
+  return end?.outcome === "succeeded" ? ending : `${ending} To continue: retinue resume ${target}`;
 }
 
-function isRunning({ home, session: { id } }: FollowedAgent): boolean {
-  const found = findSession({ home, id });
-  return found.kind === "one" && found.session.inUse;
+async function isRunning({ host, session: { id } }: FollowedAgent): Promise<boolean> {
+  const session = await host.find(id).catch(() => undefined);
+  return session?.inUse === true;
 }
 
-function nameOf({ id }: SessionSummary, agentId: AgentId): string {
+function nameOf({ id }: HostSession, agentId: AgentId): string {
   return agentId === MAIN_AGENT ? `session ${id}` : `agent ${agentId}`;
 }
 
@@ -137,6 +151,8 @@ function createJsonView({ agentId, output, fromStart }: FollowedAgent, history: 
   const asRunUpdate = createFamily(agentId);
   let written: Promise<void> = Promise.resolve();
   const write = (update: SessionUpdate): void => {
+    // Live events are not recorded.
+    if (!("id" in update.event)) return;
     written = output.write(`${JSON.stringify(update)}\n`);
   };
   const first = fromStart ? 0 : lastTurn(history, agentId);
@@ -157,7 +173,7 @@ function createJsonView({ agentId, output, fromStart }: FollowedAgent, history: 
 const shownElsewhere: ReadonlySet<Line["type"]> = new Set(["tool.ended", "model.retried", "notice.raised"]);
 
 function createTextView(followed: FollowedAgent, history: readonly SessionUpdate[]): View {
-  const { home, session, agentId, output, fromStart } = followed;
+  const { host, session, agentId, output, fromStart } = followed;
   const asRunUpdate = createFamily(agentId);
   const agents = createAgentViews();
   /** Agents that had ended before the first update that is shown. */
@@ -169,6 +185,9 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
       verbose: true,
       quiet: false,
       agents: {
+        get main() {
+          return agents.main;
+        },
         get: agents.get,
         inOrder: () => agents.inOrder().filter((agent) => !past.has(agent.agentId)),
         get size() {
@@ -176,10 +195,9 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
         },
       },
     },
-    { stream: process.stdout, isRunning: session.inUse, now: Date.now, startedAt: started && timeOf(started) },
+    { stream: process.stdout, isRunning: session.inUse, startedAt: started && timeOf(started) },
   );
-  const notices = createNotices("wait", progress.report);
-  const calls = new Map<CallId, ShownCall>();
+  const notices = createNotices("wait", progress.report, host.option);
   /** Requests that have no recorded answer and have not been reported. */
   const requests = new Map<string, RunUpdate>();
 
@@ -187,12 +205,12 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     const shown = asRunUpdate(update);
     if (shown === undefined) return;
     const { event } = update;
-    agents.observe(shown, timeOf(update));
+    agents.observe(shown);
     if (event.type === "run.started") past.delete(update.agentId);
     if (event.type === "approval.requested") requests.set(event.requestId, shown);
     else notices.observe(shown);
     if (event.type === "approval.answered") requests.delete(event.requestId);
-    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event, calls) : "";
+    const text = shown === event && "id" in event && !shownElsewhere.has(event.type) ? renderLine(event) : "";
     if (text !== "") progress.print(text);
     progress.observe(shown);
   }
@@ -200,7 +218,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
   /** Reports requests that wait for an answer. Runs without an approver also record their requests. */
   async function reportRequests(): Promise<void> {
     if (requests.size === 0) return;
-    const waiting = await listApprovals({ home, sessionId: session.id });
+    const waiting = await host.approvals({ sessionId: session.id });
     for (const { question } of waiting) {
       const request = requests.get(question.requestId);
       if (request !== undefined) notices.observe(request);
@@ -212,7 +230,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
   const before = history.slice(0, first);
   for (const update of before) {
     const known = asRunUpdate(update);
-    if (known !== undefined) tolerate(() => agents.observe(known, timeOf(update)));
+    if (known !== undefined) agents.observe(known);
   }
   for (const agent of agents.inOrder()) if (agent.end !== undefined) past.add(agent.agentId);
   const turns = before.filter((update) => update.agentId === agentId && update.event.type === "model.ended").length;

@@ -1,51 +1,46 @@
+import { awaitedRuns } from "../../../app/index.ts";
 import {
-  awaitedRuns,
-  findSession,
-  listSessions,
-  readTranscript,
-  type SessionSummary,
-  stateDirectory,
-} from "../../../app/index.ts";
-import { formatCount, plural } from "../../../lib/index.ts";
-import {
-  type AgentId,
-  type CallId,
-  callsOf,
-  type EndReason,
-  type Line,
-  MAIN_AGENT,
-  type Outcome,
-  type RunId,
-  type SessionId,
-} from "../../../protocol/index.ts";
+  type AgentState,
+  type CallItem,
+  endWords,
+  oneLine,
+  stateNames,
+  stateOf,
+  tokensOf,
+} from "../../../client/index.ts";
+import { formatCount, matchId, plural, UserError } from "../../../lib/index.ts";
+import { type AgentId, type EndReason, MAIN_AGENT, type Outcome, type SessionId } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
 import { printHelp } from "../../help/print-help.ts";
+import { chooseHost, listedDirectory } from "../../host/choose-host.ts";
+import { type HostSession, type SessionHost, serverOption } from "../../host/session-host.ts";
 import { createOutput, messageLines } from "../../output.ts";
-import { type AgentTranscript, readUnfinishedAgents } from "../../progress/agent-transcripts.ts";
-import { type AgentView, tokensOf } from "../../progress/agent-view.ts";
 import { directoryOption, type HelpRequest, helpOption, readOptions, refusePositionals } from "../../read-options.ts";
-import { chosenDirectory } from "../../real-directory.ts";
 import { formatAge, renderTable } from "../listing.ts";
-import { costOf, recordedAgent } from "./agent-tree.ts";
+import { costOf, recordedAgents } from "./agent-tree.ts";
 
 /** Runs `retinue ps`, which lists the agents that are running and those that can be resumed. */
 export async function ps(argv: readonly string[]): Promise<number> {
   const command = parsePs(argv);
   if (command.kind === "help") return printHelp(command.topic);
-  const { all, json, cwd } = command;
-  const home = stateDirectory(process.env);
-  const directory = chosenDirectory(cwd);
-  const { agents, notes } = readAgents(listSessions(all ? { home } : { home, cwd: directory }));
+  const { all, json, cwd, server } = command;
+  const host = await chooseHost(server);
+  const directory = listedDirectory({ all, cwd, server });
+  const { agents, notes } = await readAgents(host, await host.list({ cwd: directory }));
   const { write } = createOutput(process.stdout);
   if (json) {
     await write(`${JSON.stringify(agents, null, 2)}\n`);
     await createOutput(process.stderr).write(messageLines(notes));
     return exitCodes.succeeded;
   }
-  const nothing = all
-    ? "No agents are running or can be resumed.\n"
-    : `No agents in ${directory} are running or can be resumed. To look everywhere, run "retinue ps --all".\n`;
-  const text = agents.length === 0 ? nothing : renderAgents(agents, { home, all });
+  const nothing =
+    directory === undefined
+      ? "No agents are running or can be resumed.\n"
+      : `No agents in ${directory} are running or can be resumed. To look everywhere, run "retinue ps --all".\n`;
+  const text =
+    agents.length === 0
+      ? nothing
+      : renderAgents(agents, { ids: (await host.list()).map(({ id }) => id), all: directory === undefined });
   await write([text, ...notes.map((note) => `${note}\n`)].join(""));
   return exitCodes.succeeded;
 }
@@ -55,18 +50,17 @@ interface PsCommand {
   readonly all: boolean;
   readonly json: boolean;
   readonly cwd: string | undefined;
+  readonly server: string | undefined;
 }
 
 export function parsePs(argv: readonly string[]): PsCommand | HelpRequest {
-  const kinds = { all: {}, cwd: directoryOption, json: {}, help: helpOption };
+  const kinds = { all: {}, cwd: directoryOption, json: {}, server: serverOption, help: helpOption };
   const options = readOptions(argv, { kinds, help: "retinue ps --help" });
   if (options.has("help")) return { kind: "help", topic: "ps" };
   refusePositionals(options, "ps", 'To see one session, use "retinue sessions show ID".');
-  return { kind: "ps", all: options.has("all"), json: options.has("json"), cwd: options.value("cwd") };
+  const { value, has } = options;
+  return { kind: "ps", all: has("all"), json: has("json"), cwd: value("cwd"), server: value("server") };
 }
-
-/** `idle`: the session is open, but its main agent has no prompt to work on. */
-type AgentState = "running" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
 
 interface ListedAgent {
   readonly sessionId: SessionId;
@@ -97,21 +91,23 @@ interface ListedAgent {
 const MAX_ENDED = 20;
 
 /** Reads the agents of the sessions, which must be sorted, newest first. Running sessions come first. */
-function readAgents(sessions: readonly SessionSummary[]): {
-  readonly agents: readonly ListedAgent[];
-  readonly notes: readonly string[];
-} {
+async function readAgents(
+  host: SessionHost,
+  sessions: readonly HostSession[],
+): Promise<{ readonly agents: readonly ListedAgent[]; readonly notes: readonly string[] }> {
   const running = sessions.filter(({ inUse }) => inUse);
   const ended = sessions.filter(({ inUse }) => !inUse);
   const unreadable: SessionId[] = [];
-  const agents = [...running, ...ended.slice(0, MAX_ENDED)].flatMap((session) => {
+  const agents: ListedAgent[] = [];
+  for (const session of [...running, ...ended.slice(0, MAX_ENDED)]) {
     try {
-      return agentsOf(session);
-    } catch {
+      agents.push(...(await agentsOf(host, session)));
+    } catch (error) {
+      // Damaged files of one session must not hide the others, but a server that fails does not know the others either.
+      if (error instanceof UserError) throw error;
       unreadable.push(session.id);
-      return [];
     }
-  });
+  }
   const older = ended.length - MAX_ENDED;
   const notes = [
     ...(older > 0
@@ -124,112 +120,57 @@ function readAgents(sessions: readonly SessionSummary[]): {
   return { agents, notes };
 }
 
-function agentsOf(session: SessionSummary): readonly ListedAgent[] {
-  const { id, inUse, lastOutcome, path, cwd, firstPrompt = "" } = session;
-  const transcripts: Pick<AgentTranscript, "agentId" | "name" | "lines">[] = [...readUnfinishedAgents(path)];
-  if (inUse || lastOutcome !== "succeeded")
-    transcripts.unshift({ agentId: MAIN_AGENT, lines: readTranscript(path).lines });
-  const begun = transcripts.filter(({ lines }) => lines.some(({ type }) => type === "run.started"));
-  const agents = begun.map((transcript) => ({
-    ...transcript,
-    view: recordedAgent(transcript),
-    awaited: inUse ? awaitedRuns(transcript.lines) : [],
-  }));
-  return agents.map(({ agentId, name, lines, view, awaited }): ListedAgent => {
-    const children = agents.filter(({ lines: [first] }) => isChildOf(first, agentId));
+async function agentsOf(host: SessionHost, session: HostSession): Promise<readonly ListedAgent[]> {
+  const { id, inUse, lastOutcome, cwd, firstPrompt = "" } = session;
+  const transcripts = [...(await host.transcripts(session, "unfinished"))];
+  if (inUse || lastOutcome !== "succeeded") transcripts.unshift(await host.transcript(session, MAIN_AGENT));
+  const views = new Map(recordedAgents(transcripts).map((view) => [view.agentId, view]));
+  const awaiting = transcripts.map(({ agentId, lines }) => ({ agentId, runs: inUse ? awaitedRuns(lines) : [] }));
+  return transcripts.flatMap(({ agentId }): readonly ListedAgent[] => {
+    const view = views.get(agentId);
+    if (view?.runId === undefined) return [];
+    if (agentId !== MAIN_AGENT && view.end?.outcome === "succeeded") return [];
     const { reason, outcome } = view.end ?? (inUse ? {} : ({ reason: "process_lost", outcome: "failed" } as const));
-    return {
-      sessionId: id,
-      cwd,
-      agentId,
-      agentType: view.agentType,
-      name,
-      description: agentId === MAIN_AGENT ? firstPrompt : view.description,
-      state: stateOf(view, {
-        lines,
-        inUse,
-        isAwaiting: awaited.length > 0,
-        children: children.map((child) => child.view),
-      }),
-      outcome,
-      reason,
-      background: view.background,
-      awaitedBy: agents.find((other) => other.awaited.some((runId) => runId === newestRun(lines)))?.agentId,
-      startedAt: view.startedAt,
-      lastEventAt: lines.at(-1)?.at ?? view.startedAt,
-      turns: view.turns,
-      tokens: tokensOf(view.usage),
-      costUsd: view.costUsd,
-      calls: inUse ? [...view.running.values()] : [],
-    };
+    return [
+      {
+        sessionId: id,
+        cwd,
+        agentId,
+        agentType: view.agentType,
+        name: view.name,
+        description: agentId === MAIN_AGENT ? firstPrompt : view.description,
+        state: inUse ? stateOf(view) : "ended",
+        outcome,
+        reason,
+        background: view.background,
+        awaitedBy: awaiting.find(({ runs }) => runs.some((runId) => runId === view.runId))?.agentId,
+        startedAt: view.startedAt,
+        lastEventAt: view.lastEventAt,
+        turns: view.turns,
+        tokens: tokensOf(view.usage),
+        costUsd: view.costUsd,
+        calls: inUse ? view.calls.flatMap(requestedCall) : [],
+      },
+    ];
   });
 }
 
-function isChildOf(created: Line | undefined, agentId: AgentId): boolean {
-  return created?.type === "agent.created" && created.parent.agentId === agentId;
-}
-
-interface AgentSituation {
-  readonly lines: readonly Line[];
-  /** Whether the agent's session is open in a process. */
-  readonly inUse: boolean;
-  /** Whether the agent waits for background agents before its next request. */
-  readonly isAwaiting: boolean;
-  readonly children: readonly AgentView[];
-}
-
-/** Returns the id of an agent's newest run. */
-function newestRun(lines: readonly Line[]): RunId | undefined {
-  const started = lines.findLast(({ type }) => type === "run.started");
-  return started?.type === "run.started" ? started.runId : undefined;
-}
-
-function stateOf(view: AgentView, { lines, inUse, isAwaiting, children }: AgentSituation): AgentState {
-  if (!inUse) return "ended";
-  if (view.end !== undefined) return view.agentId === MAIN_AGENT ? "idle" : "ended";
-  const { asked, delegated } = openCalls(lines);
-  const calls = [...view.running.keys()];
-  if (asked.size > 0) return "waitingForApproval";
-  if (calls.length > 0) return calls.every((callId) => delegated.has(callId)) ? "waitingForAgents" : "running";
-  const isDone = hasNothingToDo(lines) && children.some(({ end }) => end === undefined);
-  return isDone || (isAwaiting && !isRequesting(lines)) ? "waitingForAgents" : "running";
-}
-
-/** Returns the calls of the last run that wait for approval, and those that have started or resumed an agent. */
-function openCalls(lines: readonly Line[]): { readonly asked: Set<CallId>; readonly delegated: Set<CallId> } {
-  const asked = new Set<CallId>();
-  const delegated = new Set<CallId>();
-  for (const line of lines.slice(lines.findLastIndex(({ type }) => type === "run.started"))) {
-    if (line.type === "approval.requested") asked.add(line.callId);
-    if (line.type === "approval.answered" || line.type === "tool.ended") asked.delete(line.callId);
-    if ((line.type === "agent.spawned" || line.type === "agent.resumed") && line.callId) delegated.add(line.callId);
-  }
-  return { asked, delegated };
-}
-
-/** Returns whether the agent's last response has no calls. It then waits for its background agents, if it has any. */
-function hasNothingToDo(lines: readonly Line[]): boolean {
-  const last = lines.findLast(({ type }) => type === "model.requested" || type === "model.ended");
-  return last?.type === "model.ended" && callsOf(last.message).length === 0;
-}
-
-/** Returns whether the model has not answered the last request of the newest run yet. */
-function isRequesting(lines: readonly Line[]): boolean {
-  const types: readonly Line["type"][] = ["run.started", "model.requested", "model.ended"];
-  return lines.findLast(({ type }) => types.includes(type))?.type === "model.requested";
+function requestedCall({ name, target, requestedAt }: CallItem): readonly string[] {
+  return requestedAt === undefined ? [] : [`${oneLine(name)} ${target}`.trim()];
 }
 
 interface ListOptions {
-  readonly home: string;
+  /** Ids of all sessions. */
+  readonly ids: readonly SessionId[];
   /** Whether the sessions belong to different directories, so that each row names its directory. */
   readonly all: boolean;
 }
 
-function renderAgents(agents: readonly ListedAgent[], { home, all }: ListOptions): string {
+function renderAgents(agents: readonly ListedAgent[], { ids, all }: ListOptions): string {
   const head = ["SESSION", "AGENT", "TYPE", "STATE", "AGE", "TURNS", "TOKENS", "COST", "LAST EVENT"];
   const now = Date.now();
   const shortIds = new Map<SessionId, string>();
-  for (const { sessionId } of agents) if (!shortIds.has(sessionId)) shortIds.set(sessionId, shortId(home, sessionId));
+  for (const { sessionId } of agents) if (!shortIds.has(sessionId)) shortIds.set(sessionId, shortId(ids, sessionId));
   const rows = agents.map((agent) => [
     shortIds.get(agent.sessionId) ?? agent.sessionId,
     agent.agentId,
@@ -247,51 +188,23 @@ function renderAgents(agents: readonly ListedAgent[], { home, all }: ListOptions
 }
 
 /** Returns the shortest end of a session's id that finds only this session. */
-function shortId(home: string, id: SessionId): string {
+function shortId(ids: readonly SessionId[], id: SessionId): string {
   for (let length = SHORTEST_ID; length < id.length; length += 1) {
-    const found = findSession({ home, id: id.slice(-length) });
-    if (found.kind === "one" && found.session.id === id) return id.slice(-length);
+    const match = matchId(ids, id.slice(-length));
+    if (match.kind === "one" && match.id === id) return id.slice(-length);
   }
   return id;
 }
 
 const SHORTEST_ID = 6;
 
-function stateText({ state, outcome, reason }: ListedAgent): string {
-  if (state === "idle") return outcome === "succeeded" ? "idle" : `idle: ${reasonText(reason)}`;
-  return state === "ended" ? `ended: ${reasonText(reason)}` : stateTexts[state];
+function stateText({ state, outcome, reason = "process_lost" }: ListedAgent): string {
+  const end = outcome && endWords({ outcome, reason });
+  if (state === "idle") return end === undefined || outcome === "succeeded" ? "idle" : `idle: ${end}`;
+  return state === "ended" ? (end ?? "") : stateNames[state];
 }
 
 function backgroundText({ background, awaitedBy }: ListedAgent): string {
   if (!background) return "";
   return awaitedBy === undefined ? " (background)" : ` (background, ${awaitedBy} waits for it)`;
 }
-
-const stateTexts = {
-  running: "running",
-  waitingForApproval: "waiting for approval",
-  waitingForAgents: "waiting for its subagents",
-};
-
-function reasonText(reason: EndReason | undefined): string {
-  return reason === undefined ? "unknown" : reasonTexts[reason];
-}
-
-const reasonTexts: Readonly<Record<EndReason, string>> = {
-  done: "done",
-  max_turns: "turn limit",
-  budget: "budget used up",
-  stall: "model silent for too long",
-  timeout: "time limit",
-  loop: "repeated the same calls",
-  output_limit: "response too long",
-  context_overflow: "conversation too long",
-  refused: "refused by the model",
-  model_error: "model error",
-  journal_error: "transcript not written",
-  internal_error: "internal error",
-  process_lost: "process lost",
-  interrupted: "interrupted",
-  stopped: "stopped",
-  parked: "parked",
-};

@@ -1,16 +1,11 @@
-import {
-  deleteSession,
-  listSessions,
-  readTranscript,
-  reportCache,
-  type SessionSummary,
-  stateDirectory,
-} from "../../../app/index.ts";
+import { deleteSession, readTranscript, reportCache, stateDirectory } from "../../../app/index.ts";
 import { plural, type UserError } from "../../../lib/index.ts";
 import { type Line, MAIN_AGENT } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
 import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
+import { chooseHost, listedDirectory } from "../../host/choose-host.ts";
+import { type HostSession, serverOption } from "../../host/session-host.ts";
 import { createOutput } from "../../output.ts";
 import { type PrintOptions, parsePrintOptions, printOptionKinds } from "../../print/print-options.ts";
 import { printRun } from "../../print/print-run.ts";
@@ -23,7 +18,6 @@ import {
   readVerb,
   usageError,
 } from "../../read-options.ts";
-import { chosenDirectory } from "../../real-directory.ts";
 import { renderReport } from "../cache.ts";
 import { confirm } from "../confirm.ts";
 import { ago, renderTable } from "../listing.ts";
@@ -41,10 +35,10 @@ export async function sessions(argv: readonly string[]): Promise<number> {
     case "resume":
       return printRun(command.options);
     case "list":
-      await write(list(command, home));
+      await write(await list(command));
       break;
     case "show":
-      await write(await show(command, home));
+      await write(await show(command));
       break;
     case "export":
       for (const part of exported(command.id, home)) await write(part);
@@ -56,15 +50,27 @@ export async function sessions(argv: readonly string[]): Promise<number> {
 }
 
 type SessionsCommand =
-  | { readonly kind: "list"; readonly json: boolean; readonly all: boolean; readonly cwd: string | undefined }
-  | { readonly kind: "show"; readonly id: string; readonly agent: string | undefined; readonly json: boolean }
+  | {
+      readonly kind: "list";
+      readonly json: boolean;
+      readonly all: boolean;
+      readonly cwd: string | undefined;
+      readonly server: string | undefined;
+    }
+  | {
+      readonly kind: "show";
+      readonly id: string;
+      readonly agent: string | undefined;
+      readonly json: boolean;
+      readonly server: string | undefined;
+    }
   | { readonly kind: "resume"; readonly options: PrintOptions }
   | { readonly kind: "export"; readonly id: string }
   | { readonly kind: "delete"; readonly ids: readonly string[]; readonly yes: boolean };
 
 const verbs = {
-  list: { json: {}, all: {}, cwd: directoryOption, help: helpOption },
-  show: { json: {}, agent: { value: "ID" }, help: helpOption },
+  list: { json: {}, all: {}, cwd: directoryOption, server: serverOption, help: helpOption },
+  show: { json: {}, agent: { value: "ID" }, server: serverOption, help: helpOption },
   export: { help: helpOption },
   delete: { yes: { short: "y" }, help: helpOption },
 };
@@ -76,15 +82,16 @@ export function parseSessions(argv: readonly string[]): SessionsCommand | HelpRe
   const { verb, options } = read;
   const [id, ...more] = options.positionals;
   const json = options.has("json");
+  const server = options.value("server");
   if (verb === "list") {
     if (id !== undefined) throw usageError('"sessions list" takes no id', `Use "retinue sessions show ${id}".`);
-    return { kind: "list", json, all: options.has("all"), cwd: options.value("cwd") };
+    return { kind: "list", json, all: options.has("all"), cwd: options.value("cwd"), server };
   }
   if (id === undefined) throw needsSession(verb);
   if (verb === "delete") return { kind: "delete", ids: options.positionals, yes: options.has("yes") };
   if (more.length > 0) throw usageError(`"sessions ${verb}" takes one id`, "Name one session at a time.");
   if (verb === "export") return { kind: "export", id };
-  return { kind: "show", ...parseSessionAgent(id, options.value("agent")), json };
+  return { kind: "show", ...parseSessionAgent(id, options.value("agent")), json, server };
 }
 
 /** Parses `sessions resume ID [prompt]`, which is the same as `-p --resume ID [prompt]`. */
@@ -101,20 +108,22 @@ function needsSession(verb: string): UserError {
   return usageError(`"sessions ${verb}" needs the id of a session`, '"retinue sessions list" shows them.');
 }
 
-function list({ all, json, cwd }: Extract<SessionsCommand, { kind: "list" }>, home: string): string {
-  const directory = chosenDirectory(cwd);
-  const found = listSessions(all ? { home } : { home, cwd: directory });
+async function list({ all, json, cwd, server }: Extract<SessionsCommand, { kind: "list" }>): Promise<string> {
+  const host = await chooseHost(server);
+  const directory = listedDirectory({ all, cwd, server });
+  const found = await host.list({ cwd: directory });
   if (json) return `${JSON.stringify(found, null, 2)}\n`;
-  if (found.length > 0) return renderList(found, all);
-  const where = all ? "anywhere" : `of ${directory}`;
-  return `There are no sessions ${where} yet.${all ? "" : ' To look everywhere, run "retinue sessions list --all".'}\n`;
+  if (found.length > 0) return renderList(found, directory === undefined);
+  if (directory === undefined) return "There are no sessions anywhere yet.\n";
+  const everywhere = `To look everywhere, run "retinue sessions list --all${host.option}".`;
+  return `There are no sessions of ${directory} yet. ${everywhere}\n`;
 }
 
 /**
  * Renders a table, newest session first. With `all`, the sessions belong to different directories, so each row names
  * its directory.
  */
-function renderList(found: readonly SessionSummary[], all: boolean): string {
+function renderList(found: readonly HostSession[], all: boolean): string {
   const head = ["SESSION", "WHEN", "STATE", "TURNS", ...(all ? ["DIRECTORY"] : []), "FIRST PROMPT"];
   const now = Date.now();
   const rows = found.map((session) => [
@@ -122,39 +131,40 @@ function renderList(found: readonly SessionSummary[], all: boolean): string {
     ago(now - session.updatedAt),
     stateOf(session),
     String(session.turns),
-    ...(all ? [session.cwd ?? session.project] : []),
+    ...(all ? [session.cwd ?? session.project ?? ""] : []),
     session.firstPrompt ?? session.damaged ?? "",
   ]);
   return renderTable([head, ...rows], process.stdout.columns || 0);
 }
 
-function stateOf({ inUse, damaged, lastOutcome, verified }: SessionSummary): string {
+function stateOf({ inUse, damaged, lastOutcome, verified }: HostSession): string {
   if (damaged !== undefined) return "damaged";
   if (inUse) return "running";
   if (lastOutcome === "succeeded" && verified === false) return "not verified";
   return lastOutcome ?? "cut off";
 }
 
-async function show({ id, agent, json }: Extract<SessionsCommand, { kind: "show" }>, home: string): Promise<string> {
-  const session = sessionById({ home, id });
-  const agents = readAgentTranscripts(session.path);
-  const resumable = session.inUse ? undefined : session.id;
-  if (agent !== undefined && agent !== MAIN_AGENT) {
-    const agentId = agentIdOf(agent, agents);
-    const { lines = [], problems = [] } = agents.find((each) => each.agentId === agentId) ?? {};
-    if (json) return jsonLines(lines);
-    return renderTranscript(lines, { id: `${session.id}/${agentId}`, problems, resumable });
-  }
-  const { lines, problems } = readTranscript(session.path);
+async function show({ id, agent, json, server }: Extract<SessionsCommand, { kind: "show" }>): Promise<string> {
+  const host = await chooseHost(server);
+  const session = await host.find(id);
+  const resumable = session.inUse ? undefined : `${session.id}${host.option}`;
+  const isMain = agent === undefined || agent === MAIN_AGENT;
+  const agentId = isMain ? MAIN_AGENT : agentIdOf(agent, await host.agents(session));
+  const { lines, problems } = await host.transcript(session, agentId);
   if (json) return jsonLines(lines);
-  const messages = problems.map(({ message }) => message);
-  const transcript = renderTranscript(lines, { id: session.id, problems: messages, resumable });
-  return `${transcript}${renderAgentTree(recordedAgents(agents), session)}${await cacheSection(session.path)}`;
+  const name = isMain ? session.id : `${session.id}/${agentId}`;
+  const transcript = renderTranscript(lines, { id: name, problems, resumable });
+  if (!isMain) return transcript;
+  const agents = recordedAgents(await host.transcripts(session, "all"));
+  return `${transcript}${renderAgentTree(agents, session)}${await cacheSection(session.path)}`;
 }
 
-/** Renders the cache usage; empty if no model has responded, or if the transcripts are too damaged to tell. */
-async function cacheSection(path: string): Promise<string> {
-  const report = await reportCache(path).catch(() => undefined);
+/**
+ * Renders the cache usage; empty if no model has responded, if the transcripts are too damaged to tell, or if they are
+ * on a server.
+ */
+async function cacheSection(path: string | undefined): Promise<string> {
+  const report = path === undefined ? undefined : await reportCache(path).catch(() => undefined);
   return report === undefined || report.total.requests === 0 ? "" : `\n${renderReport(report)}`;
 }
 

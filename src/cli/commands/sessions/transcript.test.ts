@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { runEnded } from "../../../client/view/agent-events.test-support.ts";
 import type { Line } from "../../../protocol/index.ts";
-import { runEnded } from "../../progress/agent-events.test-support.ts";
 import { renderTranscript } from "./transcript.ts";
 
 describe("renderTranscript", () => {
@@ -42,7 +42,9 @@ describe("renderTranscript", () => {
         ],
         { id: "s", problems: [] },
       );
-    expect(shown("I can't.")).toContain("  ✗ not accepted by npm test: 2 tests failed\n\n── failed (refused) · 1 turn");
+    expect(shown("I can't.")).toContain(
+      "  ✗ not accepted by npm test: 2 tests failed\n\n── failed: refused by the model · 1 turn",
+    );
     expect(shown("I can't.").split("I can't.")).toHaveLength(1);
     expect(shown("The model refused.")).toContain("\n   The model refused.");
   });

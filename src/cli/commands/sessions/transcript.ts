@@ -1,6 +1,6 @@
+import { agentOf, endWords, foldSession, newSessionView, oneLine } from "../../../client/index.ts";
 import { formatCount, formatDuration, plural, stripControls } from "../../../lib/index.ts";
-import { type CallId, ENVIRONMENT_OPENING, type EventOf, type Line, textOf } from "../../../protocol/index.ts";
-import { callsAfter, oneLine, type ShownCall } from "../../describe-call.ts";
+import { ENVIRONMENT_OPENING, type EventOf, type Line, MAIN_AGENT, textOf } from "../../../protocol/index.ts";
 import { withFlags } from "../../output.ts";
 
 interface TranscriptHead {
@@ -12,10 +12,11 @@ interface TranscriptHead {
 
 /** Renders a session for a person: its messages, its tool calls with their outcomes, and how each run ended. */
 export function renderTranscript(lines: readonly Line[], { id, problems, resumable }: TranscriptHead): string {
-  const calls = new Map<CallId, ShownCall>();
+  let view = newSessionView({ keep: 0 });
   const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
   for (const line of lines) {
-    const part = renderLine(line, calls);
+    view = foldSession(view, { agentId: MAIN_AGENT, event: line });
+    const part = renderLine(line, agentOf(view, MAIN_AGENT)?.lastCall?.target);
     if (part !== "") parts.push(part);
   }
   if (resumable !== undefined && isCutOff(lines)) {
@@ -31,19 +32,18 @@ function isCutOff(lines: readonly Line[]): boolean {
 }
 
 /**
- * Renders a line; empty for most types. `calls` collects the calls by their ids. Files can be damaged,
- * and newer versions may write other fields, but a line that can't be shown must not hide the rest.
+ * Renders a line; empty for most types. `target` describes the input of the call that the line is about. Files can be
+ * damaged, and newer versions may write other fields, but a line that can't be shown must not hide the rest.
  */
-export function renderLine(line: Line, calls: Map<CallId, ShownCall>): string {
+export function renderLine(line: Line, target = ""): string {
   try {
-    for (const [callId, call] of callsAfter(line, calls)) calls.set(callId, call);
-    return renderContent(line, calls);
+    return renderContent(line, target);
   } catch {
     return `! Entry ${oneLine(line.id)} (${oneLine(line.type)}) can't be shown.`;
   }
 }
 
-function renderContent(line: Line, calls: ReadonlyMap<CallId, ShownCall>): string {
+function renderContent(line: Line, target: string): string {
   switch (line.type) {
     case "session.created":
       return `Directory ${oneLine(line.cwd)} · started ${timeOf(line.at)} · version ${oneLine(line.version)}`;
@@ -84,7 +84,7 @@ function renderContent(line: Line, calls: ReadonlyMap<CallId, ShownCall>): strin
       return text === "" ? "" : `\n${indent(text, "")}`;
     }
     case "tool.ended":
-      return renderCall(line, calls.get(line.callId)?.target ?? "");
+      return renderCall(line, target);
     case "conversation.compacted":
       return "  (the conversation was summarized here)";
     case "notice.raised":
@@ -137,7 +137,7 @@ function renderEnd({
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   const cached = usage.cacheReadTokens > 0 ? ` (${formatCount(usage.cacheReadTokens)} from cache)` : "";
   const parts = [
-    reason === "done" ? outcome : `${outcome} (${reason})`,
+    endWords({ outcome, reason }),
     plural(turns, "turn"),
     `${formatCount(input)} tokens in${cached}, ${formatCount(usage.outputTokens)} out`,
     costUsd === undefined ? "cost unknown" : `$${costUsd.toFixed(4)}`,

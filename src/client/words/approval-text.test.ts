@@ -50,7 +50,7 @@ it("shows the whole of a question, with its line breaks, so that no part looks l
     },
     ...{ path: [], always: [] },
     call: { callId: "c", name: "AskUserQuestion", inputJson: "{}" },
-    decision: { effect: "ask", rule: "user question", scope: "builtin", reason: "The agent asks you to decide." },
+    decision: { reason: "The agent asks you to decide." },
     questions: [
       {
         header: "Plan",

@@ -1,5 +1,5 @@
-import { formatCount, isRecord, showExactly, stripControls } from "../lib/index.ts";
-import { type ApprovalQuestion, canonicalToolName, type ToolCall, type UserQuestion } from "../protocol/index.ts";
+import { formatCount, isRecord, showExactly, stripControls } from "../../lib/portable.ts";
+import { type ApprovalQuestion, canonicalToolName, type ToolCall, type UserQuestion } from "../../protocol/index.ts";
 import { describeCall, fieldsByTool, oneLine } from "./describe-call.ts";
 
 /** A tool call as shown to the person who decides on it. Different calls never have the same text. */
@@ -38,7 +38,12 @@ export interface RequestText {
   readonly choices: readonly (readonly string[])[];
 }
 
-export function describeRequest({ call, decision, grants = [], questions = [] }: ApprovalQuestion): RequestText {
+/** The parts of a request that are shown. */
+export interface ShownRequest extends Pick<ApprovalQuestion, "call" | "grants" | "questions"> {
+  readonly decision: Pick<ApprovalQuestion["decision"], "reason">;
+}
+
+export function describeRequest({ call, decision, grants = [], questions = [] }: ShownRequest): RequestText {
   const isQuestion = questions.length > 0;
   const shown = isQuestion ? { call: `${call.name} ${describeCall(call)}`, inputs: [] } : approvalText(call);
   const granted = grants.length > 0 ? [`allows the agent: ${grants.map(showExactly).join(", ")}`] : [];

@@ -1,14 +1,5 @@
-import { stripControls } from "../lib/index.ts";
-import {
-  type AssistantMessage,
-  type CallId,
-  callsOf,
-  canonicalToolName,
-  type DurableEvent,
-  type RunUpdate,
-  type ToolCall,
-  textOf,
-} from "../protocol/index.ts";
+import { stripControls } from "../../lib/portable.ts";
+import { type AssistantMessage, callsOf, canonicalToolName, type ToolCall, textOf } from "../../protocol/index.ts";
 
 /**
  * Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. For a built-in tool, only its own
@@ -34,32 +25,6 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
   const where = [text("path"), text("glob")].filter((part) => part !== "" && part !== "." && !part.startsWith("!"));
   const what = text("pattern") === "^" ? "every line" : text("pattern");
   return [what, ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
-}
-
-/** A call as it is shown. */
-export interface ShownCall {
-  readonly name: string;
-  /** Summary of the input; may be empty. */
-  readonly target: string;
-}
-
-/** Returns the calls that an event adds or changes. Hooks and approvers can change the input before a call runs. */
-export function callsAfter(
-  event: DurableEvent | RunUpdate,
-  known: ReadonlyMap<CallId, ShownCall>,
-): readonly (readonly [CallId, ShownCall])[] {
-  if (event.type === "model.ended")
-    return callsOf(event.message).map((call) => [call.callId, { name: call.name, target: describeCall(call) }]);
-  if (event.type !== "approval.answered" && event.type !== "hooks.ran") return [];
-  const { callId, inputJson } = event;
-  const call = callId === undefined ? undefined : known.get(callId);
-  if (callId === undefined || call === undefined || inputJson === undefined) return [];
-  return [[callId, { ...call, target: describeCall({ name: call.name, inputJson }) }]];
-}
-
-/** Returns a call on one line. */
-export function callText({ name, target }: ShownCall): string {
-  return `${stripControls(name)} ${target}`.trim();
 }
 
 const MAX_ANNOUNCEMENT = 100;

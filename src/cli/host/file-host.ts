@@ -1,0 +1,42 @@
+import {
+  answerApproval,
+  followSession,
+  listApprovals,
+  listSessions,
+  readTranscript,
+  steerSession,
+  userName,
+} from "../../app/index.ts";
+import { MAIN_AGENT } from "../../protocol/index.ts";
+import { sessionById } from "../find-session.ts";
+import { readAgentTranscript, readAgentTranscripts, readUnfinishedAgents } from "../progress/agent-transcripts.ts";
+import type { HostSession, SessionHost } from "./session-host.ts";
+
+/** Reads and steers the sessions in a state directory. */
+export function createFileHost(home: string): SessionHost {
+  return {
+    option: "",
+    list: async ({ cwd } = {}) => listSessions(cwd === undefined ? { home } : { home, cwd }),
+    find: async (id) => sessionById({ home, id }),
+    agents: async (session) => readAgentTranscripts(pathOf(session)),
+    transcript: async (session, agentId) => {
+      if (agentId !== MAIN_AGENT) return readAgentTranscript(pathOf(session), agentId);
+      const { lines, problems } = readTranscript(pathOf(session));
+      return { agentId, lines, problems: problems.map(({ message }) => message) };
+    },
+    transcripts: async (session, which) =>
+      which === "all" ? readAgentTranscripts(pathOf(session)) : readUnfinishedAgents(pathOf(session)),
+    follow: (session, { signal, onCaughtUp }) => followSession({ path: pathOf(session), signal, onCaughtUp }),
+    steer: ({ id }, command, signal) => steerSession({ home, sessionId: id, command, signal }),
+    approvals: ({ cwd, sessionId }) => {
+      if (sessionId !== undefined) return listApprovals({ home, sessionId });
+      return listApprovals(cwd === undefined ? { home } : { home, cwd });
+    },
+    answer: (answering) => answerApproval({ ...answering, home, by: userName() }),
+  };
+}
+
+function pathOf({ id, path }: HostSession): string {
+  if (path === undefined) throw new Error(`session ${id} has no file`);
+  return path;
+}

@@ -1,0 +1,208 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { answerFor, matchRequest, refuseAgentCommand, userName } from "../../app/index.ts";
+import { ClientError, type ClientSession, createClient } from "../../client/index.ts";
+import { isLoopback, isRecord, UserError } from "../../lib/index.ts";
+import { type Line, MAIN_AGENT, type SessionInfo, type SessionUpdate } from "../../protocol/index.ts";
+import { sessionIn } from "../find-session.ts";
+import { usageError } from "../read-options.ts";
+import type { Following, HostSession, HostTranscript, SessionHost, WaitingRequest } from "./session-host.ts";
+
+interface ServerHostOptions {
+  readonly url: string;
+  /** State directory, where a server of the same user keeps a token. */
+  readonly home: string;
+}
+
+/** Reads and steers the sessions of a server. */
+export function createServerHost({ url, home }: ServerHostOptions): SessionHost {
+  const address = addressOf(url);
+  const { token, isOwn } = tokenFor(address, home);
+  const client = createClient({ url: address.href, token });
+  const opened = ({ id }: HostSession): ClientSession => client.sessions.open(id);
+  /** Converts errors of the server to errors for the user. */
+  const asked = async <Value>(promise: Promise<Value>): Promise<Value> => {
+    try {
+      return await promise;
+    } catch (error) {
+      throw error instanceof ClientError ? explained(error, { address, isOwn }) : error;
+    }
+  };
+
+  const agents: SessionHost["agents"] = async (session) => {
+    const all = await asked(opened(session).agents());
+    return all.filter(({ agentId }) => agentId !== MAIN_AGENT);
+  };
+  const transcript: SessionHost["transcript"] = async (session, agentId) => {
+    const lines = await asked(allOf(opened(session).lines(agentId)));
+    const [created] = lines;
+    const name = created?.type === "agent.created" ? created.name : undefined;
+    return { agentId, name, lines, problems: [] };
+  };
+  const approvals: SessionHost["approvals"] = async ({ cwd, sessionId }) => {
+    const [waiting, sessions] = await asked(Promise.all([client.approvals.list(), client.sessions.list()]));
+    const listed = new Map(sessions.map((session) => [session.id, session]));
+    return waiting.flatMap(({ question, askedAt }): readonly WaitingRequest[] => {
+      const session = listed.get(question.sessionId);
+      const isWanted = sessionId === undefined ? cwd === undefined || session?.cwd === cwd : session?.id === sessionId;
+      return isWanted ? [{ question, askedAt, isRunning: session === undefined || isOpen(session) }] : [];
+    });
+  };
+
+  return {
+    option: ` --server ${url}`,
+    list: async ({ cwd } = {}) => {
+      const sessions = await asked(client.sessions.list());
+      return sessions.filter((session) => cwd === undefined || session.cwd === cwd).map(hostSession);
+    },
+    find: async (id) => hostSession(sessionIn(await asked(client.sessions.list()), id)),
+    agents,
+    transcript,
+    transcripts: async (session) => {
+      const transcripts: HostTranscript[] = [];
+      for (const { agentId } of await agents(session)) transcripts.push(await transcript(session, agentId));
+      return transcripts;
+    },
+    follow: async function* (session, following) {
+      try {
+        yield* followOn(opened(session), following);
+      } catch (error) {
+        throw error instanceof ClientError ? explained(error, { address, isOwn }) : error;
+      }
+    },
+    steer: async (session, command) => {
+      refuseAgentCommand("steer a session");
+      return { isRunning: true, receipt: await asked(opened(session).send(command)) };
+    },
+    approvals,
+    answer: async (answering) => {
+      refuseAgentCommand("answer for a person");
+      const request = matchRequest(await approvals({}), answering.request);
+      const answer = answerFor(request.question, { ...answering, by: userName() });
+      const { sessionId, requestId } = request.question;
+      await asked(client.sessions.open(sessionId).answer(requestId, answer));
+      return { request, answer };
+    },
+  };
+}
+
+function hostSession(session: SessionInfo): HostSession {
+  const { id, cwd, createdAt, updatedAt, title, outcome, turns, model, detail, state } = session;
+  return {
+    id,
+    cwd,
+    createdAt,
+    updatedAt,
+    firstPrompt: title,
+    lastOutcome: outcome,
+    verified: undefined,
+    turns,
+    model,
+    inUse: isOpen(session),
+    damaged: state === "ended" ? detail : undefined,
+  };
+}
+
+function isOpen({ state }: SessionInfo): boolean {
+  return state !== "parked" && state !== "ended";
+}
+
+async function* followOn(
+  session: ClientSession,
+  { signal, onCaughtUp, report }: Following,
+): AsyncGenerator<SessionUpdate> {
+  // The main agent's last line is the last one that was recorded, or other agents have recorded a few since.
+  let last = 0;
+  for await (const { seq = 0 } of session.lines()) last = seq;
+  let isCaughtUp = false;
+  const catchUp = (): void => {
+    if (!isCaughtUp) onCaughtUp();
+    isCaughtUp = true;
+  };
+  let isLost = false;
+  const updates = session.events({
+    signal,
+    onState: (state) => {
+      if (state.state === "lost" && !isLost) report(`${state.error.detail} Trying to connect again.`);
+      if (state.state === "connected" && isLost) report("The connection is back.");
+      isLost = state.state === "lost";
+    },
+  });
+  for await (const { agentId, seq, event } of updates) {
+    yield { agentId, seq, event };
+    if ((seq ?? 0) >= last) catchUp();
+  }
+  catchUp();
+}
+
+async function allOf(lines: AsyncIterable<Line>): Promise<readonly Line[]> {
+  const all: Line[] = [];
+  for await (const line of lines) all.push(line);
+  return all;
+}
+
+function addressOf(url: string): URL {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  if (address !== undefined && ["http:", "https:"].includes(address.protocol)) return address;
+  throw usageError(`--server can't be "${url}"`, "Write the URL of a server, such as http://127.0.0.1:7333.");
+}
+
+interface FoundToken {
+  readonly token: string;
+  /** Set if the token is that of a server of this user on this machine. It can't approve calls. */
+  readonly isOwn: boolean;
+}
+
+/** Finds the token for a server: RETINUE_TOKEN, or the one in `server.json` if that names the same server. */
+function tokenFor(address: URL, home: string): FoundToken {
+  const given = process.env["RETINUE_TOKEN"]?.trim();
+  if (given) return { token: given, isOwn: false };
+  const own = readServerFile(home);
+  if (own !== undefined && isSameServer(address, own.url)) return { token: own.token, isOwn: true };
+  throw new UserError(`There is no token for the server ${address.origin}`, {
+    code: "token",
+    cure: SET_TOKEN,
+    exitCode: 2,
+  });
+}
+
+const SET_TOKEN = "Set RETINUE_TOKEN to the token in the link that `retinue serve` printed.";
+
+function readServerFile(home: string): { readonly url: string; readonly token: string } | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(home, "server.json"), "utf8"));
+    if (!isRecord(value) || typeof value["url"] !== "string" || typeof value["token"] !== "string") return undefined;
+    return URL.canParse(value["url"]) ? { url: value["url"], token: value["token"] } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns whether two addresses are those of the same server. `localhost` is this machine, as is 127.0.0.1. */
+function isSameServer(address: URL, other: string): boolean {
+  const { protocol, port, hostname } = new URL(other);
+  const isHere = (name: string): boolean => name === "localhost" || isLoopback(name.replace(/^\[|\]$/g, ""));
+  const isSameHost = address.hostname === hostname || (isHere(address.hostname) && isHere(hostname));
+  return isSameHost && address.protocol === protocol && address.port === port;
+}
+
+function explained(
+  error: ClientError,
+  { address, isOwn }: { readonly address: URL; readonly isOwn: boolean },
+): UserError {
+  const { status, code, detail } = error;
+  if (status === 403 && isOwn)
+    return new UserError("The token that this command found for the server does not allow that", {
+      code,
+      cure: SET_TOKEN,
+      cause: error,
+    });
+  if (status === 401)
+    return new UserError(`The server ${address.origin} does not accept the token`, {
+      code,
+      cure: SET_TOKEN,
+      exitCode: 2,
+      cause: error,
+    });
+  return new UserError(detail, { code, exitCode: 2, cause: error });
+}

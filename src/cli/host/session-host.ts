@@ -1,0 +1,61 @@
+import type {
+  AnswerRequest,
+  ListedAgent,
+  ListedRequest,
+  NewCommand,
+  SessionSummary,
+  SteerResult,
+} from "../../app/index.ts";
+import type { AgentId, ApprovalAnswer, Line, SessionId, SessionUpdate } from "../../protocol/index.ts";
+import type { OptionKind } from "../read-options.ts";
+
+/** Where the sessions are that a command lists, follows and steers: in the files of this machine, or on a server. */
+export interface SessionHost {
+  /** The option that selects the host, for commands that are shown to the user: empty, or ` --server URL`. */
+  readonly option: string;
+  /** Lists sessions, newest first. */
+  list(search?: { readonly cwd?: string | undefined }): Promise<readonly HostSession[]>;
+  /** Finds a session by its id, or by the start or end of the id. Throws a `UserError` unless exactly one matches. */
+  find(id: string): Promise<HostSession>;
+  /** Lists the subagents of a session, oldest first. */
+  agents(session: HostSession): Promise<readonly ListedAgent[]>;
+  transcript(session: HostSession, agentId: AgentId): Promise<HostTranscript>;
+  /** Returns the transcripts of the subagents, oldest first. With `unfinished`, those that succeeded may be left out. */
+  transcripts(session: HostSession, which: "all" | "unfinished"): Promise<readonly HostTranscript[]>;
+  /** Yields the lines of all agents, then new ones as they are written, until the session ends. */
+  follow(session: HostSession, following: Following): AsyncIterable<SessionUpdate>;
+  /** Sends a command and waits for its receipt, until the signal fires. */
+  steer(session: HostSession, command: NewCommand, signal: AbortSignal): Promise<SteerResult>;
+  /** Lists requests for approval that wait for an answer, oldest first. */
+  approvals(search: {
+    readonly cwd?: string | undefined;
+    readonly sessionId?: SessionId | undefined;
+  }): Promise<readonly WaitingRequest[]>;
+  /** Answers a request. Throws a `UserError` if it does not wait for an answer, or if this user may not answer. */
+  answer(answering: Omit<AnswerRequest, "home" | "by">): Promise<GivenAnswer>;
+}
+
+/** A session. Those on a server have no files here. */
+export type HostSession = Omit<SessionSummary, "project" | "path"> & Partial<Pick<SessionSummary, "project" | "path">>;
+
+export interface HostTranscript extends ListedAgent {
+  readonly lines: readonly Line[];
+  readonly problems: readonly string[];
+}
+
+export interface Following {
+  readonly signal: AbortSignal;
+  /** Called once, when everything that had been recorded before has been returned. */
+  readonly onCaughtUp: () => void;
+  /** Called with a message for the user when the connection is lost or back. */
+  readonly report: (message: string) => void;
+}
+
+export type WaitingRequest = Pick<ListedRequest, "question" | "askedAt" | "isRunning">;
+
+export interface GivenAnswer {
+  readonly request: WaitingRequest;
+  readonly answer: ApprovalAnswer;
+}
+
+export const serverOption: OptionKind = { value: "URL" };

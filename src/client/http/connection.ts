@@ -1,0 +1,174 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { ClientError, errorFrom, unreachable } from "./client-error.ts";
+
+export interface ClientOptions {
+  /** Address of the server, such as `http://127.0.0.1:7333`. */
+  readonly url: string;
+  readonly token: string;
+  /** Replaces the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+  readonly reconnect?: Reconnect | undefined;
+}
+
+/** Times in milliseconds. */
+export interface Reconnect {
+  /** Wait before the first attempt to connect again. Each further wait is twice as long. */
+  readonly firstMs?: number | undefined;
+  readonly longestMs?: number | undefined;
+  /** Time without any byte after which a connection counts as lost. The server sends something more often than that. */
+  readonly quietMs?: number | undefined;
+}
+
+/** Sends requests to one server. */
+export interface Connection {
+  /** Sends a request. Rejects with a `ClientError` unless the response is a success. */
+  request(method: string, path: string, body?: object): Promise<Response>;
+  json<Value>(method: string, path: string, body?: object): Promise<Value>;
+  /** Yields the events of a stream, and connects again when the connection is lost. */
+  stream(path: string, options: StreamOptions): AsyncGenerator<EventSourceMessage>;
+}
+
+/** State of the connection of a stream. */
+export type ConnectionState =
+  /** `at`: time of the server in milliseconds since 1970, never too early. */
+  | { readonly state: "connected"; readonly at: number }
+  /** The client tries again by itself. */
+  | { readonly state: "lost"; readonly error: ClientError; readonly retryInMs: number };
+
+export interface StreamOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onState?: ((state: ConnectionState) => void) | undefined;
+  /** Returns the position after which the next connection continues. */
+  readonly position?: (() => number) | undefined;
+}
+
+export function createConnection({ url, token, fetch: given, reconnect = {} }: ClientOptions): Connection {
+  const send = given ?? globalThis.fetch.bind(globalThis);
+  const base = new URL(url);
+  const authorization = { authorization: `Bearer ${token}` };
+
+  async function open(path: string, init: RequestInit): Promise<Response> {
+    const target = `${base.origin}${base.pathname.replace(/\/$/, "")}${path}`;
+    const headers = { ...authorization, ...init.headers };
+    // A redirect could send the token elsewhere.
+    const response = await send(target, { ...init, headers, redirect: "error" }).catch((error: unknown) => {
+      throw unreachable(url, error);
+    });
+    if (!response.ok) throw await errorFrom(response);
+    return response;
+  }
+
+  async function request(method: string, path: string, body?: object): Promise<Response> {
+    if (body === undefined) return open(path, { method });
+    return open(path, { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+  }
+
+  /** Yields the events of one connection, until it ends. */
+  async function* events(
+    path: string,
+    { signal, position, onState }: StreamOptions,
+  ): AsyncGenerator<EventSourceMessage> {
+    const { quietMs = 60_000 } = reconnect;
+    const leaving = new AbortController();
+    const leave = (): void => leaving.abort();
+    signal?.addEventListener("abort", leave, { once: true });
+    let timer = setTimeout(leave, quietMs);
+    try {
+      const after = position?.() ?? 0;
+      const headers = { accept: "text/event-stream", ...(after > 0 ? { "last-event-id": String(after) } : {}) };
+      const response = await open(path, { headers, signal: leaving.signal });
+      onState?.({ state: "connected", at: serverTime(response) });
+      const parsed: EventSourceMessage[] = [];
+      const parser = createParser({ onEvent: (event) => parsed.push(event) });
+      for await (const text of textOf(response, leaving.signal)) {
+        clearTimeout(timer);
+        timer = setTimeout(leave, quietMs);
+        parser.feed(text);
+        yield* parsed.splice(0);
+      }
+    } catch (error) {
+      throw error instanceof ClientError ? error : unreachable(url, error);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", leave);
+      leaving.abort();
+    }
+  }
+
+  async function* stream(path: string, options: StreamOptions): AsyncGenerator<EventSourceMessage> {
+    const { firstMs = 250, longestMs = 10_000 } = reconnect;
+    const { signal, onState } = options;
+    let delay = firstMs;
+    while (!signal?.aborted) {
+      const startedAt = Date.now();
+      let lost = new ClientError({ status: 0, code: "closed", detail: "The server closed the connection." });
+      try {
+        yield* events(path, options);
+      } catch (error) {
+        if (signal?.aborted) return;
+        if (!(error instanceof ClientError) || !error.isTemporary) throw error;
+        lost = error;
+      }
+      if (signal?.aborted) return;
+      // A server that accepts connections and closes them at once is not asked more and more often.
+      if (Date.now() - startedAt > longestMs) delay = firstMs;
+      onState?.({ state: "lost", error: lost, retryInMs: delay });
+      await wait(delay, signal);
+      delay = Math.min(2 * delay, longestMs);
+    }
+  }
+
+  return {
+    request,
+    json: async <Value>(method: string, path: string, body?: object) => {
+      const response = await request(method, path, body);
+      const value: unknown = await response.json().catch((error: unknown) => {
+        throw unreachable(url, error);
+      });
+      return value as Value;
+    },
+    stream,
+  };
+}
+
+/**
+ * Yields the text of a response as it arrives, until it is complete or the signal fires. Cancels the reader itself,
+ * because Node forgets the signal of a request when it collects the request. Not every browser can iterate over a
+ * stream.
+ */
+async function* textOf({ body }: Response, signal: AbortSignal): AsyncGenerator<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  const cancel = (): void => void reader?.cancel().catch(() => undefined);
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+      if (done) return;
+      yield decoder.decode(value, { stream: true });
+    }
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    cancel();
+  }
+}
+
+/** Returns the time of the server. Its header has whole seconds, rounded down. */
+function serverTime({ headers }: Response): number {
+  const time = Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(time) ? Date.now() : time + 999;
+}
+
+/** Waits for a time, or until the signal fires. */
+function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal?.addEventListener("abort", end, { once: true });
+    if (signal?.aborted) end();
+  });
+}

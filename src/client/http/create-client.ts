@@ -1,0 +1,238 @@
+import {
+  type AgentId,
+  type AgentInfo,
+  type ApprovalAnswer,
+  type Command,
+  fromWire,
+  type Line,
+  MAIN_AGENT,
+  type NewSession,
+  type PromptId,
+  type Receipt,
+  type ServerEvent,
+  type SessionClosed,
+  type SessionId,
+  type SessionInfo,
+  type SessionSnapshot,
+  type UserBlock,
+  type WaitingApproval,
+  type WireUpdate,
+  type WorkerInfo,
+} from "../../protocol/index.ts";
+import type { ViewUpdate } from "../view/fold-session.ts";
+import type { QueuedPrompt } from "../view/session-view.ts";
+import { type ClientOptions, type Connection, type ConnectionState, createConnection } from "./connection.ts";
+
+/** Uses a server. Every method rejects with a `ClientError` if the request fails. */
+export interface Client {
+  readonly sessions: {
+    /** Lists the sessions, newest first. */
+    list(): Promise<readonly SessionInfo[]>;
+    create(session?: NewSession): Promise<SessionInfo>;
+    /** Returns an object for a session, by its complete id. Sends nothing. */
+    open(id: SessionId): ClientSession;
+    delete(id: SessionId): Promise<void>;
+  };
+  readonly approvals: {
+    /** Lists the requests of all sessions that wait for an answer, oldest first. */
+    list(): Promise<readonly WaitingApproval[]>;
+  };
+  /** Lists the agents that can be started in the directory of a worker. */
+  agents(worker?: string): Promise<AgentCatalog>;
+  workers(): Promise<readonly WorkerInfo[]>;
+  /** Yields a list of everything, then what changes, for all sessions. After each new connection, it begins again. */
+  events(options?: WatchOptions): AsyncIterable<ServerEvent>;
+}
+
+/** A session on a server. Commands have ids and are carried out once; by default, each call sends a new command. */
+export interface ClientSession {
+  readonly id: SessionId;
+  info(): Promise<SessionInfo>;
+  /** Sends a prompt to the main agent. */
+  prompt(prompt: string | readonly UserBlock[], options?: PromptOptions): Promise<Receipt>;
+  /** Sends a message to an agent, by `main`, its name, its id or a part of its id. */
+  message(to: string, message: string | readonly UserBlock[], options?: PromptOptions): Promise<Receipt>;
+  send(command: NewCommand): Promise<Receipt>;
+  /** Stops an agent; `turn`: the main agent's run; `tree`: all agents (the default). */
+  stop(what?: string): Promise<Receipt>;
+  /** Continues an agent whose last run ended early; by default, the main agent. */
+  resume(agent?: string): Promise<Receipt>;
+  background(agent: string): Promise<Receipt>;
+  foreground(agent: string): Promise<Receipt>;
+  /** Removes a prompt from the queue. */
+  withdraw(promptId: PromptId): Promise<Receipt>;
+  /** Answers a request for approval. The token must have the scope `approve`. */
+  answer(requestId: string, answer: NewAnswer): Promise<Receipt>;
+  /** Lists the agents: the main agent, then the subagents, oldest first. */
+  agents(): Promise<readonly AgentInfo[]>;
+  /** Yields the lines of an agent's transcript, in order. */
+  lines(agentId?: AgentId): AsyncIterable<Line>;
+  /** Returns the whole output of a call whose result in the transcript is only a part of it. */
+  result(resultId: string): Promise<string>;
+  queue(): Promise<readonly Omit<QueuedPrompt, "agentId">[]>;
+  /**
+   * Yields the updates of all agents in order, each durable one exactly once: those after a position, then new ones and
+   * live events. If the connection is lost, it connects again and continues where it stopped. Ends when the session is
+   * closed or the signal fires. Throws a `ClientError` for a problem that does not go away by itself, such as a token
+   * that is no longer valid.
+   */
+  events(options?: EventOptions): AsyncIterable<ViewUpdate>;
+}
+
+export interface PromptOptions {
+  /** Id of the command. Sending it again with the same id has no effect. */
+  readonly id?: string | undefined;
+  /** `now` (default): the agent reads it before its next step. `next`: a new run starts with it after the current one. */
+  readonly when?: "now" | "next" | undefined;
+}
+
+/** A command whose id may be left out. */
+export type NewCommand = Command extends infer Each
+  ? Each extends Command
+    ? Omit<Each, "id"> & { readonly id?: string | undefined }
+    : never
+  : never;
+
+/** An answer. By default, the server records the name of the user who runs it. */
+export type NewAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | undefined };
+
+export interface WatchOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called when the connection is there, and when it is lost. */
+  readonly onState?: ((state: ConnectionState) => void) | undefined;
+}
+
+export interface EventOptions extends WatchOptions {
+  /** Position of the last update that is known; 0 (default) for all updates. */
+  readonly after?: number | undefined;
+  /** Called after each connection with the state of the session and all requests that wait for an answer. */
+  readonly onSnapshot?: ((snapshot: SessionSnapshot) => void) | undefined;
+  /** Called before the iteration ends because the session was closed. */
+  readonly onClosed?: ((closed: SessionClosed) => void) | undefined;
+}
+
+/** Agents that can be started in a directory, with what is wrong with their files. */
+export interface AgentCatalog {
+  readonly agents: readonly { readonly name: string; readonly source: string; readonly description: string }[];
+  readonly switchedOff: readonly { readonly name: string; readonly reason: string }[];
+  readonly diagnostics: readonly {
+    readonly severity: string;
+    readonly file: string;
+    readonly line: number;
+    readonly message: string;
+  }[];
+  readonly trusted: boolean;
+  readonly root: string;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const connection = createConnection(options);
+  const { json, request, stream } = connection;
+  return {
+    sessions: {
+      list: () => json("GET", "/session"),
+      create: (session = {}) => json("POST", "/session", session),
+      open: (id) => openSession(connection, id),
+      delete: async (id) => void (await request("DELETE", pathTo(id))),
+    },
+    approvals: { list: () => json("GET", "/approval") },
+    agents: (worker) => json("GET", `/agent${worker === undefined ? "" : `?worker=${encodeURIComponent(worker)}`}`),
+    workers: () => json("GET", "/worker"),
+    events: async function* (watching = {}) {
+      for await (const { data } of stream("/event", watching)) {
+        const event = parsed<ServerEvent>(data);
+        if (event !== undefined) yield event;
+      }
+    },
+  };
+}
+
+function openSession(connection: Connection, id: SessionId): ClientSession {
+  const { json, request } = connection;
+  const path = pathTo(id);
+  const send = (command: NewCommand): Promise<Receipt> =>
+    json("POST", `${path}/command`, { ...command, id: command.id ?? newCommandId() });
+  const message: ClientSession["message"] = (to, given, { id: messageId = newCommandId(), when } = {}) => {
+    const content = typeof given === "string" ? { prompt: given } : { content: given };
+    return json("POST", `${path}/message`, { ...content, to, when, id: messageId });
+  };
+  return {
+    id,
+    info: () => json("GET", path),
+    prompt: (prompt, options) => message(MAIN_AGENT, prompt, options),
+    message,
+    send,
+    stop: (what = "tree") => send({ type: "stop", what }),
+    resume: (agent = MAIN_AGENT) => send({ type: "resume", agent }),
+    background: (agent) => send({ type: "background", agent }),
+    foreground: (agent) => send({ type: "foreground", agent }),
+    withdraw: (promptId) => send({ type: "withdraw", promptId }),
+    answer: (requestId, answer) => json("POST", `${path}/approval/${encodeURIComponent(requestId)}`, answer),
+    agents: () => json("GET", `${path}/agent`),
+    lines: async function* (agentId = MAIN_AGENT) {
+      let after: string | undefined;
+      do {
+        const query = `limit=1000${after === undefined ? "" : `&after=${after}`}`;
+        const page: LinePage = await json("GET", `${path}/agent/${encodeURIComponent(agentId)}/line?${query}`);
+        yield* page.lines;
+        after = page.next;
+      } while (after !== undefined);
+    },
+    result: async (resultId) => (await request("GET", `${path}/result/${encodeURIComponent(resultId)}`)).text(),
+    queue: () => json("GET", `${path}/queue`),
+    events: (options) => updatesOf(connection, `${path}/event`, options),
+  };
+}
+
+interface LinePage {
+  readonly lines: readonly Line[];
+  /** Id of the last line, if there are more. */
+  readonly next?: string | undefined;
+}
+
+async function* updatesOf(
+  { stream }: Connection,
+  path: string,
+  { after = 0, signal, onState, onSnapshot, onClosed }: EventOptions = {},
+): AsyncGenerator<ViewUpdate> {
+  let position = after;
+  for await (const { id, data } of stream(path, { signal, onState, position: () => position })) {
+    const event = parsed<WireUpdate | SessionSnapshot | SessionClosed>(data);
+    if (event?.type === "session_snapshot") onSnapshot?.(event);
+    else if (event?.type === "session_closed") {
+      // The session goes on after a restart of the server.
+      if (event.reason === "server_stopped") continue;
+      onClosed?.(event);
+      return;
+    } else {
+      const seq = id === undefined || id === "" ? undefined : Number(id);
+      if (seq !== undefined && !(seq > position)) continue;
+      if (seq !== undefined) position = seq;
+      const update = event && fromWire(event);
+      if (event === undefined || update === undefined) continue;
+      yield event.type === "subagent_event"
+        ? { ...update, seq, agentType: event.agentType, path: event.path }
+        : { ...update, seq };
+    }
+  }
+}
+
+/** Parses the data of an event. Returns undefined for data that is not an object, which a newer server may send. */
+function parsed<Value>(data: string): Value | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return typeof value === "object" && value !== null ? (value as Value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function pathTo(id: SessionId): string {
+  return `/session/${encodeURIComponent(id)}`;
+}
+
+/** Creates an id. `crypto.randomUUID` is missing in pages that were not loaded over HTTPS or from this machine. */
+function newCommandId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return `command_${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,69 @@
+// Owns: the view of a session that all faces show, the words for states and activities, and the client of the server.
+// Does not own: how a view is drawn (cli), the server itself, or anything that needs Node: it also runs in browsers.
+// Called by: cli, and programs that use a server (exported as retinue/client).
+export { ClientError } from "./http/client-error.ts";
+export type { ClientOptions, ConnectionState, Reconnect } from "./http/connection.ts";
+export {
+  type AgentCatalog,
+  type Client,
+  type ClientSession,
+  createClient,
+  type EventOptions,
+  type NewAnswer,
+  type NewCommand,
+  type PromptOptions,
+  type WatchOptions,
+} from "./http/create-client.ts";
+export {
+  closeAgent,
+  foldSession,
+  openAgent,
+  reconnected,
+  sessionClosed,
+  type ViewUpdate,
+} from "./view/fold-session.ts";
+export type { CallApproval, CallItem, CallResult, Item } from "./view/items.ts";
+export { at, elements, type List } from "./view/persistent.ts";
+export {
+  type AgentState,
+  type AgentTotals,
+  type AgentView,
+  agentOf,
+  type Draft,
+  type DraftPart,
+  inTreeOrder,
+  isWaiting,
+  newSessionView,
+  type PendingApproval,
+  parentOf,
+  type QueuedPrompt,
+  type SessionTotals,
+  type SessionView,
+  type Step,
+  stateOf,
+  tokensOf,
+  totalsOf,
+  type ViewOptions,
+} from "./view/session-view.ts";
+export {
+  type ApprovalText,
+  approvalText,
+  breakLines,
+  cutForMessage,
+  describeRequest,
+  type RequestText,
+  type ShownRequest,
+} from "./words/approval-text.ts";
+export { announcementOf, describeCall, oneLine } from "./words/describe-call.ts";
+export {
+  activityWords,
+  callWords,
+  changeWords,
+  endWords,
+  lastLineOf,
+  outcomeMarks,
+  resultWords,
+  stateNames,
+  stateWords,
+  wishWords,
+} from "./words/words.ts";

@@ -1,0 +1,271 @@
+import {
+  type AgentLiveEvent,
+  addUsage,
+  type CallId,
+  callsOf,
+  type EventOf,
+  type Line,
+  paidUsage,
+  textOf,
+  type Usage,
+} from "../../protocol/index.ts";
+import { announcementOf, describeCall } from "../words/describe-call.ts";
+import { withItem, withinBounds } from "./agent-items.ts";
+import type { CallItem, CallPart } from "./items.ts";
+import { itemsIn } from "./items-in.ts";
+import type { AgentView, Draft, DraftPart, SessionView, Step } from "./session-view.ts";
+
+type Context = Pick<SessionView, "keep" | "connectedAt">;
+
+/** Applies an event to the view of its agent. Returns the same view if the event changes nothing that is shown. */
+export function foldAgent(agent: AgentView, event: Line | AgentLiveEvent, { keep, connectedAt }: Context): AgentView {
+  if (!("at" in event)) return foldLive(agent, event, connectedAt);
+  const items = itemsIn(event, agent.dropped + agent.items.length);
+  const calls = items.filter((item) => item.kind === "call");
+  const next = foldLine(agent, event, calls);
+  return { ...next, ...withinBounds(items.reduce(withItem, next), keep), lastEventAt: event.at };
+}
+
+/**
+ * Applies a live event. It changes only what a recorded event replaces: the draft of a response, and the progress of a
+ * call. Therefore, a view that saw no live events is the same once everything is recorded.
+ */
+function foldLive(agent: AgentView, event: AgentLiveEvent, connectedAt: number): AgentView {
+  switch (event.type) {
+    case "text.delta":
+      return withDelta(agent, event.turn, { connectedAt, part: { kind: "text", text: event.text } });
+    case "thinking.delta":
+      return withDelta(agent, event.turn, { connectedAt, part: { kind: "thinking", text: event.text } });
+    case "call.delta": {
+      const { index, name, json } = event;
+      return withDelta(agent, event.turn, { connectedAt, part: { kind: "call", index, name, json } });
+    }
+    case "tool.progressed": {
+      const { callId, text: progress } = event;
+      return { ...agent, calls: agent.calls.map((call) => (call.callId === callId ? { ...call, progress } : call)) };
+    }
+  }
+}
+
+interface Delta {
+  readonly part: DraftPart;
+  readonly connectedAt: number;
+}
+
+function withDelta(agent: AgentView, turn: number, { part, connectedAt }: Delta): AgentView {
+  // A live event can arrive after the line that records it.
+  if (agent.end !== undefined || agent.step.kind === "working" || agent.step.kind === "done") return agent;
+  const isPartial = agent.step.since < connectedAt ? true : undefined;
+  const draft: Draft = agent.draft?.turn === turn ? agent.draft : { turn, parts: [], isPartial };
+  return { ...agent, draft: { ...draft, parts: joined(draft.parts, part) } };
+}
+
+function joined(parts: readonly DraftPart[], part: DraftPart): readonly DraftPart[] {
+  const index =
+    part.kind === "call"
+      ? parts.findLastIndex((each) => each.kind === "call" && each.index === part.index)
+      : parts.length - 1;
+  const before = parts[index];
+  if (before?.kind === "call" && part.kind === "call")
+    return parts.with(index, { ...before, json: before.json + part.json });
+  if (before === undefined || before.kind === "call" || part.kind === "call" || before.kind !== part.kind)
+    return [...parts, part];
+  return parts.with(index, { kind: part.kind, text: before.text + part.text });
+}
+
+/** `calls` are the calls in the line, if it is a response. */
+function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): AgentView {
+  switch (line.type) {
+    case "agent.created": {
+      const { description, name, parent } = line;
+      return { ...agent, agentType: line.agentType, description, name, callId: parent.callId };
+    }
+    case "run.started":
+      return startRun(agent, line);
+    case "run.backgrounded":
+      return { ...agent, background: true };
+    case "model.requested": {
+      const step: Step = { kind: "asking", since: line.at };
+      return { ...agent, step, turns: agent.turns + 1, reserved: line.reserved, draft: undefined };
+    }
+    case "model.retried":
+      return { ...agent, step: { kind: "retrying", since: line.at, error: line.retry.error }, draft: undefined };
+    case "model.ended":
+      return endResponse(agent, line, calls);
+    case "model.failed":
+      return {
+        ...agent,
+        ...(line.usage ? spend(agent, line.usage, line.costUsd) : {}),
+        step: { kind: "working", since: line.at },
+        reserved: undefined,
+        draft: undefined,
+      };
+    case "spend.reserved":
+      return line.request === "compaction" ? { ...agent, step: { kind: "compacting", since: line.at } } : agent;
+    case "conversation.compacted":
+      return {
+        ...agent,
+        ...(line.usage ? spend(agent, line.usage, line.costUsd) : {}),
+        step: { kind: "working", since: line.at },
+      };
+    case "spend.recorded":
+      return { ...agent, ...spend(agent, line.usage, line.costUsd) };
+    case "run.ended":
+      return endRun(agent, line);
+    default:
+      return foldCall(agent, line);
+  }
+}
+
+/** Applies what happens to a call. */
+function foldCall(agent: AgentView, line: Line): AgentView {
+  switch (line.type) {
+    case "tool.requested": {
+      const { callId, decision, at } = line;
+      const asked = agent.calls.some((call) => call.callId === callId)
+        ? agent
+        : { ...agent, calls: [...agent.calls, unseenCall(line)] };
+      return withCall(asked, callId, { decision, requestedAt: at });
+    }
+    case "approval.requested": {
+      const { requestId, reason, at } = line;
+      return withCall(agent, line.callId, { approval: { requestId, reason, askedAt: at } });
+    }
+    case "approval.answered": {
+      const { approval } = agent.calls.find(({ callId }) => callId === line.callId) ?? {};
+      const { answer, by, message, inputJson } = line;
+      const answered = withCall(agent, line.callId, {
+        approval: approval && { ...approval, answer: { answer, by, message } },
+      });
+      return inputJson === undefined ? answered : withInput(answered, line.callId, inputJson);
+    }
+    case "hooks.ran":
+      return line.callId === undefined || line.inputJson === undefined
+        ? agent
+        : withInput(agent, line.callId, line.inputJson);
+    case "tool.started":
+      return withCall(agent, line.callId, { startedAt: line.at });
+    case "agent.spawned":
+      return withCallAgent(agent, line);
+    case "agent.resumed":
+      return line.callId === undefined ? agent : withCallAgent(agent, { callId: line.callId, agentId: line.agentId });
+    case "tool.ended":
+      return endCall(agent, line);
+    default:
+      return agent;
+  }
+}
+
+function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentView {
+  const { turns, toolCalls, usage, costUsd, denied } = agent;
+  return {
+    ...clearRun(agent),
+    agentType: line.agentType,
+    before: { turns, toolCalls, usage, costUsd, denied },
+    runId: line.runId,
+    background: line.background === true,
+    model: line.model,
+    permissionMode: line.permissionMode,
+    maxTurns: line.maxTurns,
+    startedAt: line.at,
+    step: { kind: "starting", since: line.at },
+    lastText: "",
+    end: undefined,
+    isCutOff: undefined,
+  };
+}
+
+const MAX_LAST_TEXT = 400;
+
+function endResponse(agent: AgentView, line: Line & EventOf<"model.ended">, calls: readonly CallItem[]): AgentView {
+  const text = textOf(line.message.content).trim();
+  return {
+    ...agent,
+    ...spend(agent, paidUsage(line), line.costUsd),
+    calls: [...agent.calls, ...calls],
+    lastText: text === "" ? agent.lastText : text.slice(-MAX_LAST_TEXT),
+    announcement: announcementOf(line.message),
+    step: { kind: callsOf(line.message).length === 0 ? "done" : "working", since: line.at },
+    reserved: undefined,
+    draft: undefined,
+  };
+}
+
+function spend(
+  { usage, costUsd }: AgentView,
+  spent: Usage,
+  spentUsd: number | undefined,
+): Pick<AgentView, "usage" | "costUsd"> {
+  return { usage: addUsage(usage, spent), costUsd: sum(costUsd, spentUsd) };
+}
+
+/** Takes the totals of a run from the event that ended it, because earlier events may have been missed. */
+function endRun(agent: AgentView, line: Line & EventOf<"run.ended">): AgentView {
+  const { type: _type, v: _v, id: _id, parentId: _parentId, seq: _seq, at: _at, ...end } = line;
+  const { before } = agent;
+  return {
+    ...clearRun(agent),
+    turns: before.turns + end.turns,
+    toolCalls: before.toolCalls + Object.values(end.facts.toolCalls).reduce((left, right) => left + right, 0),
+    usage: addUsage(before.usage, end.usage),
+    costUsd: sum(before.costUsd, end.costUsd),
+    denied: [...before.denied, ...end.facts.denied],
+    end,
+  };
+}
+
+/** Removes what belongs to a run that has ended. */
+function clearRun(agent: AgentView): AgentView {
+  return { ...agent, calls: [], announcement: "", draft: undefined, reserved: undefined };
+}
+
+/** Removes what live events have added. */
+export function withoutLive(agent: AgentView): AgentView {
+  return { ...agent, draft: undefined, calls: agent.calls.map((call) => ({ ...call, progress: undefined })) };
+}
+
+/** Replaces fields of a call that has no result yet, here and in the items. */
+function withCall(agent: AgentView, callId: CallId, change: Partial<CallPart>): AgentView {
+  const index = agent.calls.findIndex((call) => call.callId === callId);
+  const call = agent.calls[index];
+  if (call === undefined) return agent;
+  const changed: CallItem = { ...call, ...change };
+  const { items } = withItem(agent, { ...changed, progress: undefined });
+  return { ...agent, items, calls: agent.calls.with(index, changed) };
+}
+
+function withInput(agent: AgentView, callId: CallId, inputJson: string): AgentView {
+  const name = agent.calls.find((call) => call.callId === callId)?.name ?? "";
+  return withCall(agent, callId, { inputJson, target: describeCall({ name, inputJson }) });
+}
+
+function withCallAgent(
+  agent: AgentView,
+  { callId, agentId }: Pick<EventOf<"agent.spawned">, "callId" | "agentId">,
+): AgentView {
+  const { agents = [] } = agent.calls.find((call) => call.callId === callId) ?? {};
+  return withCall(agent, callId, { agents: [...agents, agentId] });
+}
+
+function endCall(agent: AgentView, line: Line & EventOf<"tool.ended">): AgentView {
+  const { callId, result, milliseconds } = line;
+  const { outcome, content, details, facts } = result;
+  const call = agent.calls.find((each) => each.callId === callId) ?? unseenCall(line);
+  const ended = withCall(agent, callId, { result: { outcome, content, details, milliseconds } });
+  return {
+    ...ended,
+    ...(facts?.spent ? spend(agent, facts.spent.usage, facts.spent.costUsd) : {}),
+    toolCalls: agent.toolCalls + 1,
+    lastCall: { ...call, progress: undefined },
+    calls: ended.calls.filter((each) => each.callId !== callId),
+  };
+}
+
+/** Describes a call whose response was not seen. It has no place among the items. */
+function unseenCall({ callId, name, at }: Line & EventOf<"tool.requested" | "tool.ended">): CallItem {
+  return { kind: "call", position: -1, at, callId, name, inputJson: "", target: "" };
+}
+
+function sum(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : left + right;
+}

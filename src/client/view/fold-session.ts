@@ -1,0 +1,231 @@
+import {
+  type AgentId,
+  type EventOf,
+  type Line,
+  MAIN_AGENT,
+  type PromptId,
+  type SessionUpdate,
+  type WireAgent,
+} from "../../protocol/index.ts";
+import { withinBounds } from "./agent-items.ts";
+import { foldAgent, withoutLive } from "./fold-agent.ts";
+import { elements, get, listOf, push, replace, set } from "./persistent.ts";
+import { type AgentView, agentOf, newAgentView, parentOf, type SessionView } from "./session-view.ts";
+
+/**
+ * An update of a session. If the creation of the agent was not seen, its type and its path are taken from the update.
+ */
+export type ViewUpdate = SessionUpdate & Partial<WireAgent>;
+
+/**
+ * Applies an update to the view of a session, without side effects and in constant time. Updates must come in order. An
+ * update that was applied before, according to its position, changes nothing.
+ */
+export function foldSession(view: SessionView, update: ViewUpdate): SessionView {
+  const { seq } = update;
+  if (seq !== undefined && seq <= view.seq) return view;
+  const next = tolerantly(view, update);
+  return seq === undefined ? next : { ...next, seq };
+}
+
+/** Files can be damaged, and newer versions may write other fields, but one line must not hide the others. */
+function tolerantly(view: SessionView, update: ViewUpdate): SessionView {
+  try {
+    return applied(view, update);
+  } catch {
+    return { ...view, skipped: view.skipped + 1 };
+  }
+}
+
+function applied(view: SessionView, update: ViewUpdate): SessionView {
+  const { agentId, event } = update;
+  const known = knownAgent(view, update);
+  const before = agentOf(known, agentId);
+  if (before === undefined) return known;
+  const after = foldAgent(before, event, known);
+  const changed = withAgents(known, before === after ? [] : [after]);
+  return withSession(withRunning(changed, { before, after }), update);
+}
+
+/** Adds the agent of an update if it is not known. */
+function knownAgent(view: SessionView, { agentId, agentType, path, event }: ViewUpdate): SessionView {
+  const isCreated = event.type === "agent.created";
+  if (get(view.indexes, agentId) !== undefined) return view;
+  const started = event.type === "run.started" || isCreated ? event.agentType : undefined;
+  const agent = newAgentView({
+    agentId,
+    agentType: started ?? agentType ?? (agentId === MAIN_AGENT ? MAIN_AGENT : "unknown"),
+    path: path ?? pathTo(view, agentId, isCreated ? event.parent.agentId : MAIN_AGENT),
+    startedAt: "at" in event ? event.at : 0,
+  });
+  const { agents, indexes } = view;
+  return { ...view, agents: push(agents, agent), indexes: set(indexes, agentId, agents.length) };
+}
+
+function pathTo(view: SessionView, agentId: AgentId, parentId: AgentId): readonly AgentId[] {
+  if (agentId === MAIN_AGENT) return [];
+  const above = parentId === MAIN_AGENT ? [] : (agentOf(view, parentId)?.path ?? [parentId]);
+  // A damaged file can make an agent its own ancestor.
+  return above.includes(agentId) ? [agentId] : [...above, agentId];
+}
+
+function withAgents(view: SessionView, changed: readonly AgentView[]): SessionView {
+  let { agents } = view;
+  for (const agent of changed) agents = replace(agents, get(view.indexes, agent.agentId) ?? 0, agent);
+  return agents === view.agents ? view : { ...view, agents };
+}
+
+/** Keeps count of the agents that have a run in progress. */
+function withRunning(view: SessionView, { before, after }: { before: AgentView; after: AgentView }): SessionView {
+  const difference = Number(isRunning(after)) - Number(isRunning(before));
+  if (difference === 0) return view;
+  const { agentId } = after;
+  const running = difference > 0 ? [...view.running, agentId] : view.running.filter((each) => each !== agentId);
+  const parentId = parentOf(after);
+  const parent = parentId === undefined ? undefined : agentOf(view, parentId);
+  const counted = parent && { ...parent, runningChildren: parent.runningChildren + difference };
+  return withAgents({ ...view, running }, counted ? [counted] : []);
+}
+
+function isRunning({ runId, end, isCutOff }: AgentView): boolean {
+  return runId !== undefined && end === undefined && !isCutOff;
+}
+
+/** Applies what an event means for the session as a whole. */
+function withSession(view: SessionView, { agentId, event }: ViewUpdate): SessionView {
+  switch (event.type) {
+    case "session.created":
+      return { ...view, sessionId: event.sessionId, cwd: event.cwd };
+    case "prompt.queued":
+      return withQueued(view, agentId, event);
+    case "prompt.withdrawn":
+    case "prompt.received":
+      return withoutQueued(view, event.promptId);
+    case "agent.resumed":
+      return withResumption(view, agentId, event);
+    case "approval.requested":
+      return withApproval(view, agentId, event);
+    case "approval.answered":
+      return withoutApproval(view, ({ requestId }) => requestId === event.requestId);
+    case "tool.ended":
+      return withoutApproval(view, (each) => each.agentId === agentId && each.call.callId === event.callId);
+    case "run.started":
+    case "run.ended": {
+      const rest = withoutApproval(view, (each) => each.agentId === agentId);
+      return event.type === "run.ended" && agentId === MAIN_AGENT ? clearSubagents(rest) : rest;
+    }
+    default:
+      return view;
+  }
+}
+
+function withQueued(view: SessionView, agentId: AgentId, event: EventOf<"prompt.queued">): SessionView {
+  const { promptId, content } = event;
+  const prompt = { agentId, promptId, content };
+  const index = view.queue.findIndex((queued) => queued.promptId === promptId);
+  return { ...view, queue: index === -1 ? [...view.queue, prompt] : view.queue.with(index, prompt) };
+}
+
+function withoutQueued(view: SessionView, promptId: PromptId | undefined): SessionView {
+  const queue = view.queue.filter((queued) => queued.promptId !== promptId);
+  return queue.length === view.queue.length ? view : { ...view, queue };
+}
+
+/** Notes the call that resumes an agent. If the agent was created before the first update, its creation is not seen. */
+function withResumption(view: SessionView, by: AgentId, event: EventOf<"agent.resumed">): SessionView {
+  const { agentId, callId } = event;
+  const known = knownAgent(view, { agentId, path: pathTo(view, agentId, by), event: event as Line & typeof event });
+  const agent = agentOf(known, agentId);
+  if (agent === undefined || callId === undefined) return known;
+  const call = agentOf(known, by)?.calls.find((each) => each.callId === callId);
+  return withAgents(known, [{ ...agent, callId, description: agent.description || (call?.target ?? "") }]);
+}
+
+function withApproval(view: SessionView, agentId: AgentId, line: Line & EventOf<"approval.requested">): SessionView {
+  const agent = agentOf(view, agentId);
+  if (agent === undefined) return view;
+  const { requestId, callId, name, inputJson, reason, always = [], at: askedAt } = line;
+  const { agentType, path } = agent;
+  const call = { callId, name, inputJson };
+  const others = view.approvals.filter((each) => each.requestId !== requestId);
+  const request = { requestId, agentId, agentType, path, call, decision: { reason }, always, askedAt };
+  return { ...view, approvals: [...others, request] };
+}
+
+function withoutApproval(
+  view: SessionView,
+  isSettled: (approval: SessionView["approvals"][number]) => boolean,
+): SessionView {
+  const approvals = view.approvals.filter((approval) => !isSettled(approval));
+  return approvals.length === view.approvals.length ? view : { ...view, approvals };
+}
+
+/**
+ * Called when the main agent's run has ended. Subagents that it waited for no longer run, even if their ends were not
+ * seen. Those in the background, and the agents below them, go on.
+ */
+function clearSubagents(view: SessionView): SessionView {
+  const waitedFor = view.running.filter((agentId) => {
+    const agent = agentOf(view, agentId);
+    return agent !== undefined && !isInBackground(view, agent);
+  });
+  return cutOff(view, waitedFor);
+}
+
+/**
+ * Notes that no process has the session open any more. Agents that have no recorded end count as cut off until they are
+ * resumed.
+ */
+export function sessionClosed(view: SessionView): SessionView {
+  return cutOff(view, view.running);
+}
+
+function cutOff(view: SessionView, agentIds: readonly AgentId[]): SessionView {
+  return agentIds.reduce((next, agentId) => {
+    // The agent may have changed together with its child.
+    const before = agentOf(next, agentId);
+    if (before === undefined) return next;
+    const after = { ...withoutLive(before), isCutOff: true } as const;
+    return withRunning(withAgents(next, [after]), { before, after });
+  }, view);
+}
+
+function isInBackground(view: SessionView, { path, background }: AgentView): boolean {
+  return background || path.some((agentId) => agentOf(view, agentId)?.background === true);
+}
+
+/**
+ * Keeps all items of an agent from now on. `lines` are the lines of its transcript, from which the items that were
+ * dropped before are restored.
+ */
+export function openAgent(view: SessionView, agentId: AgentId, lines: readonly Line[] = []): SessionView {
+  const agent = agentOf(view, agentId);
+  if (agent === undefined) return view;
+  const opened: AgentView = { ...agent, isOpened: true };
+  const { agentType, path, startedAt, dropped } = agent;
+  const empty: AgentView = { ...newAgentView({ agentId, agentType, path, startedAt }), isOpened: true };
+  const { items } = dropped === 0 ? empty : lines.reduce((before, line) => foldAgent(before, line, view), empty);
+  // Without all of the dropped items, the list would have a gap.
+  if (items.length < dropped) return withAgents(view, [opened]);
+  const whole = listOf([...elements(items, 0, dropped), ...elements(agent.items)]);
+  return withAgents(view, [{ ...opened, items: whole, dropped: 0 }]);
+}
+
+/** Keeps only the last items of an agent again, if the number of items is limited. */
+export function closeAgent(view: SessionView, agentId: AgentId): SessionView {
+  const agent = agentOf(view, agentId);
+  if (agent === undefined) return view;
+  return withAgents(view, [{ ...agent, ...withinBounds({ ...agent, isOpened: undefined }, view.keep) }]);
+}
+
+/**
+ * Notes that live events arrive over a new connection since `connectedAt`, in milliseconds since 1970. Text that is
+ * being written may lack a part from then on.
+ */
+export function reconnected(view: SessionView, connectedAt: number): SessionView {
+  const drafted = [...elements(view.agents)].filter(({ draft }) => draft !== undefined);
+  const partial = drafted.map(
+    (agent): AgentView => ({ ...agent, draft: agent.draft && { ...agent.draft, isPartial: true } }),
+  );
+  return withAgents({ ...view, connectedAt }, partial);
+}

@@ -1,0 +1,84 @@
+import { type AssistantBlock, ENVIRONMENT_OPENING, type Line, textOf, type UserBlock } from "../../protocol/index.ts";
+import { describeCall } from "../words/describe-call.ts";
+import type { Item, ItemPart } from "./items.ts";
+
+/** Returns the items that a line adds to the conversation of its agent. The first one gets the given position. */
+export function itemsIn(line: Line, position: number): readonly Item[] {
+  const parts = partsIn(line);
+  return parts.map((part, index) => ({ ...part, position: position + index, at: line.at }));
+}
+
+const nothing: readonly ItemPart[] = [];
+
+function partsIn(line: Line): readonly ItemPart[] {
+  switch (line.type) {
+    case "run.started":
+      return [{ kind: "run", runId: line.runId, isResumed: line.kind === "resume", model: line.model }];
+    case "prompt.received":
+      return [{ kind: "prompt", from: line.from, promptId: line.promptId, ...contentOf(line.content) }];
+    case "context.added":
+      return line.text.startsWith(ENVIRONMENT_OPENING)
+        ? nothing
+        : [{ kind: "told", text: line.text, cause: line.cause }];
+    case "notices.delivered":
+      return [{ kind: "agents", text: line.text, ended: line.notices }];
+    case "model.ended":
+      return line.message.content.flatMap((block) => blockPart(block, line.turn));
+    case "model.failed": {
+      const partial = line.partial.flatMap((block) => blockPart(block, line.turn, true));
+      return [...partial, { kind: "error", text: line.error.message }];
+    }
+    case "model.retried":
+      return [{ kind: "retry", text: line.retry.error }];
+    case "notice.raised":
+      return [{ kind: "notice", text: line.message, code: line.code }];
+    case "conversation.compacted": {
+      const { summary, trigger, before, after } = line;
+      return [{ kind: "compaction", summary, trigger, before, after }];
+    }
+    case "hooks.ran": {
+      const { event, ran, callId, decision, reason, inputJson, context } = line;
+      const hadEffect = [decision, reason, inputJson, context].some((effect) => effect !== undefined);
+      return hadEffect
+        ? [{ kind: "hook", hook: { event, ran, callId, decision, reason, inputJson, context } }]
+        : nothing;
+    }
+    case "acceptance.checked": {
+      const { command, ok, exitCode, output, verdict } = line;
+      return [{ kind: "acceptance", check: { command, ok, exitCode, output, verdict } }];
+    }
+    case "plan.entered":
+    case "plan.left":
+    case "run.backgrounded":
+      return [{ kind: "change", change: line.type }];
+    case "run.awaited":
+      return [{ kind: "change", change: line.type, agentId: line.agentId }];
+    case "agent.resumed":
+      // A call that resumes an agent names the agent itself.
+      return line.callId === undefined ? [{ kind: "change", change: line.type, agentId: line.agentId }] : nothing;
+    case "run.ended": {
+      const { outcome, reason, message, text, turns, usage, costUsd, milliseconds } = line;
+      return [{ kind: "end", outcome, reason, message, text, turns, usage, costUsd, milliseconds }];
+    }
+    default:
+      return nothing;
+  }
+}
+
+function contentOf(content: readonly UserBlock[]): { readonly text: string; readonly images: number } {
+  return { text: textOf(content), images: content.filter(({ type }) => type === "image").length };
+}
+
+function blockPart(block: AssistantBlock, turn: number, isCutOff?: true): readonly ItemPart[] {
+  switch (block.type) {
+    case "text":
+    case "thinking":
+      return block.text === "" ? [] : [{ kind: block.type, turn, text: block.text, isCutOff }];
+    case "tool_call": {
+      const { callId, name, inputJson } = block;
+      return [{ kind: "call", callId, name, inputJson, target: describeCall(block) }];
+    }
+    case "opaque":
+      return [];
+  }
+}

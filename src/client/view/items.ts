@@ -1,0 +1,136 @@
+import type {
+  AcceptanceResult,
+  AgentId,
+  CallId,
+  CallOutcome,
+  ContextCause,
+  EndedNotice,
+  HookRecord,
+  JsonObject,
+  PromptId,
+  RecordedDecision,
+  ResultBlock,
+  RunEnd,
+  RunId,
+} from "../../protocol/index.ts";
+
+/** Something that happened in the conversation of an agent, as people see it. */
+export type Item = ItemBase & ItemPart;
+
+export type ItemPart =
+  | RunItem
+  | PromptItem
+  | TextItem
+  | CallPart
+  | NoteItem
+  | ChangeItem
+  | { readonly kind: "hook"; readonly hook: HookRecord }
+  | { readonly kind: "acceptance"; readonly check: AcceptanceResult }
+  | CompactionItem
+  | EndItem;
+
+interface ItemBase {
+  /** Number of the item in its agent, from 0 through all runs. It never changes, even if earlier items are dropped. */
+  readonly position: number;
+  /** Time in milliseconds since 1970. */
+  readonly at: number;
+}
+
+interface RunItem {
+  readonly kind: "run";
+  readonly runId: RunId;
+  readonly isResumed: boolean;
+  readonly model: string;
+}
+
+interface PromptItem {
+  readonly kind: "prompt";
+  readonly from: "person" | "agent";
+  readonly text: string;
+  /** Number of images in the prompt. */
+  readonly images: number;
+  readonly promptId?: PromptId | undefined;
+}
+
+interface TextItem {
+  readonly kind: "text" | "thinking";
+  readonly turn: number;
+  readonly text: string;
+  /** Set if the response failed after this text. */
+  readonly isCutOff?: true | undefined;
+}
+
+/** A tool call, from the response that contains it to its result. */
+export interface CallPart {
+  readonly kind: "call";
+  readonly callId: CallId;
+  readonly name: string;
+  /** Input as the model wrote it, or as a hook or an approver changed it. */
+  readonly inputJson: string;
+  /** Summary of the input on one line, such as `src/a.ts`. */
+  readonly target: string;
+  readonly decision?: RecordedDecision | undefined;
+  /** The last request for approval. It waits as long as it has no answer and the call has no result. */
+  readonly approval?: CallApproval | undefined;
+  readonly requestedAt?: number | undefined;
+  /** Time at which the call began to run. Absent while it waits for its turn or for approval. */
+  readonly startedAt?: number | undefined;
+  /** Last progress that the running tool reported, for an open call. It is not kept among the items. */
+  readonly progress?: string | undefined;
+  /** Agents that the call has started or resumed. */
+  readonly agents?: readonly AgentId[] | undefined;
+  readonly result?: CallResult | undefined;
+}
+
+export type CallItem = ItemBase & CallPart;
+
+export interface CallApproval {
+  readonly requestId: string;
+  readonly reason: string;
+  readonly askedAt: number;
+  readonly answer?:
+    | { readonly answer: "allow" | "deny"; readonly by: string; readonly message?: string | undefined }
+    | undefined;
+}
+
+export interface CallResult {
+  readonly outcome: CallOutcome;
+  readonly milliseconds: number;
+  /** What the model sees. */
+  readonly content: readonly ResultBlock[];
+  /** What the tool tells user interfaces. For a changed file: `path`, `added`, `removed` and `diff`. */
+  readonly details?: JsonObject | undefined;
+}
+
+/**
+ * Something that the runtime says. `notice`: to the user. `told`: to the model. `agents`: to the model, about background
+ * agents that have ended. `retry` and `error`: a request to the model failed.
+ */
+interface NoteItem {
+  readonly kind: "notice" | "told" | "agents" | "retry" | "error";
+  readonly text: string;
+  readonly code?: string | undefined;
+  readonly cause?: ContextCause | undefined;
+  readonly ended?: readonly EndedNotice[] | undefined;
+}
+
+/** The way in which the agent works has changed. */
+interface ChangeItem {
+  readonly kind: "change";
+  readonly change: "plan.entered" | "plan.left" | "run.backgrounded" | "run.awaited" | "agent.resumed";
+  /** Agent that is waited for or resumed. */
+  readonly agentId?: AgentId | undefined;
+}
+
+interface EndItem extends Omit<RunEnd, "runId" | "limit" | "facts" | "acceptance" | "modelMilliseconds"> {
+  readonly kind: "end";
+}
+
+interface CompactionItem {
+  readonly kind: "compaction";
+  readonly summary: string;
+  readonly trigger: "auto" | "manual";
+  /** Estimated tokens in the next request before and after. */
+  readonly before?: number | undefined;
+  readonly after?: number | undefined;
+}

@@ -1,0 +1,262 @@
+import {
+  type AgentId,
+  type CallId,
+  type DeniedFact,
+  MAIN_AGENT,
+  noUsage,
+  type PermissionMode,
+  type PromptId,
+  type ReservedSpend,
+  type RunEnd,
+  type RunId,
+  type SessionId,
+  type ToolCall,
+  type Usage,
+  type UserBlock,
+} from "../../protocol/index.ts";
+import type { CallItem, Item } from "./items.ts";
+import { at, elements, emptyList, emptyMap, get, type List, type PersistentMap } from "./persistent.ts";
+
+/**
+ * Everything that a face shows of a session, computed from its updates. Views are immutable plain data and share what
+ * did not change.
+ */
+export interface SessionView {
+  readonly sessionId?: SessionId | undefined;
+  readonly cwd?: string | undefined;
+  /** Position of the last update with a position. */
+  readonly seq: number;
+  /** Agents in the order in which they were first seen. The main agent comes first. */
+  readonly agents: List<AgentView>;
+  readonly indexes: PersistentMap<number>;
+  /** Ids of the agents that have a run in progress. */
+  readonly running: readonly AgentId[];
+  /** Requests for approval that wait for an answer, oldest first. */
+  readonly approvals: readonly PendingApproval[];
+  /** Prompts that wait for their turn. */
+  readonly queue: readonly QueuedPrompt[];
+  /** Number of updates that could not be understood, such as damaged lines. They have no other effect. */
+  readonly skipped: number;
+  /** Time of the connection over which live events arrive. Live text that began earlier may lack its beginning. */
+  readonly connectedAt: number;
+  /** Number of items to keep for each agent that is not opened. Undefined: all items. */
+  readonly keep?: number | undefined;
+}
+
+/** State of an agent, computed from the updates of all its runs. */
+export interface AgentView extends AgentTotals {
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  readonly name?: string | undefined;
+  readonly description: string;
+  /** Ids from the main agent's child down to this agent. Empty for the main agent. */
+  readonly path: readonly AgentId[];
+  /** The parent's call that started or resumed this agent. */
+  readonly callId?: CallId | undefined;
+  /** Number of direct subagents that have a run in progress. */
+  readonly runningChildren: number;
+  readonly background: boolean;
+  readonly model: string;
+  readonly permissionMode?: PermissionMode | undefined;
+  readonly maxTurns?: number | undefined;
+  readonly runId?: RunId | undefined;
+  /** Start of the last run, or creation of an agent that has none. Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly lastEventAt: number;
+  readonly step: Step;
+  /** The most that the request in progress can cost. */
+  readonly reserved?: ReservedSpend | undefined;
+  /** The end of the most recent text that was recorded. */
+  readonly lastText: string;
+  /** The call that ended last, without its result. */
+  readonly lastCall?: CallItem | undefined;
+  /** Purpose of the open calls, in the agent's words; may be empty. */
+  readonly announcement: string;
+  /** Calls of the last response that have no result yet. */
+  readonly calls: readonly CallItem[];
+  /** The response that is being written. It is replaced by the items of the recorded response. */
+  readonly draft?: Draft | undefined;
+  /** Totals of the agent's earlier runs. */
+  readonly before: AgentTotals;
+  /** How the last run ended; undefined while the agent is running. */
+  readonly end?: RunEnd | undefined;
+  /** Set if the last run has no end and can't have one any more: the session was closed, or its caller's run ended. */
+  readonly isCutOff?: true | undefined;
+  /** The last items, or all if the agent is opened. */
+  readonly items: List<Item>;
+  /** Number of items before the first one in `items`. */
+  readonly dropped: number;
+  /** Set if all items are kept. */
+  readonly isOpened?: true | undefined;
+}
+
+export interface AgentTotals {
+  readonly turns: number;
+  readonly toolCalls: number;
+  readonly usage: Usage;
+  /** Total cost; undefined if a part has no known price. */
+  readonly costUsd: number | undefined;
+  readonly denied: readonly DeniedFact[];
+}
+
+/** What an agent does while no call is open and it writes nothing, and since when. */
+export type Step = { readonly since: number } & (
+  | { readonly kind: "starting" | "asking" | "working" | "compacting" }
+  /** The last response has no calls. The agent waits for its background agents, if it has any, and ends. */
+  | { readonly kind: "done" }
+  | { readonly kind: "retrying"; readonly error: string }
+);
+
+/** A response that is being written, from live events. */
+export interface Draft {
+  readonly turn: number;
+  readonly parts: readonly DraftPart[];
+  /** Set if the beginning may be missing, because it was written before the client connected. */
+  readonly isPartial?: true | undefined;
+}
+
+export type DraftPart =
+  | { readonly kind: "text" | "thinking"; readonly text: string }
+  | { readonly kind: "call"; readonly index: number; readonly name: string; readonly json: string };
+
+export interface PendingApproval {
+  readonly requestId: string;
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  readonly path: readonly AgentId[];
+  readonly call: ToolCall;
+  readonly decision: { readonly reason: string };
+  /** Rules that an "always" answer can add. */
+  readonly always: readonly string[];
+  readonly askedAt: number;
+}
+
+export interface QueuedPrompt {
+  readonly agentId: AgentId;
+  readonly promptId: PromptId;
+  readonly content: readonly UserBlock[];
+}
+
+export interface ViewOptions {
+  /** Number of items to keep for each agent that is not opened. By default, all items are kept. */
+  readonly keep?: number | undefined;
+}
+
+/** Returns the view of a session of which no update has been seen. */
+export function newSessionView({ keep }: ViewOptions = {}): SessionView {
+  return {
+    seq: 0,
+    agents: emptyList,
+    indexes: emptyMap,
+    running: [],
+    approvals: [],
+    queue: [],
+    skipped: 0,
+    connectedAt: 0,
+    keep,
+  };
+}
+
+const noTotals: AgentTotals = { turns: 0, toolCalls: 0, usage: noUsage, costUsd: 0, denied: [] };
+
+export type NewAgent = Pick<AgentView, "agentId" | "agentType" | "path" | "startedAt">;
+
+export function newAgentView(agent: NewAgent): AgentView {
+  return {
+    ...noTotals,
+    ...agent,
+    description: "",
+    runningChildren: 0,
+    background: false,
+    model: "",
+    lastEventAt: agent.startedAt,
+    step: { kind: "starting", since: agent.startedAt },
+    lastText: "",
+    announcement: "",
+    calls: [],
+    before: noTotals,
+    items: emptyList,
+    dropped: 0,
+  };
+}
+
+export function agentOf({ agents, indexes }: SessionView, agentId: AgentId): AgentView | undefined {
+  const index = get(indexes, agentId);
+  return index === undefined ? undefined : at(agents, index);
+}
+
+/**
+ * Returns the agents depth first, the main agent first, siblings in the order in which they were first seen. Takes time
+ * in proportion to the number of agents.
+ */
+export function inTreeOrder(view: SessionView): readonly AgentView[] {
+  const tops: AgentView[] = [];
+  const children = new Map<AgentId, AgentView[]>();
+  for (const agent of elements(view.agents)) {
+    const parent = parentOf(agent);
+    const siblings = parent === undefined || agentOf(view, parent) === undefined ? tops : children.get(parent);
+    if (siblings === undefined) children.set(parent ?? MAIN_AGENT, [agent]);
+    else siblings.push(agent);
+  }
+  const family = (agent: AgentView): AgentView[] => [agent, ...(children.get(agent.agentId) ?? []).flatMap(family)];
+  return tops.flatMap(family);
+}
+
+/** Returns the id of the agent that an agent works for; undefined for the main agent. */
+export function parentOf({ agentId, path }: AgentView): AgentId | undefined {
+  return agentId === MAIN_AGENT ? undefined : (path.at(-2) ?? MAIN_AGENT);
+}
+
+/**
+ * `running`: at work. `idle`: the main agent has ended its last run and waits for a prompt. `ended`: the last run of a
+ * subagent has ended, or will never report its end.
+ */
+export type AgentState = "running" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
+
+export function stateOf({ agentId, end, isCutOff, runId, calls, step, runningChildren }: AgentView): AgentState {
+  if (isCutOff) return "ended";
+  if (end !== undefined || (runId === undefined && agentId === MAIN_AGENT))
+    return agentId === MAIN_AGENT ? "idle" : "ended";
+  if (calls.some(isWaiting)) return "waitingForApproval";
+  const open = calls.filter(({ requestedAt }) => requestedAt !== undefined);
+  if (open.length > 0) return open.every(({ agents }) => agents !== undefined) ? "waitingForAgents" : "running";
+  return step.kind === "done" && runningChildren > 0 ? "waitingForAgents" : "running";
+}
+
+/** Returns whether a call waits for approval. */
+export function isWaiting({ approval, result }: CallItem): boolean {
+  return approval !== undefined && approval.answer === undefined && result === undefined;
+}
+
+export interface SessionTotals {
+  readonly agents: number;
+  /** Number of agents by state. */
+  readonly states: Readonly<Record<AgentState, number>>;
+  readonly turns: number;
+  readonly toolCalls: number;
+  readonly usage: Usage;
+  /** Sum of the known costs. */
+  readonly costUsd: number;
+  /** Whether the cost of every agent is known. */
+  readonly isCostKnown: boolean;
+}
+
+/** Adds up what all agents did. Takes time in proportion to the number of agents, so call it once per drawing. */
+export function totalsOf({ agents }: SessionView): SessionTotals {
+  const states = { running: 0, waitingForApproval: 0, waitingForAgents: 0, idle: 0, ended: 0 };
+  const usage = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
+  let [turns, toolCalls, costUsd, isCostKnown] = [0, 0, 0, true];
+  for (const agent of elements(agents)) {
+    states[stateOf(agent)] += 1;
+    turns += agent.turns;
+    toolCalls += agent.toolCalls;
+    costUsd += agent.costUsd ?? 0;
+    isCostKnown &&= agent.costUsd !== undefined;
+    for (const kind of Object.keys(usage) as (keyof typeof usage)[]) usage[kind] += agent.usage[kind];
+  }
+  return { agents: agents.length, states, turns, toolCalls, usage, costUsd, isCostKnown };
+}
+
+export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): number {
+  return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens;
+}

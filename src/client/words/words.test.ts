@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { type DurableEvent, type EndReason, outcomeOf, type SessionUpdate } from "../../protocol/index.ts";
+import { answered, created, line, runEnded, started } from "../view/agent-events.test-support.ts";
+import { foldSession } from "../view/fold-session.ts";
+import { type AgentView, agentOf, newSessionView } from "../view/session-view.ts";
+import { activityWords, endWords, lastLineOf, resultWords, stateWords } from "./words.ts";
+
+const call = (name: string, input: object) => ({ name, input });
+
+/** Folds events of the main agent, or of others if they are given as updates. */
+function agentAfter(events: readonly (DurableEvent | SessionUpdate)[], agentId = "main"): AgentView {
+  const updates = events.map((each) =>
+    "agentId" in each && "event" in each ? each : { agentId: "main", event: line(each) },
+  );
+  return agentOf(updates.reduce(foldSession, newSessionView()), agentId)!;
+}
+
+/** An agent that performs calls, all of which have been requested. */
+function performing(calls: readonly { readonly name: string; readonly input: object }[], text = ""): AgentView {
+  const requested = calls.map(
+    ({ name }, index): DurableEvent => ({ type: "tool.requested", callId: `c${index}`, name }),
+  );
+  return agentAfter([started(), answered(text, calls), ...requested]);
+}
+
+describe("what an agent does", () => {
+  it.each([
+    [[call("Edit", { file_path: "src/a.ts" })], "editing src/a.ts"],
+    [[call("Bash", { command: "npm test" })], "running: npm test"],
+    [["a", "b", "c"].map((file_path) => call("Read", { file_path })), "reading 3 files"],
+    [["ls", "pwd"].map((command) => call("Bash", { command })), "running 2 commands"],
+    [[call("Read", { file_path: "a" }), call("Bash", { command: "ls" })], "running: ls (+1)"],
+    [[call("TodoWrite", { todos: [] })], "updating its to-do list"],
+    [[call("mcp__github__search", { query: "bugs" })], "using github search bugs"],
+    [[call("Bash", { command: "echo \u001b[2J\nrm x" })], "running: echo rm x"],
+  ])("is said in words: %j", (calls, words) => {
+    expect(activityWords(performing(calls))).toBe(words);
+  });
+
+  it("is said in its own words if it announces several calls", () => {
+    const calls = ["a", "b"].map((file_path) => call("Read", { file_path }));
+    expect(activityWords(performing(calls, "Reading the manifests"))).toBe("Reading the manifests");
+  });
+
+  it("follows the steps of a request", () => {
+    const asked: DurableEvent = { type: "model.requested", turn: 1 };
+    const live = (type: "text.delta" | "thinking.delta"): SessionUpdate => ({
+      agentId: "main",
+      event: { type, turn: 1, text: "So far.\nThe last line" },
+    });
+    const json: SessionUpdate = {
+      agentId: "main",
+      event: { type: "call.delta", turn: 1, index: 0, name: "Edit", json: "{" },
+    };
+    const retry = { attempt: 1, maxAttempts: 3, delayMs: 5, status: 500, error: "a\noverload" };
+    const steps: readonly [string, readonly (DurableEvent | SessionUpdate)[]][] = [
+      ["starting", [started()]],
+      ["waiting for the model", [started(), asked]],
+      ["thinking", [started(), asked, live("thinking.delta")]],
+      ["writing", [started(), asked, live("text.delta")]],
+      ["preparing Edit", [started(), asked, live("text.delta"), json]],
+      ["trying again after a overload", [started(), asked, { type: "model.retried", turn: 1, retry }]],
+      ["finishing", [started(), asked, answered("All done.")]],
+      ["idle", [started(), asked, answered("All done."), runEnded()]],
+    ];
+    expect(steps.map(([, events]) => activityWords(agentAfter(events)))).toEqual(steps.map(([words]) => words));
+    expect(lastLineOf(agentAfter([started(), asked, live("text.delta")]))).toBe("The last line");
+  });
+
+  it("says what waits for approval, and for how many agents it waits", () => {
+    const request = (name: string, inputJson: string): DurableEvent[] => [
+      { type: "tool.requested", callId: "c0", name },
+      { type: "approval.requested", requestId: "ask_1", callId: "c0", name, inputJson, reason: "Why." },
+    ];
+    const bash = call("Bash", { command: "npm test -- cart" });
+    const asking = agentAfter([started(), answered("", [bash]), ...request("Bash", "{}")]);
+    expect([stateWords(asking), activityWords(asking)]).toEqual([
+      "waiting for approval",
+      "wants to run: npm test -- cart",
+    ]);
+    const question = call("AskUserQuestion", { questions: [{ question: "Which one?" }] });
+    expect(activityWords(agentAfter([started(), answered("", [question]), ...request("AskUserQuestion", "{}")]))).toBe(
+      "asks: Which one?",
+    );
+    const child: SessionUpdate[] = [
+      { agentId: "a1", event: line(created(["a1"])) },
+      { agentId: "a1", event: line(started({ background: true })) },
+    ];
+    expect(stateWords(agentAfter([started(), ...child, answered("All done.")]))).toBe("waiting for 1 agent");
+    const spawned: DurableEvent = {
+      type: "agent.spawned",
+      callId: "c0",
+      agentId: "a1",
+      agentType: "x",
+      description: "",
+    };
+    const task = [
+      started(),
+      answered("", [call("Task", {})]),
+      { type: "tool.requested", callId: "c0", name: "Task" },
+      spawned,
+    ];
+    expect(stateWords(agentAfter(task as DurableEvent[]))).toBe("waiting for 1 agent");
+  });
+});
+
+describe("how an agent ended", () => {
+  it("is said in words, with whether it can be resumed", () => {
+    const ended = (reason: EndReason) => {
+      const end = runEnded({ reason, outcome: outcomeOf(reason) });
+      return stateWords(
+        agentAfter(
+          [
+            { agentId: "a1", event: line(started()) },
+            { agentId: "a1", event: line(end) },
+          ],
+          "a1",
+        ),
+      );
+    };
+    expect(ended("done")).toBe("succeeded");
+    expect(ended("max_turns")).toBe("cut by its turn limit, can be resumed");
+    expect(ended("parked")).toBe("parked, continues when the session is resumed");
+    expect(endWords(undefined)).toBe("cut off, can be resumed");
+  });
+});
+
+describe("the result of a call", () => {
+  const words = (details: object, more: object = {}) =>
+    resultWords({ result: { outcome: "ok", milliseconds: 1, content: [], details: details as never, ...more } });
+
+  it("is summed up", () => {
+    expect(words({ path: "a.ts", added: 6, removed: 9, diff: "" })).toBe("+6 −9");
+    expect(words({ lines: 84, shown: 84 })).toBe("84 lines");
+    expect(words({ matches: 1, files: 1 })).toBe("1 match");
+    expect(words({ entries: 1_200 })).toBe("1,200 entries");
+    expect([words({ exitCode: 0 }), words({ exitCode: 2 })]).toEqual(["", "exit code 2"]);
+    const content = [{ type: "text", text: "No such file.\nTry another." }];
+    expect(words({}, { outcome: "error", content })).toBe("error: No such file. Try another.");
+  });
+});

@@ -1,0 +1,210 @@
+import { formatCount, plural, stripControls } from "../../lib/portable.ts";
+import { canonicalToolName, type EndReason, type Outcome, type RunEnd, type ToolCall } from "../../protocol/index.ts";
+import type { CallItem, CallPart, Item } from "../view/items.ts";
+import { type AgentState, type AgentView, isWaiting, stateOf } from "../view/session-view.ts";
+import { describeCall, oneLine } from "./describe-call.ts";
+
+// All faces describe states and activities with these words.
+
+/** Describes the state of an agent, such as `waiting for approval` or `cut by its turn limit, can be resumed`. */
+export function stateWords(agent: AgentView): string {
+  const { end } = agent;
+  switch (stateOf(agent)) {
+    case "running":
+      return agent.runId === undefined || agent.step.kind === "starting" ? "starting" : stateNames.running;
+    case "waitingForApproval":
+      return stateNames.waitingForApproval;
+    case "waitingForAgents":
+      return `waiting for ${plural(awaitedAgents(agent), "agent")}`;
+    case "idle":
+      return end === undefined || end.outcome === "succeeded" ? "idle" : `idle: ${endWords(end)}`;
+    case "ended":
+      return endWords(end);
+  }
+}
+
+/** Names of states, where nothing else about the agent is known. */
+export const stateNames: Readonly<Record<AgentState, string>> = {
+  running: "working",
+  waitingForApproval: "waiting for approval",
+  waitingForAgents: "waiting for agents",
+  idle: "idle",
+  ended: "ended",
+};
+
+/** Returns the number of agents that an agent waits for. */
+function awaitedAgents({ calls, runningChildren }: AgentView): number {
+  return new Set(calls.flatMap(({ agents = [] }) => agents)).size || runningChildren;
+}
+
+/** Describes how a run ended. `end` is undefined if its process ended before it did. */
+export function endWords(end: Pick<RunEnd, "outcome" | "reason"> | undefined): string {
+  return end === undefined ? "cut off, can be resumed" : endings[end.reason];
+}
+
+const endings: Readonly<Record<EndReason, string>> = {
+  done: "succeeded",
+  max_turns: "cut by its turn limit, can be resumed",
+  budget: "cut by its budget, can be resumed",
+  stall: "cut because the model sent nothing, can be resumed",
+  timeout: "cut by its time limit, can be resumed",
+  loop: "cut because it repeated the same calls, can be resumed",
+  output_limit: "cut by the length limit of responses, can be resumed",
+  context_overflow: "cut because its conversation is too long, can be resumed",
+  refused: "failed: refused by the model",
+  model_error: "failed: model error, can be resumed",
+  journal_error: "failed: transcript not written, can be resumed",
+  internal_error: "failed: internal error, can be resumed",
+  process_lost: "cut off: process lost, can be resumed",
+  interrupted: "interrupted, can be resumed",
+  stopped: "stopped, can be resumed",
+  parked: "parked, continues when the session is resumed",
+};
+
+export const outcomeMarks: Readonly<Record<Outcome, string>> = {
+  succeeded: "✓",
+  incomplete: "!",
+  failed: "✗",
+  stopped: "–",
+};
+
+/** Describes what an agent does now, such as `editing src/a.ts`. After its end, describes how it ended. */
+export function activityWords(agent: AgentView): string {
+  const { calls, announcement, draft } = agent;
+  const state = stateOf(agent);
+  const waiting = calls.findLast(isWaiting);
+  if (state === "waitingForApproval" && waiting !== undefined) return wishWords(waiting);
+  if (state !== "running") return stateWords(agent);
+  const open = calls.filter(({ requestedAt }) => requestedAt !== undefined);
+  if (open.length > 0) return announcement || callsWords(open);
+  const writing = draft?.parts.at(-1);
+  if (writing?.kind === "call") return `preparing ${stripControls(writing.name)}`;
+  if (writing !== undefined) return writing.kind === "text" ? "writing" : "thinking";
+  return stepWords(agent);
+}
+
+/** Returns the last line that an agent has written; may be empty. */
+export function lastLineOf({ draft, lastText }: AgentView): string {
+  const part = draft?.parts.findLast(({ kind }) => kind === "text");
+  const text = part?.kind === "text" ? part.text : lastText;
+  return oneLine(text.trimEnd().split("\n").at(-1) ?? "");
+}
+
+function stepWords({ step, runId }: AgentView): string {
+  if (runId === undefined) return "starting";
+  switch (step.kind) {
+    case "asking":
+      return "waiting for the model";
+    case "retrying":
+      return `trying again after ${oneLine(step.error)}`;
+    case "compacting":
+      return "summarizing its conversation";
+    case "done":
+      return "finishing";
+    default:
+      return step.kind;
+  }
+}
+
+/** Describes calls that are performed at the same time: `reading 3 files`, or the last one and the number of others. */
+function callsWords(calls: readonly CallItem[]): string {
+  const last = calls.at(-1);
+  if (last === undefined) return "";
+  const name = canonicalToolName(last.name);
+  const objects = verbs[name]?.objects;
+  if (calls.length > 1 && objects !== undefined && calls.every((call) => canonicalToolName(call.name) === name))
+    return `${verbs[name]?.doing.replace(":", "")} ${calls.length} ${objects}`;
+  return `${callWords(last)}${calls.length > 1 ? ` (+${calls.length - 1})` : ""}`;
+}
+
+/** Describes a call that is running: `editing src/a.ts`, `running: npm test`. */
+export function callWords(call: Pick<CallPart, "name" | "target">): string {
+  const doing = verbs[canonicalToolName(call.name)]?.doing ?? `using ${toolName(call.name)}`;
+  return `${doing} ${call.target}`.trim().replace(/:$/, "");
+}
+
+/** Describes a call that waits for approval: `wants to run: npm test`. */
+export function wishWords(call: Pick<ToolCall, "name" | "inputJson">): string {
+  const name = canonicalToolName(call.name);
+  const target = describeCall(call);
+  if (name === "AskUserQuestion") return `asks: ${target}`;
+  return `wants to ${verbs[name]?.todo ?? `use ${toolName(call.name)}`} ${target}`.trim().replace(/:$/, "");
+}
+
+/** `mcp__github__search` is shown as `github search`. */
+function toolName(name: string): string {
+  return oneLine(name.replace(/^mcp__/, "").replaceAll("__", " "));
+}
+
+interface Verb {
+  readonly doing: string;
+  readonly todo: string;
+  /** Name of several objects. Without it, calls are not counted together. */
+  readonly objects?: string;
+}
+
+const verbs: Readonly<Record<string, Verb>> = {
+  Read: { doing: "reading", todo: "read", objects: "files" },
+  Write: { doing: "writing", todo: "write", objects: "files" },
+  Edit: { doing: "editing", todo: "edit", objects: "files" },
+  NotebookEdit: { doing: "editing", todo: "edit", objects: "notebooks" },
+  Bash: { doing: "running:", todo: "run:", objects: "commands" },
+  BashOutput: { doing: "reading the output of", todo: "read the output of" },
+  KillShell: { doing: "ending", todo: "end" },
+  Grep: { doing: "searching for", todo: "search for", objects: "patterns" },
+  Glob: { doing: "finding files:", todo: "find files:" },
+  LS: { doing: "listing", todo: "list", objects: "directories" },
+  TodoWrite: { doing: "updating its to-do list", todo: "update its to-do list" },
+  WebFetch: { doing: "fetching", todo: "fetch", objects: "pages" },
+  WebSearch: { doing: "searching the web for", todo: "search the web for" },
+  Task: { doing: "delegating:", todo: "delegate:", objects: "tasks" },
+  TaskOutput: { doing: "waiting for agent", todo: "wait for agent" },
+  TaskStop: { doing: "stopping agent", todo: "stop agent" },
+  SendMessage: { doing: "messaging", todo: "message" },
+  Skill: { doing: "loading the skill", todo: "load the skill" },
+  EnterPlanMode: { doing: "starting to plan", todo: "start planning" },
+  ExitPlanMode: { doing: "presenting its plan", todo: "carry out its plan" },
+  AskUserQuestion: { doing: "asking:", todo: "ask:" },
+};
+
+/** Summarizes the result of a call: `84 lines`, `14 matches`, `+6 −9`. For a failure, the first line of its message. */
+export function resultWords({ result }: Pick<CallPart, "result">): string {
+  if (result === undefined) return "";
+  const { outcome, details = {}, content } = result;
+  if (outcome !== "ok") {
+    const text = content.find((block) => block.type === "text")?.text ?? "";
+    return `${outcome}${text === "" ? "" : `: ${oneLine(text).slice(0, MAX_SUMMARY)}`}`;
+  }
+  const number = (name: string): number | undefined =>
+    typeof details[name] === "number" ? (details[name] as number) : undefined;
+  const [added, removed, exitCode] = [number("added"), number("removed"), number("exitCode")];
+  if (added !== undefined && removed !== undefined) return `+${added} −${removed}`;
+  if (exitCode !== undefined && exitCode !== 0) return `exit code ${exitCode}`;
+  for (const [name, [one, many]] of Object.entries(counted)) {
+    const count = number(name);
+    if (count !== undefined) return `${formatCount(count)} ${count === 1 ? one : many}`;
+  }
+  return "";
+}
+
+const MAX_SUMMARY = 200;
+
+/** Numbers in the details of results, with the nouns for one and for several, most important first. */
+const counted = {
+  matches: ["match", "matches"],
+  files: ["file", "files"],
+  entries: ["entry", "entries"],
+  lines: ["line", "lines"],
+  shown: ["line", "lines"],
+} as const;
+
+/** Describes a change of the way in which an agent works. */
+export function changeWords({ change, agentId = "" }: Extract<Item, { kind: "change" }>): string {
+  return { ...changes, "run.awaited": `waits for ${agentId}`, "agent.resumed": `${agentId} continues` }[change];
+}
+
+const changes = {
+  "plan.entered": "plan mode: from here on, the agent only reads",
+  "plan.left": "plan mode ended",
+  "run.backgrounded": "from here on in the background",
+};

@@ -1,0 +1,3 @@
+// Second entry point of lib: the helpers that need nothing from Node, for modules that also run in browsers.
+export { isRecord } from "./json/is-record.ts";
+export { formatCount, plural, showExactly, stripControls } from "./text/format.ts";
