@@ -64,9 +64,7 @@ describe("a session in another process", () => {
     await expect
       .poll(() => run("ps"), { timeout: 20_000 })
       .toMatchObject({
-        stdout: expect.stringMatching(
-          / main +waiting for its subagents [\s\S]* running \(background, main waits for it\) /,
-        ),
+        stdout: expect.stringMatching(/ main +waiting for agents [\s\S]* working \(background, main waits for it\) /),
       });
     expect(JSON.parse((await run("ps", "--json")).stdout)).toMatchObject([{}, { awaitedBy: "main" }]);
     expect(await run("background", `${id}/helper`)).toMatchObject({

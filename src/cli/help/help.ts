@@ -463,7 +463,7 @@ is broken.
 
 Examples
   retinue schedule add "every day 7:00" -p "Check the dependencies" --max-cost 1
-  retinue schedule add "every monday 9:00" -p "Review last week" --agent reviewer
+  retinue schedule add "every monday 9:00" -p "Review last week" --agent auditor
   retinue schedule list
   retinue schedule remove s7tdz
 

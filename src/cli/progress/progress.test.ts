@@ -82,7 +82,7 @@ describe("progress", () => {
       const { progress, screen } = watch({ live: true });
       for (const each of [answer('{"file_path":"src/a.ts"}'), requested, update]) progress.observe(each);
       progress.tick();
-      expect(screen()).toEqual(["⠙ Read src/b.ts · 0s · 1,234 tokens"]);
+      expect(screen()).toEqual(["⠙ reading src/b.ts · 0s · 1,234 tokens"]);
       progress.observe(ended);
       expect(screen()[0]).toBe("✓ Read src/b.ts · 12 ms");
     }

@@ -1,6 +1,7 @@
 import { awaitedRuns } from "../../../app/index.ts";
 import {
   type AgentState,
+  type AgentView,
   type CallItem,
   endWords,
   oneLine,
@@ -139,7 +140,9 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
         agentType: view.agentType,
         name: view.name,
         description: agentId === MAIN_AGENT ? firstPrompt : view.description,
-        state: inUse ? stateOf(view) : "ended",
+        state: inUse
+          ? stateWhile(view, { isAwaiting: awaiting.some((each) => each.agentId === agentId && each.runs.length > 0) })
+          : "ended",
         outcome,
         reason,
         background: view.background,
@@ -153,6 +156,13 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
       },
     ];
   });
+}
+
+/** Returns the state of an agent. An agent that waits for background agents makes no request. */
+function stateWhile(view: AgentView, { isAwaiting }: { readonly isAwaiting: boolean }): AgentState {
+  const state = stateOf(view);
+  const isBusy = view.step.kind === "asking" || view.calls.length > 0;
+  return state === "running" && isAwaiting && !isBusy ? "waitingForAgents" : state;
 }
 
 function requestedCall({ name, target, requestedAt }: CallItem): readonly string[] {

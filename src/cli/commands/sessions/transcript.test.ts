@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runEnded } from "../../../client/view/agent-events.test-support.ts";
-import type { Line } from "../../../protocol/index.ts";
+import { type Line, noUsage } from "../../../protocol/index.ts";
 import { renderTranscript } from "./transcript.ts";
 
 describe("renderTranscript", () => {
@@ -53,7 +53,15 @@ describe("renderTranscript", () => {
     const envelope = { v: 1, parentId: null, at: 0 } as const;
     const call = { type: "tool_call", callId: "c", name: "Bash", inputJson: '{"command":"rm -r x"}' } as const;
     const lines = [
-      { ...envelope, id: "1", type: "model.ended", message: { role: "assistant", content: [call] } },
+      {
+        ...envelope,
+        id: "1",
+        type: "model.ended",
+        turn: 1,
+        message: { role: "assistant", content: [call] },
+        usage: noUsage,
+        milliseconds: 1,
+      },
       {
         ...envelope,
         id: "2",
@@ -62,7 +70,15 @@ describe("renderTranscript", () => {
         answer: "allow",
         inputJson: '{"command":"rm x"}',
       },
-      { ...envelope, id: "3", type: "tool.ended", callId: "c", name: "Bash", result: { outcome: "ok", content: [] } },
+      {
+        ...envelope,
+        id: "3",
+        type: "tool.ended",
+        callId: "c",
+        name: "Bash",
+        result: { outcome: "ok", content: [] },
+        milliseconds: 1,
+      },
     ] as unknown as Line[];
     expect(renderTranscript(lines, { id: "s", problems: [] })).toContain("  • Bash rm x · ok");
   });
