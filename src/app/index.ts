@@ -57,10 +57,13 @@ export {
   findSession,
   followSession,
   type HomeCheck,
-  lastRunOutcome,
+  lastEventNumber,
+  lastRunEnd,
   latestSessionId,
   listSessions,
+  type ReadSession,
   type ReadTranscript,
+  readSession,
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
@@ -94,6 +97,7 @@ export {
   type AnsweredRequest,
   type AnswerRequest,
   answerApproval,
+  giveAnswer,
   type ListedRequest,
   listApprovals,
   readReply,
@@ -133,6 +137,7 @@ export {
 export {
   hasWaitingWork,
   type NewCommand,
+  readQueue,
   type SteerRequest,
   type SteerResult,
   steerSession,
@@ -143,6 +148,7 @@ export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings } from "./settings/project-settings.ts";
+export { type ManageableOptions, type OverriddenOption, withoutManaged } from "./settings/without-managed.ts";
 export { originsWithoutSecrets, withoutSecrets } from "./settings/without-secrets.ts";
 export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

@@ -1,5 +1,5 @@
 import { createId } from "../../lib/index.ts";
-import { fold, initialState } from "../../loop/index.ts";
+import { fold, initialState, type QueuedPrompt } from "../../loop/index.ts";
 import type { Inbox } from "../../ports/index.ts";
 import type { Command, Receipt, SessionId } from "../../protocol/index.ts";
 import { findInbox, openInbox, readTranscript } from "../../transcript/index.ts";
@@ -71,8 +71,12 @@ function receiptFor(id: string, inbox: Inbox, isRunning: () => boolean): Promise
 export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | "sessionId">): boolean {
   const { path, transcriptPath } = findInbox({ home, sessionId });
   if (openInbox({ path, clock: systemClock }).commands().some(outlivesProcess)) return true;
-  const { queue } = readTranscript(transcriptPath).lines.reduce(fold, initialState);
-  return queue.length > 0;
+  return readQueue(transcriptPath).length > 0;
+}
+
+/** Reads the prompts of a session that wait for their turn, by the path of the main agent's transcript. */
+export function readQueue(transcriptPath: string): readonly QueuedPrompt[] {
+  return readTranscript(transcriptPath).lines.reduce(fold, initialState).queue;
 }
 
 /** Returns whether a command makes sense for a session that is resumed later. */

@@ -1,5 +1,5 @@
 import {
-  lastRunOutcome,
+  lastRunEnd,
   type NewCommand,
   type SessionSummary,
   type SteerResult,
@@ -70,7 +70,7 @@ function kindsOf(verb: SteeringVerb): OptionKinds {
 
 /** Throws a `UserError` if an agent of a session that is not running has nothing left to do. */
 function refuseFinished({ id, path }: SessionSummary, agentId: string): void {
-  if (lastRunOutcome(agentPathOf(path, agentId)) !== "succeeded") return;
+  if (lastRunEnd(agentPathOf(path, agentId))?.outcome !== "succeeded") return;
   const cure = `Send it a message to give it more: retinue resume ${id}/${agentId} "…".`;
   throw sessionError(`Agent ${agentId} has finished its work`, cure);
 }
