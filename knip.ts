@@ -10,7 +10,7 @@ const config = {
     // Exports of an entry point may be unused so far. Code that no entry point reaches is dead.
     "src/*/index.ts",
     "src/*/*/index.ts",
-    "src/cli/{main,run-command}.ts",
+    "src/cli/{main,run-command,serve-command}.ts",
     "src/cli/help/print-text.ts",
     "src/testing/api-server/serve.ts",
     "src/**/*.test-support.ts",

@@ -18,7 +18,12 @@ import { build } from "esbuild";
 import { tsImport } from "tsx/esm/api";
 
 // `cli` is the program itself, which loads one of the other entries.
-const entries = { cli: "src/cli/main.ts", help: "src/cli/help/print-text.ts", run: "src/cli/run-command.ts" };
+const entries = {
+  cli: "src/cli/main.ts",
+  help: "src/cli/help/print-text.ts",
+  run: "src/cli/run-command.ts",
+  serve: "src/cli/serve-command.ts",
+};
 
 // This package looks for its binary relative to its own file, so it has to stay where npm installed it.
 const external = ["@vscode/ripgrep"];
@@ -32,6 +37,9 @@ const lazy = [
   "turndown",
 ];
 
+// Only the `serve` entry may contain these packages.
+const forServing = ["@hono/node-server", "hono", "vscode-jsonrpc", "ws", "zod"];
+
 export async function bundle({ root, directory }) {
   const sources = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));
   const result = await build({
@@ -44,7 +52,8 @@ export async function bundle({ root, directory }) {
     format: "cjs",
     platform: "node",
     target: "node20",
-    external: [...external, "canvas"],
+    // linkedom and ws work without the last three.
+    external: [...external, "canvas", "bufferutil", "utf-8-validate"],
     define: { "import.meta.filename": "__filename", "import.meta.dirname": "__dirname" },
     // `run` is compiled as a script, which can't use import(). With this setting, esbuild turns each import() into a
     // require().
@@ -57,7 +66,9 @@ export async function bundle({ root, directory }) {
     logLevel: "warning",
   }).catch(() => undefined);
   if (!result) return false;
-  const loaded = sources.flatMap(([, source]) => loadedAtStart(source, result.metafile));
+  const loaded = sources.flatMap(([name, source]) =>
+    loadedAtStart(source, { ...result.metafile, packages: name === "serve" ? lazy : [...lazy, ...forServing] }),
+  );
   if (loaded.length > 0) {
     console.error(
       `build: dist/cli.cjs loads ${loaded.join(", ")} at startup, but must load such packages only with import()`,
@@ -71,8 +82,8 @@ export async function bundle({ root, directory }) {
   return !existsSync(join(directory, "run.cjs")) || addCompiledCode({ root, directory });
 }
 
-/** Returns the lazy packages that a source file reaches without import(). */
-function loadedAtStart(source, { inputs }) {
+/** Returns the packages among `packages` that a source file reaches without import(). */
+function loadedAtStart(source, { inputs, packages: unwanted }) {
   const reached = new Set([source]);
   for (const path of reached) {
     for (const { kind, path: imported } of inputs[path]?.imports ?? []) {
@@ -80,7 +91,7 @@ function loadedAtStart(source, { inputs }) {
     }
   }
   const packages = new Set([...reached].map(packageOf));
-  return lazy.filter((name) => packages.has(name));
+  return unwanted.filter((name) => packages.has(name));
 }
 
 function packageOf(path) {

@@ -102,6 +102,7 @@ export {
   listApprovals,
   readReply,
   userName,
+  waitingRequests,
 } from "./commands/approvals.ts";
 export {
   type AgentCheck,

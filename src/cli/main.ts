@@ -5,12 +5,18 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { stateDirectory } from "../app/index.ts";
+import { servingCommands } from "./serving-commands.ts";
 
 const argv = process.argv.slice(2);
+const load = createRequire(import.meta.filename);
+const serving = servingCommands.find((name) => name === argv[0]);
 
 if (asksOnlyForText(argv)) {
-  const { printText } = createRequire(import.meta.filename)("./help.cjs") as typeof import("./help/print-text.ts");
+  const { printText } = load("./help.cjs") as typeof import("./help/print-text.ts");
   printText(argv);
+} else if (serving !== undefined) {
+  const { serveCommand } = load("./serve.cjs") as typeof import("./serve-command.ts");
+  void serveCommand(serving, argv.slice(1));
 } else {
   void run();
 }

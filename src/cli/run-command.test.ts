@@ -137,8 +137,9 @@ describe("parseRoot", () => {
     [["login"], 'There is no command "login"', /ANTHROPIC_API_KEY.*retinue -p "login"/],
     [["update"], 'There is no command "update"', /Install the new version/],
     [["init"], 'There is no command "init"', /agents new/],
-    [["serve", "8080"], 'There is no command "serve"', /no server/],
-    [["worker"], 'There is no command "worker"', /no server/],
+    [["server", "8080"], 'There is no command "server"', /retinue serve/],
+    [["sevre"], 'There is no command "sevre"', /Did you mean "retinue serve"\?/],
+    [["worker"], 'There is no command "worker"', /other machines/],
     [["updat"], 'There is no command "updat"', /Install the new version/],
     [
       ["sesions", "list"],

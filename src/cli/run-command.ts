@@ -3,49 +3,29 @@ import { nearest, type UserError } from "../lib/index.ts";
 import type { CodeCache } from "./code-cache.ts";
 import type { SteeringVerb } from "./commands/steer.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { createFormat, requestedFormat } from "./formats/create-format.ts";
 import type { CommandName, HelpTopic } from "./help/help.ts";
 import { printHelp } from "./help/print-help.ts";
 import { createOutput } from "./output.ts";
 import { type PrintOptions, parsePrintOptions, printOptionKinds } from "./print/print-options.ts";
 import { printRun } from "./print/print-run.ts";
-import { createAgentViews } from "./progress/agent-views.ts";
 import { type HelpRequest, helpOption, readOptions, usageError } from "./read-options.ts";
-import { type Outputs, reportError } from "./report-error.ts";
+import { runToExit } from "./run-to-exit.ts";
+import { type ServingCommand, servingCommands } from "./serving-commands.ts";
 
 /** Runs the command line and ends the process after all output is written. This is the program's `run` entry point. */
 export async function runCommand(argv: readonly string[], codeCache: CodeCache): Promise<void> {
-  const fail = async (error: unknown): Promise<number> => reportError(error, await outputsFor(argv));
-  // A bug in the background must neither show the user a stack trace nor leave a program without a result.
-  process.once("uncaughtException", (error) => void fail(error).then((code) => process.exit(code)));
-  let code: number;
-  try {
-    code = await dispatch(argv, codeCache);
-  } catch (error) {
-    code = await fail(error);
-  }
-  // If output could not be written, the exit code is already set.
-  process.exit(code || process.exitCode);
-}
-
-async function outputsFor(argv: readonly string[]): Promise<Outputs> {
-  const format = await createFormat({
-    outputFormat: requestedFormat(argv),
-    partialMessages: false,
-    subagentText: false,
-    agents: createAgentViews(),
-    forTerminal: false,
-  });
-  return { format, output: createOutput(process.stdout), errors: createOutput(process.stderr) };
+  await runToExit(argv, () => dispatch(argv, codeCache));
 }
 
 type Command = (argv: readonly string[], codeCache: CodeCache) => Promise<number>;
+
+type RunningCommand = Exclude<CommandName, ServingCommand>;
 
 /**
  * Commands by name. Each one parses its own arguments and is loaded when it is called, so that a run does not load the
  * others.
  */
-const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
+const commands: Readonly<Record<RunningCommand, () => Promise<Command>>> = {
   sessions: async () => (await import("./commands/sessions/sessions.ts")).sessions,
   ps: async () => (await import("./commands/sessions/ps.ts")).ps,
   attach: async () => (await import("./commands/sessions/attach.ts")).attach,
@@ -70,11 +50,12 @@ async function steering(verb: SteeringVerb): Promise<Command> {
   return (argv) => steer(verb, argv);
 }
 
-const commandNames = Object.keys(commands) as CommandName[];
+const runningCommands = Object.keys(commands) as RunningCommand[];
+const commandNames: readonly CommandName[] = [...runningCommands, ...servingCommands];
 
 async function dispatch(argv: readonly string[], codeCache: CodeCache): Promise<number> {
   const [first, ...rest] = argv;
-  const name = commandNames.find((each) => each === first);
+  const name = runningCommands.find((each) => each === first);
   if (name !== undefined) return (await commands[name]())(rest, codeCache);
   const request = parseRoot(argv);
   switch (request.kind) {
@@ -148,7 +129,6 @@ function asPrompt(prompt: string): string {
   return `retinue -p "${prompt.replaceAll('"', '\\"')}"`;
 }
 
-const noServer = () => "This version has no server; each run is a process of its own.";
 const noLogin = () => "Set ANTHROPIC_API_KEY or OPENAI_API_KEY instead; `retinue doctor` shows which key is used.";
 const newVersion = () => "Install the new version the same way you installed this one.";
 
@@ -161,9 +141,8 @@ const elsewhere: Readonly<Record<string, (argument: string | undefined) => strin
   update: newVersion,
   upgrade: newVersion,
   init: () => "Nothing needs to be set up. Instructions go into AGENTS.md, and `retinue agents new` creates an agent.",
-  serve: noServer,
-  server: noServer,
-  worker: noServer,
+  worker: () => "This version has no workers on other machines.",
+  server: () => "Use `retinue serve`.",
   models: () => "docs/models.md lists providers and models; `retinue doctor` shows which model is used.",
   skills: () => "docs/skills.md describes where skills are found.",
   hooks: () => "Configure hooks in the settings (docs/hooks.md).",

@@ -119,6 +119,7 @@ export type {
   WaitingApproval,
   WorkerInfo,
 } from "./server/api.ts";
+export type { ServerEvent, SessionClosed, SessionSnapshot } from "./server/stream-event.ts";
 export {
   fromWire,
   type SubagentEnvelope,

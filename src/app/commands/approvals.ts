@@ -16,6 +16,11 @@ export type { ListedRequest };
 
 /** Lists requests that wait for an answer, oldest first. */
 export async function listApprovals(search: RequestSearch): Promise<readonly ListedRequest[]> {
+  return waitingRequests(search);
+}
+
+/** Like `listApprovals`, for callers that can't wait. */
+export function waitingRequests(search: RequestSearch): readonly ListedRequest[] {
   const all = listRequests(search);
   return all.filter(({ status }) => status === "waiting").sort((left, right) => left.askedAt - right.askedAt);
 }

@@ -1,0 +1,13 @@
+import { serve } from "./commands/serve.ts";
+import { runToExit } from "./run-to-exit.ts";
+import type { ServingCommand } from "./serving-commands.ts";
+
+const commands: Readonly<Record<ServingCommand, (argv: readonly string[]) => Promise<number>>> = { serve };
+
+/**
+ * Runs a command that connects programs on several machines. This is the program's `serve` entry point, so that other
+ * commands do not load what only these need.
+ */
+export async function serveCommand(name: ServingCommand, argv: readonly string[]): Promise<void> {
+  await runToExit(argv, () => commands[name](argv));
+}

@@ -1,0 +1,34 @@
+import type { SessionId } from "../ids.ts";
+import type { SessionInfo, WaitingApproval, WorkerInfo } from "./api.ts";
+
+/** First event in the stream of a session: its state, and all requests that wait for an answer. Never replayed. */
+export interface SessionSnapshot {
+  readonly type: "session_snapshot";
+  readonly session: SessionInfo;
+  readonly approvals: readonly WaitingApproval[];
+}
+
+/** Last event in the stream of a session. */
+export interface SessionClosed {
+  readonly type: "session_closed";
+  /**
+   * `ended`: no process has the session open any more. `idle`: it had nothing to do. `server_stopped`: it goes on when
+   * the server is started again.
+   */
+  readonly reason: "ended" | "idle" | "deleted" | "server_stopped";
+}
+
+/** An event in the stream of all sessions. The first one contains everything, the others what has changed. */
+export type ServerEvent =
+  | {
+      readonly type: "server_snapshot";
+      readonly sessions: readonly SessionInfo[];
+      readonly approvals: readonly WaitingApproval[];
+      readonly workers: readonly WorkerInfo[];
+    }
+  | { readonly type: "session_changed"; readonly session: SessionInfo }
+  | { readonly type: "session_deleted"; readonly sessionId: SessionId }
+  | { readonly type: "approval_requested"; readonly approval: WaitingApproval }
+  /** The request was answered or withdrawn. */
+  | { readonly type: "approval_settled"; readonly sessionId: SessionId; readonly requestId: string }
+  | { readonly type: "workers_changed"; readonly workers: readonly WorkerInfo[] };
