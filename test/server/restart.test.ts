@@ -82,6 +82,59 @@ describe.each([
   });
 });
 
+describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
+  "a background agent whose server is ended by $signal",
+  ({ signal }) => {
+    it("goes on when the server is started again, although the main agent had nothing to do", async () => {
+      const place = createPlace();
+      const { promise: later, resolve: finish } = createDeferred<void>();
+      const input = { ...task("CHILD: wait").input, run_in_background: true };
+      const server = await serve(async ({ rawBody }): Promise<Reply> => {
+        const text = rawBody.toString();
+        if (text.includes("CHILD: report?")) return { content: "It said Found." };
+        if (text.includes("MAIN: go"))
+          return { content: text.includes('"tool_result"') ? "Started." : [{ tool: "Task", input }] };
+        await later;
+        return { content: "Found." };
+      });
+      const options = { ...place, server };
+      const first = await serveProcess(options);
+      const { id } = (await first.send("POST", "/session", { prompt: "MAIN: go" })).json as { id: string };
+      const before = first.stream(`/session/${id}/event`);
+      await before.until((event) => typeIn(event) === "run.ended" && includes(event, "Started."));
+      await before.until((event) => event.data.type === "subagent_event" && typeIn(event) === "model.requested");
+      await first.end(signal);
+      const second = await serveProcess(options);
+      const after = second.stream(`/session/${id}/event`, { "Last-Event-ID": String(before.cursor()) });
+      await after.until((event) => event.data.type === "subagent_event" && typeIn(event) === "model.requested");
+      finish();
+      await after.until((event) => event.data.type === "subagent_event" && includes(event, "Found."));
+      await after.until((event) => event.data.type === "subagent_event" && typeIn(event) === "run.ended");
+      await second.send("POST", `/session/${id}/message`, { prompt: "CHILD: report?" });
+      await after.until((event) => typeIn(event) === "notices.delivered" && includes(event, "Found."));
+      await after.until((event) => event.data.type === "turn_complete" && event.data["text"] === "It said Found.");
+      expect(after.events.filter((event) => typeIn(event) === "notices.delivered")).toHaveLength(1);
+      expect(await second.end("SIGTERM")).toBe(0);
+    });
+  },
+);
+
+it("does not resume sessions that had nothing to do, or if it is told not to", async () => {
+  const place = createPlace();
+  const server = await serve([{ content: "One." }]);
+  const first = await serveProcess({ ...place, server });
+  const { id } = (await first.send("POST", "/session", { prompt: "Go" })).json as { id: string };
+  await first.stream(`/session/${id}/event`).until((event) => event.data.type === "turn_complete");
+  await first.end("SIGKILL");
+  const second = await serveProcess({ ...place, server });
+  const { data } = await second
+    .stream(`/session/${id}/event`)
+    .until(({ data: { type } }) => type === "session_snapshot");
+  expect(data["session"]).toMatchObject({ state: "ended", outcome: "succeeded" });
+  await second.end("SIGTERM");
+  server.assertDone();
+});
+
 function includes({ data }: StreamedEvent, text: string): boolean {
   return JSON.stringify(data).includes(text);
 }
