@@ -39,7 +39,7 @@ const lazy = [
 ];
 
 // Only the `serve` entry may contain these packages.
-const forServing = ["@hono/node-server", "hono", "vscode-jsonrpc", "ws"];
+const forServing = ["@hono/node-server", "hono", "vscode-jsonrpc", "ws", "zod"];
 
 export async function bundle({ root, directory }) {
   const sources = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));

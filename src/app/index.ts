@@ -65,10 +65,13 @@ export {
   findSession,
   followSession,
   type HomeCheck,
-  lastRunOutcome,
+  lastEventNumber,
+  lastRunEnd,
   latestSessionId,
   listSessions,
+  type ReadSession,
   type ReadTranscript,
+  readSession,
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
@@ -103,11 +106,13 @@ export {
   type AnswerRequest,
   answerApproval,
   answerFor,
+  giveAnswer,
   type ListedRequest,
   listApprovals,
   matchRequest,
   readReply,
   userName,
+  waitingRequests,
 } from "./commands/approvals.ts";
 export {
   type AgentCheck,
@@ -145,6 +150,7 @@ export {
   hasWaitingWork,
   type ListedAgent,
   type NewCommand,
+  readQueue,
   type SteerRequest,
   type SteerResult,
   steerSession,
@@ -157,5 +163,6 @@ export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings } from "./settings/project-settings.ts";
+export { type ManageableOptions, type OverriddenOption, withoutManaged } from "./settings/without-managed.ts";
 export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

@@ -137,7 +137,8 @@ describe("parseRoot", () => {
     [["login"], 'There is no command "login"', /ANTHROPIC_API_KEY.*retinue -p "login"/],
     [["update"], 'There is no command "update"', /Install the new version/],
     [["init"], 'There is no command "init"', /agents new/],
-    [["serve", "8080"], 'There is no command "serve"', /no server/],
+    [["server", "8080"], 'There is no command "server"', /retinue serve/],
+    [["sevre"], 'There is no command "sevre"', /Did you mean "retinue serve"\?/],
     [["wroker"], 'There is no command "wroker"', /Did you mean "retinue worker"\?/],
     [["updat"], 'There is no command "updat"', /Install the new version/],
     [

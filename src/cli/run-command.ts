@@ -130,7 +130,6 @@ function asPrompt(prompt: string): string {
   return `retinue -p "${prompt.replaceAll('"', '\\"')}"`;
 }
 
-const noServer = () => "This version has no server; each run is a process of its own.";
 const noLogin = () => "Set ANTHROPIC_API_KEY or OPENAI_API_KEY instead; `retinue doctor` shows which key is used.";
 const newVersion = () => "Install the new version the same way you installed this one.";
 
@@ -143,8 +142,7 @@ const elsewhere: Readonly<Record<string, (argument: string | undefined) => strin
   update: newVersion,
   upgrade: newVersion,
   init: () => "Nothing needs to be set up. Instructions go into AGENTS.md, and `retinue agents new` creates an agent.",
-  serve: noServer,
-  server: noServer,
+  server: () => "Use `retinue serve`.",
   models: () => "docs/models.md lists providers and models; `retinue doctor` shows which model is used.",
   skills: () => "docs/skills.md describes where skills are found.",
   hooks: () => "Configure hooks in the settings (docs/hooks.md).",

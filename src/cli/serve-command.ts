@@ -1,8 +1,9 @@
+import { serve } from "./commands/serve.ts";
 import { worker } from "./commands/worker.ts";
 import { runToExit } from "./run-to-exit.ts";
 import type { ServingCommand } from "./serving-commands.ts";
 
-const commands: Readonly<Record<ServingCommand, (argv: readonly string[]) => Promise<number>>> = { worker };
+const commands: Readonly<Record<ServingCommand, (argv: readonly string[]) => Promise<number>>> = { serve, worker };
 
 /**
  * Runs a command that connects programs on several machines. This is the program's `serve` entry point, so that other

@@ -1,3 +1,3 @@
 /** Commands of the `serve` entry point. */
-export const servingCommands = ["worker"] as const;
+export const servingCommands = ["serve", "worker"] as const;
 export type ServingCommand = (typeof servingCommands)[number];

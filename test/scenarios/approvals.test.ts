@@ -58,9 +58,10 @@ describe("an inbox for all depths", () => {
         MAIN: [{ calls: [task("CHILD: make it")] }, { text: "Made." }],
         CHILD: [{ calls: [bash("mkdir one")] }, { text: "ok" }],
       },
-      async (request, place) => {
+      async (request, place, session) => {
         const [waiting, ...others] = await listApprovals({ home: place.home, cwd: place.cwd });
         expect(others).toEqual([]);
+        expect(session.state).toBe("waiting");
         expect(waiting?.question).toMatchObject({
           requestId: request.requestId,
           kind: "call",

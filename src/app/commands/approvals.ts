@@ -16,6 +16,11 @@ export type { ListedRequest };
 
 /** Lists requests that wait for an answer, oldest first. */
 export async function listApprovals(search: RequestSearch): Promise<readonly ListedRequest[]> {
+  return waitingRequests(search);
+}
+
+/** Like `listApprovals`, for callers that can't wait. */
+export function waitingRequests(search: RequestSearch): readonly ListedRequest[] {
   const all = listRequests(search);
   return all.filter(({ status }) => status === "waiting").sort((left, right) => left.askedAt - right.askedAt);
 }
@@ -52,11 +57,18 @@ export async function answerApproval(answering: AnswerRequest): Promise<Answered
   if (request.status === "withdrawn") throw problem(`The request ${question.requestId} is no longer open`);
   checkAnswerer(request.process);
   const answer = answerFor(question, answering);
-  const inbox = openInbox({ path: request.inboxPath, clock: systemClock });
-  const counted = await inbox.answer(question.requestId, answer);
+  await giveAnswer(request, answer);
+  return { request, answer };
+}
+
+/**
+ * Gives an answer to a request. Throws a `UserError` if the request is not waiting for one. The caller must have made
+ * sure that the answer comes from a person or from a program that may answer.
+ */
+export async function giveAnswer({ question, inboxPath }: ListedRequest, answer: ApprovalAnswer): Promise<void> {
+  const counted = await openInbox({ path: inboxPath, clock: systemClock }).answer(question.requestId, answer);
   if (counted === undefined) throw problem(`The request ${question.requestId} is no longer open`);
   if (!counted.isOwn) throw tooLate(question, counted.answer);
-  return { request, answer };
 }
 
 /** Finds a request by its id or a part of its id. Throws a `UserError` unless exactly one matches. */

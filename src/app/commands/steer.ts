@@ -1,5 +1,5 @@
 import { createId, matchAgentId } from "../../lib/index.ts";
-import { fold, initialState } from "../../loop/index.ts";
+import { fold, initialState, type QueuedPrompt } from "../../loop/index.ts";
 import type { Inbox } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -89,8 +89,12 @@ function receiptFor(id: string, { inbox, isRunning, signal }: Waiting): Promise<
 export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | "sessionId">): boolean {
   const { path, transcriptPath } = findInbox({ home, sessionId });
   if (openInbox({ path, clock: systemClock }).commands().some(outlivesProcess)) return true;
-  const { queue } = readTranscript(transcriptPath).lines.reduce(fold, initialState);
-  return queue.length > 0;
+  return readQueue(transcriptPath).length > 0;
+}
+
+/** Reads the prompts of a session that wait for their turn, by the path of the main agent's transcript. */
+export function readQueue(transcriptPath: string): readonly QueuedPrompt[] {
+  return readTranscript(transcriptPath).lines.reduce(fold, initialState).queue;
 }
 
 /** Returns the background runs that an agent waits for before its next step, from the lines of its transcript. */

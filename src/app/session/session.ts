@@ -4,6 +4,7 @@ import type { QueuedPrompt } from "../../loop/index.ts";
 import type { ConnectedMcpServer, FeedPosition, Inbox, ModelDescription, ToolExecutor } from "../../ports/index.ts";
 import {
   type AgentId,
+  type ApprovalQuestion,
   type Command,
   MAIN_AGENT,
   type PermissionMode,
@@ -52,6 +53,11 @@ export interface Session {
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
   /** Current mode. It changes when the agent enters or leaves plan mode. */
   readonly permissionMode: PermissionMode;
+  /**
+   * `running`: at least one agent is working. `waiting`: all agents that could work wait for an approval. `idle`: no
+   * agent has anything to do.
+   */
+  readonly state: "running" | "waiting" | "idle";
   /** Messages for the user, for example about the offline model, an invalid rule or a repaired transcript. */
   readonly notices: readonly string[];
   /** Path of the transcript; undefined if the session stores nothing on disk. */
@@ -203,6 +209,12 @@ export function createSession(parts: SessionParts): CreatedSession {
     get permissionMode() {
       return dispatcher.policyOf(MAIN_AGENT, runs.agent.policy).mode;
     },
+    get state() {
+      const working = [...(runs.isBusy ? [MAIN_AGENT] : []), ...registry.working().map(({ agentId }) => agentId)];
+      if (working.length === 0) return "idle";
+      const blocked = new Set(inbox.open().flatMap(blockedBy));
+      return working.every((agentId) => blocked.has(agentId)) ? "waiting" : "running";
+    },
     transcriptPath: transcript.path,
     prompt: (prompt) => runs.prompt(blocksOf(prompt)),
     queue: () => thread.state.queue,
@@ -259,6 +271,11 @@ export function createSession(parts: SessionParts): CreatedSession {
     thread.saveCheckpoint();
     await transcript.close();
   }
+}
+
+/** Returns the agents that can't go on before a question is answered: the one that asks and those that wait for it. */
+function blockedBy({ agentId, path, background }: ApprovalQuestion): readonly AgentId[] {
+  return [agentId, ...path, ...(background ? [] : [MAIN_AGENT])];
 }
 
 function checkPosition(position: FeedPosition = {}): FeedPosition {

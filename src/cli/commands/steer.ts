@@ -1,4 +1,4 @@
-import { lastRunOutcome, type NewCommand, unmatchedAgent } from "../../app/index.ts";
+import { lastRunEnd, type NewCommand, unmatchedAgent } from "../../app/index.ts";
 import { MAIN_AGENT, type Receipt } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { findAgentId, parseSessionAgent } from "../find-session.ts";
@@ -95,7 +95,7 @@ async function whyImpossible({ host, session, verb, agent, text }: Steered): Pro
     return refusal(`${message}. ${cure}`);
   }
   if (verb !== "resume" || text !== "") return undefined;
-  if (lastRunOutcome(agentPathOf(session.path ?? "", agentId)) !== "succeeded") return undefined;
+  if (lastRunEnd(agentPathOf(session.path ?? "", agentId))?.outcome !== "succeeded") return undefined;
   const more = `Send it a message to give it more: retinue resume ${session.id}/${agentId} "…"`;
   return refusal(`Agent ${agentId} has finished its work. ${more}`);
 }

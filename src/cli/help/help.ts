@@ -79,6 +79,7 @@ Usage
   retinue config show              Show the settings in force
   retinue worktrees [command]      List or prune agents' worktrees
   retinue cache [command]          Report what prompt caching saved
+  retinue serve                    Serve sessions over HTTP, also to browsers
   retinue worker --server URL      Offer a directory to sessions on a server
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
@@ -416,6 +417,38 @@ link that "retinue serve" printed.
   resume: steering,
   background: steering,
   foreground: steering,
+  serve: `Serves the sessions of directories over HTTP until you stop it.
+
+Examples
+  retinue serve
+  retinue serve --project ~/src/shop --project ~/src/site
+  retinue serve --host 192.168.1.5 --tls-cert cert.pem --tls-key key.pem
+
+Usage
+  retinue serve [options]
+      --port N                     Listen on this port (7333); 0: any free port
+      --host ADDRESS               Listen on this address (127.0.0.1). Other
+                                   addresses than those of this machine need TLS
+      --project DIRECTORY          Serve the sessions of this directory. Can be
+                                   repeated; default: the current directory
+      --allow-host NAME            Also answer under this name. Can be repeated
+      --allow-origin ORIGIN        Also answer pages of this site in a browser.
+                                   Can be repeated
+      --tls-cert FILE              Certificate in PEM format
+      --tls-key FILE               Key of the certificate in PEM format
+      --insecure                   Allow an address of the network without TLS
+      --no-resume                  Do not resume the sessions that were working
+                                   when the last server ended
+      --json                       Print the address, the link and the token as
+                                   JSON
+
+Every request needs a token. The link contains one that may do everything.
+server.json in the state directory contains one for your other programs, which
+can't approve calls. Workers use the one in worker-token.
+
+Ctrl+C parks all sessions: they continue when the server is started again. The
+exit code is then 0; it is 2 if the server can't start.
+`,
   worker: `Offers a directory to the sessions of a server until you stop it.
 
 Examples

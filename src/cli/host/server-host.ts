@@ -95,6 +95,7 @@ function hostSession(session: SessionInfo): HostSession {
     updatedAt,
     firstPrompt: title,
     lastOutcome: outcome,
+    lastReason: session.reason,
     verified: undefined,
     turns,
     model,

@@ -5,13 +5,15 @@ import {
   hasWaitingWork,
   latestSessionId,
   loadProjectSettings,
+  type ManageableOptions,
+  type OverriddenOption,
   openSession,
   type Session,
   type Settings,
   stateDirectory,
+  withoutManaged,
 } from "../../app/index.ts";
 import { UserError } from "../../lib/index.ts";
-import type { SettingsOrigin } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionById, sessionError } from "../find-session.ts";
 import { chosenDirectory } from "../real-directory.ts";
@@ -57,8 +59,8 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
   if (needsInitialPrompt && agent === undefined) throw noPrompt();
   const flags = flagSettings(options);
   const loaded = loadProjectSettings({ home, cwd, environment: process.env, trust, flags, file: options.settings });
-  const { unmanaged, notices } = withoutManaged(options, loaded.origins);
-  const found = [...loaded.notices, ...notices];
+  const { unmanaged, overridden } = withoutManaged(options, loaded.origins);
+  const found = [...loaded.notices, ...overridden.map(overriddenNotice)];
   const { agents, allowedTools, disallowedTools, acceptance, onAsk, coordinator } = options;
   const session = await openSession({
     cwd,
@@ -133,31 +135,16 @@ function flagSettings({ maxCost, maxTokens, maxSpawns, fork, cacheLifetime }: Pr
   return settings;
 }
 
-type ManageableOptions = Pick<PrintOptions, "model" | "provider" | "effort" | "maxTurns" | "permissionMode">;
-
-const manageable: Readonly<Record<keyof ManageableOptions, { readonly path: string; readonly option: string }>> = {
-  model: { path: "model", option: "--model" },
-  provider: { path: "provider", option: "--provider" },
-  effort: { path: "effort", option: "--effort" },
-  maxTurns: { path: "maxTurns", option: "--max-turns" },
-  permissionMode: { path: "permissions.defaultMode", option: "--permission-mode" },
+const optionNames: Readonly<Record<keyof ManageableOptions, string>> = {
+  model: "--model",
+  provider: "--provider",
+  effort: "--effort",
+  maxTurns: "--max-turns",
+  permissionMode: "--permission-mode",
 };
 
-/** Drops options that managed settings override, with a notice for each. */
-export function withoutManaged(
-  given: ManageableOptions,
-  origins: readonly SettingsOrigin[],
-): { readonly unmanaged: ManageableOptions; readonly notices: readonly string[] } {
-  const unmanaged: { -readonly [Name in keyof ManageableOptions]: ManageableOptions[Name] } = {};
-  const notices: string[] = [];
-  for (const name of Object.keys(manageable) as (keyof ManageableOptions)[]) {
-    if (given[name] === undefined) continue;
-    const { path, option } = manageable[name];
-    const managed = origins.find((origin) => origin.path === path && origin.scope === "managed");
-    if (managed === undefined) Object.assign(unmanaged, { [name]: given[name] });
-    else notices.push(`${option} has no effect: ${managed.file} sets ${path} for this machine.`);
-  }
-  return { unmanaged, notices };
+function overriddenNotice({ name, path, file }: OverriddenOption): string {
+  return `${optionNames[name]} has no effect: ${file} sets ${path} for this machine.`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { ListedAgent } from "../../app/index.ts";
-import { lastRunOutcome, readTranscript } from "../../app/index.ts";
+import { lastRunEnd, readTranscript } from "../../app/index.ts";
 import { errorCode } from "../../lib/index.ts";
 import type { AgentId, Line, SubagentEvent } from "../../protocol/index.ts";
 import type { AgentViews } from "./agent-views.ts";
@@ -21,7 +21,7 @@ export function readAgentTranscripts(transcriptPath: string): readonly AgentTran
 /** Reads the transcripts of the subagents whose last run has not succeeded, and only the ends of the others. */
 export function readUnfinishedAgents(transcriptPath: string): readonly AgentTranscript[] {
   return agentIdsOf(transcriptPath)
-    .filter((agentId) => lastRunOutcome(agentPathOf(transcriptPath, agentId)) !== "succeeded")
+    .filter((agentId) => lastRunEnd(agentPathOf(transcriptPath, agentId))?.outcome !== "succeeded")
     .map((agentId) => readAgentTranscript(transcriptPath, agentId))
     .sort(byCreation);
 }

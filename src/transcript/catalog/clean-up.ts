@@ -7,7 +7,7 @@ import { readTranscript } from "../reading/read-session.ts";
 import { agentPath, listAgents, type SessionPaths, sessionPaths } from "../session-paths.ts";
 import { deleteSession, sweepDeleted } from "./delete-session.ts";
 import { listProjects, type SessionPlace, sessionPlaces } from "./list-sessions.ts";
-import { lastRunOutcome, summarizeSession } from "./summarize-session.ts";
+import { lastRunEnd, summarizeSession } from "./summarize-session.ts";
 
 export interface CleanUp {
   readonly removed: readonly string[];
@@ -99,7 +99,7 @@ function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefi
   if (summary.lastOutcome === undefined) return "Its last run has not finished; it can be resumed.";
   const agents = listAgents(paths);
   for (const agent of agents) {
-    if (lastRunOutcome(agentPath(paths, agent)) === undefined) return `Its agent ${agent} has not finished.`;
+    if (lastRunEnd(agentPath(paths, agent)) === undefined) return `Its agent ${agent} has not finished.`;
     if (existsSync(join(place.home, "worktrees", place.project, agent)))
       return `The worktree of its agent ${agent} still exists.`;
   }

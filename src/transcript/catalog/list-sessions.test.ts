@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FileCache } from "../../lib/index.ts";
 import { conversation, day, longAgo, pathsOf, runEnded, start, touch } from "../journal/conversation.test-support.ts";
 import { notices, type TestPlace, testPlace } from "../journal/session.test-support.ts";
 import { createTranscript, openTranscript } from "../journal/transcript.ts";
@@ -23,6 +24,7 @@ describe("the list of sessions", () => {
       updatedAt: 1_000,
       firstPrompt: "Map this repository",
       lastOutcome: "succeeded",
+      lastReason: "done",
       verified: undefined,
       turns: 3,
       model: "test-model",
@@ -40,6 +42,19 @@ describe("the list of sessions", () => {
     await again.append("main", [{ type: "model.requested", turn: 4 }, runEnded("succeeded", { verified: false })]);
     await again.close();
     expect(listSessions({ home: place.home })).toMatchObject([{ turns: 4, lastOutcome: "succeeded", verified: false }]);
+  });
+
+  it("sees every change of a session even if it keeps what it has read", async () => {
+    const place = testPlace();
+    const cache = new FileCache();
+    const session = await start(place, "s1");
+    const first = listSessions({ home: place.home, cache });
+    expect(first).toMatchObject([{ lastOutcome: undefined, inUse: true }]);
+    await session.append("main", [runEnded("succeeded", {})]);
+    await session.close();
+    expect(listSessions({ home: place.home, cache })).toMatchObject([{ lastOutcome: "succeeded", inUse: false }]);
+    await conversation(place, { id: "s2" });
+    expect(listSessions({ home: place.home, cache })).toHaveLength(2);
   });
 
   it("reads only the ends of long sessions", async () => {

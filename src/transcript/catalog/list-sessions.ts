@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { matchId } from "../../lib/index.ts";
+import { type FileCache, matchId } from "../../lib/index.ts";
 import type { SessionId } from "../../protocol/index.ts";
 import { hasSession, isSessionId, listNames, projectName, projectsDirectory, sessionPaths } from "../session-paths.ts";
 import { type SessionSummary, summarizeSession } from "./summarize-session.ts";
@@ -9,6 +9,8 @@ import { type SessionSummary, summarizeSession } from "./summarize-session.ts";
 export interface SessionSearch {
   readonly home: string;
   readonly cwd?: string;
+  /** Keeps what was read, for callers that search repeatedly. */
+  readonly cache?: FileCache | undefined;
 }
 
 export interface SessionPlace {
@@ -20,7 +22,7 @@ export interface SessionPlace {
 /** Lists sessions, newest first. Damaged sessions are included and marked. */
 export function listSessions(search: SessionSearch): SessionSummary[] {
   return sessionPlaces(search)
-    .map(summarizeSession)
+    .map((place) => summarizeSession(place, search.cache))
     .sort((left, right) => right.updatedAt - left.updatedAt);
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { errorCode, lockOwner, parseJsonLines } from "../../lib/index.ts";
-import { type EventOf, type Line, type Outcome, type SessionId, textOf } from "../../protocol/index.ts";
+import { errorCode, FileCache, lockOwner, parseJsonLines } from "../../lib/index.ts";
+import { type EndReason, type EventOf, type Line, type Outcome, type SessionId, textOf } from "../../protocol/index.ts";
 import { type SessionPaths, sessionPaths } from "../session-paths.ts";
 
 export interface SessionSummary {
@@ -15,6 +15,7 @@ export interface SessionSummary {
   readonly firstPrompt: string | undefined;
   /** Outcome of the last run. Undefined while the session is running, and after a crash. */
   readonly lastOutcome: Outcome | undefined;
+  readonly lastReason: EndReason | undefined;
   /** Whether the last run passed its acceptance check. Undefined if there was none. */
   readonly verified: boolean | undefined;
   /** Number of turns of the main agent in all runs. */
@@ -26,9 +27,12 @@ export interface SessionSummary {
 }
 
 /** Summarizes a session. Reads only the start and the end of the file, so that listing long sessions is fast. */
-export function summarizeSession(place: { home: string; project: string; sessionId: SessionId }): SessionSummary {
+export function summarizeSession(
+  place: { home: string; project: string; sessionId: SessionId },
+  cache = new FileCache(),
+): SessionSummary {
   const paths = sessionPaths(place);
-  const ends = readEnds(paths.transcript);
+  const ends = cache.get(paths.transcript, () => readEnds(paths.transcript));
   const first = ends.head[0];
   const created = first?.type === "session.created" ? first : undefined;
   const prompt = ends.head.find((line) => line.type === "prompt.received");
@@ -43,6 +47,7 @@ export function summarizeSession(place: { home: string; project: string; session
     updatedAt: typeof last?.at === "number" ? last.at : ends.modifiedAt,
     firstPrompt: Array.isArray(prompt?.content) ? shorten(textOf(prompt.content)) : undefined,
     lastOutcome: lastEnd(ends.tail)?.outcome,
+    lastReason: lastEnd(ends.tail)?.reason,
     verified: lastEnd(ends.tail)?.acceptance?.ok,
     turns: lastTurn(ends.tail),
     model: started?.model,
@@ -165,10 +170,7 @@ function shorten(text: string): string {
   return characters.length > 200 ? `${characters.slice(0, 199).join("")}…` : line;
 }
 
-/**
- * Returns the outcome of the last run in a transcript; undefined if the run has not ended. Reads only the ends of the
- * file.
- */
-export function lastRunOutcome(path: string): Outcome | undefined {
-  return lastEnd(readEnds(path).tail)?.outcome;
+/** Returns how the last run in a transcript ended; undefined if it has not ended. Reads only the ends of the file. */
+export function lastRunEnd(path: string): EventOf<"run.ended"> | undefined {
+  return lastEnd(readEnds(path).tail);
 }

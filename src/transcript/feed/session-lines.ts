@@ -1,9 +1,10 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { errorCode, parseJsonLines } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import { type AgentId, type Line, MAIN_AGENT } from "../../protocol/index.ts";
 import { readTranscript } from "../reading/read-session.ts";
-import { agentPath, listAgents, type SessionPaths } from "../session-paths.ts";
+import { agentPath, listAgents, type SessionPaths, sessionPathsIn } from "../session-paths.ts";
 
 /** A recorded line with its agent and its position in the session. */
 export interface SessionLine {
@@ -49,6 +50,11 @@ export function numbered(old: readonly OldLine[], last = 0): readonly SessionLin
   return [...old]
     .sort((left, right) => left.at - right.at)
     .map(({ agentId, event }, index) => ({ agentId, seq: last + index + 1, event }));
+}
+
+/** Returns the number of the last line of a session, by the path of the main agent's transcript. */
+export function lastEventNumber(path: string): number {
+  return lastNumber(sessionPathsIn(dirname(path), basename(path, ".jsonl")));
 }
 
 /** Returns the number of the last line in a session's files. */

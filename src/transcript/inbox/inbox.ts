@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import {
   createId,
   errorCode,
+  FileCache,
   isRecord,
   lastOwner,
   openAppendFile,
@@ -200,7 +201,11 @@ export interface RequestSearch extends SessionSearch {
 }
 
 /** Lists all approval requests in the sessions, grouped by session, oldest first. */
-export function listRequests({ sessionId, ...search }: RequestSearch): readonly ListedRequest[] {
+export function listRequests({
+  sessionId,
+  cache = new FileCache(),
+  ...search
+}: RequestSearch): readonly ListedRequest[] {
   return sessionPlaces(search)
     .filter((place) => sessionId === undefined || place.sessionId === sessionId)
     .flatMap((place) => {
@@ -208,7 +213,8 @@ export function listRequests({ sessionId, ...search }: RequestSearch): readonly 
       if (!existsSync(paths.inbox)) return [];
       const isRunning = isInUse(paths);
       const process = lastOwner(paths.lock);
-      return [...readInbox(paths.inbox).requests.values()].map(
+      const { requests } = cache.get(paths.inbox, () => readInbox(paths.inbox));
+      return [...requests.values()].map(
         ({ question, askedAt, answer, isWithdrawn }): ListedRequest => ({
           question,
           askedAt,

@@ -1,8 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname } from "node:path";
-import { describeError, UserError } from "../../lib/index.ts";
-import type { AgentId, Head, Line } from "../../protocol/index.ts";
+import { constants, existsSync, readFileSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { describeError, errorCode, UserError } from "../../lib/index.ts";
+import type { AgentId, EventOf, Head, Line } from "../../protocol/index.ts";
 import { readHead } from "../journal/heads.ts";
+import { resultName } from "../journal/result-store.ts";
 import { agentPath, listAgents, sessionPathsIn } from "../session-paths.ts";
 import { type Problem, parseTranscript } from "./parse-transcript.ts";
 
@@ -11,7 +14,11 @@ export interface ReadSession {
   readonly sessionId: string;
   agents(): Promise<readonly AgentId[]>;
   read(agentId: AgentId): Promise<readonly Line[]>;
+  /** Returns the first line of a subagent's transcript, without reading the others. Undefined if there is none. */
+  readCreated(agentId: AgentId): Promise<EventOf<"agent.created"> | undefined>;
   loadHead(hash: string): Promise<Head | undefined>;
+  /** Opens the complete output of a call. Undefined if there is no such output. */
+  openResult(name: string): Promise<FileHandle | undefined>;
 }
 
 /** Reads a session by the path of the main agent's transcript. */
@@ -25,7 +32,13 @@ export function readSession(transcriptPath: string): ReadSession {
       const path = agentPath(paths, agentId);
       return existsSync(path) ? readTranscript(path).lines : [];
     },
+    readCreated: async (agentId) => {
+      const file = await openExisting(agentPath(paths, agentId));
+      const [first] = file === undefined ? [] : await firstLine(file);
+      return first?.type === "agent.created" ? first : undefined;
+    },
     loadHead: async (hash) => readHead(paths.heads, hash),
+    openResult: async (name) => openExisting(join(paths.results, `${resultName(name)}.txt`)),
   };
 }
 
@@ -47,4 +60,27 @@ export function readTranscript(path: string): ReadTranscript {
   }
   const { lines, problems } = parseTranscript(bytes, path);
   return { lines, problems };
+}
+
+async function firstLine(file: FileHandle): Promise<readonly Line[]> {
+  const input = file.createReadStream();
+  try {
+    for await (const text of createInterface({ input })) return parseTranscript(Buffer.from(text), "").lines;
+    return [];
+  } finally {
+    input.destroy();
+  }
+}
+
+/** Opens a file, but no symlink, which would bypass the rules for reading files. Undefined if there is no such file. */
+async function openExisting(path: string): Promise<FileHandle | undefined> {
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    if ((await file.stat()).isFile()) return file;
+    await file.close();
+    return undefined;
+  } catch (error) {
+    if (["ENOENT", "ELOOP", "ENOTDIR"].includes(errorCode(error) ?? "")) return undefined;
+    throw error;
+  }
 }

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { withoutManaged } from "./without-managed.ts";
+
+it("leaves out the options that managed settings override, and says which file does", () => {
+  const given = { model: "m", maxTurns: 3, permissionMode: "default" } as const;
+  const file = "/etc/retinue/managed-settings.json";
+  expect(
+    withoutManaged(given, [
+      { path: "permissions.defaultMode", scope: "managed", file, value: "plan" },
+      { path: "model", scope: "user", file: "settings.json", value: "other" },
+    ]),
+  ).toEqual({
+    unmanaged: { model: "m", maxTurns: 3 },
+    overridden: [{ name: "permissionMode", path: "permissions.defaultMode", file }],
+  });
+  expect(withoutManaged(given, [])).toEqual({ unmanaged: given, overridden: [] });
+});

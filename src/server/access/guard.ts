@@ -1,0 +1,95 @@
+import type { IncomingMessage } from "node:http";
+import { type HttpProblem, problem } from "../http/problem.ts";
+import { type Access, FailedAttempts, type PageTicket, type Tokens } from "./tokens.ts";
+
+export interface GuardOptions {
+  readonly scheme: "http" | "https";
+  /** Values of the Host header that are accepted, in lower case, with the port. */
+  readonly hosts: ReadonlySet<string>;
+  /** Origins of other sites that may call the server from a browser. */
+  readonly origins: ReadonlySet<string>;
+  readonly tokens: Tokens;
+  readonly pages: PageTicket;
+  readonly cookieName: string;
+  readonly monotonic: () => number;
+}
+
+/** Decides from the headers of a request whether it is let in. Nothing of its body has been read by then. */
+export interface Guard {
+  /** Checks where a request was sent and which site sent it. */
+  checkSite(request: IncomingMessage): HttpProblem | undefined;
+  /** Finds out what the sender may do. */
+  identify(request: IncomingMessage): Access | HttpProblem;
+  /** Returns the origin that may read the response in a browser; undefined for requests of the server's own pages. */
+  foreignOrigin(request: IncomingMessage): string | undefined;
+}
+
+export function createGuard(options: GuardOptions): Guard {
+  const { scheme, hosts, origins, tokens, pages, cookieName } = options;
+  const failures = new FailedAttempts(options.monotonic);
+
+  function checkSite(request: IncomingMessage): HttpProblem | undefined {
+    // Proxies and servers may disagree about a repeated header.
+    const repeated = ["host", "origin", "authorization", "content-type"].find((name) => countOf(request, name) > 1);
+    if (repeated !== undefined) return problem("invalid_request", `The header ${repeated} occurs twice. Send it once.`);
+    const { url = "" } = request;
+    if (!url.startsWith("/") || url.startsWith("//") || url.length > LONGEST_URL)
+      return problem("invalid_request", "The address must be a path on this server of at most 8,192 characters.");
+    const host = request.headers.host?.toLowerCase() ?? "";
+    if (!hosts.has(host))
+      return problem("misdirected", "This server does not answer under this name. Start it with --allow-host NAME.");
+    const { origin } = request.headers;
+    if (origin === undefined || origin === `${scheme}://${host}` || origins.has(origin)) return undefined;
+    return problem("forbidden", "Other sites may not use this server. Start it with --allow-origin ORIGIN.");
+  }
+
+  function identify(request: IncomingMessage): Access | HttpProblem {
+    const { authorization } = request.headers;
+    const token = /^Bearer ([\w-]{1,256})$/i.exec(authorization ?? "")?.[1];
+    const scopes = tokens.find(token ?? "");
+    if (token !== undefined && scopes !== undefined) return { scopes, pages: true };
+    if (authorization === undefined && hasPageCookie(request)) return { scopes: new Set(), pages: true };
+    return failed();
+  }
+
+  function failed(): HttpProblem {
+    if (failures.add())
+      return problem("too_many_attempts", "Too many wrong tokens. Wait a minute, then send the right one.", {
+        "Retry-After": "60",
+      });
+    return problem("unauthorized", "Send the token of this server in the header Authorization: Bearer TOKEN.", {
+      "WWW-Authenticate": "Bearer",
+    });
+  }
+
+  function hasPageCookie(request: IncomingMessage): boolean {
+    const cookies = (request.headers.cookie ?? "").split(";").map((each) => each.trim());
+    const prefix = `${cookieName}=`;
+    const values = cookies.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length));
+    return values.some((value) => pages.accepts(value));
+  }
+
+  return {
+    checkSite,
+    identify,
+    foreignOrigin: ({ headers: { origin } }) => (origin !== undefined && origins.has(origin) ? origin : undefined),
+  };
+}
+
+const LONGEST_URL = 8_192;
+
+function countOf({ rawHeaders }: IncomingMessage, name: string): number {
+  return rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length;
+}
+
+/** Headers of every response. Pages may load nothing but their own style. */
+export function securityHeaders(styleHash: string): Readonly<Record<string, string>> {
+  return {
+    "Content-Security-Policy": `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+  };
+}

@@ -1,0 +1,171 @@
+import { refuseAgentCommand } from "../app/index.ts";
+import { describeError, isLoopback, UserError } from "../lib/index.ts";
+import { createGuard } from "./access/guard.ts";
+import { claimPlace } from "./access/server-file.ts";
+import { createSecret, PageTicket, Tokens } from "./access/tokens.ts";
+import { EventStream } from "./http/event-stream.ts";
+import { createNodeServer, listen } from "./http/node-server.ts";
+import { problem } from "./http/problem.ts";
+import { listWorkers } from "./routes/server-routes.ts";
+import { serveRequests } from "./serve-requests.ts";
+import type { ServerContext } from "./server-context.ts";
+import { defaultLimits, type Limits, type ServerOptions } from "./server-options.ts";
+import { namedProjects, type Project } from "./sessions/open-served.ts";
+import { ServerEvents } from "./sessions/server-events.ts";
+import { SessionCatalog } from "./sessions/session-catalog.ts";
+import { SessionControl } from "./sessions/session-control.ts";
+import { SessionHost } from "./sessions/session-host.ts";
+
+/** A server that is running. */
+export interface RunningServer {
+  readonly url: string;
+  /** Link for a browser. It works once, and contains the token. */
+  readonly link: string;
+  /** Token with the scopes read, prompt, approve and admin. */
+  readonly token: string;
+  /** File with the token for other clients of the same user. */
+  readonly file: string;
+  readonly workerToken: string;
+  readonly projects: readonly Project[];
+  /** Settles when the sessions that were working when the last server ended have been resumed. Never rejects. */
+  readonly resumed: Promise<void>;
+  /** Parks all sessions and stops. */
+  close(): Promise<void>;
+}
+
+/** Starts a server. Throws a `UserError` for problems that the user must fix. */
+export async function createServer(options: ServerOptions): Promise<RunningServer> {
+  refuseAgentCommand("start a server");
+  const limits = { ...defaultLimits, ...options.limits };
+  const { host = "127.0.0.1", home } = options;
+  refuseOpenNetwork(host, options);
+  const projects = namedProjects(options.projects);
+  const place = await claimPlace(home);
+  try {
+    const context = createContext({ ...options, projects, limits });
+    const http = createNodeServer(options.tls, limits);
+    const port = await listen(http, { port: options.port, host });
+    const token = createSecret();
+    const clientToken = createSecret();
+    const tokens = new Tokens();
+    tokens.add(token, ["read", "prompt", "approve", "admin"]);
+    tokens.add(clientToken, ["read", "prompt", "admin"]);
+    tokens.add(place.workerToken, ["worker"]);
+    const pages = new PageTicket();
+    const scheme = options.tls === undefined ? "http" : "https";
+    const guard = createGuard({
+      scheme,
+      hosts: acceptedHosts({ ...options, host, port }),
+      origins: new Set(options.allowOrigins),
+      tokens,
+      pages,
+      cookieName: `retinue-${port}`,
+      monotonic: options.clock.monotonic,
+    });
+    serveRequests(http, { ...options, context, guard, pages, limits, scheme, port });
+    const url = `${scheme}://${urlHost(host)}:${port}`;
+    await place.publish({ url, pid: process.pid, token: clientToken });
+    const { control, catalog } = context;
+    const resumed = options.resume === false ? Promise.resolve() : control.resumeAll(catalog.leftOpen());
+    return {
+      url,
+      link: `${url}/?ticket=${pages.ticket}#${token}`,
+      token,
+      file: place.path,
+      workerToken: place.workerToken,
+      projects,
+      resumed,
+      close: once(async () => {
+        http.close();
+        await withTimeLimit(context.host.stop(), limits.stopMs);
+        context.events.close();
+        // Clients get the last events of their sessions before their connections are closed.
+        await withTimeLimit(new Promise<void>((resolve) => http.once("close", resolve)), CLOSING_MS);
+        http.closeAllConnections();
+        place.leave();
+      }),
+    };
+  } catch (error) {
+    place.leave();
+    throw error;
+  }
+}
+
+const CLOSING_MS = 500;
+
+function createContext(
+  options: Omit<ServerOptions, "projects" | "limits"> & { projects: readonly Project[]; limits: Limits },
+): ServerContext {
+  const { home, environment, projects, hub, clock, report, limits } = options;
+  const host = new SessionHost({ home, environment, clock, report, limits });
+  const catalog = new SessionCatalog({ home, projects, host });
+  let streams = 0;
+  return {
+    home,
+    environment,
+    projects,
+    hub,
+    host,
+    catalog,
+    control: new SessionControl({ home, host, catalog, report }),
+    events: new ServerEvents({
+      catalog,
+      workers: () => listWorkers({ projects, hub }),
+      monotonic: clock.monotonic,
+      report: (error) => report(describeError(error)),
+    }),
+    openStream(outgoing) {
+      if (streams >= limits.streams)
+        throw problem("too_many_clients", "Too many clients read events. Close some, then try again.");
+      streams += 1;
+      outgoing.once("close", () => {
+        streams -= 1;
+      });
+      return new EventStream(outgoing, limits);
+    },
+  };
+}
+
+/** Throws a `UserError` if other machines could read what the server sends. */
+function refuseOpenNetwork(host: string, { tls, insecure }: ServerOptions): void {
+  if (host === "localhost" || isLoopback(host) || tls !== undefined || insecure) return;
+  throw new UserError(`Without TLS, others on the network could read everything that is sent to ${host}`, {
+    code: "tls",
+    cure: "Add --tls-cert FILE --tls-key FILE. On a private network, --insecure allows it without.",
+    exitCode: 2,
+  });
+}
+
+/** Returns the values of the Host header under which the server answers. */
+function acceptedHosts({
+  host,
+  port,
+  allowHosts = [],
+}: Pick<ServerOptions, "allowHosts"> & { host: string; port: number }): ReadonlySet<string> {
+  const own = host === "0.0.0.0" || host === "::" ? [] : [urlHost(host)];
+  const names = ["127.0.0.1", "localhost", "[::1]", ...own].map((name) => `${name}:${port}`);
+  const allowed = allowHosts.flatMap((name) => (/:\d+$/.test(name) ? [name] : [name, `${name}:${port}`]));
+  return new Set([...names, ...allowed].map((name) => name.toLowerCase()));
+}
+
+function urlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Waits for a promise, but not longer than this. */
+async function withTimeLimit(promise: Promise<unknown>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= action();
+    return done;
+  };
+}

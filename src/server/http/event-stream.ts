@@ -1,0 +1,92 @@
+import type { ServerResponse } from "node:http";
+import { createDeferred, type Deferred } from "../../lib/index.ts";
+
+export interface EventStreamOptions {
+  /** Interval of comments that keep the connection open. */
+  readonly keepAliveMs: number;
+  /** Time after which a client that reads nothing is cut. */
+  readonly stuckMs: number;
+}
+
+/** Size of the text that is collected before it is written. */
+const CHUNK = 64 * 1024;
+
+/**
+ * A stream of server-sent events. Events that are sent in quick succession are written together. A client that does not
+ * read costs no more than one chunk and the buffers of its connection, and is cut after a while.
+ */
+export class EventStream {
+  private readonly outgoing: ServerResponse;
+  private readonly options: EventStreamOptions;
+  private readonly gone = new AbortController();
+  private readonly keepAlive: NodeJS.Timeout;
+  private buffer = "";
+  private flushing: NodeJS.Immediate | undefined;
+  private drained: Deferred<void> | undefined;
+
+  constructor(outgoing: ServerResponse, options: EventStreamOptions) {
+    this.outgoing = outgoing;
+    this.options = options;
+    outgoing.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" });
+    outgoing.flushHeaders();
+    this.keepAlive = setInterval(() => void this.send(": keep-alive\n\n"), options.keepAliveMs);
+    outgoing.once("close", () => {
+      clearInterval(this.keepAlive);
+      clearImmediate(this.flushing);
+      this.gone.abort();
+      this.drained?.resolve();
+    });
+    outgoing.on("error", () => {});
+  }
+
+  /** Fires when the client has gone. */
+  get signal(): AbortSignal {
+    return this.gone.signal;
+  }
+
+  /** Whether the client has not yet read what was sent. Events that may be dropped should not be sent then. */
+  get isBehind(): boolean {
+    return this.drained !== undefined;
+  }
+
+  /** Sends the text of events. Returns a promise if the caller should wait until the client has read more. */
+  send(text: string): Promise<void> | undefined {
+    if (this.gone.signal.aborted) return undefined;
+    this.buffer += text;
+    if (this.buffer.length >= CHUNK) this.flush();
+    else this.flushing ??= setImmediate(() => this.flush());
+    return this.drained?.promise;
+  }
+
+  /** Sends the last events and closes the connection. */
+  end(text = ""): void {
+    if (this.gone.signal.aborted) return;
+    clearInterval(this.keepAlive);
+    this.buffer += text;
+    this.flush();
+    this.outgoing.end();
+    setTimeout(() => this.outgoing.destroy(), this.options.stuckMs).unref();
+  }
+
+  private flush(): void {
+    clearImmediate(this.flushing);
+    this.flushing = undefined;
+    const text = this.buffer;
+    this.buffer = "";
+    if (text === "" || this.outgoing.write(text) || this.drained !== undefined) return;
+    const drained = createDeferred<void>();
+    this.drained = drained;
+    const cut = setTimeout(() => this.outgoing.destroy(), this.options.stuckMs);
+    void drained.promise.then(() => clearTimeout(cut));
+    this.outgoing.once("drain", () => {
+      this.drained = undefined;
+      drained.resolve();
+    });
+  }
+}
+
+/** Returns the text of an event. Durable events have an id, after which a client can continue. */
+export function eventText(event: object, id?: number): string {
+  const data = `data: ${JSON.stringify(event)}\n\n`;
+  return id === undefined ? data : `id: ${id}\n${data}`;
+}

@@ -1,0 +1,90 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type Context, Hono } from "hono";
+import { describeError, UserError } from "../../lib/index.ts";
+import type { Access } from "../access/tokens.ts";
+import { readJsonBody } from "./json-body.ts";
+import { Page } from "./pages.ts";
+import { HttpProblem, problem } from "./problem.ts";
+import { authorize, type Route, validate } from "./route.ts";
+
+export interface RouteHandling {
+  readonly routes: readonly Route[];
+  /** Returns what the sender of a request may do, which has been found out before. */
+  readonly accessOf: (request: IncomingMessage) => Access;
+  readonly maxBodyBytes: number;
+  /** Removes paths of this machine from a message. */
+  readonly withoutPaths: (message: string) => string;
+  readonly report: (message: string) => void;
+}
+
+/** Creates the listener for requests that the guard has let in. */
+export function handleRoutes(handling: RouteHandling): ReturnType<typeof getRequestListener> {
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  for (const route of handling.routes) {
+    const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    app.on(route.method, path, (context) => respond(route, context, handling));
+  }
+  app.notFound(() => problemResponse(problem("not_found", "There is no such route. GET /docs lists them.")));
+  app.onError((error) => problemResponse(asProblem(error, handling)));
+  return getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: (error) => problemResponse(asProblem(error, handling)),
+  });
+}
+
+async function respond(
+  route: Route,
+  context: Context<{ Bindings: HttpBindings }>,
+  { accessOf, maxBodyBytes }: RouteHandling,
+): Promise<Response> {
+  const { incoming, outgoing } = context.env;
+  const access = accessOf(incoming);
+  authorize(route, access);
+  const parameters = validate(route.parameters, context.req.param(), "address");
+  const query = validate(route.query, queryOf(context.req.queries()), "query");
+  const body = route.body && validate(route.body, await readJsonBody(incoming, maxBodyBytes), "body");
+  const request = { parameters, query, body, access, incoming, outgoing } as Parameters<Route["handle"]>[0];
+  const value = await route.handle(request);
+  if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
+  if (value instanceof Page) return context.html(value.html);
+  const { status } = route.response;
+  return status === 204 ? context.body(null, 204) : context.json(value as object, status);
+}
+
+/** Returns the values of a query. A repeated parameter becomes a list, which no schema accepts. */
+function queryOf(queries: Readonly<Record<string, string[]>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(queries).map(([name, [first, ...more]]) => [name, more.length ? more : first]),
+  );
+}
+
+function asProblem(error: unknown, { withoutPaths, report }: RouteHandling): HttpProblem {
+  if (error instanceof HttpProblem) return error;
+  if (error instanceof UserError) {
+    const detail = withoutPaths(`${error.message.replace(/\.$/, "")}.${error.cure ? ` ${error.cure}` : ""}`);
+    return problem(error.code === "session_in_use" ? "session_in_use" : "refused", detail);
+  }
+  report(`A request failed: ${describeError(error)}`);
+  return problem("internal_error", "This is a bug in Retinue. The output of the server has more about it.");
+}
+
+function problemResponse(error: HttpProblem): Response {
+  const headers = { ...error.headers, "Content-Type": "application/problem+json" };
+  return new Response(JSON.stringify(error.problem), { status: error.problem.status, headers });
+}
+
+/** Refuses a request before anything of its body is read. */
+export function refuse(incoming: IncomingMessage, outgoing: ServerResponse, error: HttpProblem): void {
+  const hasBody = incoming.headers["transfer-encoding"] !== undefined || Number(incoming.headers["content-length"]) > 0;
+  if (hasBody) outgoing.setHeader("Connection", "close");
+  outgoing.writeHead(error.problem.status, { ...error.headers, "Content-Type": "application/problem+json" });
+  outgoing.end(JSON.stringify(error.problem));
+  if (!hasBody) return;
+  // A client that is still sending reads the response only if the connection stays open for a moment.
+  incoming.resume();
+  setTimeout(() => incoming.destroy(), DRAIN_MS).unref();
+}
+
+const DRAIN_MS = 1_000;

@@ -1,0 +1,73 @@
+import type { IncomingMessage } from "node:http";
+import { problem } from "./problem.ts";
+
+/** Reads the body of a request as JSON. Throws an `HttpProblem` if it is too large, too deep or no JSON. */
+export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  const type = request.headers["content-type"] ?? "";
+  if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type))
+    throw problem("not_json", "Send JSON, with the header Content-Type: application/json.");
+  const bytes = await readBytes(request, maxBytes);
+  const text = decode(bytes);
+  if (depthOf(text) > DEEPEST) throw problem("invalid_request", `The body is nested more than ${DEEPEST} levels deep.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw problem("invalid_request", "The body is not valid JSON.");
+  }
+  if (hasNul(value)) throw problem("invalid_request", "The body contains a NUL character. Remove it.");
+  return value;
+}
+
+/** Returns the problem with the announced size of a body, before anything of it is read. */
+export function sizeProblem({ headers }: IncomingMessage, maxBytes: number): ReturnType<typeof problem> | undefined {
+  return Number(headers["content-length"] ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined;
+}
+
+async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(maxBytes: number): ReturnType<typeof problem> {
+  return problem("body_too_large", `A body may have at most ${maxBytes} bytes. Send less at once.`);
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw problem("invalid_request", "The body is not valid UTF-8.");
+  }
+}
+
+const DEEPEST = 64;
+
+/** Returns how deep a JSON text is nested. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let isString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (isString) {
+      if (character === "\\") index += 1;
+      else if (character === '"') isString = false;
+    } else if (character === '"') isString = true;
+    else if (character === "{" || character === "[") deepest = Math.max(deepest, ++depth);
+    else if (character === "}" || character === "]") depth -= 1;
+  }
+  return deepest;
+}
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === "string") return value.includes("\0");
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, each]) => key.includes("\0") || hasNul(each));
+}

@@ -1,0 +1,46 @@
+import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { errorCode, UserError } from "../../lib/index.ts";
+import type { Limits, ServerOptions } from "../server-options.ts";
+
+/** Creates a server of Node with limits for slow and greedy clients. */
+export function createNodeServer(tls: ServerOptions["tls"], limits: Limits): Server {
+  const options = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(2_000, limits.headersMs / 2),
+    requireHostHeader: true,
+  };
+  const http = tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...tls });
+  http.maxConnections = limits.connections;
+  return http;
+}
+
+/** Begins to listen. Returns the port. Throws a `UserError` if that is impossible. */
+export function listen(
+  http: Server,
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    http.once("error", (error) => reject(cannotListen(error, { port, host })));
+    http.listen(port, host, () => {
+      http.removeAllListeners("error");
+      http.on("error", () => {});
+      resolve((http.address() as AddressInfo).port);
+    });
+  });
+}
+
+function cannotListen(error: Error, { port, host }: { readonly port: number; readonly host: string }): UserError {
+  const code = errorCode(error);
+  if (code === "EADDRINUSE")
+    return new UserError(`Port ${port} is already in use`, {
+      code: "port",
+      cure: "Choose another one with --port N, or --port 0 for any free port.",
+      exitCode: 2,
+    });
+  const cure = code === "EACCES" ? "Choose a port above 1023." : "Choose an address of this machine with --host.";
+  return new UserError(`The server can't listen on ${host} (${code})`, { code: "port", cure, exitCode: 2 });
+}

@@ -1,0 +1,49 @@
+import type { Problem } from "../../protocol/index.ts";
+
+/** An error that is reported to the client with a status of HTTP. */
+export class HttpProblem extends Error {
+  readonly problem: Problem;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(problem: Problem, headers: Readonly<Record<string, string>> = {}) {
+    super(problem.detail);
+    this.problem = problem;
+    this.headers = headers;
+  }
+}
+
+const statuses = {
+  invalid_request: 400,
+  invalid_cursor: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  unknown_session: 404,
+  unknown_agent: 404,
+  unknown_request: 404,
+  unknown_result: 404,
+  unknown_worker: 404,
+  conflict: 409,
+  session_in_use: 409,
+  already_answered: 409,
+  body_too_large: 413,
+  not_json: 415,
+  misdirected: 421,
+  refused: 422,
+  too_many_attempts: 429,
+  internal_error: 500,
+  too_many_clients: 503,
+  stopping: 503,
+  no_answer: 504,
+} as const;
+
+type ProblemCode = keyof typeof statuses;
+
+/** Creates an error for a client. `detail` says in one or two sentences what happened and what to do. */
+export function problem(
+  code: ProblemCode,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): HttpProblem {
+  return new HttpProblem({ status: statuses[code], code, detail }, headers);
+}

@@ -1,0 +1,200 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { AgentInfo, Line } from "../protocol/index.ts";
+import type { Reply } from "../testing/index.ts";
+import {
+  newPlace,
+  type ServerPlace,
+  said,
+  startApi,
+  startServer,
+  startSession,
+  stateOf,
+  type TestServer,
+  updateOf,
+} from "./server.test-support.ts";
+
+const bash = (command: string): Reply => said([{ tool: "Bash", input: { command } }]);
+
+async function ended(server: TestServer, id: string, text: string): Promise<void> {
+  const stream = server.stream(`/session/${id}/event`);
+  await stream.until(({ data }) => data.type === "turn_complete" && data["text"] === text);
+  stream.close();
+}
+
+/** Returns the directory with the files of a session. */
+function filesOf({ home }: ServerPlace, id: string): string {
+  const projects = join(home, "projects");
+  return join(projects, readdirSync(projects)[0] ?? "", id);
+}
+
+describe("a session over HTTP", () => {
+  it("is started, watched, prompted, listed and deleted", async () => {
+    const api = await startApi([said("One."), said("Two.")]);
+    const server = await startServer({ api });
+    const session = await startSession(server, { prompt: "First" });
+    expect(session).toMatchObject({ worker: "work", state: "running", turns: expect.any(Number), approvals: 0 });
+    const stream = server.stream(`/session/${session.id}/event`);
+    expect((await stream.until(({ data }) => data.type === "session_snapshot")).id).toBeUndefined();
+    await stream.until(({ data }) => data.type === "turn_complete" && data["text"] === "One.");
+    const message = await server.send("POST", `/session/${session.id}/message`, { body: { prompt: "Second" } });
+    expect(message).toMatchObject({ status: 200, json: { status: "done" } });
+    await stream.until(({ data }) => data.type === "turn_complete" && data["text"] === "Two.");
+    const ids = stream.events.flatMap(({ id }) => id ?? []);
+    expect(ids).toEqual(Array.from(ids, (_, index) => index + 1));
+    expect(stream.events.flatMap((event) => updateOf(event)?.event.type ?? [])).toContain("text.delta");
+    await stateOf(server, session.id, "idle");
+    expect((await server.send("GET", "/session")).json).toMatchObject([
+      { id: session.id, title: "First", outcome: "succeeded", reason: "done" },
+    ]);
+    expect((await server.send("DELETE", `/session/${session.id}`)).status).toBe(204);
+    expect(await stream.until(({ data }) => data.type === "session_closed")).toMatchObject({
+      data: { reason: "deleted" },
+    });
+    await stream.ended;
+    expect((await server.send("GET", `/session/${session.id}`)).status).toBe(404);
+    expect(server.reports).toEqual([]);
+  });
+
+  it("carries out a command once, however often it is sent", async () => {
+    const api = await startApi([said("One."), said("Two.")]);
+    const server = await startServer({ api });
+    const { id } = await startSession(server, { prompt: "First" });
+    await ended(server, id, "One.");
+    const body = { id: "m1", type: "prompt", to: "main", content: [{ type: "text", text: "Again" }], when: "next" };
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => server.send("POST", `/session/${id}/command`, { body })),
+    );
+    expect(first?.json).toMatchObject({ commandId: "m1", status: "done" });
+    expect(second?.json).toEqual(first?.json);
+    await ended(server, id, "Two.");
+    const unknown = { ...body, id: "m2", to: "nobody" };
+    expect((await server.send("POST", `/session/${id}/command`, { body: unknown })).json).toMatchObject({
+      status: "refused",
+      message: expect.stringContaining("no agent"),
+    });
+    api.assertDone();
+  });
+
+  it("keeps the choices of its client when it is closed for having nothing to do, and opens for the next message", async () => {
+    const at = newPlace();
+    const api = await startApi([said("One."), bash("touch made"), said("Two.")]);
+    const server = await startServer({ place: at, api, limits: { idleMs: 200 } });
+    const { id } = await startSession(server, { prompt: "First", permissionMode: "bypassPermissions" });
+    await ended(server, id, "One.");
+    await stateOf(server, id, "ended");
+    expect(existsSync(join(filesOf(at, id), "lock"))).toBe(false);
+    await server.send("POST", `/session/${id}/message`, { body: { prompt: "Second" } });
+    await ended(server, id, "Two.");
+    expect(existsSync(join(at.cwd, "made"))).toBe(true);
+  });
+
+  it("shows its queue, its agents, their transcripts and whole outputs", async () => {
+    const at = newPlace();
+    const long = "0123456789".repeat(20_000);
+    const task = { description: "a part", prompt: "CHILD: look", subagent_type: "general-purpose" };
+    const api = await startApi(({ rawBody }) => {
+      const text = rawBody.toString();
+      if (text.includes("MAIN: go"))
+        return text.includes('"tool_result"') ? said("Done.") : said([{ tool: "Task", input: task }]);
+      return text.includes('"tool_result"') ? said("Found.") : bash("cat notes.txt");
+    });
+    const server = await startServer({ place: at, api });
+    const { id } = await startSession(server, { prompt: "MAIN: go" });
+    await ended(server, id, "Done.");
+    const path = `/session/${id}`;
+    expect((await server.send("GET", `${path}/queue`)).json).toEqual([]);
+    const agents = (await server.send("GET", `${path}/agent`)).json as AgentInfo[];
+    const [main, child] = agents;
+    expect(main).toMatchObject({ agentId: "main", path: [] });
+    expect(child).toMatchObject({ agentType: "general-purpose", path: [child?.agentId], description: "a part" });
+    const lines: Line[] = [];
+    for (let after: string | undefined = "0"; after !== undefined; ) {
+      const page = await server.send("GET", `${path}/agent/${child?.agentId}/line?after=${after}&limit=5`);
+      const { lines: some, next } = page.json as { lines: Line[]; next?: string };
+      expect(some.length).toBeLessThanOrEqual(5);
+      lines.push(...some);
+      after = next;
+    }
+    expect(lines.map((line) => Number(line.id))).toEqual(lines.map((_, index) => index + 1));
+    const results = join(filesOf(at, id), "results");
+    mkdirSync(results);
+    writeFileSync(join(results, "call_1.txt"), long);
+    symlinkSync(join(at.cwd, "notes.txt"), join(results, "link.txt"));
+    const whole = await server.send("GET", `${path}/result/call_1`);
+    expect(whole).toMatchObject({ text: long, headers: { "content-type": "text/plain; charset=utf-8" } });
+    for (const missing of ["/agent/a000000000000/line", "/result/nothing", "/result/link"])
+      expect((await server.send("GET", path + missing)).status).toBe(404);
+    const stream = server.stream(`${path}/event`);
+    const envelope = await stream.until(({ data }) => data.type === "subagent_event");
+    expect(envelope.data).toMatchObject({ agentType: "general-purpose", sessionId: child?.agentId, path: child?.path });
+  });
+
+  it("is refused with what is wrong", async () => {
+    const server = await startServer();
+    const refused = async (body: unknown) => (await server.send("POST", "/session", { body })).json;
+    expect(await refused({ prompt: 3 })).toMatchObject({ status: 400, detail: expect.stringContaining("prompt") });
+    expect(await refused({ agents: {} })).toMatchObject({ status: 400, detail: expect.stringContaining('"agents"') });
+    expect(await refused({ worker: "nowhere" })).toMatchObject({ status: 404, code: "unknown_worker" });
+    expect(await refused({ agent: "nobody" })).toMatchObject({
+      status: 422,
+      detail: expect.stringContaining("nobody"),
+    });
+    expect(await refused({ permissionMode: "yolo" })).toMatchObject({ status: 400 });
+    expect((await server.send("POST", "/session", { headers: { "Content-Type": "text/plain" } })).status).toBe(415);
+    expect((await server.send("PUT", "/session", { body: {} })).status).toBe(404);
+    expect((await server.send("GET", "/session")).json).toEqual([]);
+  });
+});
+
+describe("the server", () => {
+  it("describes its agents, workers and routes", async () => {
+    const at = newPlace();
+    const other = join(at.root, "other/work");
+    mkdirSync(other, { recursive: true });
+    const server = await startServer({ place: at, projects: [at.cwd, other] });
+    expect((await server.send("GET", "/worker")).json).toMatchObject([
+      { name: "work", root: at.cwd, state: "connected" },
+      { name: "work-2", root: other },
+    ]);
+    expect((await server.send("GET", "/agent?worker=work-2")).json).toMatchObject({ trusted: false, diagnostics: [] });
+    const api = (await server.send("GET", "/openapi.json")).json as { paths: Record<string, object> };
+    expect(Object.keys(api.paths)).toContain("/session/{id}/approval/{request}");
+    expect(JSON.stringify(api.paths["/session"])).toContain('"additionalProperties":false');
+    const docs = await server.send("GET", "/docs");
+    for (const path of Object.keys(api.paths)) expect(docs.text).toContain(`<code>${path}</code>`);
+    expect(docs.text).not.toMatch(/https?:|<script|src=/);
+  });
+
+  it("tells of changes in all sessions, also in those of other directories that it serves", async () => {
+    const api = await startApi([bash("touch made"), said("Done.")]);
+    const server = await startServer({ api });
+    const all = server.stream("/event");
+    await all.until(({ data }) => data.type === "server_snapshot");
+    const { id } = await startSession(server, { prompt: "Go." });
+    const { data } = await all.until((event) => event.data.type === "approval_requested");
+    const { requestId } = (data["approval"] as { question: { requestId: string } }).question;
+    await stateOf(server, id, "waiting");
+    await server.send("POST", `/session/${id}/approval/${requestId}`, { body: { answer: "deny", message: "No." } });
+    await all.until((event) => event.data.type === "approval_settled" && event.data["requestId"] === requestId);
+    await stateOf(server, id, "idle");
+    await server.send("DELETE", `/session/${id}`);
+    await all.until((event) => event.data.type === "session_deleted" && event.data["sessionId"] === id);
+  });
+
+  it("sends comments that keep a stream open", async () => {
+    const server = await startServer({ limits: { keepAliveMs: 20 } });
+    const { id } = await startSession(server);
+    const stream = server.stream(`/session/${id}/event`);
+    await stream.until(() => stream.comments.length > 1);
+    expect(stream.comments[0]).toBe(": keep-alive");
+  });
+
+  it("lets a state directory have one server", async () => {
+    const at = newPlace();
+    const server = await startServer({ place: at });
+    await expect(startServer({ place: at })).rejects.toThrow(/already serves/);
+    expect(JSON.parse(readFileSync(server.file, "utf8")).url).toBe(server.url);
+  });
+});

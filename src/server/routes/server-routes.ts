@@ -1,0 +1,79 @@
+import { platform } from "node:os";
+import * as z from "zod/v4";
+import { listAgents } from "../../app/index.ts";
+import type { WorkerInfo } from "../../protocol/index.ts";
+import { describeApi } from "../http/openapi.ts";
+import { docsPage, startPage } from "../http/pages.ts";
+import { type Route, route } from "../http/route.ts";
+import type { ServerContext } from "../server-context.ts";
+import { agentCatalog, workerInfo, workerQuery } from "./schemas.ts";
+import { chooseProject } from "./session-routes.ts";
+
+/** Routes about the server itself: all sessions, agents, workers and the description of the routes. */
+export function serverRoutes(context: ServerContext, table: () => readonly Route[]): readonly Route[] {
+  const { home, environment, events } = context;
+  return [
+    route({
+      method: "GET",
+      path: "/event",
+      scope: "read",
+      summary: "Streams a list of all sessions, approvals and workers, then what changes.",
+      response: { status: 200, type: "text/event-stream" },
+      handle: ({ outgoing }) => events.add(context.openStream(outgoing)),
+    }),
+    route({
+      method: "GET",
+      path: "/agent",
+      scope: "read",
+      summary: "Lists the agents that can be started in the directory of a worker, with problems in their files.",
+      query: workerQuery,
+      response: { status: 200, schema: agentCatalog },
+      handle: ({ query: { worker } }) =>
+        listAgents({ cwd: chooseProject(context, worker).root, home, environment, trust: false }),
+    }),
+    route({
+      method: "GET",
+      path: "/worker",
+      scope: "read",
+      summary: "Lists the workers that sessions can be started on.",
+      response: { status: 200, schema: z.array(workerInfo) },
+      handle: () => listWorkers(context),
+    }),
+    route({
+      method: "GET",
+      path: "/openapi.json",
+      scope: "read",
+      page: true,
+      summary: "Describes all routes in OpenAPI.",
+      response: { status: 200, schema: z.looseObject({ openapi: z.string() }) },
+      handle: () => describeApi(table()),
+    }),
+    route({
+      method: "GET",
+      path: "/docs",
+      scope: "read",
+      page: true,
+      summary: "Describes all routes in a page.",
+      response: { status: 200, type: "text/html" },
+      handle: () => docsPage(table()),
+    }),
+    route({
+      method: "GET",
+      path: "/",
+      scope: "read",
+      page: true,
+      summary: "Returns the start page.",
+      response: { status: 200, type: "text/html" },
+      handle: () => startPage(),
+    }),
+  ];
+}
+
+/** Lists the server's own directories, then the workers that have connected. */
+export function listWorkers({ projects, hub }: Pick<ServerContext, "projects" | "hub">): readonly WorkerInfo[] {
+  const own = projects.map(({ name, root }): WorkerInfo => ({ name, root, platform: platform(), state: "connected" }));
+  const connected = (hub?.workers() ?? []).map(
+    (worker): WorkerInfo => ({ name: worker.name, state: worker.state, ...worker.describe() }),
+  );
+  return [...own, ...connected];
+}

@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { pipeline } from "node:stream/promises";
+import * as z from "zod/v4";
+import { readQueue, readSession } from "../../app/index.ts";
+import { type AgentInfo, MAIN_AGENT } from "../../protocol/index.ts";
+import { problem } from "../http/problem.ts";
+import { type Route, route } from "../http/route.ts";
+import type { ServerContext } from "../server-context.ts";
+import { SessionAgents } from "../sessions/session-agents.ts";
+import {
+  agentInfo,
+  agentParameters,
+  linePage,
+  lineQuery,
+  queuedPrompt,
+  resultParameters,
+  sessionParameters,
+} from "./schemas.ts";
+
+const PAGE = 200;
+
+/** Routes that read what a session has recorded. */
+export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/session/{id}/agent",
+      scope: "read",
+      summary: "Lists the agents of a session: the main agent, then the subagents at any depth, oldest first.",
+      parameters: sessionParameters,
+      response: { status: 200, schema: z.array(agentInfo) },
+      handle: async ({ parameters: { id } }) => {
+        const { path, summary, served } = catalog.find(id);
+        const main: AgentInfo = {
+          agentId: MAIN_AGENT,
+          agentType: served?.session.agentType ?? MAIN_AGENT,
+          description: summary?.firstPrompt ?? "",
+          path: [],
+        };
+        return [main, ...(await new SessionAgents(path).list())];
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/session/{id}/agent/{agent}/line",
+      scope: "read",
+      summary: "Returns lines of an agent's transcript after the line `after`, at most `limit` of them.",
+      parameters: agentParameters,
+      query: lineQuery,
+      response: { status: 200, schema: linePage },
+      handle: async ({ parameters: { id, agent }, query: { after = 0, limit = PAGE } }) => {
+        const lines = await readSession(catalog.find(id).path).read(agent);
+        if (lines.length === 0 && agent !== MAIN_AGENT)
+          throw problem("unknown_agent", `This session has no agent ${agent}. GET /session/${id}/agent lists them.`);
+        const rest = lines.filter((line) => Number(line.id) > after);
+        const page = rest.slice(0, limit);
+        return { lines: page, next: rest.length > page.length ? page.at(-1)?.id : undefined };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/session/{id}/result/{result}",
+      scope: "read",
+      summary: "Returns the whole output of a call whose result in the transcript is only a part of it.",
+      parameters: resultParameters,
+      response: { status: 200, type: "text/plain" },
+      handle: async ({ parameters: { id, result }, outgoing }) => {
+        const file = await readSession(catalog.find(id).path).openResult(result);
+        if (file === undefined) throw problem("unknown_result", `This session has no output ${result}.`);
+        outgoing.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
+        // If the client goes away, there is nobody to report it to.
+        await pipeline(file.createReadStream(), outgoing).catch(() => undefined);
+        if (!outgoing.closed) await once(outgoing, "close").catch(() => undefined);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/session/{id}/queue",
+      scope: "read",
+      summary: "Lists the prompts that wait for their turn, oldest first.",
+      parameters: sessionParameters,
+      response: { status: 200, schema: z.array(queuedPrompt) },
+      handle: ({ parameters: { id } }) => {
+        const { served, summary, path } = catalog.find(id);
+        return served?.session.queue() ?? (summary === undefined ? [] : readQueue(path));
+      },
+    }),
+  ];
+}

@@ -1,0 +1,22 @@
+import type { ServerResponse } from "node:http";
+import type { EventStream } from "./http/event-stream.ts";
+import type { WorkerHub } from "./server-options.ts";
+import type { Project } from "./sessions/open-served.ts";
+import type { ServerEvents } from "./sessions/server-events.ts";
+import type { SessionCatalog } from "./sessions/session-catalog.ts";
+import type { SessionControl } from "./sessions/session-control.ts";
+import type { SessionHost } from "./sessions/session-host.ts";
+
+/** The parts of a server that its routes use. */
+export interface ServerContext {
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly projects: readonly Project[];
+  readonly hub?: WorkerHub | undefined;
+  readonly host: SessionHost;
+  readonly catalog: SessionCatalog;
+  readonly control: SessionControl;
+  readonly events: ServerEvents;
+  /** Begins a stream of events. Throws an `HttpProblem` if there are too many. */
+  openStream(outgoing: ServerResponse): EventStream;
+}

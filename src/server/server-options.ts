@@ -1,0 +1,76 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Clock, WorkerPort } from "../ports/index.ts";
+import type { WorkerInfo } from "../protocol/index.ts";
+
+/** A worker in another process, perhaps on another machine. */
+export interface RemoteWorker extends WorkerPort {
+  readonly name: string;
+  readonly state: WorkerInfo["state"];
+}
+
+/** Workers that have connected to the server. */
+export interface WorkerHub {
+  /** Takes over the connection of a worker, whose token has been checked. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  workers(): readonly RemoteWorker[];
+}
+
+export interface ServerOptions {
+  /** State directory. */
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Directories whose sessions are served. Each is a worker of its own; the first one is the default. */
+  readonly projects: readonly string[];
+  /** Port to listen on. 0 for any free port. */
+  readonly port: number;
+  /** Address to listen on; defaults to 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** Further names under which the server can be reached. */
+  readonly allowHosts?: readonly string[] | undefined;
+  /** Origins of other sites that may call the server from a browser. */
+  readonly allowOrigins?: readonly string[] | undefined;
+  /** Certificate and key in PEM format. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Whether to listen on an address of the network without TLS. */
+  readonly insecure?: boolean | undefined;
+  readonly hub?: WorkerHub | undefined;
+  readonly clock: Clock;
+  /** Whether sessions that were working when the last server ended go on by themselves; defaults to true. */
+  readonly resume?: boolean | undefined;
+  /** Receives messages for the person who runs the server. */
+  readonly report: (message: string) => void;
+  readonly limits?: Partial<Limits> | undefined;
+}
+
+export interface Limits {
+  readonly bodyBytes: number;
+  readonly headerBytes: number;
+  /** Time that a client has to send its headers. */
+  readonly headersMs: number;
+  /** Time that a client has to send a whole request. */
+  readonly requestMs: number;
+  readonly connections: number;
+  /** Number of event streams at the same time. */
+  readonly streams: number;
+  readonly keepAliveMs: number;
+  /** Time after which a client of an event stream that reads nothing is cut. */
+  readonly stuckMs: number;
+  /** Time after which a session that has nothing to do and no reader is closed. */
+  readonly idleMs: number;
+  /** Time that sessions have to park when the server is stopped. */
+  readonly stopMs: number;
+}
+
+export const defaultLimits: Limits = {
+  bodyBytes: 1024 * 1024,
+  headerBytes: 16 * 1024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  connections: 512,
+  streams: 256,
+  keepAliveMs: 15_000,
+  stuckMs: 30_000,
+  idleMs: 60_000,
+  stopMs: 5_000,
+};

@@ -1,0 +1,36 @@
+import { readFileSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isRecord, writeAtomically } from "../../lib/index.ts";
+import type { SessionChoices } from "./open-served.ts";
+
+/** What the server must know about a session when it is started again. Stored with the files of the session. */
+export interface ServedRecord {
+  readonly v: 1;
+  readonly choices: SessionChoices;
+  /** Whether the server had the session open. If so, the session goes on by itself. */
+  readonly open: boolean;
+}
+
+/** Reads the record of a session, by the path of its transcript. Undefined if the server never opened the session. */
+export function readRecord(transcriptPath: string): ServedRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(pathOf(transcriptPath), "utf8"));
+    return isRecord(value) && value["v"] === 1 && isRecord(value["choices"])
+      ? (value as unknown as ServedRecord)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeRecord(transcriptPath: string, record: ServedRecord): Promise<void> {
+  await writeAtomically(pathOf(transcriptPath), `${JSON.stringify(record)}\n`);
+}
+
+export function removeRecord(transcriptPath: string): void {
+  rmSync(pathOf(transcriptPath), { force: true });
+}
+
+function pathOf(transcriptPath: string): string {
+  return join(dirname(transcriptPath), basename(transcriptPath, ".jsonl"), "served.json");
+}

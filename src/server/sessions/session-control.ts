@@ -1,0 +1,145 @@
+import { giveAnswer, steerSession } from "../../app/index.ts";
+import { createDeferred, createId, describeError, UserError } from "../../lib/index.ts";
+import type { ApprovalAnswer, Command, Receipt, SessionId } from "../../protocol/index.ts";
+import { problem } from "../http/problem.ts";
+import { continueSession, findUnfinished } from "./continue-session.ts";
+import type { CatalogSession, SessionCatalog } from "./session-catalog.ts";
+import type { ServedSession, SessionHost } from "./session-host.ts";
+
+export interface ControlContext {
+  readonly home: string;
+  readonly host: SessionHost;
+  readonly catalog: SessionCatalog;
+  readonly report: (message: string) => void;
+}
+
+/** Number of sessions that are resumed at the same time. */
+const AT_ONCE = 4;
+
+/** Steers sessions: those that are open here directly, those of other processes through their inboxes. */
+export class SessionControl {
+  private readonly context: ControlContext;
+  private readonly resuming = new Map<SessionId, Promise<void>>();
+
+  constructor(context: ControlContext) {
+    this.context = context;
+  }
+
+  /** Carries out a command. A session that is not open is opened first. */
+  async send(session: CatalogSession, command: Command): Promise<Receipt> {
+    await this.resumed(session.id);
+    const { host } = this.context;
+    const isOpenHere = host.has(session.id);
+    if (isOpenHere || session.summary?.inUse !== true) {
+      // The agent that asked goes on with the answer.
+      const unfinished = command.type === "answer" && !isOpenHere ? await this.unfinished(session) : undefined;
+      const receipt = await this.whereOpen(session, async ({ session: open }) => {
+        const given = await open.send(command);
+        if (unfinished !== undefined && open.state === "idle") await this.report(continueSession(open, unfinished));
+        return given;
+      });
+      if (receipt !== "elsewhere") return receipt;
+    }
+    return command.type === "answer" ? this.answerElsewhere(session, command) : this.steer(session, command);
+  }
+
+  /** Answers a request for approval. Throws an `HttpProblem` if it does not wait for an answer. */
+  async answer(session: CatalogSession, requestId: string, answer: ApprovalAnswer): Promise<Receipt> {
+    const isWaiting = this.context.catalog
+      .requests(session.id)
+      .some(({ question }) => question.requestId === requestId);
+    if (!isWaiting)
+      throw problem(
+        "already_answered",
+        `The request ${requestId} does not wait for an answer. GET /approval lists those that do.`,
+      );
+    const receipt = await this.send(session, { id: createId("command_"), type: "answer", requestId, answer });
+    if (receipt.status === "done") return receipt;
+    throw problem("already_answered", `${receipt.message} Only the first answer counts.`);
+  }
+
+  /**
+   * Resumes the sessions that were working when the last server ended, a few at a time. Until that is done, whoever uses
+   * one of them has to wait. Never rejects.
+   */
+  async resumeAll(sessions: readonly CatalogSession[]): Promise<void> {
+    const waiting = sessions.map((session) => ({ session, done: createDeferred<void>() }));
+    for (const { session, done } of waiting) this.resuming.set(session.id, done.promise);
+    const next = async (): Promise<void> => {
+      for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
+        const { session, done } = each;
+        await this.resume(session).catch((error) =>
+          this.context.report(`The session ${session.id} could not be resumed: ${describeError(error)}`),
+        );
+        this.resuming.delete(session.id);
+        done.resolve();
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
+  }
+
+  /** Settles when a session that is about to be resumed has been. */
+  async resumed(id: SessionId): Promise<void> {
+    await this.resuming.get(id);
+  }
+
+  private async resume(session: CatalogSession): Promise<void> {
+    const unfinished = await this.unfinished(session);
+    if (!unfinished.main && unfinished.background.length === 0) return;
+    await this.whereOpen(session, ({ session: open }) => this.report(continueSession(open, unfinished)));
+  }
+
+  private unfinished({ id, path }: CatalogSession): ReturnType<typeof findUnfinished> {
+    return findUnfinished({ home: this.context.home, id, path });
+  }
+
+  private async report(problems: Promise<readonly string[]>): Promise<void> {
+    for (const message of await problems) this.context.report(message);
+  }
+
+  private async answerElsewhere(
+    session: CatalogSession,
+    { id, requestId, answer }: Extract<Command, { type: "answer" }>,
+  ): Promise<Receipt> {
+    const request = this.context.catalog.requests(session.id).find(({ question }) => question.requestId === requestId);
+    if (request === undefined)
+      return { commandId: id, status: "refused", message: `There is no open request ${requestId}.` };
+    try {
+      await giveAnswer(request, answer);
+    } catch (error) {
+      if (error instanceof UserError) return { commandId: id, status: "refused", message: `${error.message}.` };
+      throw error;
+    }
+    const verb = answer.answer === "allow" ? "allowed" : "denied";
+    return { commandId: id, status: "done", message: `${requestId} was ${verb}.` };
+  }
+
+  /** Uses a session in this process. Returns `elsewhere` if another process has just opened it. */
+  private async whereOpen<Result>(
+    session: CatalogSession,
+    action: (served: ServedSession) => Promise<Result>,
+  ): Promise<Result | "elsewhere"> {
+    try {
+      return await this.context.host.use(session, action);
+    } catch (error) {
+      if (error instanceof UserError && error.code === "session_in_use") return "elsewhere";
+      throw error;
+    }
+  }
+
+  private async steer(
+    session: CatalogSession,
+    { id, ...command }: Exclude<Command, { type: "answer" }>,
+  ): Promise<Receipt> {
+    if (command.type === "prompt" && command.content.some(({ type }) => type !== "text"))
+      throw problem("conflict", "Only text can be sent to a session that another process has open.");
+    const { home } = this.context;
+    const { isRunning, receipt } = await steerSession({ home, sessionId: session.id, command, id });
+    if (receipt !== undefined) return receipt;
+    if (!isRunning) return this.send({ ...session, summary: undefined }, { id, ...command } as Command);
+    throw problem(
+      "no_answer",
+      "The process that has this session open has not answered in time. The command stays in its inbox.",
+    );
+  }
+}

@@ -1,0 +1,85 @@
+import { followSession, lastEventNumber } from "../../app/index.ts";
+import {
+  type SessionClosed,
+  type SessionId,
+  type SessionSnapshot,
+  type SessionUpdate,
+  toWire,
+} from "../../protocol/index.ts";
+import { type EventStream, eventText } from "../http/event-stream.ts";
+import { problem } from "../http/problem.ts";
+import type { ServerContext } from "../server-context.ts";
+import { SessionAgents } from "./session-agents.ts";
+import type { CatalogSession } from "./session-catalog.ts";
+
+/** Throws an `HttpProblem` if a client claims to know events that the session does not have. */
+export function checkCursor({ path }: CatalogSession, after: number): void {
+  if (after === 0 || after <= lastEventNumber(path)) return;
+  throw problem(
+    "invalid_cursor",
+    `This session has no event ${after}. Connect without Last-Event-ID to get all its events.`,
+  );
+}
+
+interface StreamedSession extends Pick<ServerContext, "host" | "catalog" | "control"> {
+  readonly id: SessionId;
+  /** Number of the last event that the client knows. */
+  readonly after: number;
+}
+
+/** Sends the events of a session to a client, until the session is closed or the client has gone. */
+export async function streamSession(
+  stream: EventStream,
+  { id, after, host, catalog, control }: StreamedSession,
+): Promise<void> {
+  await control.resumed(id);
+  const session = catalog.find(id);
+  const approvals = catalog.approvals(id);
+  const snapshot: SessionSnapshot = { type: "session_snapshot", session: catalog.info(session), approvals };
+  await stream.send(eventText(snapshot));
+  const agents = new SessionAgents(session.path);
+  const position = { after, signal: stream.signal };
+  let reason: SessionClosed["reason"] = "ended";
+  // A session that another process had open may be opened here, and the other way round.
+  for (let isOver = false; !isOver; isOver = stream.signal.aborted || !host.has(id)) {
+    const served = await host.opened(id);
+    const { path } = session;
+    const send = (updates: AsyncIterable<SessionUpdate>) => sendAll(stream, { updates, agents, position });
+    if (served === undefined) await send(followSession({ path, ...position }));
+    else await host.hold(served, () => send(served.session.events(position)));
+    reason = served?.closedBy ?? "ended";
+    if (served?.closedBy !== undefined) break;
+  }
+  const closed: SessionClosed = { type: "session_closed", reason };
+  stream.end(eventText(closed));
+}
+
+interface SentUpdates {
+  readonly updates: AsyncIterable<SessionUpdate>;
+  readonly agents: SessionAgents;
+  /** Changed with each durable event. */
+  readonly position: { after: number };
+}
+
+async function sendAll(stream: EventStream, { updates, agents, position }: SentUpdates): Promise<void> {
+  for await (const update of updates) {
+    agents.observe(update);
+    if (update.seq === undefined && stream.isBehind) continue;
+    if (agents.known(update.agentId) === undefined) await agents.load(update.agentId);
+    const waiting = stream.send(textOf(update, agents));
+    if (waiting !== undefined) await waiting;
+    position.after = update.seq ?? position.after;
+  }
+}
+
+/** Texts of durable events, which are the same for all clients. */
+const texts = new WeakMap<object, string>();
+
+function textOf(update: SessionUpdate, agents: SessionAgents): string {
+  const known = texts.get(update.event);
+  if (known !== undefined) return known;
+  const agent = agents.known(update.agentId) ?? { agentType: "unknown", path: [update.agentId] };
+  const text = eventText(toWire(update, agent), update.seq);
+  texts.set(update.event, text);
+  return text;
+}

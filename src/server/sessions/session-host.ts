@@ -1,0 +1,195 @@
+import { existsSync } from "node:fs";
+import type { Session } from "../../app/index.ts";
+import { describeError } from "../../lib/index.ts";
+import type { SessionClosed, SessionId } from "../../protocol/index.ts";
+import { problem } from "../http/problem.ts";
+import type { Limits } from "../server-options.ts";
+import { type OpeningContext, openServed, type Project, type SessionChoices } from "./open-served.ts";
+import { readRecord, removeRecord, writeRecord } from "./served-record.ts";
+
+type ClosingReason = Exclude<SessionClosed["reason"], "ended">;
+
+/** A session that this process has open. */
+export interface ServedSession {
+  readonly session: Session;
+  readonly project: Project;
+  readonly choices: SessionChoices;
+  readonly openedAt: number;
+  /** Number of clients that read or steer the session now. */
+  users: number;
+  /** Monotonic time at which the session last had something to do. */
+  lastUsed: number;
+  closedBy?: ClosingReason | undefined;
+}
+
+/** An existing session that can be opened. */
+export interface SessionPlace {
+  readonly id: SessionId;
+  readonly project: Project;
+  /** Path of the main agent's transcript. */
+  readonly path: string;
+}
+
+interface Entry {
+  readonly opening: Promise<ServedSession>;
+  closing?: Promise<void> | undefined;
+}
+
+export interface HostOptions extends OpeningContext {
+  readonly limits: Limits;
+}
+
+/** Opens sessions when they are needed, and closes them when they are not, so that a terminal can resume them. */
+export class SessionHost {
+  private readonly options: HostOptions;
+  private readonly entries = new Map<SessionId, Entry>();
+  private readonly served = new Map<SessionId, ServedSession>();
+  private readonly sweeping: NodeJS.Timeout;
+  private isStopping = false;
+
+  constructor(options: HostOptions) {
+    this.options = options;
+    this.sweeping = setInterval(() => this.closeIdle(), Math.min(1_000, options.limits.idleMs / 2));
+    this.sweeping.unref();
+  }
+
+  /** Returns a session that is open here. It may be about to be closed. */
+  get(id: SessionId): ServedSession | undefined {
+    return this.served.get(id);
+  }
+
+  /** Returns a session that is open here, or that is just being opened. */
+  async opened(id: SessionId): Promise<ServedSession | undefined> {
+    return this.entries.get(id)?.opening.catch(() => undefined);
+  }
+
+  all(): readonly ServedSession[] {
+    return [...this.served.values()];
+  }
+
+  /** Returns whether a session is open here, is being opened or is being closed. */
+  has(id: SessionId): boolean {
+    return this.entries.has(id);
+  }
+
+  /** Starts a session. */
+  async create(project: Project, choices: SessionChoices): Promise<ServedSession> {
+    this.refuseIfStopping();
+    const served = await this.openNew(project, choices);
+    this.entries.set(served.session.id, { opening: Promise.resolve(served) });
+    return served;
+  }
+
+  /** Uses a session, which is opened first if necessary. It stays open until `action` has settled. */
+  async use<Result>(place: SessionPlace, action: (served: ServedSession) => Promise<Result>): Promise<Result> {
+    for (;;) {
+      this.refuseIfStopping();
+      const entry = this.entries.get(place.id) ?? this.open(place);
+      if (entry.closing === undefined) await entry.opening;
+      if (entry.closing !== undefined) {
+        await entry.closing;
+        continue;
+      }
+      return this.hold(await entry.opening, action);
+    }
+  }
+
+  /** Keeps a session open until `action` has settled. */
+  async hold<Result>(served: ServedSession, action: (served: ServedSession) => Promise<Result>): Promise<Result> {
+    served.users += 1;
+    try {
+      return await action(served);
+    } finally {
+      served.users -= 1;
+      served.lastUsed = this.options.clock.monotonic();
+    }
+  }
+
+  /** Closes a session that is open here, and then deletes its files with `remove`. */
+  async delete(id: SessionId, remove: () => void): Promise<void> {
+    const entry = this.entries.get(id);
+    const served = await entry?.opening.catch(() => undefined);
+    if (entry !== undefined && served !== undefined) await this.close(entry, served, "deleted");
+    remove();
+  }
+
+  /** Parks all sessions. Agents go on where they stopped when the server is started again. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    clearInterval(this.sweeping);
+    await Promise.all(
+      [...this.entries.values()].map(async (entry) => {
+        const served = await entry.opening.catch(() => undefined);
+        if (served !== undefined) await this.close(entry, served, "server_stopped");
+      }),
+    );
+  }
+
+  private refuseIfStopping(): void {
+    if (this.isStopping) throw problem("stopping", "The server is being stopped. Try again when it is back.");
+  }
+
+  private async openNew(project: Project, choices: SessionChoices): Promise<ServedSession> {
+    const session = await openServed({ project, choices }, this.options);
+    return this.keep(session, { project, choices });
+  }
+
+  private open({ id, project, path }: SessionPlace): Entry {
+    const choices = readRecord(path)?.choices ?? {};
+    const opening = openServed({ project, choices, resume: id }, this.options).then((session) =>
+      this.keep(session, { project, choices }),
+    );
+    const entry: Entry = { opening };
+    this.entries.set(id, entry);
+    opening.catch(() => this.entries.delete(id));
+    return entry;
+  }
+
+  private async keep(
+    session: Session,
+    { project, choices }: { readonly project: Project; readonly choices: SessionChoices },
+  ): Promise<ServedSession> {
+    const { clock } = this.options;
+    const openedAt = clock.now();
+    const served = { session, project, choices, openedAt, users: 0, lastUsed: clock.monotonic() };
+    if (session.transcriptPath !== undefined) await writeRecord(session.transcriptPath, { v: 1, choices, open: true });
+    this.served.set(session.id, served);
+    return served;
+  }
+
+  private closeIdle(): void {
+    const now = this.options.clock.monotonic();
+    for (const [id, served] of this.served) {
+      const entry = this.entries.get(id);
+      if (served.users > 0 || served.session.state !== "idle") served.lastUsed = now;
+      if (entry === undefined || now - served.lastUsed < this.idleTime(served)) continue;
+      void this.close(entry, served, "idle").catch((error) => this.options.report(describeError(error)));
+    }
+  }
+
+  /** A session that has no transcript yet can't be opened again, so it is kept for longer. */
+  private idleTime({ session: { transcriptPath = "" } }: ServedSession): number {
+    const { idleMs } = this.options.limits;
+    return existsSync(transcriptPath) ? idleMs : idleMs * 60;
+  }
+
+  private close(entry: Entry, served: ServedSession, reason: ClosingReason): Promise<void> {
+    entry.closing ??= this.closeNow(served, reason);
+    return entry.closing;
+  }
+
+  private async closeNow(served: ServedSession, reason: ClosingReason): Promise<void> {
+    const { session, choices } = served;
+    const { id, transcriptPath = "" } = session;
+    served.closedBy = reason;
+    try {
+      if (reason === "deleted") await session.close();
+      else await session.park();
+      if (!existsSync(transcriptPath)) removeRecord(transcriptPath);
+      else if (reason === "idle") await writeRecord(transcriptPath, { v: 1, choices, open: false });
+    } finally {
+      this.served.delete(id);
+      this.entries.delete(id);
+    }
+  }
+}

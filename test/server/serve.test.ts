@@ -1,0 +1,154 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { get } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { parseServe } from "../../src/cli/commands/serve.ts";
+import type { SessionInfo } from "../../src/protocol/index.ts";
+import { said, sendTo, updateOf } from "../../src/server/server.test-support.ts";
+import { createPlace, retinueProcess, serve, startRetinue } from "../cli/command-line.ts";
+import { serveProcess } from "./serve-process.ts";
+
+describe("retinue serve", () => {
+  it("prints the link, what it serves and where the token is, and ends at a signal", async () => {
+    const place = createPlace();
+    const child = startRetinue(["serve", "--port", "0"], place);
+    let printed = "";
+    for await (const chunk of child.stdout) {
+      printed += String(chunk);
+      if (printed.includes("server.json")) child.kill("SIGTERM");
+    }
+    expect(printed).toMatch(/^Serving on http:\/\/127\.0\.0\.1:\d+\n {2}work {2}/);
+    expect(printed).toMatch(/\n {2}http:\/\/127\.0\.0\.1:\d+\/\?ticket=[\w-]{43}#[\w-]{43}\n/);
+    expect(printed).toContain(join(place.home, "server.json"));
+    expect(existsSync(join(place.home, "server.json"))).toBe(false);
+  });
+
+  it("says in one sentence why it can't start", async () => {
+    const place = createPlace();
+    const taken = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void taken.close());
+    await new Promise((resolve) => taken.once("listening", resolve));
+    const port = String((taken.address() as AddressInfo).port);
+    const file = join(place.cwd, "not-a-directory");
+    writeFileSync(file, "");
+    const starts: [readonly string[], RegExp, Record<string, string>?][] = [
+      [["--port", port], /^retinue: Port \d+ is already in use.*--port 0/],
+      [["--tls-cert", "none.pem", "--tls-key", "none.pem"], /^retinue: --tls-cert can't be read: none\.pem/],
+      [["--tls-cert", "none.pem"], /^retinue: --tls-cert and --tls-key belong together/],
+      [["--host", "0.0.0.0"], /^retinue: Without TLS.*--tls-cert/],
+      [["--project", "nowhere"], /^retinue: The directory .*nowhere does not exist/],
+      [["--port", "x"], /^retinue: --port can't be "x"/],
+      [["--allow-origin", "app.test"], /^retinue: --allow-origin can't be/],
+      [["shop"], /^retinue: "serve" does not take "shop"/],
+      [[], /^retinue: The state directory .*not a directory/, { RETINUE_HOME: join(file, "home") }],
+      [[], /^retinue: A command run by an agent can't start a server/, { RETINUE_CALL_ID: "c1" }],
+    ];
+    for (const [words, message, environment = {}] of starts) {
+      const { code, stderr } = await retinueProcess(["serve", ...words], { ...place, environment });
+      expect(stderr).toMatch(message);
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+      expect(code, stderr).toBe(environment["RETINUE_CALL_ID"] === undefined ? 2 : 1);
+    }
+  });
+
+  it("encrypts what it sends if it has a certificate", async ({ skip }) => {
+    const place = createPlace();
+    const [key, cert] = [join(place.cwd, "key.pem"), join(place.cwd, "cert.pem")];
+    const words = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
+    const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+    const made = spawnSync("openssl", ["req", ...words, ...subject, "-keyout", key, "-out", cert], { stdio: "ignore" });
+    if (made.status !== 0) skip("openssl is missing");
+    const server = await serveProcess(place, ["--tls-cert", cert, "--tls-key", key]);
+    expect(server.url).toMatch(/^https:/);
+    const headers = { Authorization: `Bearer ${server.token}`, Origin: server.url };
+    const request = get(`${server.url}/session`, { headers, ca: readFileSync(cert), agent: false });
+    const [response] = await once(request, "response");
+    expect(response.statusCode).toBe(200);
+    response.destroy();
+    await server.end("SIGTERM");
+    expect(parseServe(["--tls-cert", "c.pem", "--tls-key", "k.pem", "--no-resume"])).toMatchObject({
+      port: 7333,
+      resume: false,
+    });
+  });
+
+  it("does not serve sessions of other directories", async () => {
+    const place = createPlace();
+    const other = join(place.cwd, "../other");
+    mkdirSync(other);
+    await retinueProcess(["-p", "Map this repository"], { ...place, cwd: other });
+    const server = await serveProcess(place);
+    expect((await server.send("GET", "/session")).json).toEqual([]);
+    await server.end("SIGTERM");
+    const both = await serveProcess(place, ["--project", place.cwd, "--project", other]);
+    expect((await both.send("GET", "/session")).json).toMatchObject([{ worker: "other", state: "ended" }]);
+    await both.end("SIGTERM");
+  });
+});
+
+describe("a session of a terminal", () => {
+  it("is listed, watched, steered and answered through the server", async () => {
+    const place = createPlace();
+    const api = await serve([
+      said([{ tool: "Bash", input: { command: "mkdir one" } }]),
+      said([{ tool: "Bash", input: { command: "mkdir two" } }]),
+      said("Done."),
+    ]);
+    const server = await serveProcess({ ...place, server: api });
+    const all = server.stream("/event");
+    await all.until(({ data }) => data.type === "server_snapshot");
+    const run = startRetinue(["-p", "Go.", "--on-ask", "wait"], { ...place, server: api });
+    run.stdin.end();
+    const requests = () => all.events.filter(({ data }) => data.type === "approval_requested");
+    await all.until(() => requests().length > 0);
+    const [session] = (await server.send("GET", "/session")).json as SessionInfo[];
+    expect(session).toMatchObject({ elsewhere: true, state: "waiting", approvals: 1, title: "Go." });
+    const path = `/session/${session?.id}`;
+    const stream = server.stream(`${path}/event`);
+    const { data } = await stream.until((event) => event.data.type === "session_snapshot");
+    const [approval] = data["approvals"] as { question: { requestId: string } }[];
+    expect((await server.send("DELETE", path)).status).toBe(409);
+    const message = await server.send("POST", `${path}/message`, { prompt: "Be quick.", id: "m1" });
+    expect(message.json, message.text).toMatchObject({ commandId: "m1", status: "done" });
+    const answer = await server.send("POST", `${path}/approval/${approval?.question.requestId}`, { answer: "allow" });
+    expect(answer, answer.text).toMatchObject({ status: 200, json: { status: "done" } });
+    await all.until(() => requests().length > 1);
+    const stop = await server.send("POST", `${path}/command`, { id: "s1", type: "stop", what: "tree" });
+    expect(stop.json).toMatchObject({ status: "done", message: expect.stringContaining("Stopped main") });
+    expect((await stream.until((event) => event.data.type === "session_closed")).data["reason"]).toBe("ended");
+    expect(existsSync(join(place.cwd, "one"))).toBe(true);
+    expect(existsSync(join(place.cwd, "two"))).toBe(false);
+    const prompts = stream.events.map(updateOf).filter((update) => update?.event.type === "prompt.received");
+    expect(JSON.stringify(prompts)).toContain("Be quick.");
+    expect((await server.send("GET", path)).json).toMatchObject({ state: "ended", outcome: "stopped" });
+    await server.end("SIGTERM");
+  });
+
+  it("can be resumed in a terminal after the server has closed it", async () => {
+    const place = createPlace();
+    const api = await serve([said("One."), said("Two.")]);
+    const server = await serveProcess({ ...place, server: api });
+    const { id } = (await server.send("POST", "/session", { prompt: "First" })).json as SessionInfo;
+    await server.stream(`/session/${id}/event`).until(({ data }) => data.type === "turn_complete");
+    expect(await server.end("SIGINT")).toBe(0);
+    const { stdout, code } = await retinueProcess(["-p", "Second", "--resume", id], { ...place, server: api });
+    expect({ stdout: stdout.trim(), code }).toEqual({ stdout: "Two.", code: 0 });
+  });
+});
+
+describe("the token for other programs", () => {
+  it("is read by clients from server.json", async () => {
+    const place = createPlace();
+    const server = await serveProcess(place);
+    chmodSync(server.file, 0o600);
+    const { url, token, pid } = JSON.parse(readFileSync(server.file, "utf8"));
+    expect(pid).toBe(server.child.pid);
+    const headers = { Authorization: `Bearer ${token}` };
+    expect((await sendTo(url, { method: "GET", path: "/session", headers })).status).toBe(200);
+    await server.end("SIGTERM");
+  });
+});
