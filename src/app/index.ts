@@ -164,5 +164,6 @@ export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings } from "./settings/project-settings.ts";
 export { type ManageableOptions, type OverriddenOption, withoutManaged } from "./settings/without-managed.ts";
+export { loadWorkerSettings, type WorkerSettingsOptions } from "./settings/worker-settings.ts";
 export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

@@ -14,7 +14,7 @@ import type { CallId, SessionId, ToolCall } from "../protocol/index.ts";
 export const PROTOCOL: ProtocolRange = { oldest: 1, newest: 1 };
 
 /** Path of the server at which workers connect. */
-export const WORKER_PATH = "/worker";
+export const WORKER_PATH = "/worker/link";
 
 export interface ProtocolRange {
   readonly oldest: number;

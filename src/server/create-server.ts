@@ -6,11 +6,11 @@ import { createSecret, PageTicket, Tokens } from "./access/tokens.ts";
 import { EventStream } from "./http/event-stream.ts";
 import { createNodeServer, listen } from "./http/node-server.ts";
 import { problem } from "./http/problem.ts";
-import { listWorkers } from "./routes/server-routes.ts";
 import { serveRequests } from "./serve-requests.ts";
 import type { ServerContext } from "./server-context.ts";
 import { defaultLimits, type Limits, type ServerOptions } from "./server-options.ts";
-import { namedProjects, type Project } from "./sessions/open-served.ts";
+import { type Project, Projects } from "./sessions/projects.ts";
+import { startSchedules } from "./sessions/schedules.ts";
 import { ServerEvents } from "./sessions/server-events.ts";
 import { SessionCatalog } from "./sessions/session-catalog.ts";
 import { SessionControl } from "./sessions/session-control.ts";
@@ -39,7 +39,8 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const limits = { ...defaultLimits, ...options.limits };
   const { host = "127.0.0.1", home } = options;
   refuseOpenNetwork(host, options);
-  const projects = namedProjects(options.projects);
+  const { hub, report } = options;
+  const projects = new Projects({ home, directories: options.projects, hub, report });
   const place = await claimPlace(home);
   try {
     const context = createContext({ ...options, projects, limits });
@@ -66,19 +67,30 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     const url = `${scheme}://${urlHost(host)}:${port}`;
     await place.publish({ url, pid: process.pid, token: clientToken });
     const { control, catalog } = context;
-    const resumed = options.resume === false ? Promise.resolve() : control.resumeAll(catalog.leftOpen());
+    const mayResume = options.resume !== false;
+    const resumed = mayResume ? control.resumeAll(catalog.leftOpen()) : Promise.resolve();
+    const stopListening = hub?.onChange((worker, change) => {
+      if (change === "lost") void context.host.loseWorker(worker.name);
+      if (change !== "connected" && change !== "returned") return;
+      projects.add(worker.name, worker.describe().root);
+      if (mayResume) void control.resumeAll(catalog.leftOpen(worker.name));
+    });
+    const schedules = startSchedules(options, context);
     return {
       url,
       link: `${url}/?ticket=${pages.ticket}#${token}`,
       token,
       file: place.path,
       workerToken: place.workerToken,
-      projects,
+      projects: projects.local,
       resumed,
       close: once(async () => {
         http.close();
+        schedules.close();
+        stopListening?.();
         await withTimeLimit(context.host.stop(), limits.stopMs);
         context.events.close();
+        await hub?.close();
         // Clients get the last events of their sessions before their connections are closed.
         await withTimeLimit(new Promise<void>((resolve) => http.once("close", resolve)), CLOSING_MS);
         http.closeAllConnections();
@@ -94,11 +106,11 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
 const CLOSING_MS = 500;
 
 function createContext(
-  options: Omit<ServerOptions, "projects" | "limits"> & { projects: readonly Project[]; limits: Limits },
+  options: Omit<ServerOptions, "projects" | "limits"> & { projects: Projects; limits: Limits },
 ): ServerContext {
   const { home, environment, projects, hub, clock, report, limits } = options;
-  const host = new SessionHost({ home, environment, clock, report, limits });
-  const catalog = new SessionCatalog({ home, projects, host });
+  const host = new SessionHost({ home, projects, environment, clock, report, limits });
+  const catalog = new SessionCatalog({ projects, host });
   let streams = 0;
   return {
     home,
@@ -107,10 +119,10 @@ function createContext(
     hub,
     host,
     catalog,
-    control: new SessionControl({ home, host, catalog, report }),
+    control: new SessionControl({ host, catalog, report }),
     events: new ServerEvents({
       catalog,
-      workers: () => listWorkers({ projects, hub }),
+      workers: () => projects.list(),
       monotonic: clock.monotonic,
       report: (error) => report(describeError(error)),
     }),

@@ -28,7 +28,7 @@ export function serveRequests(
   const headers = securityHeaders(styleHash);
   const { projects, hub } = context;
   const withoutPaths = (message: string): string =>
-    [{ name: "the state directory", root: home }, ...projects].reduce(
+    [{ name: "the state directory", root: home }, ...projects.all()].reduce(
       (text, { name, root }) => text.replaceAll(root, name),
       message,
     );

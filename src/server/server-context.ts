@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { EventStream } from "./http/event-stream.ts";
 import type { WorkerHub } from "./server-options.ts";
-import type { Project } from "./sessions/open-served.ts";
+import type { Projects } from "./sessions/projects.ts";
 import type { ServerEvents } from "./sessions/server-events.ts";
 import type { SessionCatalog } from "./sessions/session-catalog.ts";
 import type { SessionControl } from "./sessions/session-control.ts";
@@ -11,7 +11,7 @@ import type { SessionHost } from "./sessions/session-host.ts";
 export interface ServerContext {
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly projects: readonly Project[];
+  readonly projects: Projects;
   readonly hub?: WorkerHub | undefined;
   readonly host: SessionHost;
   readonly catalog: SessionCatalog;

@@ -14,7 +14,12 @@ export interface WorkerHub {
   /** Takes over the connection of a worker, whose token has been checked. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   workers(): readonly RemoteWorker[];
+  /** Calls the listener on every change. Returns a function that removes the listener. */
+  onChange(listener: (worker: RemoteWorker, change: WorkerChange) => void): () => void;
+  close(): Promise<void>;
 }
+
+type WorkerChange = "connected" | "reconnecting" | "lost" | "returned" | "files";
 
 export interface ServerOptions {
   /** State directory. */

@@ -6,7 +6,7 @@ import {
   compactLimits,
   createCatalog,
 } from "../../definitions/index.ts";
-import type { WorkerFacts } from "../../ports/index.ts";
+import type { WorkerFacts, WorkerPort } from "../../ports/index.ts";
 import type {
   AgentDefinition,
   Diagnostic,
@@ -43,6 +43,8 @@ export type LoadedCatalogSettings = Pick<LoadedSettings, "agents" | "origins" | 
 export interface CatalogOptions {
   /** Real path of the workspace. */
   readonly cwd: string;
+  /** Worker that owns the workspace, if it is on another machine. */
+  readonly worker?: Pick<WorkerPort, "snapshot" | "describe"> | undefined;
   /** State directory. */
   readonly home: string;
   readonly environment: Environment;
@@ -56,13 +58,18 @@ export interface CatalogOptions {
 }
 
 /**
- * Loads the agents of a workspace on this machine: built-in agents, and those from plugins, the user's files and the
+ * Loads the agents of a workspace: built-in agents, and those from plugins, the user's files and the
  * trusted part of the project.
  */
 export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCatalog> {
-  const { cwd: root, home, environment, trust, agents, settings, managedDirectory } = options;
-  const place = { root, home, environment, managedDirectory };
-  const { snapshot } = await readProject(place, { trust, agents, settings: settings?.agents, required: true });
+  const { cwd: root, home, environment, trust, agents, settings, managedDirectory, worker } = options;
+  const request = { trust, agents, settings: settings?.agents, required: true };
+  if (worker !== undefined) {
+    const answer = await worker.snapshot(request);
+    if (!answer.changed) throw new Error("The worker did not send its snapshot.");
+    return createAgentCatalog(answer.snapshot, { settings, facts: worker.describe() });
+  }
+  const { snapshot } = await readProject({ root, home, environment, managedDirectory }, request);
   return createAgentCatalog(snapshot, {
     settings,
     facts: { stateDirectory: home, docsDirectory: docsDirectory() },

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { stateDirectory, systemClock } from "../../app/index.ts";
+import { stateDirectory, systemClock, VERSION } from "../../app/index.ts";
 import { errorCode } from "../../lib/index.ts";
+import { createWorkerHub } from "../../link/index.ts";
 import { createServer, type RunningServer, type ServerOptions } from "../../server/index.ts";
 import { exitCodes, stopSignals } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -24,12 +25,13 @@ export async function serve(argv: readonly string[]): Promise<number> {
     projects: projects.length === 0 ? [chosenDirectory(undefined)] : projects.map(chosenDirectory),
     tls: tlsCert && tlsKey ? { cert: readPem(tlsCert, "tls-cert"), key: readPem(tlsKey, "tls-key") } : undefined,
     clock: systemClock,
+    hub: createWorkerHub({ version: VERSION, clock: systemClock }),
     report,
   });
   const stopped = nextSignal();
   await createOutput(process.stdout).write(json ? `${JSON.stringify(described(server))}\n` : startText(server));
   await stopped;
-  report("Stopping. Sessions go on when the server is started again.");
+  report("Stopping. Sessions continue when the server is started again.");
   await server.close();
   return exitCodes.succeeded;
 }

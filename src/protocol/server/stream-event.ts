@@ -12,10 +12,10 @@ export interface SessionSnapshot {
 export interface SessionClosed {
   readonly type: "session_closed";
   /**
-   * `ended`: no process has the session open any more. `idle`: it had nothing to do. `server_stopped`: it goes on when
-   * the server is started again.
+   * `ended`: no process has the session open any more. `idle`: it had nothing to do. `server_stopped`: it continues
+   * when the server is started again. `worker_lost`: it continues when its worker is connected again.
    */
-  readonly reason: "ended" | "idle" | "deleted" | "server_stopped";
+  readonly reason: "ended" | "idle" | "deleted" | "server_stopped" | "worker_lost";
 }
 
 /** An event in the stream of all sessions. The first one contains everything, the others what has changed. */

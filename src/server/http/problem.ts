@@ -34,6 +34,7 @@ const statuses = {
   internal_error: 500,
   too_many_clients: 503,
   stopping: 503,
+  worker_lost: 503,
   no_answer: 504,
 } as const;
 

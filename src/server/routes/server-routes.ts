@@ -1,17 +1,14 @@
-import { platform } from "node:os";
 import * as z from "zod/v4";
 import { listAgents } from "../../app/index.ts";
-import type { WorkerInfo } from "../../protocol/index.ts";
 import { describeApi } from "../http/openapi.ts";
 import { docsPage, startPage } from "../http/pages.ts";
 import { type Route, route } from "../http/route.ts";
 import type { ServerContext } from "../server-context.ts";
 import { agentCatalog, workerInfo, workerQuery } from "./schemas.ts";
-import { chooseProject } from "./session-routes.ts";
 
 /** Routes about the server itself: all sessions, agents, workers and the description of the routes. */
 export function serverRoutes(context: ServerContext, table: () => readonly Route[]): readonly Route[] {
-  const { home, environment, events } = context;
+  const { home, environment, events, projects } = context;
   return [
     route({
       method: "GET",
@@ -28,8 +25,11 @@ export function serverRoutes(context: ServerContext, table: () => readonly Route
       summary: "Lists the agents that can be started in the directory of a worker, with problems in their files.",
       query: workerQuery,
       response: { status: 200, schema: agentCatalog },
-      handle: ({ query: { worker } }) =>
-        listAgents({ cwd: chooseProject(context, worker).root, home, environment, trust: false }),
+      handle: ({ query: { worker } }) => {
+        const project = projects.choose(worker);
+        const port = projects.workerOf(project);
+        return listAgents({ cwd: project.root, worker: port, home, environment, trust: false });
+      },
     }),
     route({
       method: "GET",
@@ -37,7 +37,7 @@ export function serverRoutes(context: ServerContext, table: () => readonly Route
       scope: "read",
       summary: "Lists the workers that sessions can be started on.",
       response: { status: 200, schema: z.array(workerInfo) },
-      handle: () => listWorkers(context),
+      handle: () => projects.list(),
     }),
     route({
       method: "GET",
@@ -67,13 +67,4 @@ export function serverRoutes(context: ServerContext, table: () => readonly Route
       handle: () => startPage(),
     }),
   ];
-}
-
-/** Lists the server's own directories, then the workers that have connected. */
-export function listWorkers({ projects, hub }: Pick<ServerContext, "projects" | "hub">): readonly WorkerInfo[] {
-  const own = projects.map(({ name, root }): WorkerInfo => ({ name, root, platform: platform(), state: "connected" }));
-  const connected = (hub?.workers() ?? []).map(
-    (worker): WorkerInfo => ({ name: worker.name, state: worker.state, ...worker.describe() }),
-  );
-  return [...own, ...connected];
 }

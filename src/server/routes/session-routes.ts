@@ -6,7 +6,6 @@ import { MAIN_AGENT, type NewSession, type PermissionMode } from "../../protocol
 import { problem } from "../http/problem.ts";
 import { missingScope, type Route, route } from "../http/route.ts";
 import type { ServerContext } from "../server-context.ts";
-import type { Project } from "../sessions/open-served.ts";
 import { checkCursor, streamSession } from "../sessions/session-events.ts";
 import { command, eventQuery, newMessage, newSession, receipt, sessionInfo, sessionParameters } from "./schemas.ts";
 
@@ -15,7 +14,7 @@ const freerModes: readonly (PermissionMode | undefined)[] = ["acceptEdits", "byp
 
 /** Routes that start, steer, watch and delete sessions. */
 export function sessionRoutes(context: ServerContext): readonly Route[] {
-  const { home, host, catalog, control } = context;
+  const { projects, host, catalog, control } = context;
   return [
     route({
       method: "GET",
@@ -35,7 +34,7 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       handle: async ({ body, access }) => {
         if (freerModes.includes(body.permissionMode) && !access.scopes.has("approve")) throw missingScope("approve");
         const { prompt, worker, ...choices } = body satisfies NewSession;
-        const served = await host.create(chooseProject(context, worker), choices);
+        const served = await host.create(projects.choose(worker), choices);
         if (prompt !== undefined)
           await host.hold(served, ({ session }) => session.send(promptCommand({ content: textBlocks(prompt) })));
         return catalog.info(catalog.find(served.session.id));
@@ -58,11 +57,11 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       parameters: sessionParameters,
       response: { status: 204 },
       handle: async ({ parameters: { id } }) => {
-        const { summary } = catalog.find(id);
+        const { summary, project } = catalog.find(id);
         if (summary?.inUse && !host.has(id))
           throw problem("session_in_use", "Another process has this session open. Stop that process first.");
         await host.delete(id, () => {
-          if (summary !== undefined) deleteSession({ home, project: summary.project, sessionId: id });
+          if (summary !== undefined) deleteSession({ home: project.home, project: summary.project, sessionId: id });
         });
       },
     }),
@@ -105,15 +104,6 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       },
     }),
   ];
-}
-
-/** Finds the directory that a new session works in. */
-export function chooseProject({ projects, hub }: ServerContext, worker: string | undefined): Project {
-  const found = worker === undefined ? projects[0] : projects.find(({ name }) => name === worker);
-  if (found !== undefined) return found;
-  if (hub?.workers().some(({ name }) => name === worker))
-    throw problem("conflict", `The worker ${worker} is connected, but this version can't start sessions on it.`);
-  throw problem("unknown_worker", `There is no worker ${worker ?? ""}. GET /worker lists the workers.`);
 }
 
 function textBlocks(text: string) {

@@ -1,40 +1,25 @@
-import { basename } from "node:path";
 import {
   loadProjectSettings,
+  loadWorkerSettings,
   openSession,
   type Session,
   type Settings,
   withoutManaged,
-  workspaceDirectory,
 } from "../../app/index.ts";
-import type { Clock } from "../../ports/index.ts";
-import type { NewSession, SessionId } from "../../protocol/index.ts";
-
-/** A directory whose sessions are served. It is also the name of a worker. */
-export interface Project {
-  readonly name: string;
-  /** Real path of the directory. */
-  readonly root: string;
-}
-
-/** Resolves the directories to serve, and gives each a name of its own. Throws a `UserError` for a wrong directory. */
-export function namedProjects(directories: readonly string[]): readonly Project[] {
-  const roots = [...new Set(directories.map(workspaceDirectory))];
-  const names = new Set<string>();
-  return roots.map((root) => {
-    const base = basename(root).replace(/[^\w.-]+/g, "-") || "root";
-    let name = base;
-    for (let count = 2; names.has(name); count += 1) name = `${base}-${count}`;
-    names.add(name);
-    return { name, root };
-  });
-}
+import type { Clock, WorkerPort } from "../../ports/index.ts";
+import type { NewSession, ProjectSettings, SessionId } from "../../protocol/index.ts";
+import type { Project } from "./projects.ts";
 
 /** What the client who started a session has chosen. It also applies when the session is resumed. */
-export type SessionChoices = Omit<NewSession, "prompt" | "worker">;
+export interface SessionChoices extends Omit<NewSession, "prompt" | "worker"> {
+  /** Set for a session that nobody has started by hand: its runs wait for background agents. */
+  readonly unattended?: true | undefined;
+}
 
 export interface OpenRequest {
   readonly project: Project;
+  /** Worker that owns the directory. Absent if it is on this machine. */
+  readonly worker?: WorkerPort | undefined;
   readonly choices: SessionChoices;
   /** Session to resume. Absent for a new session. */
   readonly resume?: SessionId | undefined;
@@ -49,16 +34,18 @@ export interface OpeningContext {
 
 /** Opens a session for clients of the server, with the settings of its directory. */
 export async function openServed(
-  { project, choices, resume }: OpenRequest,
+  { project, worker, choices, resume }: OpenRequest,
   { home, environment, clock, report }: OpeningContext,
 ): Promise<Session> {
   const { agent, model, permissionMode, maxTurns } = choices;
   const flags = budgetOf(choices);
-  const loaded = loadProjectSettings({ home, cwd: project.root, environment, trust: false, flags });
+  const load = (cwd: string): ProjectSettings => loadProjectSettings({ home, cwd, environment, trust: false, flags });
+  const loaded = worker ? await loadWorkerSettings({ worker, own: load(home), flags }) : load(project.root);
   const { unmanaged } = withoutManaged({ model, permissionMode, maxTurns }, loaded.origins);
   return openSession({
     cwd: project.root,
-    home,
+    worker,
+    home: project.home,
     environment,
     clock,
     settings: loaded.settings,
@@ -67,7 +54,7 @@ export async function openServed(
     catalogSettings: loaded,
     trusted: loaded.trusted,
     entryPoint: "server",
-    interactive: true,
+    interactive: choices.unattended !== true,
     onAsk: "wait",
     agent,
     ...unmanaged,

@@ -2,7 +2,7 @@ import { type ListedRequest, listSessions, type SessionSummary, waitingRequests 
 import { FileCache } from "../../lib/index.ts";
 import type { SessionId, SessionInfo, SessionState, WaitingApproval } from "../../protocol/index.ts";
 import { type HttpProblem, problem } from "../http/problem.ts";
-import type { Project } from "./open-served.ts";
+import type { Project, Projects } from "./projects.ts";
 import { readRecord } from "./served-record.ts";
 import type { ServedSession, SessionHost, SessionPlace } from "./session-host.ts";
 
@@ -16,13 +16,11 @@ export interface CatalogSession extends SessionPlace {
 
 /** Knows the sessions of the served directories: those that are open here, those that other processes have open, and others. */
 export class SessionCatalog {
-  private readonly home: string;
-  private readonly projects: readonly Project[];
+  private readonly projects: Projects;
   private readonly host: SessionHost;
   private readonly cache = new FileCache();
 
-  constructor({ home, projects, host }: CatalogOptions) {
-    this.home = home;
+  constructor({ projects, host }: CatalogOptions) {
     this.projects = projects;
     this.host = host;
   }
@@ -55,22 +53,29 @@ export class SessionCatalog {
 
   /** Lists the same requests with the inboxes that they wait in. */
   requests(sessionId?: SessionId): readonly ListedRequest[] {
-    const { home, cache } = this;
-    const search = sessionId === undefined ? { home, cache } : { home, cache, sessionId };
+    const { cache } = this;
+    const search = sessionId === undefined ? { cache } : { cache, sessionId };
     return this.projects
-      .flatMap(({ root }) => waitingRequests({ ...search, cwd: root }))
+      .all()
+      .flatMap((project) => waitingRequests({ ...search, ...placeOf(project) }))
       .sort((left, right) => left.askedAt - right.askedAt);
   }
 
-  /** Lists the sessions that the last server had open and that no process has open now. */
-  leftOpen(): readonly CatalogSession[] {
-    return this.all().filter(({ summary, path }) => summary?.inUse === false && readRecord(path)?.open === true);
+  /**
+   * Lists the sessions that were open on a server, that no process has open now, and whose workers are connected; with
+   * a name, only those of this worker.
+   */
+  leftOpen(worker?: string): readonly CatalogSession[] {
+    return this.all().filter(({ summary, path, project }) => {
+      if (worker !== undefined && project.name !== worker) return false;
+      return summary?.inUse === false && this.projects.isAvailable(project) && readRecord(path)?.open === true;
+    });
   }
 
   private all(): readonly CatalogSession[] {
-    const { home, cache, host } = this;
-    const written = this.projects.flatMap((project) =>
-      listSessions({ home, cwd: project.root, cache }).map(
+    const { cache, host } = this;
+    const written = this.projects.all().flatMap((project) =>
+      listSessions({ ...placeOf(project), cache }).map(
         (summary): CatalogSession => ({
           id: summary.id,
           project,
@@ -90,9 +95,13 @@ export class SessionCatalog {
 }
 
 interface CatalogOptions {
-  readonly home: string;
-  readonly projects: readonly Project[];
+  readonly projects: Projects;
   readonly host: SessionHost;
+}
+
+/** Returns where the sessions of a directory are stored. */
+function placeOf({ home, root, isRemote }: Project): { readonly home: string; readonly cwd?: string } {
+  return isRemote ? { home } : { home, cwd: root };
 }
 
 function unknownSession(id: SessionId): HttpProblem {
@@ -107,7 +116,7 @@ function infoOf({ id, project, path, summary, served }: CatalogSession, approval
     worker: project.name,
     cwd: summary?.cwd ?? project.root,
     state: served?.session.state ?? stateOf(summary, { path, approvals }),
-    detail: summary === undefined || served !== undefined ? undefined : summary.damaged,
+    detail: served === undefined ? summary?.damaged : undefined,
     elsewhere,
     title: summary?.firstPrompt,
     model: summary?.model ?? served?.session.model.model,

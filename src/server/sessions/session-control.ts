@@ -7,7 +7,6 @@ import type { CatalogSession, SessionCatalog } from "./session-catalog.ts";
 import type { ServedSession, SessionHost } from "./session-host.ts";
 
 export interface ControlContext {
-  readonly home: string;
   readonly host: SessionHost;
   readonly catalog: SessionCatalog;
   readonly report: (message: string) => void;
@@ -89,8 +88,8 @@ export class SessionControl {
     await this.whereOpen(session, ({ session: open }) => this.report(continueSession(open, unfinished)));
   }
 
-  private unfinished({ id, path }: CatalogSession): ReturnType<typeof findUnfinished> {
-    return findUnfinished({ home: this.context.home, id, path });
+  private unfinished({ id, path, project: { home } }: CatalogSession): ReturnType<typeof findUnfinished> {
+    return findUnfinished({ home, id, path });
   }
 
   private async report(problems: Promise<readonly string[]>): Promise<void> {
@@ -133,7 +132,7 @@ export class SessionControl {
   ): Promise<Receipt> {
     if (command.type === "prompt" && command.content.some(({ type }) => type !== "text"))
       throw problem("conflict", "Only text can be sent to a session that another process has open.");
-    const { home } = this.context;
+    const { home } = session.project;
     const { isRunning, receipt } = await steerSession({ home, sessionId: session.id, command, id });
     if (receipt !== undefined) return receipt;
     if (!isRunning) return this.send({ ...session, summary: undefined }, { id, ...command } as Command);

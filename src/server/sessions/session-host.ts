@@ -4,7 +4,8 @@ import { describeError } from "../../lib/index.ts";
 import type { SessionClosed, SessionId } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
 import type { Limits } from "../server-options.ts";
-import { type OpeningContext, openServed, type Project, type SessionChoices } from "./open-served.ts";
+import { type OpeningContext, openServed, type SessionChoices } from "./open-served.ts";
+import type { Project, Projects } from "./projects.ts";
 import { readRecord, removeRecord, writeRecord } from "./served-record.ts";
 
 type ClosingReason = Exclude<SessionClosed["reason"], "ended">;
@@ -36,6 +37,7 @@ interface Entry {
 }
 
 export interface HostOptions extends OpeningContext {
+  readonly projects: Projects;
   readonly limits: Limits;
 }
 
@@ -113,6 +115,18 @@ export class SessionHost {
     remove();
   }
 
+  /** Parks the sessions of a worker that is no longer connected. Never rejects. */
+  async loseWorker(name: string): Promise<void> {
+    const lost = [...this.served].filter(([, { project }]) => project.isRemote && project.name === name);
+    await Promise.all(
+      lost.map(async ([id, served]) => {
+        const entry = this.entries.get(id);
+        if (entry !== undefined)
+          await this.close(entry, served, "worker_lost").catch((error) => this.options.report(describeError(error)));
+      }),
+    );
+  }
+
   /** Parks all sessions. Agents go on where they stopped when the server is started again. */
   async stop(): Promise<void> {
     this.isStopping = true;
@@ -130,13 +144,15 @@ export class SessionHost {
   }
 
   private async openNew(project: Project, choices: SessionChoices): Promise<ServedSession> {
-    const session = await openServed({ project, choices }, this.options);
+    const worker = this.options.projects.workerOf(project);
+    const session = await openServed({ project, worker, choices }, this.options);
     return this.keep(session, { project, choices });
   }
 
   private open({ id, project, path }: SessionPlace): Entry {
     const choices = readRecord(path)?.choices ?? {};
-    const opening = openServed({ project, choices, resume: id }, this.options).then((session) =>
+    const worker = this.options.projects.workerOf(project);
+    const opening = openServed({ project, worker, choices, resume: id }, this.options).then((session) =>
       this.keep(session, { project, choices }),
     );
     const entry: Entry = { opening };
@@ -184,7 +200,7 @@ export class SessionHost {
     served.closedBy = reason;
     try {
       if (reason === "deleted") await session.close();
-      else await session.park();
+      else await session.park(reason === "worker_lost" ? lostReason(served) : undefined);
       if (!existsSync(transcriptPath)) removeRecord(transcriptPath);
       else if (reason === "idle") await writeRecord(transcriptPath, { v: 1, choices, open: false });
     } finally {
@@ -192,4 +208,8 @@ export class SessionHost {
       this.entries.delete(id);
     }
   }
+}
+
+function lostReason({ project: { name } }: ServedSession): string {
+  return `The worker ${name} is not connected any more. The session continues when the worker is back.`;
 }

@@ -1,0 +1,142 @@
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { platform } from "node:os";
+import { basename, join } from "node:path";
+import { workspaceDirectory } from "../../app/index.ts";
+import { describeError, isRecord, writeAtomically } from "../../lib/index.ts";
+import type { WorkerPort } from "../../ports/index.ts";
+import type { WorkerInfo } from "../../protocol/index.ts";
+import { problem } from "../http/problem.ts";
+import type { WorkerHub } from "../server-options.ts";
+
+/** A directory whose sessions are served: on this machine, or on a worker. */
+export interface Project {
+  /** Name of the worker that owns the directory. */
+  readonly name: string;
+  /** Real path of the directory on its machine. */
+  readonly root: string;
+  /** State directory with the files of its sessions. Each worker has its own, because paths may be the same. */
+  readonly home: string;
+  /** True if the directory is on a worker that connects to this server. */
+  readonly isRemote: boolean;
+}
+
+export interface ProjectsOptions {
+  /** State directory of the server. */
+  readonly home: string;
+  /** Directories on this machine. */
+  readonly directories: readonly string[];
+  readonly hub?: WorkerHub | undefined;
+  readonly report: (message: string) => void;
+}
+
+/** The directories on this machine, and those of all workers that have ever connected. */
+export class Projects {
+  /** Directories on this machine. The first one is the default for new sessions. */
+  readonly local: readonly Project[];
+  private readonly remote = new Map<string, Project>();
+  private readonly options: ProjectsOptions;
+
+  /** Throws a `UserError` if a directory does not exist. */
+  constructor(options: ProjectsOptions) {
+    this.options = options;
+    this.local = namedProjects(options.directories, options.home);
+    for (const project of readRemote(options.home)) this.remote.set(project.name, project);
+    for (const worker of options.hub?.workers() ?? []) this.add(worker.name, worker.describe().root);
+  }
+
+  all(): readonly Project[] {
+    return [...this.local, ...this.remote.values()];
+  }
+
+  /** Adds the directory of a worker that has connected. */
+  add(name: string, root: string): Project {
+    const known = this.remote.get(name);
+    if (known?.root === root) return known;
+    const project = remoteProject(this.options.home, { name, root });
+    this.remote.set(name, project);
+    mkdirSync(project.home, { recursive: true, mode: 0o700 });
+    void writeAtomically(join(project.home, WORKER_FILE), `${JSON.stringify({ name, root })}\n`).catch((error) =>
+      this.options.report(`The worker ${name} can't be remembered: ${describeError(error)}`),
+    );
+    return project;
+  }
+
+  /** Finds the directory that a new session works in. Throws an `HttpProblem` if there is none. */
+  choose(name: string | undefined): Project {
+    const [first] = this.local;
+    const found = name === undefined ? first : this.all().find((project) => project.name === name);
+    if (found !== undefined) return found;
+    throw problem("unknown_worker", `There is no worker ${name ?? ""}. GET /worker lists the workers.`);
+  }
+
+  /**
+   * Returns the worker of a directory; undefined for a directory on this machine. Throws an `HttpProblem` if the worker
+   * is not connected.
+   */
+  workerOf({ name, isRemote }: Project): WorkerPort | undefined {
+    if (!isRemote) return undefined;
+    const worker = this.options.hub?.workers().find((each) => each.name === name);
+    if (worker !== undefined && worker.state !== "lost") return worker;
+    throw problem(
+      "worker_lost",
+      `The worker ${name} is not connected. Start it on its machine with "retinue worker"; its sessions then continue.`,
+    );
+  }
+
+  isAvailable(project: Project): boolean {
+    return !project.isRemote || this.stateOf(project.name) !== "lost";
+  }
+
+  /** Lists the directories of this machine, then all workers. */
+  list(): readonly WorkerInfo[] {
+    return this.all().map(({ name, root, isRemote }): WorkerInfo => {
+      if (!isRemote) return { name, root, platform: platform(), state: "connected" };
+      const worker = this.options.hub?.workers().find((each) => each.name === name);
+      return { name, root, platform: worker?.describe().platform ?? "unknown", state: worker?.state ?? "lost" };
+    });
+  }
+
+  private stateOf(name: string): WorkerInfo["state"] {
+    return this.options.hub?.workers().find((worker) => worker.name === name)?.state ?? "lost";
+  }
+}
+
+/** Resolves the directories to serve, and gives each a name of its own. */
+function namedProjects(directories: readonly string[], home: string): readonly Project[] {
+  const roots = [...new Set(directories.map(workspaceDirectory))];
+  const names = new Set<string>();
+  return roots.map((root) => {
+    const base = basename(root).replace(/[^\w.-]+/g, "-") || "root";
+    let name = base;
+    for (let count = 2; names.has(name); count += 1) name = `${base}-${count}`;
+    names.add(name);
+    return { name, root, home, isRemote: false };
+  });
+}
+
+const WORKER_FILE = "worker.json";
+
+function remoteProject(home: string, { name, root }: { readonly name: string; readonly root: string }): Project {
+  return { name, root, home: join(home, "remote", encodeURIComponent(name)), isRemote: true };
+}
+
+/** Reads the workers that have connected to earlier servers, so that their sessions are listed. */
+function readRemote(home: string): readonly Project[] {
+  const directory = join(home, "remote");
+  let names: readonly string[];
+  try {
+    names = readdirSync(directory);
+  } catch {
+    return [];
+  }
+  return names.flatMap((folder): readonly Project[] => {
+    try {
+      const value: unknown = JSON.parse(readFileSync(join(directory, folder, WORKER_FILE), "utf8"));
+      if (!isRecord(value)) return [];
+      const { name, root } = value;
+      return typeof name === "string" && typeof root === "string" ? [remoteProject(home, { name, root })] : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import {
+  createScheduler,
+  openSchedules,
+  type Schedule,
+  type Scheduler,
+  type StartedSession,
+} from "../../schedules/index.ts";
+import type { ServerContext } from "../server-context.ts";
+import type { ServerOptions } from "../server-options.ts";
+
+/** Starts the sessions of schedules for the directories of this machine that are served. */
+export function startSchedules(
+  { home, clock, report }: Pick<ServerOptions, "home" | "clock" | "report">,
+  { projects, host }: Pick<ServerContext, "projects" | "host">,
+): Scheduler {
+  const projectOf = (cwd: string) => projects.local.find(({ root }) => root === cwd);
+
+  async function start({ cwd, session: { prompt, ...choices } }: Schedule): Promise<StartedSession> {
+    const project = projectOf(cwd);
+    if (project === undefined) throw new Error(`${cwd} is not served any more.`);
+    const served = await host.create(project, { ...choices, unattended: true });
+    const ended = host.hold(served, async ({ session }) => (await session.prompt(prompt).result).outcome);
+    return { sessionId: served.session.id, ended };
+  }
+
+  const scheduler = createScheduler({
+    store: openSchedules(join(home, "schedules.json")),
+    clock,
+    serves: (cwd) => projectOf(cwd) !== undefined,
+    start,
+    report,
+  });
+  void scheduler.check();
+  return scheduler;
+}
