@@ -13,6 +13,7 @@ import { forkCase } from "./fork-case.ts";
 import { grepCase } from "./grep-case.ts";
 import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
+import { serverCase } from "./server-case.ts";
 import { sessionCase } from "./session-case.ts";
 
 /**
@@ -34,6 +35,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   definitions: definitionsCase,
   grep: grepCase,
   session: sessionCase,
+  server: serverCase,
 };
 
 const text = (said: string): Reply => ({ content: said });
