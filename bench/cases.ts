@@ -13,6 +13,7 @@ import { forkCase } from "./fork-case.ts";
 import { grepCase } from "./grep-case.ts";
 import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
+import { serverCase } from "./server-case.ts";
 import { sessionCase } from "./session-case.ts";
 import { viewCase } from "./view-case.ts";
 import { workerCase } from "./worker-case.ts";
@@ -38,6 +39,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   session: sessionCase,
   worker: workerCase,
   view: viewCase,
+  server: serverCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

@@ -69,7 +69,7 @@ describe("a session over HTTP", () => {
     expect(first?.json).toMatchObject({ commandId: "m1", status: "done" });
     expect(second?.json).toEqual(first?.json);
     await ended(server, id, "Two.");
-    const unknown = { ...body, id: "m2", to: "nobody" };
+    const unknown = { ...body, id: "m2", to: "nobody", when: "now" };
     expect((await server.send("POST", `/session/${id}/command`, { body: unknown })).json).toMatchObject({
       status: "refused",
       message: expect.stringContaining("no agent"),
@@ -143,7 +143,9 @@ describe("a session over HTTP", () => {
     });
     expect(await refused({ permissionMode: "yolo" })).toMatchObject({ status: 400 });
     expect((await server.send("POST", "/session", { headers: { "Content-Type": "text/plain" } })).status).toBe(415);
-    expect((await server.send("PUT", "/session", { body: {} })).status).toBe(404);
+    for (const method of ["PUT", "PATCH", "HEAD", "OPTIONS", "TRACE"])
+      expect((await server.send(method, "/event")).status).toBe(405);
+    expect((await server.send("DELETE", "/event")).status).toBe(404);
     expect((await server.send("GET", "/session")).json).toEqual([]);
   });
 });

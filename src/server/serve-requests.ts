@@ -53,7 +53,8 @@ export function serveRequests(
 
   function letIn(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const access = guard.identify(incoming);
-    const wrong = access instanceof HttpProblem ? access : sizeProblem(incoming, limits.bodyBytes);
+    const wrong =
+      access instanceof HttpProblem ? access : (methodProblem(incoming) ?? sizeProblem(incoming, limits.bodyBytes));
     if (wrong !== undefined) {
       refuse(incoming, outgoing, wrong);
       return;
@@ -90,6 +91,12 @@ export function serveRequests(
     if (wrong === undefined) hub?.accept(incoming, socket, head);
     else refuseUpgrade(socket, wrong);
   });
+}
+
+/** Hono would answer HEAD like GET, and open a stream of events that nobody can read. */
+function methodProblem({ method = "" }: IncomingMessage): HttpProblem | undefined {
+  if (["GET", "POST", "DELETE"].includes(method)) return undefined;
+  return problem("wrong_method", `No route has the method ${method}. GET /docs lists the routes.`);
 }
 
 const ticketPath = "/?ticket=";

@@ -10,6 +10,8 @@ export interface EventStreamOptions {
 
 /** Size of the text that is collected before it is written. */
 const CHUNK = 64 * 1024;
+/** Shortest time between two writes of less than that. Each write costs time, also of the session. */
+const PAUSE_MS = 15;
 
 /**
  * A stream of server-sent events. Events that are sent in quick succession are written together. A client that does not
@@ -21,7 +23,8 @@ export class EventStream {
   private readonly gone = new AbortController();
   private readonly keepAlive: NodeJS.Timeout;
   private buffer = "";
-  private flushing: NodeJS.Immediate | undefined;
+  private flushing: NodeJS.Timeout | undefined;
+  private flushedAt = 0;
   private drained: Deferred<void> | undefined;
 
   constructor(outgoing: ServerResponse, options: EventStreamOptions) {
@@ -32,7 +35,7 @@ export class EventStream {
     this.keepAlive = setInterval(() => void this.send(": keep-alive\n\n"), options.keepAliveMs);
     outgoing.once("close", () => {
       clearInterval(this.keepAlive);
-      clearImmediate(this.flushing);
+      clearTimeout(this.flushing);
       this.gone.abort();
       this.drained?.resolve();
     });
@@ -49,12 +52,17 @@ export class EventStream {
     return this.drained !== undefined;
   }
 
+  /** Settles when the client has read what was sent, or has gone. */
+  async drain(): Promise<void> {
+    await this.drained?.promise;
+  }
+
   /** Sends the text of events. Returns a promise if the caller should wait until the client has read more. */
   send(text: string): Promise<void> | undefined {
     if (this.gone.signal.aborted) return undefined;
     this.buffer += text;
     if (this.buffer.length >= CHUNK) this.flush();
-    else this.flushing ??= setImmediate(() => this.flush());
+    else this.flushing ??= setTimeout(() => this.flush(), Math.max(0, PAUSE_MS - (performance.now() - this.flushedAt)));
     return this.drained?.promise;
   }
 
@@ -69,8 +77,9 @@ export class EventStream {
   }
 
   private flush(): void {
-    clearImmediate(this.flushing);
+    clearTimeout(this.flushing);
     this.flushing = undefined;
+    this.flushedAt = performance.now();
     const text = this.buffer;
     this.buffer = "";
     if (text === "" || this.outgoing.write(text) || this.drained !== undefined) return;

@@ -37,7 +37,7 @@ export function handleRoutes(handling: RouteHandling): ReturnType<typeof getRequ
 async function respond(
   route: Route,
   context: Context<{ Bindings: HttpBindings }>,
-  { accessOf, maxBodyBytes }: RouteHandling,
+  { accessOf, maxBodyBytes, report }: RouteHandling,
 ): Promise<Response> {
   const { incoming, outgoing } = context.env;
   const access = accessOf(incoming);
@@ -46,11 +46,23 @@ async function respond(
   const query = validate(route.query, queryOf(context.req.queries()), "query");
   const body = route.body && validate(route.body, await readJsonBody(incoming, maxBodyBytes), "body");
   const request = { parameters, query, body, access, incoming, outgoing } as Parameters<Route["handle"]>[0];
-  const value = await route.handle(request);
+  const value = await handled(route.handle(request), outgoing, report);
   if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
   if (value instanceof Page) return context.html(value.html);
   const { status } = route.response;
   return status === 204 ? context.body(null, 204) : context.json(value as object, status);
+}
+
+/** Waits for a handler. If it fails after it began to respond, the client can be told only by closing the connection. */
+async function handled(result: unknown, outgoing: ServerResponse, report: RouteHandling["report"]): Promise<unknown> {
+  try {
+    return await result;
+  } catch (error) {
+    if (!outgoing.headersSent) throw error;
+    report(`A response was cut off: ${describeError(error)}`);
+    outgoing.destroy();
+    return undefined;
+  }
 }
 
 /** Returns the values of a query. A repeated parameter becomes a list, which no schema accepts. */

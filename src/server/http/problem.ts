@@ -23,6 +23,7 @@ const statuses = {
   unknown_request: 404,
   unknown_result: 404,
   unknown_worker: 404,
+  wrong_method: 405,
   conflict: 409,
   session_in_use: 409,
   already_answered: 409,

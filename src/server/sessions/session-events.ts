@@ -41,14 +41,17 @@ export async function streamSession(
   const position = { after, signal: stream.signal };
   let reason: SessionClosed["reason"] = "ended";
   // A session that another process had open may be opened here, and the other way round.
-  for (let isOver = false; !isOver; isOver = stream.signal.aborted || !host.has(id)) {
+  for (let isOver = false; !isOver; ) {
     const served = await host.opened(id);
     const { path } = session;
     const send = (updates: AsyncIterable<SessionUpdate>) => sendAll(stream, { updates, agents, position });
-    if (served === undefined) await send(followSession({ path, ...position }));
-    else await host.hold(served, () => send(served.session.events(position)));
+    const isComplete =
+      served === undefined
+        ? await send(followSession({ path, ...position }))
+        : await host.hold(served, () => send(served.session.events(position)));
+    await stream.drain();
     reason = served?.closedBy ?? "ended";
-    if (served?.closedBy !== undefined) break;
+    isOver = stream.signal.aborted || (isComplete && (served?.closedBy !== undefined || !host.has(id)));
   }
   const closed: SessionClosed = { type: "session_closed", reason };
   stream.end(eventText(closed));
@@ -61,15 +64,30 @@ interface SentUpdates {
   readonly position: { after: number };
 }
 
-async function sendAll(stream: EventStream, { updates, agents, position }: SentUpdates): Promise<void> {
+/** Time after which the updates for a slow client are dropped. They are read again when it has read what it got. */
+const SLOW_MS = 1_000;
+
+/** Sends updates. Returns false if the client is so slow that the rest should be read again later. */
+async function sendAll(stream: EventStream, { updates, agents, position }: SentUpdates): Promise<boolean> {
   for await (const update of updates) {
     agents.observe(update);
     if (update.seq === undefined && stream.isBehind) continue;
     if (agents.known(update.agentId) === undefined) await agents.load(update.agentId);
     const waiting = stream.send(textOf(update, agents));
-    if (waiting !== undefined) await waiting;
     position.after = update.seq ?? position.after;
+    if (waiting !== undefined && !(await isSettledWithin(waiting, SLOW_MS))) return false;
   }
+  return true;
+}
+
+async function isSettledWithin(promise: Promise<void>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, false);
+  });
+  const isSettled = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return isSettled;
 }
 
 /** Texts of durable events, which are the same for all clients. */

@@ -1,0 +1,222 @@
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer, get, type IncomingMessage } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import { systemClock } from "../src/app/index.ts";
+import type { DurableEvent } from "../src/protocol/index.ts";
+import { createServer, type RunningServer } from "../src/server/index.ts";
+import { createApiServer, type Reply } from "../src/testing/index.ts";
+import { createTranscript, openTranscript } from "../src/transcript/index.ts";
+import { median } from "./client.ts";
+import type { Figure } from "./figure.ts";
+
+/** Measures event streams of the server: one fast client, and many clients that do not read. */
+export async function serverCase(): Promise<Figure[]> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-bench-server-")));
+  try {
+    return [await manyEvents(root), await stuckClients(root)];
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+interface Place {
+  readonly home: string;
+  readonly cwd: string;
+}
+
+function placeIn(root: string, name: string): Place {
+  const place = { home: join(root, name, "home"), cwd: join(root, name, "work") };
+  mkdirSync(place.cwd, { recursive: true });
+  writeFileSync(join(place.cwd, "file.txt"), "One line.\n".repeat(1_000));
+  return place;
+}
+
+function start({ home, cwd }: Place, environment: Record<string, string> = {}): Promise<RunningServer> {
+  return createServer({
+    home,
+    environment: { PATH: process.env["PATH"], HOME: home, ...environment },
+    projects: [cwd],
+    port: 0,
+    clock: systemClock,
+    report: (message) => process.stderr.write(`${message}\n`),
+  });
+}
+
+const EVENTS = 20_000;
+const ROUNDS = 5;
+
+/** Reads 20,000 events of a session. The floor is a stream of Hono with the same bytes. */
+async function manyEvents(root: string): Promise<Figure> {
+  const place = placeIn(root, "events");
+  const transcript = await createTranscript({ ...place, sessionId: "events", clock: systemClock });
+  for (let count = 0; count < EVENTS; count += 1)
+    await transcript.append("main", [
+      { type: "notice.raised", code: "bench", message: `event ${count} `.repeat(10) } as DurableEvent,
+    ]);
+  await transcript.close();
+  const server = await start(place);
+  const headers = { Authorization: `Bearer ${server.token}` };
+  const url = `${server.url}/session/events/event`;
+  const texts = (await readAll(url, headers)).split("\n\n").filter((text) => text.startsWith("id: "));
+  if (texts.length !== EVENTS) throw new Error(`${texts.length} events instead of ${EVENTS}`);
+  const events = texts.map((text) => {
+    const [id = "", data = ""] = text.split("\n");
+    return { id: id.slice("id: ".length), data: data.slice("data: ".length) };
+  });
+  const app = new Hono();
+  app.get("/", (context) =>
+    streamSSE(context, async (stream) => {
+      for (const event of events) await stream.writeSSE(event);
+    }),
+  );
+  const floorServer = createHttpServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  floorServer.listen(0, "127.0.0.1");
+  await once(floorServer, "listening");
+  const floorUrl = `http://127.0.0.1:${(floorServer.address() as AddressInfo).port}/`;
+  const times = { ours: [] as number[], floor: [] as number[] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    times.floor.push(await timed(() => readAll(floorUrl, {})));
+    times.ours.push(await timed(() => readAll(url, headers)));
+  }
+  floorServer.close();
+  await server.close();
+  return {
+    name: "20,000 recorded events to one client, against a plain stream of Hono",
+    ours: median(times.ours),
+    floor: median(times.floor),
+    unit: "ms",
+    limit: 2,
+  };
+}
+
+async function readAll(url: string, headers: Record<string, string>): Promise<string> {
+  const [response] = (await once(get(url, { headers, agent: false }), "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+const STUCK = 100;
+const TURNS = 150;
+/** More than the buffers of a connection hold. */
+const HISTORY_BYTES = 16 * 1024 * 1024;
+
+/** Runs a session that 100 clients watch without reading. The floor is the same run without them. */
+async function stuckClients(root: string): Promise<Figure> {
+  const place = placeIn(root, "stuck");
+  const file = join(place.cwd, "file.txt");
+  const api = await createApiServer({
+    record: "light",
+    script: (_request, { turn }): Reply =>
+      turn === 1 || turn > TURNS
+        ? { content: "Done." }
+        : { content: [{ tool: "Read", input: { file_path: file, offset: turn } }] },
+  });
+  const environment = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: api.url };
+  const session = await sessionWithHistory(place, environment);
+  const times = { ours: [] as number[], floor: [] as number[] };
+  const measure = async (round: number, clients: number): Promise<number> => {
+    const home = join(root, `stuck-${round}-${clients}`);
+    cpSync(place.home, home, { recursive: true });
+    const server = await start({ ...place, home }, environment);
+    const time = await runWith(server, { ...session, clients });
+    await server.close();
+    return time;
+  };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    times.floor.push(await measure(round, 0));
+    times.ours.push(await measure(round, STUCK));
+  }
+  await api.close();
+  return {
+    name: `run of ${TURNS} turns that 100 stuck clients watch, against none`,
+    // The fastest runs, because a busy moment of the machine costs more than the clients do.
+    ours: Math.min(...times.ours),
+    floor: Math.min(...times.floor),
+    unit: "ms",
+    limit: 1.05,
+  };
+}
+
+interface LongSession {
+  readonly sessionId: string;
+  /** Number of its last event. */
+  readonly after: number;
+}
+
+/** Creates a session that clients who do not read can't get to the end of. */
+async function sessionWithHistory(place: Place, environment: Record<string, string>): Promise<LongSession> {
+  const server = await start(place, environment);
+  const { id } = (await (await post(server, "/session", { prompt: "Go.", maxTurns: 9_999 })).json()) as { id: string };
+  await readUntil(await openStream(server, id), '"turn_complete"');
+  await server.close();
+  const transcript = await openTranscript({ ...place, sessionId: id, clock: systemClock });
+  const message = "word ".repeat(20_000);
+  let after = 0;
+  for (let size = 0; size < HISTORY_BYTES; size += message.length) {
+    const [line] = await transcript.append("main", [{ type: "notice.raised", code: "bench", message }]);
+    after = line?.seq ?? after;
+  }
+  await transcript.close();
+  return { sessionId: id, after };
+}
+
+function post({ url, token }: RunningServer, path: string, body: object): Promise<Response> {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  return fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+async function openStream({ url, token }: RunningServer, id: string, after = 0): Promise<IncomingMessage> {
+  const headers = { Authorization: `Bearer ${token}` };
+  const request = get(`${url}/session/${id}/event?after=${after}`, { headers, agent: false });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  return response;
+}
+
+async function readUntil(response: IncomingMessage, text: string): Promise<void> {
+  let read = "";
+  for await (const chunk of response) {
+    read += String(chunk);
+    if (read.includes(text)) break;
+    read = read.slice(-1_000);
+  }
+}
+
+async function runWith(
+  server: RunningServer,
+  { sessionId, after, clients }: LongSession & { readonly clients: number },
+): Promise<number> {
+  const { hostname, port, host } = new URL(server.url);
+  // The session is opened first, because clients of a session that is not open get only what is recorded.
+  const empty = { id: "open", type: "withdraw", promptId: "none" };
+  await post(server, `/session/${sessionId}/command`, empty);
+  const sockets = Array.from({ length: clients }, (): Socket => {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    socket.pause();
+    const head = `GET /session/${sessionId}/event HTTP/1.1\r\nHost: ${host}\r\n`;
+    socket.write(`${head}Authorization: Bearer ${server.token}\r\n\r\n`);
+    return socket;
+  });
+  // By then, the stuck clients have taken all that the buffers of their connections hold.
+  await new Promise((resolve) => setTimeout(resolve, clients === 0 ? 0 : 15_000));
+  const reader = await openStream(server, sessionId, after);
+  const startedAt = performance.now();
+  await post(server, `/session/${sessionId}/message`, { prompt: "Go." });
+  await readUntil(reader, '"turn_complete"');
+  const time = performance.now() - startedAt;
+  for (const socket of sockets) socket.destroy();
+  return time;
+}
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await action();
+  return performance.now() - startedAt;
+}
