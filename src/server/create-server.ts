@@ -69,11 +69,16 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     const { control, catalog } = context;
     const mayResume = options.resume !== false;
     const resumed = mayResume ? control.resumeAll(catalog.leftOpen()) : Promise.resolve();
-    const stopListening = hub?.onChange((worker, change) => {
-      if (change === "lost") void context.host.loseWorker(worker.name);
+    /** Settles when the sessions of a lost worker are parked, by its name. */
+    const parking = new Map<string, Promise<void>>();
+    const stopListening = hub?.onChange(async (worker, change) => {
+      const { name } = worker;
+      if (change === "lost") parking.set(name, context.host.loseWorker(name));
       if (change !== "connected" && change !== "returned") return;
-      projects.add(worker.name, worker.describe().root);
-      if (mayResume) void control.resumeAll(catalog.leftOpen(worker.name));
+      projects.add(name, worker.describe().root);
+      // A worker that was restarted is lost and returns at the same moment.
+      await parking.get(name);
+      if (mayResume) await control.resumeAll(catalog.leftOpen(name));
     });
     const schedules = startSchedules(options, context);
     return {
