@@ -255,7 +255,7 @@ function addressOf({ url, insecure = false }: ConnectWorkerOptions): URL {
     const cure = "Use https://. In a private network, --insecure allows an unencrypted connection.";
     throw problem(`The connection to ${url} would not be encrypted, and the token could be read`, cure);
   }
-  const path = address.pathname.replace(/\/+$/, "");
+  const path = address.pathname.endsWith("/") ? address.pathname.slice(0, -1) : address.pathname;
   const result = new URL(address.href.replace(/^\w+:/, protocol));
   result.pathname = path.endsWith(WORKER_PATH) ? path : `${path}${WORKER_PATH}`;
   return result;

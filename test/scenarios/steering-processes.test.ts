@@ -73,7 +73,7 @@ describe("a session in another process", () => {
         /^The main agent no longer waits for agent a\w+, which continues in the background\.\n$/,
       ),
     });
-    expect((await run("ps")).stdout).toMatch(/ running \(background\) /);
+    expect((await run("ps")).stdout).toMatch(/ working \(background\) /);
     expect(await run("foreground", `${id}/helper`)).toMatchObject({ code: 0 });
     const asAgent = { place, url: server.url, args: ["stop", id], environment: { RETINUE_CALL_ID: "main_1_0" } };
     expect(await startCommandLine(asAgent).ended).toMatchObject({
