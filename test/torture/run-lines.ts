@@ -112,7 +112,9 @@ for entry in /proc/[0-9]*; do
   read -r pid name state parent rest < "$entry/stat" || continue
   case $state:$pid:$parent in Z:*|*:1:*|*:$$:*|*:$$|X:*) continue ;; esac
   [ "$name" = '(bwrap)' ] && continue
-  grep -qa RETINUE_TAG= "$entry/environ" || printf 'left %s\\n' "$name"
+  grep -qa RETINUE_TAG= "$entry/environ" && continue
+  # A process that is being killed has neither an environment nor arguments.
+  grep -qa . "$entry/cmdline" && printf 'left %s\\n' "$name"
 done
 [ "$1" = /tmp ] || find /tmp -type f ! -path '*/retinue-git-*/git' -printf 'file %p\\n'
 awk '

@@ -143,8 +143,8 @@ async function judge(command: string, { stage, workspace, policy }: RunPlace): P
 async function isWidened(line: string, place: RunPlace): Promise<boolean> {
   if (line.trim() === "") return false;
   const { policy, workspace } = place;
-  const rules = [...policy.rules, { text: "Bash(frobnicate:*)", effect: "allow", scope: "user" } as const];
-  const beside = await judge(`frobnicate\n${line}`, { ...place, policy: { ...policy, rules } });
+  const rules = [...policy.rules, { text: "Bash(approved-program:*)", effect: "allow", scope: "user" } as const];
+  const beside = await judge(`approved-program\n${line}`, { ...place, policy: { ...policy, rules } });
   if (beside.effect !== "allow" || beside.readsOnly === true) return false;
   const open = { ...workspace, confinement: async () => ({ kind: "off" }) as const };
   return (await judge(line, { ...place, workspace: open })).effect !== "allow";

@@ -71,6 +71,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     },
   ],
   ...each("blame annotate", {
+    passesOn: true,
     options:
       "-L=data -b --root --show-stats --progress --no-progress -f|--show-name -n|--show-number -p|--porcelain --line-porcelain --incremental -c -t -l -s -e|--show-email -w --score-debug -S=read --contents=read --ignore-rev=data --ignore-revs-file=read --color-lines --color-by-age --date=data -M[=data] -C[=data] --since=data --abbrev[=data] --first-parent --reverse --encoding=data --minimal",
     check: checkPaths,
@@ -188,8 +189,8 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     {
       options: riskyOptions,
       commands: new Map([
-        ["list", log],
-        ["show", { ...log, options: `${log.options} -u|--include-untracked --only-untracked` }],
+        ["list", { ...log, passesOn: true }],
+        ["show", { ...log, passesOn: true, options: `${log.options} -u|--include-untracked --only-untracked` }],
         ...each("push save pop apply branch clear drop create store", changing()),
       ]),
       otherwise: changing(),

@@ -52,6 +52,8 @@ export interface ProgramSpec {
   readonly inert?: true | undefined;
   /** True if options end at the first operand. */
   readonly ordered?: true | undefined;
+  /** True if the program removes `--` and passes the words after it on, so that they may be options too. */
+  readonly passesOn?: true | undefined;
   /** True if several letters after one dash are not several options. */
   readonly unclustered?: true | undefined;
   /** What the program does, whatever its arguments are. */

@@ -80,7 +80,8 @@ class ArgumentReader {
       if (this.spec.inert !== true) this.unknown("only the shell knows whether an argument is an option", index);
       return this.operand(index);
     }
-    if (open === undefined && text === "--") return this.allOperands(index + 1);
+    if (open === undefined && text === "--")
+      return this.spec.passesOn === true ? index + 1 : this.allOperands(index + 1);
     if (!text.startsWith("-") || text === "-") return this.operand(index);
     return text.startsWith("--") ? this.long(index) : this.short(index);
   }
