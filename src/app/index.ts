@@ -136,6 +136,7 @@ export {
   removePlugin,
 } from "./commands/plugins.ts";
 export {
+  hasUnfinishedWork,
   hasWaitingWork,
   type NewCommand,
   readQueue,

@@ -284,9 +284,10 @@ export interface ParentCall {
 
 /**
  * Why an agent is resumed without a call. `person`: a user or a program resumed it. `approval`: a call that it waited
- * for was answered after its process had ended. `parked`: it was working when the session was parked.
+ * for was answered after its process had ended. `parked`: it was working when the session was parked. `lost`: it was
+ * working when its process was killed, and the program that resumed the session lets all agents go on.
  */
-export type ResumeCause = "person" | "approval" | "parked";
+export type ResumeCause = "person" | "approval" | "parked" | "lost";
 
 export type ContextCause =
   | "acceptance"
