@@ -147,6 +147,7 @@ export {
 } from "./commands/plugins.ts";
 export {
   awaitedRuns,
+  hasUnfinishedWork,
   hasWaitingWork,
   type ListedAgent,
   type NewCommand,

@@ -109,11 +109,12 @@ describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
       await after.until((event) => event.data.type === "subagent_event" && typeIn(event) === "model.requested");
       finish();
       await after.until((event) => event.data.type === "subagent_event" && includes(event, "Found."));
-      await after.until((event) => event.data.type === "subagent_event" && typeIn(event) === "run.ended");
+      await after.until((event) => event.data.type === "subagent_event" && typeIn(event) === "run.cleaned");
       await second.send("POST", `/session/${id}/message`, { prompt: "CHILD: report?" });
       await after.until((event) => typeIn(event) === "notices.delivered" && includes(event, "Found."));
       await after.until((event) => event.data.type === "turn_complete" && event.data["text"] === "It said Found.");
-      expect(after.events.filter((event) => typeIn(event) === "notices.delivered")).toHaveLength(1);
+      const notices = after.events.filter((event) => typeIn(event) === "notices.delivered");
+      expect(notices.map(({ data }) => data["notices"])).toEqual([[expect.objectContaining({ outcome: "succeeded" })]]);
       expect(await second.end("SIGTERM")).toBe(0);
     });
   },

@@ -10,7 +10,7 @@ import {
   type RunId,
   type SessionId,
 } from "../../protocol/index.ts";
-import { findInbox, openInbox, readTranscript } from "../../transcript/index.ts";
+import { findInbox, hasUnfinishedRun, openInbox, readTranscript } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { refuseAgentCommand } from "./check-answerer.ts";
 
@@ -90,6 +90,11 @@ export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | 
   const { path, transcriptPath } = findInbox({ home, sessionId });
   if (openInbox({ path, clock: systemClock }).commands().some(outlivesProcess)) return true;
   return readQueue(transcriptPath).length > 0;
+}
+
+/** Returns whether a session goes on with its work when it is resumed: agents that were working, or waiting work. */
+export function hasUnfinishedWork(session: Pick<SteerRequest, "home" | "sessionId">): boolean {
+  return hasUnfinishedRun(findInbox(session).transcriptPath) || hasWaitingWork(session);
 }
 
 /** Reads the prompts of a session that wait for their turn, by the path of the main agent's transcript. */

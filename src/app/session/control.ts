@@ -41,6 +41,8 @@ export interface Control {
   send(command: Command): Promise<Receipt>;
   /** Carries out the commands that other processes send from now on. Returns a function that stops listening. */
   listen(): () => void;
+  /** Returns whether other processes sent commands while the session was closed that are still to be delivered. */
+  hasEarlier(): boolean;
   /** Delivers the prompts that other processes sent while the session was closed. Never rejects. */
   deliverEarlier(): Promise<void>;
 }
@@ -297,6 +299,7 @@ export function createControl(options: ControlOptions): Control {
       };
       return inbox.watch(look, { idle: true });
     },
+    hasEarlier: () => earlier.some(outlivesProcess),
     async deliverEarlier() {
       const commands = earlier;
       earlier = [];

@@ -100,6 +100,11 @@ export interface Session {
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
   /**
+   * Lets all agents continue that were working when the last process of the session ended, even if it was killed, and
+   * sends the prompts in the queue. Returns messages about agents that can't continue.
+   */
+  continueWork(): Promise<readonly string[]>;
+  /**
    * Closes the session so that it continues where it stopped when it is resumed: requests for approval stay open and
    * can be answered in the meantime, and background agents continue with the next run. A reason is recorded as a notice.
    */
@@ -232,6 +237,13 @@ export function createSession(parts: SessionParts): CreatedSession {
       const found = await registry.find(reference);
       if (found === undefined) await throwIfAmbiguous(reference);
       return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
+    },
+    continueWork: async () => {
+      const problems = await dispatcher.continueUnfinished(inbox.askedCalls, { lost: true });
+      const isCut = thread.lastEnd === "parked" || thread.lastEnd === "process_lost";
+      const hasWork = isCut || thread.state.queue.length > 0 || control.hasEarlier();
+      if (hasWork && !runs.isBusy) await runs.accept([]);
+      return problems;
     },
     park: (reason) => {
       parts.approvals.park();

@@ -286,10 +286,11 @@ export interface ParentCall {
 
 /**
  * Why an agent is resumed without a call. `person`: a user or a program resumed it. `approval`: a call that it waited
- * for was answered after its process had ended. `parked`: it was working when the session was parked. `awaited`: its
- * parent waited for it when the process ended.
+ * for was answered after its process had ended. `parked`: it was working when the session was parked. `lost`: it was
+ * working when its process was killed, and the program that resumed the session lets all agents continue. `awaited`:
+ * its parent waited for it when the process ended.
  */
-export type ResumeCause = "person" | "approval" | "parked" | "awaited";
+export type ResumeCause = "person" | "approval" | "parked" | "lost" | "awaited";
 
 export type ContextCause =
   | "acceptance"

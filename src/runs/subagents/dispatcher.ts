@@ -266,21 +266,32 @@ export class Dispatcher implements Retinue {
 
   /**
    * Continues the background agents that were parked, and those that waited for approval when their process ended.
-   * `askedCalls` returns the calls of an agent whose questions are open or have an answer. Returns messages about agents
-   * that can't continue.
+   * `askedCalls` returns the calls of an agent whose questions are open or have an answer. With `lost`, also continues
+   * those that were lost with their process, unless the main agent has been told so. Returns messages about agents that
+   * can't continue.
    */
-  async continueUnfinished(askedCalls: (agentId: AgentId) => readonly CallId[]): Promise<readonly string[]> {
+  async continueUnfinished(
+    askedCalls: (agentId: AgentId) => readonly CallId[],
+    { lost = false } = {},
+  ): Promise<readonly string[]> {
     const problems: string[] = [];
     for (const subagent of await this.registry.all()) {
-      const cause = await this.registry.whyContinue(subagent, askedCalls(subagent.agentId));
+      const cause = await this.registry.whyContinue(subagent, { asked: askedCalls(subagent.agentId), lost });
       const top = cause && this.registry.inBackgroundAbove(subagent);
       if (cause === undefined || top === undefined || top.running || this.resuming.has(top.agentId)) continue;
+      if (cause === "lost" && !this.isUnreported(top)) continue;
       const problem = await this.wake(top, cause);
       if (problem !== undefined) problems.push(problem);
     }
     return problems;
   }
 
+  /** Returns whether the main agent expects a report about the newest run of a background agent. */
+  private isUnreported({ runId }: Subagent): boolean {
+    return this.options.idleMain().thread.state.background.some((run) => run.runId === runId);
+  }
+
+  /** Continues background agents that were lost with their process while their parent waited for them. */
   async continueAwaited({ awaited, background }: LoopState): Promise<readonly string[]> {
     const problems: string[] = [];
     for (const { agentId } of background.filter(({ runId }) => awaited.includes(runId))) {

@@ -153,15 +153,17 @@ export class Registry implements RunRegistry {
   }
 
   /**
-   * Returns why an agent that is not running should continue: because it was parked, or because one of its calls waited
-   * for approval when the process ended. `asked`: the agent's calls whose questions are open or have an answer.
+   * Returns why an agent that is not running should continue: because it was parked, because one of its calls waited for
+   * approval when the process ended, or because it was lost with its process, if lost agents are to continue. `asked`:
+   * the agent's calls whose questions are open or have an answer.
    */
   async whyContinue(
     { agentId, end, running, restored }: Subagent,
-    asked: readonly CallId[],
-  ): Promise<"parked" | "approval" | undefined> {
+    { asked, lost }: { readonly asked: readonly CallId[]; readonly lost: boolean },
+  ): Promise<"parked" | "approval" | "lost" | undefined> {
     if (running || end === undefined || !isUnfinished(end)) return undefined;
     if (end.reason === "parked") return "parked";
+    if (lost) return "lost";
     if (asked.length === 0) return undefined;
     const thread = restored ?? new Thread(agentId, this.journal);
     if (!restored) await thread.restore({ recall: this.recall });

@@ -1,8 +1,7 @@
-import { giveAnswer, steerSession } from "../../app/index.ts";
+import { giveAnswer, hasUnfinishedWork, type Session, steerSession } from "../../app/index.ts";
 import { createDeferred, createId, describeError, UserError } from "../../lib/index.ts";
 import type { ApprovalAnswer, Command, Receipt, SessionId } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
-import { continueSession, findUnfinished } from "./continue-session.ts";
 import type { CatalogSession, SessionCatalog } from "./session-catalog.ts";
 import type { ServedSession, SessionHost } from "./session-host.ts";
 
@@ -30,11 +29,10 @@ export class SessionControl {
     const { host } = this.context;
     const isOpenHere = host.has(session.id);
     if (isOpenHere || session.summary?.inUse !== true) {
-      // The agent that asked goes on with the answer.
-      const unfinished = command.type === "answer" && !isOpenHere ? await this.unfinished(session) : undefined;
       const receipt = await this.whereOpen(session, async ({ session: open }) => {
         const given = await open.send(command);
-        if (unfinished !== undefined && open.state === "idle") await this.report(continueSession(open, unfinished));
+        // The agent that asked goes on with the answer.
+        if (command.type === "answer" && !isOpenHere) await this.continueWork(open);
         return given;
       });
       if (receipt !== "elsewhere") return receipt;
@@ -83,17 +81,13 @@ export class SessionControl {
   }
 
   private async resume(session: CatalogSession): Promise<void> {
-    const unfinished = await this.unfinished(session);
-    if (!unfinished.main && unfinished.background.length === 0) return;
-    await this.whereOpen(session, ({ session: open }) => this.report(continueSession(open, unfinished)));
+    const { home } = session.project;
+    if (hasUnfinishedWork({ home, sessionId: session.id }))
+      await this.whereOpen(session, ({ session: open }) => this.continueWork(open));
   }
 
-  private unfinished({ id, path, project: { home } }: CatalogSession): ReturnType<typeof findUnfinished> {
-    return findUnfinished({ home, id, path });
-  }
-
-  private async report(problems: Promise<readonly string[]>): Promise<void> {
-    for (const message of await problems) this.context.report(message);
+  private async continueWork(session: Session): Promise<void> {
+    for (const message of await session.continueWork()) this.context.report(message);
   }
 
   private async answerElsewhere(

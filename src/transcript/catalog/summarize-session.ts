@@ -1,7 +1,16 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { errorCode, FileCache, lockOwner, parseJsonLines } from "../../lib/index.ts";
-import { type EndReason, type EventOf, type Line, type Outcome, type SessionId, textOf } from "../../protocol/index.ts";
-import { type SessionPaths, sessionPaths } from "../session-paths.ts";
+import {
+  type EndReason,
+  type EventOf,
+  type Line,
+  MAIN_AGENT,
+  type Outcome,
+  type SessionId,
+  textOf,
+} from "../../protocol/index.ts";
+import { agentIds, agentPath, type SessionPaths, sessionPaths, sessionPathsIn } from "../session-paths.ts";
 
 export interface SessionSummary {
   readonly id: SessionId;
@@ -173,4 +182,16 @@ function shorten(text: string): string {
 /** Returns how the last run in a transcript ended; undefined if it has not ended. Reads only the ends of the file. */
 export function lastRunEnd(path: string): EventOf<"run.ended"> | undefined {
   return lastEnd(readEnds(path).tail);
+}
+
+/**
+ * Returns whether an agent of a session was working when its process ended, by the path of the main agent's transcript.
+ * Reads only the ends of the files.
+ */
+export function hasUnfinishedRun(path: string): boolean {
+  const paths = sessionPathsIn(dirname(path), basename(path, ".jsonl"));
+  return [MAIN_AGENT, ...agentIds(paths)].some((agentId) => {
+    const end = lastRunEnd(agentPath(paths, agentId));
+    return end === undefined || end.reason === "parked";
+  });
 }
