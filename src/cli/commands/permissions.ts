@@ -69,7 +69,7 @@ function renderRules({ rules, mode }: RuleList, origin: boolean): string {
   const marks = rules.some(({ ignored }) => ignored);
   const head = ["EFFECT", "RULE", ...(marks ? [""] : []), ...(origin ? ["FROM"] : [])];
   const rows = rules.map(({ effect, text, scope, file, form, ignored }) => {
-    const line = form === "compact" ? " (a line: the last match wins)" : "";
+    const line = form === "compact" ? " (compact form: the last matching rule applies)" : "";
     const mark = marks ? [ignored ? "ignored" : ""] : [];
     return [effect, text, ...mark, ...(origin ? [`${scope}${file === undefined ? "" : `, ${file}`}${line}`] : [])];
   });

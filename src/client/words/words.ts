@@ -46,11 +46,11 @@ const endings: Readonly<Record<EndReason, string>> = {
   done: "succeeded",
   max_turns: "cut by its turn limit, can be resumed",
   budget: "cut by its budget, can be resumed",
-  stall: "cut because the model sent nothing, can be resumed",
+  stall: "stopped: the model sent nothing, can be resumed",
   timeout: "cut by its time limit, can be resumed",
-  loop: "cut because it repeated the same calls, can be resumed",
-  output_limit: "cut by the length limit of responses, can be resumed",
-  context_overflow: "cut because its conversation is too long, can be resumed",
+  loop: "stopped: it repeated the same calls, can be resumed",
+  output_limit: "cut by the limit for response length, can be resumed",
+  context_overflow: "stopped: its conversation is too long, can be resumed",
   refused: "failed: refused by the model",
   model_error: "failed: model error, can be resumed",
   journal_error: "failed: transcript not written, can be resumed",
@@ -139,7 +139,7 @@ function toolName(name: string): string {
 interface Verb {
   readonly doing: string;
   readonly todo: string;
-  /** Name of several objects. Without it, calls are not counted together. */
+  /** Plural noun for what the tool acts on, such as `files`. If absent, calls of the tool are not counted together. */
   readonly objects?: string;
 }
 

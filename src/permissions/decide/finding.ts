@@ -2,7 +2,7 @@ import type { Access, Decision, Effect, ResolvedPath, Rule, RuleScope } from "..
 import type { CompiledRule } from "../rules/compile-policy.ts";
 import type { Verdict } from "../rules/weigh-rules.ts";
 
-/** The built-in rule that asks whether plan mode may be left. */
+/** The built-in rule that asks for approval to leave plan mode. */
 export const PLAN_APPROVAL = "plan approval";
 
 /** The built-in rule that passes an agent's question on to the user. */

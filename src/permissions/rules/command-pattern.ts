@@ -282,7 +282,7 @@ function synonymsOf(program: string): (left: string, right: string) => boolean {
   return baseName(program) === "git" ? (want, word) => gitPlumbing.get(word) === want : () => false;
 }
 
-/** The commands that git itself runs for others. */
+/** Maps git's plumbing commands to the commands that they implement, such as `send-pack` to `push`. */
 const gitPlumbing = new Map([
   ["send-pack", "push"],
   ["http-push", "push"],

@@ -70,7 +70,7 @@ export async function hasPrompt(journal: Pick<Journal, "read">, { agentId, runId
   return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
 }
 
-/** Returns a run of an agent that its parent's transcript announces, if the process ended before the run began. */
+/** Returns the run that the parent's transcript announced for an agent, if the process ended before that run began. */
 export async function announcedRun(
   journal: Pick<Journal, "read">,
   { parent, agentId }: { readonly parent: AgentId; readonly agentId: AgentId },

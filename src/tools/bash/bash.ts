@@ -85,7 +85,7 @@ async function readOnlyView(
 }
 
 const tooLargeToHide =
-  "The command was not run. It is allowed only because it is read-only, so the files that deny rules for Read match must be hidden from it, and the workspace has too many files to find them all. Use Read, Grep or Glob, or run the command again, which then needs the user's approval.";
+  "The command was not run. It is allowed only because it is read-only, so every file that matches a deny rule for Read must be hidden from it. The workspace has too many files to find them all. Use Read, Grep or Glob, or run the command again, which then needs the user's approval.";
 
 function withoutSandbox({ reason, cure }: { readonly reason: string; readonly cure?: string }): string {
   const whatToDo = cure === undefined ? "Tell the user." : `${cure} Tell the user.`;

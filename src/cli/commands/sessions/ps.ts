@@ -88,7 +88,7 @@ interface ListedAgent {
   readonly calls: readonly string[];
 }
 
-/** Number of sessions that are not running whose transcripts are read. */
+/** Maximum number of ended sessions whose transcripts are read. */
 const MAX_ENDED = 20;
 
 /** Reads the agents of the sessions, which must be sorted, newest first. Running sessions come first. */
