@@ -14,6 +14,7 @@ import { killPoints } from "./kill-points.ts";
 import { mcpServers } from "./mcp-servers.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { sameBytes } from "./same-bytes.ts";
+import { server } from "./server.ts";
 import { shellFuzz, shellFuzzSandboxed } from "./shell-fuzz.ts";
 import { steering } from "./steering.ts";
 import { streamSplit } from "./stream-split.ts";
@@ -28,6 +29,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   "kill-points": { run: killPoints, count: 500 },
   "kill-family": { run: killFamily, count: 1_000 },
   steering: { run: steering, count: 200 },
+  server: { run: server, count: 50 },
   "wake-ups": { run: wakeUps, count: 100 },
   abort: { run: abort, count: 1 },
   "abort-family": { run: abortFamily, count: 1 },

@@ -32,6 +32,7 @@ export interface SessionPlace {
 }
 
 interface Entry {
+  readonly project: Project;
   readonly opening: Promise<ServedSession>;
   closing?: Promise<void> | undefined;
 }
@@ -78,7 +79,7 @@ export class SessionHost {
   async create(project: Project, choices: SessionChoices): Promise<ServedSession> {
     this.refuseIfStopping();
     const served = await this.openNew(project, choices);
-    this.entries.set(served.session.id, { opening: Promise.resolve(served) });
+    this.entries.set(served.session.id, { project, opening: Promise.resolve(served) });
     return served;
   }
 
@@ -117,11 +118,12 @@ export class SessionHost {
 
   /** Parks the sessions of a worker that is no longer connected. Never rejects. */
   async loseWorker(name: string): Promise<void> {
-    const lost = [...this.served].filter(([, { project }]) => project.isRemote && project.name === name);
+    const lost = [...this.entries.values()].filter(({ project }) => project.isRemote && project.name === name);
     await Promise.all(
-      lost.map(async ([id, served]) => {
-        const entry = this.entries.get(id);
-        if (entry !== undefined)
+      lost.map(async (entry) => {
+        // A session that is being opened fails, because its worker is lost.
+        const served = await entry.opening.catch(() => undefined);
+        if (served !== undefined)
           await this.close(entry, served, "worker_lost").catch((error) => this.options.report(describeError(error)));
       }),
     );
@@ -155,7 +157,7 @@ export class SessionHost {
     const opening = openServed({ project, worker, choices, resume: id }, this.options).then((session) =>
       this.keep(session, { project, choices }),
     );
-    const entry: Entry = { opening };
+    const entry: Entry = { project, opening };
     this.entries.set(id, entry);
     opening.catch(() => this.entries.delete(id));
     return entry;
