@@ -93,7 +93,7 @@ export function openConnection(socket: WebSocket, options: ConnectionOptions): C
     } catch (error) {
       if (!(error instanceof ResponseError)) throw isOpen() ? error : new ConnectionLost();
       if (error.code === USER_ERROR) throw new UserError(error.message, error.data as ErrorData);
-      throw isOpen() ? new Error(error.message) : new ConnectionLost();
+      throw isOpen() ? new UserError(error.message.replace(/\.$/, ""), { code: "peer_error" }) : new ConnectionLost();
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }

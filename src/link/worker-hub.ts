@@ -13,10 +13,21 @@ export interface WorkerHub {
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Returns all workers that have connected, including those that are lost. */
   workers(): readonly RemoteWorker[];
+  /** Refuses workers for which the function returns a reason, from now on. */
+  guard(refuses: (worker: NewWorker) => string | undefined): void;
   /** Calls the listener on every change. Returns a function that removes the listener. */
   onChange(listener: WorkerListener): () => void;
   /** Closes all connections. Requests to workers fail. */
   close(): Promise<void>;
+}
+
+/** A worker that wants to connect. */
+export interface NewWorker {
+  readonly name: string;
+  /** Real path of its directory. */
+  readonly root: string;
+  /** Identifies its machine. */
+  readonly machine: string;
 }
 
 export type WorkerListener = (worker: RemoteWorker, change: WorkerChange) => void;
@@ -39,6 +50,7 @@ export function createWorkerHub({ version, graceMs = GRACE_MS, clock, ...pings }
   const listeners = new Set<WorkerListener>();
   const server = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES, perMessageDeflate: false });
   let isClosed = false;
+  let refuses: (worker: NewWorker) => string | undefined = () => undefined;
   const onChange: WorkerListener = (worker, change) => {
     for (const listener of [...listeners]) listener(worker, change);
   };
@@ -67,7 +79,10 @@ export function createWorkerHub({ version, graceMs = GRACE_MS, clock, ...pings }
 
   /** Returns the record of a worker. Throws if another worker has the name. */
   function recordOf(hello: Hello): WorkerRecord {
-    const known = records.get(hello.name);
+    const { name, machine, facts } = hello;
+    const reason = refuses({ name, machine, root: facts.root });
+    if (reason !== undefined) throw new UserError(reason, { ...taken, cure: OTHER_NAME });
+    const known = records.get(name);
     if (known?.isSame(hello) || known?.isGone) return known;
     if (known) throw nameTaken(hello, known);
     const created = new WorkerRecord(hello, { graceMs, clock, onChange });
@@ -81,6 +96,9 @@ export function createWorkerHub({ version, graceMs = GRACE_MS, clock, ...pings }
       else server.handleUpgrade(request, socket, head, greet);
     },
     workers: () => [...records.values()].map(({ worker }) => worker),
+    guard: (given) => {
+      refuses = given;
+    },
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -129,10 +147,8 @@ function speaksWith({ oldest, newest }: ProtocolRange): boolean {
 
 function nameTaken({ name, facts }: Hello, known: WorkerRecord): UserError {
   const where = facts.root === known.root ? `on another machine for ${known.root}` : `for ${known.root}`;
-  const cure = "Choose another name with --name.";
-  return new UserError(`A worker named "${name}" is already connected ${where}`, {
-    code: "worker_name_taken",
-    cure,
-    exitCode: 2,
-  });
+  return new UserError(`A worker named "${name}" is already connected ${where}`, { ...taken, cure: OTHER_NAME });
 }
+
+const taken = { code: "worker_name_taken", exitCode: 2 };
+const OTHER_NAME = "Choose another name with --name.";

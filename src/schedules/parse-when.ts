@@ -16,6 +16,11 @@ const EXAMPLES =
 
 /** Reads the times of a schedule from words or a cron expression. Throws a `UserError` if they make no sense. */
 export function parseWhen(text: string, timeZone: string): When {
+  if (!isTimeZone(timeZone))
+    throw scheduleError(
+      `"${timeZone}" is not a time zone`,
+      "Use a name such as Europe/Berlin, America/New_York or UTC.",
+    );
   const words = text.trim().toLowerCase().replace(/\s+/g, " ");
   const cron = /^[\d*@]/.test(words) ? words : cronOf(words, text);
   const when = { cron, timeZone };
@@ -31,6 +36,15 @@ export function parseWhen(text: string, timeZone: string): When {
 export function nextTimes({ cron, timeZone }: When, after: number, count: number): readonly number[] {
   const runs = new Cron(cron, { timezone: timeZone, mode: "5-part" }).nextRuns(count, new Date(after));
   return runs.map((date) => date.getTime());
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function firstTime(when: When, text: string): number | undefined {

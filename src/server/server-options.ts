@@ -14,6 +14,8 @@ export interface WorkerHub {
   /** Takes over the connection of a worker, whose token has been checked. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   workers(): readonly RemoteWorker[];
+  /** Refuses workers for which the function returns a reason, from now on. */
+  guard(refuses: (worker: { readonly name: string; readonly root: string }) => string | undefined): void;
   /** Calls the listener on every change. Returns a function that removes the listener. */
   onChange(listener: (worker: RemoteWorker, change: WorkerChange) => void): () => void;
   close(): Promise<void>;

@@ -34,7 +34,9 @@ describe("retinue permissions", () => {
       "allow Bash(npm test)",
       "",
     ]);
-    expect(stdout).toContain(`user, ${join(place.home, "permissions.jsonc")} (compact form: the last matching rule applies)`);
+    expect(stdout).toContain(
+      `user, ${join(place.home, "permissions.jsonc")} (compact form: the last matching rule applies)`,
+    );
     const json = JSON.parse((await retinue(["permissions", "list", "--json"], place)).stdout);
     expect(json.rules[0]).toMatchObject({ text: "Read(.env)", effect: "deny", scope: "user" });
   });

@@ -35,6 +35,17 @@ describe("retinue schedule", () => {
     expect((await schedule("list", "--json")).stdout).toBe("[]\n");
   });
 
+  it("gives every schedule an id of its own", async () => {
+    const place = createPlace();
+    const ids: string[] = [];
+    for (let count = 0; count < 4; count += 1)
+      ids.push(JSON.parse((await retinue(["schedule", "add", "hourly", "-p", "x", "--json"], place)).stdout).id);
+    expect(new Set(ids).size).toBe(4);
+    await retinue(["schedule", "remove", ids[1] ?? ""], place);
+    const left = JSON.parse((await retinue(["schedule", "list", "--json"], place)).stdout) as { id: string }[];
+    expect(left.map(({ id }) => id)).toEqual([ids[0], ids[2], ids[3]]);
+  });
+
   it("warns about a schedule without a spending limit", async () => {
     const { stdout } = await retinue(["schedule", "add", "hourly", "-p", "Check it"], createPlace());
     expect(stdout).toContain("It has no spending limit; --max-cost sets one.");

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
@@ -107,4 +107,40 @@ it("a worker that is not connected is named, with what to do", async () => {
   expect(refused).toMatchObject({ status: 503, json: { code: "worker_lost" } });
   expect(refused.text).toContain('The worker box is not connected. Start it on its machine with \\"retinue worker\\"');
   expect(await server.send("POST", "/session", { worker: "bix" })).toMatchObject({ status: 404 });
+});
+
+it("a worker can't take the name of another directory, and a directory that is gone is named", async () => {
+  const api = await serve(script);
+  const here = createPlace();
+  const [there, other] = [await otherMachine(), createPlace()];
+  const server = await serveProcess({ ...here, server: api });
+  const token = readFileSync(join(here.home, "worker-token"), "utf8").trim();
+  const start = (place: Place, name: string) =>
+    startRetinue(["worker", "--server", server.url, "--name", name], {
+      ...place,
+      environment: { RETINUE_TOKEN: token },
+    });
+  const refusal = async (place: Place, name: string) => {
+    const child = start(place, name);
+    let text = "";
+    child.stderr.on("data", (chunk) => {
+      text += chunk;
+    });
+    const code = await new Promise((resolve) => child.once("exit", resolve));
+    return { code, text };
+  };
+  expect(await refusal(there, "work")).toEqual({
+    code: 2,
+    text: 'retinue: The name "work" belongs to a directory of the server. Choose another name with --name.\n',
+  });
+  const worker = start(there, "box");
+  await hasWorker(server, "connected");
+  worker.kill("SIGTERM");
+  await hasWorker(server, "lost");
+  expect(await refusal(other, "box")).toMatchObject({ code: 2, text: expect.stringContaining("another directory") });
+  start(there, "box");
+  await hasWorker(server, "connected");
+  renameSync(there.cwd, `${there.cwd}-gone`);
+  const gone = await server.send("POST", "/session", { worker: "box" });
+  expect(gone).toMatchObject({ status: 422, json: { detail: expect.stringContaining("does not exist") } });
 });

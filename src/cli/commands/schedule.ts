@@ -69,7 +69,7 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
   if (prompt === undefined) throw usageError("There is no prompt", `Add it: retinue schedule add "${text}" -p "…".`);
   const timeZone = options.value("time-zone") ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const added: Schedule = {
-    id: createId("s").slice(0, 6),
+    id: newScheduleId(store),
     text,
     when: parseWhen(text, timeZone),
     cwd: chosenDirectory(options.value("cwd")),
@@ -86,6 +86,15 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
   };
   await store.add(added);
   return added;
+}
+
+/** Returns a short id that no other schedule has. */
+function newScheduleId(store: ScheduleStore): string {
+  const taken = new Set(store.list().map(({ id }) => id));
+  for (;;) {
+    const id = `s${createId().slice(-5).toLowerCase()}`;
+    if (!taken.has(id)) return id;
+  }
 }
 
 type Change = "run" | "pause" | "resume" | "remove";

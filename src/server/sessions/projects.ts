@@ -41,7 +41,14 @@ export class Projects {
     this.options = options;
     this.local = namedProjects(options.directories, options.home);
     for (const project of readRemote(options.home)) this.remote.set(project.name, project);
-    for (const worker of options.hub?.workers() ?? []) this.add(worker.name, worker.describe().root);
+    options.hub?.guard((worker) => this.whyRefused(worker));
+  }
+
+  /** Returns why a worker can't have its name: the sessions of another directory are stored under it. */
+  private whyRefused({ name, root }: { readonly name: string; readonly root: string }): string | undefined {
+    const owner = this.all().find((project) => project.name === name);
+    if (owner === undefined || (owner.isRemote && owner.root === root)) return undefined;
+    return `The name "${name}" belongs to ${owner.isRemote ? "the worker of another directory" : "a directory of the server"}`;
   }
 
   all(): readonly Project[] {

@@ -212,6 +212,8 @@ export class SessionHost {
   }
 }
 
-function lostReason({ project: { name } }: ServedSession): string {
+/** Says why a session is parked; undefined if it had nothing to do. */
+function lostReason({ session, project: { name } }: ServedSession): string | undefined {
+  if (session.state === "idle") return undefined;
   return `The worker ${name} is not connected any more. The session continues when the worker is back.`;
 }

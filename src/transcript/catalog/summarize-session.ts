@@ -192,6 +192,6 @@ export function hasUnfinishedRun(path: string): boolean {
   const paths = sessionPathsIn(dirname(path), basename(path, ".jsonl"));
   return [MAIN_AGENT, ...agentIds(paths)].some((agentId) => {
     const end = lastRunEnd(agentPath(paths, agentId));
-    return end === undefined || end.reason === "parked";
+    return end === undefined || end.reason === "parked" || end.reason === "process_lost";
   });
 }
