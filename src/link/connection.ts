@@ -11,7 +11,7 @@ import {
   ResponseError,
 } from "vscode-jsonrpc/node";
 import type { WebSocket } from "ws";
-import { createDeferred, describeError, formatBytes, UserError } from "../lib/index.ts";
+import { createDeferred, describeError, formatBytes, isRecord, UserError } from "../lib/index.ts";
 import type { Clock } from "../ports/index.ts";
 import { closeCodes, heartbeat, MESSAGE_BYTES } from "./protocol.ts";
 
@@ -93,7 +93,7 @@ export function openConnection(socket: WebSocket, options: ConnectionOptions): C
     } catch (error) {
       if (!(error instanceof ResponseError)) throw isOpen() ? error : new ConnectionLost();
       if (error.code === USER_ERROR) throw new UserError(error.message, error.data as ErrorData);
-      throw isOpen() ? new UserError(error.message.replace(/\.$/, ""), { code: "peer_error" }) : new ConnectionLost();
+      throw isOpen() ? new Error(error.message) : new ConnectionLost();
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
@@ -182,10 +182,16 @@ class SocketReader extends AbstractMessageReader implements MessageReader {
 function parse(data: Buffer): Message | undefined {
   try {
     const message = JSON.parse(data.toString("utf8"));
-    return typeof message === "object" && message !== null ? message : undefined;
+    return isRecord(message) && isSound(message) ? (message as unknown as Message) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Returns whether the library can handle a message. It trusts the parameters of its own methods, such as cancellation. */
+function isSound({ method, params }: Readonly<Record<string, unknown>>): boolean {
+  if (typeof method !== "string" || !method.startsWith("$/")) return true;
+  return method === "$/cancelRequest" && isRecord(params);
 }
 
 class SocketWriter extends AbstractMessageWriter implements MessageWriter {

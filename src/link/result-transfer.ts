@@ -80,6 +80,9 @@ function partsOfFile(file: FileHandle): TextSource {
 /** Maximum number of parts of a text. */
 const PARTS = 1_024;
 
+/** Maximum number of characters of all texts of a session that have not arrived completely. */
+const HELD = 512 * 1_024 * 1_024;
+
 /** Number of texts that can be under way at the same time. The oldest is given up when there are more. */
 const TRANSFERS = 1_000;
 
@@ -93,6 +96,8 @@ interface Transfer {
 export class ResultTransfers {
   private readonly store: ResultStore;
   private readonly saves = new Map<string, Transfer>();
+  /** Number of characters of texts that have not arrived completely. */
+  private held = 0;
 
   constructor(store: ResultStore) {
     this.store = store;
@@ -100,12 +105,20 @@ export class ResultTransfers {
 
   async save({ transfer, id, part, isLast, text }: SavePart): Promise<SavedPart> {
     if (part >= PARTS) throw new Error(`The text has more than ${formatCount(PARTS * PART_CHARACTERS)} characters.`);
+    if (typeof text !== "string" || text.length > PART_CHARACTERS)
+      throw new Error(`A part of a text may have ${formatCount(PART_CHARACTERS)} characters at most.`);
+    if (this.held + text.length > HELD) throw new Error("Too many long texts are being sent at the same time.");
     const known = this.saves.get(transfer) ?? { parts: [] };
     keep(this.saves, transfer, known);
     const { parts } = known;
     if (known.saved === undefined && part === parts.length) {
       parts.push(text);
-      if (isLast) known.saved = this.store.save(id, parts.splice(0).join(""));
+      this.held += text.length;
+      if (isLast) {
+        const whole = parts.splice(0).join("");
+        this.held -= whole.length;
+        known.saved = this.store.save(id, whole);
+      }
     }
     // A part may be sent again, or belong to a text whose first parts another server has received.
     return known.saved && isLast ? { address: await known.saved } : { next: parts.length };

@@ -129,8 +129,10 @@ function readHello(value: unknown, version: string): Hello {
     isRecord(value["protocol"]) &&
     isRecord(value["facts"]) &&
     Array.isArray(value["sessions"]) &&
-    /^[\w-][\w.-]{0,63}$/.test(String(hello.name)) &&
-    [hello.machine, hello.instance, hello.version].every((each) => typeof each === "string");
+    value["sessions"].every(isHeldSession) &&
+    [hello.name, hello.machine, hello.instance, hello.version].every(isText) &&
+    [hello.facts.root, hello.facts.platform].every(isText) &&
+    /^[\w-][\w.-]{0,63}$/.test(hello.name);
   if (isComplete && speaksWith(hello.protocol)) return hello;
   const theirs = isComplete ? hello.version : "unknown";
   const isOlder = !isComplete || !(hello.protocol.newest >= PROTOCOL.oldest);
@@ -139,6 +141,12 @@ function readHello(value: unknown, version: string): Hello {
     : `Upgrade the server to version ${theirs}, or install version ${version} on the worker.`;
   const message = `The server has version ${version} of Retinue and can't work with a worker of version ${theirs}`;
   throw new UserError(message, { code: "worker_protocol", cure, exitCode: 2 });
+}
+
+const isText = (value: unknown): boolean => typeof value === "string" && value !== "" && value.length < 5_000;
+
+function isHeldSession(value: unknown): boolean {
+  return isRecord(value) && isText(value["sessionId"]) && Number.isSafeInteger(value["lease"]);
 }
 
 function speaksWith({ oldest, newest }: ProtocolRange): boolean {

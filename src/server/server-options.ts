@@ -15,10 +15,19 @@ export interface WorkerHub {
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   workers(): readonly RemoteWorker[];
   /** Refuses workers for which the function returns a reason, from now on. */
-  guard(refuses: (worker: { readonly name: string; readonly root: string }) => string | undefined): void;
+  guard(refuses: (worker: NewWorker) => string | undefined): void;
   /** Calls the listener on every change. Returns a function that removes the listener. */
   onChange(listener: (worker: RemoteWorker, change: WorkerChange) => void): () => void;
   close(): Promise<void>;
+}
+
+/** A worker that wants to connect. */
+export interface NewWorker {
+  readonly name: string;
+  /** Real path of its directory. */
+  readonly root: string;
+  /** Identifies its machine. */
+  readonly machine: string;
 }
 
 type WorkerChange = "connected" | "reconnecting" | "lost" | "returned" | "files";

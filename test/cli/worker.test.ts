@@ -27,7 +27,7 @@ describe("retinue worker", () => {
     const remote = await connected;
     expect(remote.name).toBe("box");
     expect(remote.describe().root).toBe(place.cwd);
-    const session = await openOn(remote, { sessionId: "s1" });
+    const session = await openOn(remote, { sessionId: "cli-worker-1" });
     const call = toolCall("c1", "Bash", { command: "echo $$ > pid; echo $RETINUE_TOKEN > token; sleep 600" });
     const result = session
       .executor(place.cwd)

@@ -137,7 +137,7 @@ it("a worker can't take the name of another directory, and a directory that is g
   await hasWorker(server, "connected");
   worker.kill("SIGTERM");
   await hasWorker(server, "lost");
-  expect(await refusal(other, "box")).toMatchObject({ code: 2, text: expect.stringContaining("another directory") });
+  expect(await refusal(other, "box")).toMatchObject({ code: 2, text: expect.stringContaining("another worker") });
   start(there, "box");
   await hasWorker(server, "connected");
   renameSync(there.cwd, `${there.cwd}-gone`);

@@ -35,6 +35,12 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
         if (freerModes.includes(body.permissionMode) && !access.scopes.has("approve")) throw missingScope("approve");
         const { prompt, worker, ...choices } = body satisfies NewSession;
         const served = await host.create(projects.choose(worker), choices);
+        // Choosing an agent can be a way to choose its mode.
+        const isFreer = choices.agent !== undefined && freerModes.includes(served.session.permissionMode);
+        if (isFreer && !access.scopes.has("approve")) {
+          await host.delete(served.session.id, () => undefined);
+          throw missingScope("approve");
+        }
         if (prompt !== undefined)
           await host.hold(served, ({ session }) => session.send(promptCommand({ content: textBlocks(prompt) })));
         return catalog.info(catalog.find(served.session.id));

@@ -6,6 +6,7 @@ import {
   type Settings,
   withoutManaged,
 } from "../../app/index.ts";
+import { describeError, UserError } from "../../lib/index.ts";
 import type { Clock, WorkerPort } from "../../ports/index.ts";
 import type { NewSession, ProjectSettings, SessionId } from "../../protocol/index.ts";
 import type { Project } from "./projects.ts";
@@ -40,9 +41,11 @@ export async function openServed(
   const { agent, model, permissionMode, maxTurns } = choices;
   const flags = budgetOf(choices);
   const load = (cwd: string): ProjectSettings => loadProjectSettings({ home, cwd, environment, trust: false, flags });
-  const loaded = worker ? await loadWorkerSettings({ worker, own: load(home), flags }) : load(project.root);
+  const loaded = worker
+    ? await loadWorkerSettings({ worker, own: load(home), flags }).catch(workerError(project))
+    : load(project.root);
   const { unmanaged } = withoutManaged({ model, permissionMode, maxTurns }, loaded.origins);
-  return openSession({
+  const opening = openSession({
     cwd: project.root,
     worker,
     home: project.home,
@@ -61,6 +64,15 @@ export async function openServed(
     resume,
     onTrouble: report,
   });
+  return worker === undefined ? opening : opening.catch(workerError(project));
+}
+
+/** Reports a failure on a worker as one that the user can do something about. */
+function workerError({ name }: Project): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof UserError) throw error;
+    throw new UserError(`The worker ${name} can't open the session: ${describeError(error)}`, { code: "worker_error" });
+  };
 }
 
 /** Returns the limits of a session as settings. Contains only the limits that were given, because others stay in force. */

@@ -6,7 +6,7 @@ import { describeError, isRecord, writeAtomically } from "../../lib/index.ts";
 import type { WorkerPort } from "../../ports/index.ts";
 import type { WorkerInfo } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
-import type { WorkerHub } from "../server-options.ts";
+import type { NewWorker, WorkerHub } from "../server-options.ts";
 
 /** A directory whose sessions are served: on this machine, or on a worker. */
 export interface Project {
@@ -18,6 +18,8 @@ export interface Project {
   readonly home: string;
   /** True if the directory is on a worker that connects to this server. */
   readonly isRemote: boolean;
+  /** Identifies the machine of a worker. */
+  readonly machine?: string | undefined;
 }
 
 export interface ProjectsOptions {
@@ -34,6 +36,8 @@ export class Projects {
   /** Directories on this machine. The first one is the default for new sessions. */
   readonly local: readonly Project[];
   private readonly remote = new Map<string, Project>();
+  /** Machines of the workers that have connected, by name. */
+  private readonly machines = new Map<string, string>();
   private readonly options: ProjectsOptions;
 
   /** Throws a `UserError` if a directory does not exist. */
@@ -45,10 +49,14 @@ export class Projects {
   }
 
   /** Returns why a worker can't have its name: the sessions of another directory are stored under it. */
-  private whyRefused({ name, root }: { readonly name: string; readonly root: string }): string | undefined {
+  private whyRefused({ name, root, machine }: NewWorker): string | undefined {
     const owner = this.all().find((project) => project.name === name);
-    if (owner === undefined || (owner.isRemote && owner.root === root)) return undefined;
-    return `The name "${name}" belongs to ${owner.isRemote ? "the worker of another directory" : "a directory of the server"}`;
+    const isOwner = owner?.isRemote && owner.root === root && owner.machine === machine;
+    if (owner === undefined || isOwner) {
+      this.machines.set(name, machine);
+      return undefined;
+    }
+    return `The name "${name}" belongs to ${owner.isRemote ? "another worker" : "a directory of the server"}`;
   }
 
   all(): readonly Project[] {
@@ -58,12 +66,13 @@ export class Projects {
   /** Adds the directory of a worker that has connected. */
   add(name: string, root: string): Project {
     const known = this.remote.get(name);
-    if (known?.root === root) return known;
-    const project = remoteProject(this.options.home, { name, root });
+    const machine = this.machines.get(name);
+    if (known?.root === root && known.machine === machine) return known;
+    const project = remoteProject(this.options.home, { name, root, machine });
     this.remote.set(name, project);
     mkdirSync(project.home, { recursive: true, mode: 0o700 });
-    void writeAtomically(join(project.home, WORKER_FILE), `${JSON.stringify({ name, root })}\n`).catch((error) =>
-      this.options.report(`The worker ${name} can't be remembered: ${describeError(error)}`),
+    void writeAtomically(join(project.home, WORKER_FILE), `${JSON.stringify({ name, root, machine })}\n`).catch(
+      (error) => this.options.report(`The worker ${name} can't be remembered: ${describeError(error)}`),
     );
     return project;
   }
@@ -123,8 +132,8 @@ function namedProjects(directories: readonly string[], home: string): readonly P
 
 const WORKER_FILE = "worker.json";
 
-function remoteProject(home: string, { name, root }: { readonly name: string; readonly root: string }): Project {
-  return { name, root, home: join(home, "remote", encodeURIComponent(name)), isRemote: true };
+function remoteProject(home: string, worker: Pick<Project, "name" | "root" | "machine">): Project {
+  return { ...worker, home: join(home, "remote", encodeURIComponent(worker.name)), isRemote: true };
 }
 
 /** Reads the workers that have connected to earlier servers, so that their sessions are listed. */
@@ -140,8 +149,9 @@ function readRemote(home: string): readonly Project[] {
     try {
       const value: unknown = JSON.parse(readFileSync(join(directory, folder, WORKER_FILE), "utf8"));
       if (!isRecord(value)) return [];
-      const { name, root } = value;
-      return typeof name === "string" && typeof root === "string" ? [remoteProject(home, { name, root })] : [];
+      const { name, root, machine } = value;
+      const isSound = [name, root, machine].every((each) => typeof each === "string");
+      return isSound ? [remoteProject(home, { name, root, machine } as NewWorker)] : [];
     } catch {
       return [];
     }
