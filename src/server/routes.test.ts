@@ -200,3 +200,18 @@ describe("the server", () => {
     expect(JSON.parse(readFileSync(server.file, "utf8")).url).toBe(server.url);
   });
 });
+
+it("needs the scope approve for an agent whose own mode asks less", async () => {
+  const place = newPlace();
+  mkdirSync(join(place.root, ".claude/agents"), { recursive: true });
+  const text =
+    "---\nname: free\ndescription: Works freely. Use it in tests.\npermissionMode: bypassPermissions\n---\nWork.\n";
+  writeFileSync(join(place.root, ".claude/agents/free.md"), text);
+  const server = await startServer({ place, api: await startApi([said("One.")]) });
+  const { token } = JSON.parse(readFileSync(server.file, "utf8")) as { token: string };
+  const body = { agent: "free" };
+  const headers = { Authorization: `Bearer ${token}` };
+  expect(await server.send("POST", "/session", { headers, body })).toMatchObject({ status: 403 });
+  expect((await server.send("GET", "/session")).json).toEqual([]);
+  expect(await server.send("POST", "/session", { body })).toMatchObject({ status: 201 });
+});
