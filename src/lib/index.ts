@@ -32,6 +32,7 @@ export {
   newSessionId,
   SHORTEST_END,
 } from "./ids.ts";
+export { canonicalJson } from "./json/canonical-json.ts";
 export { isRecord } from "./json/is-record.ts";
 export { parseJsonLines } from "./json/json-lines.ts";
 export { parseJsonc } from "./json/jsonc.ts";

@@ -26,8 +26,10 @@ export interface Inbox {
   send(command: Command): Promise<void>;
   /** Returns the commands that have no receipt yet, oldest first. */
   commands(): readonly Command[];
-  settle(receipt: Receipt): Promise<void>;
+  settle(receipt: Receipt, command: Command): Promise<void>;
   receiptOf(commandId: string): Receipt | undefined;
+  /** Returns whether another command was sent with the same id. */
+  isIdInUse(command: Command): boolean;
   /**
    * Calls `onChange` after every change. Returns a function that stops watching. A process that only watches idly can
    * end.

@@ -81,6 +81,7 @@ export interface Transcript extends Journal {
   readonly leftOpen: boolean;
 }
 
+/** Where reading the events of a session begins, and a signal that ends it. */
 export interface FeedPosition {
   /** Number of the last update that the reader knows. 0 for all updates. */
   readonly after?: number | undefined;

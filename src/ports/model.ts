@@ -10,6 +10,7 @@ import type {
   Usage,
 } from "../protocol/index.ts";
 
+/** Name, limits and prices of a model. */
 export interface ModelDescription {
   readonly provider: string;
   readonly model: string;
@@ -34,6 +35,7 @@ export interface Prompt {
   body(dialect: Dialect, maxTokens: number): readonly Uint8Array[];
 }
 
+/** A request to a model. */
 export interface ModelRequest {
   readonly prompt: Prompt;
   /** Maximum length of the answer in tokens, including thinking. */
@@ -49,6 +51,7 @@ export interface ModelRequest {
   readonly repeat?: (lost: Usage) => Promise<number | { readonly message: string }>;
 }
 
+/** A part of a response, as it is written. */
 export type ModelProgress =
   | { readonly type: "text.delta"; readonly text: string }
   | { readonly type: "thinking.delta"; readonly text: string }
@@ -61,6 +64,7 @@ export type ModelProgress =
   /** The request is sent again. Everything streamed so far must be discarded. */
   | { readonly type: "retried"; readonly retry: ModelRetry; readonly lost?: Usage | undefined };
 
+/** A language model. A program can supply its own. */
 export interface Model {
   describe(): ModelDescription;
   /**

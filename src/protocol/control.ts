@@ -36,6 +36,8 @@ export interface Receipt {
   readonly status: "done" | "refused";
   /** Says in one or two sentences what happened, or why nothing did and what to do. */
   readonly message: string;
+  /** Set if the command was refused because another one was sent with the same id. */
+  readonly code?: "id_in_use" | undefined;
 }
 
 /**
@@ -49,7 +51,8 @@ export type InboxLine = { readonly v: 1; readonly at: number } & (
   | { readonly type: "approval.withdrawn"; readonly requestId: string; readonly reason: string }
   /** A command from another process. */
   | { readonly type: "command.sent"; readonly command: Command }
-  | { readonly type: "command.settled"; readonly receipt: Receipt }
+  /** `hash`: hash of the command, by which another command with the same id is recognized. */
+  | { readonly type: "command.settled"; readonly receipt: Receipt; readonly hash?: string | undefined }
 );
 
 interface Answered {

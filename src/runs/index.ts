@@ -6,6 +6,7 @@ export { createApprovalQueue, type SessionApprovals } from "./approvals/approval
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
 export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spending.ts";
+export { sessionCreated } from "./host/begin-run.ts";
 export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
 export { createRun, type Run, type RunOutlet, type StopCause } from "./host/run.ts";
 export { runSessionEndHooks } from "./host/run-hooks.ts";

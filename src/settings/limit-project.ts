@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isRecord } from "../lib/index.ts";
+import { canonicalJson, isRecord } from "../lib/index.ts";
 import type { Approval } from "../protocol/index.ts";
 
 /** Whether the user trusts a project, and which parts of its files they approved. */
@@ -151,13 +151,5 @@ function copyWithout(object: Record<string, unknown>, leaves: (key: string) => b
 
 /** Hashes a JSON value regardless of the order of its keys, so that formatting does not affect an approval. */
 export function hashApproval(value: unknown): string {
-  return createHash("sha256").update(canonical(value)).digest("hex");
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-  const sorted = entries.sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
-  return `{${sorted.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
+  return createHash("sha256").update(canonicalJson(value)).digest("hex");
 }

@@ -9,7 +9,14 @@ export { hasUnfinishedRun, lastRunEnd, type SessionSummary } from "./catalog/sum
 export { type FollowOptions, followSession } from "./feed/follow-session.ts";
 export { lastEventNumber } from "./feed/session-lines.ts";
 export { checkHome, type HomeCheck } from "./home-directory.ts";
-export { findInbox, type ListedRequest, listRequests, openInbox, type RequestSearch } from "./inbox/inbox.ts";
+export {
+  findInbox,
+  hashCommand,
+  type ListedRequest,
+  listRequests,
+  openInbox,
+  type RequestSearch,
+} from "./inbox/inbox.ts";
 export type { Trouble } from "./journal/disk-retry.ts";
 export { createMemoryTranscript } from "./journal/memory-transcript.ts";
 export { createTranscript, openTranscript, type Transcript } from "./journal/transcript.ts";

@@ -85,6 +85,48 @@ describe("prompts that arrive during a run", () => {
     expect(JSON.stringify(model.requests("MAIN"))).not.toContain('"two"');
   });
 
+  it("get their own runs after a kill, when the interrupted run has been continued", async () => {
+    const { session, home, cwd } = await open({ MAIN: [{ text: "One.", hangs: true }] });
+    void session.prompt("MAIN: one");
+    void session.prompt("two");
+    void session.prompt("three");
+    await watch(session).until(({ event }) => event.type === "prompt.queued" && textOf(event.content) === "three");
+    const at = asAfterKill({ home, cwd });
+    await session.close();
+
+    const again = await open(
+      { MAIN: [{ text: "One, continued." }, { text: "Two." }, { text: "Three." }] },
+      { at, resume: session.id },
+    );
+    const watched = watch(again.session);
+    await again.session.continueWork();
+    await watched.until(ofMain((event) => event.type === "run.ended" && event.text === "Three."));
+    expect(again.session.queue()).toEqual([]);
+    await again.session.close();
+    const ends = mainLines(at, session.id).flatMap((line) => (line.type === "run.ended" ? [line.text] : []));
+    expect(ends.slice(1)).toEqual(["One, continued.", "Two.", "Three."]);
+    const requests = again.model.requests("MAIN");
+    expect(requests.map(newestPrompt).slice(1)).toEqual(["two", "three"]);
+    expect(JSON.stringify(requests[0])).not.toContain('"two"');
+  });
+
+  it("get their own runs after a kill between two runs", async () => {
+    const { session, home, cwd } = await open({ MAIN: [{ text: "One." }] });
+    const first = session.prompt("MAIN: one");
+    void session.prompt("two");
+    void session.prompt("three");
+    await first.result;
+    await session.close();
+
+    const at = { home, cwd };
+    const again = await open({ MAIN: [{ text: "Two." }, { text: "Three." }] }, { at, resume: session.id });
+    const watched = watch(again.session);
+    await again.session.continueWork();
+    await watched.until(ofMain((event) => event.type === "run.ended" && event.text === "Three."));
+    await again.session.close();
+    expect(again.model.requests("MAIN").map(newestPrompt)).toEqual(["two", "three"]);
+  });
+
   it("stay in the queue if the session is closed as soon as the run before them has ended", async () => {
     const { session, home, cwd } = await open({ MAIN: [{ text: "One." }, { text: "never asked" }] });
     const first = session.prompt("MAIN: one");
@@ -453,7 +495,7 @@ describe("a command", () => {
     const { session } = await open({ MAIN: [] });
     const receipt = await session.send(command as never);
     expect(receipt).toMatchObject({ status: "refused", message: expect.stringContaining(message) });
-    expect(() => session.prompt([{ type: "text" }] as never)).toThrow("must be a string or an array of text and image");
+    expect(() => session.prompt(5 as never)).toThrow("must be a string or an array of text and image");
     await session.close();
   });
 

@@ -54,10 +54,18 @@ export async function steerSession({
   const inbox = openInbox({ path: place.path, clock: systemClock });
   const isRunning = place.isRunning();
   if (!isRunning && !outlivesProcess(command)) return { isRunning };
-  await inbox.send({ ...command, id });
+  const sent: Command = { ...command, id };
+  if (inbox.isIdInUse(sent)) return { isRunning, receipt: idInUse(id) };
+  await inbox.send(sent);
   if (!isRunning) return { isRunning };
   const receipt = await receiptFor(id, { inbox, isRunning: place.isRunning, signal });
   return { isRunning: receipt !== undefined || place.isRunning(), receipt };
+}
+
+/** Refuses a command because another one was sent with the same id. */
+export function idInUse(commandId: string): Receipt {
+  const message = `Another command was sent with the id ${commandId}. Send this one with a new id.`;
+  return { commandId, status: "refused", message, code: "id_in_use" };
 }
 
 interface Waiting extends Pick<SteerRequest, "signal"> {

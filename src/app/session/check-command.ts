@@ -1,7 +1,7 @@
 import { describeError, isRecord, UserError } from "../../lib/index.ts";
 import type { Command } from "../../protocol/index.ts";
 import { aString, checkOptions, type OptionType, type OptionTypes, oneOf } from "../check-options.ts";
-import { isPromptContent } from "./main-runs.ts";
+import { isPromptContent } from "./prompt-content.ts";
 
 const content: OptionType = { accepts: isPromptContent, description: "a list of text and image blocks" };
 const answer: OptionType = { accepts: isAnswer, description: 'an object such as { answer: "allow", by: "Ana" }' };

@@ -1,4 +1,4 @@
-import { describeError, plural } from "../../lib/index.ts";
+import { describeError, plural, UserError } from "../../lib/index.ts";
 import type { Inbox, Journal } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -10,7 +10,8 @@ import {
   type UserBlock,
 } from "../../protocol/index.ts";
 import type { Dispatcher, LiveAgent, SessionApprovals, StopReceipt, Subagent, Thread } from "../../runs/index.ts";
-import { outlivesProcess, unmatchedAgent } from "../commands/steer.ts";
+import { hashCommand } from "../../transcript/index.ts";
+import { idInUse, outlivesProcess, unmatchedAgent } from "../commands/steer.ts";
 import { problemOf } from "./check-command.ts";
 import type { MainRuns } from "./main-runs.ts";
 
@@ -53,17 +54,19 @@ type Done = Omit<Receipt, "commandId">;
 export function createControl(options: ControlOptions): Control {
   const { runs, dispatcher, approvals, inbox, journal, thread } = options;
   const { registry } = dispatcher;
-  const receipts = new Map<string, Promise<Receipt>>();
+  const receipts = new Map<string, { readonly hash: string; readonly receipt: Promise<Receipt> }>();
   /** Commands that were sent before this process opened the session. */
   let earlier: readonly Command[] = [];
 
   function send(command: Command): Promise<Receipt> {
     const problem = problemOf(command);
     if (problem !== undefined) return Promise.resolve({ commandId: String(command?.id), ...refused(problem) });
+    const hash = hashCommand(command);
     const known = receipts.get(command.id);
-    if (known !== undefined) return known;
+    if (inbox.isIdInUse(command) || (known && known.hash !== hash)) return Promise.resolve(idInUse(command.id));
+    if (known !== undefined) return known.receipt;
     const receipt = carryOutOnce(command);
-    receipts.set(command.id, receipt);
+    receipts.set(command.id, { hash, receipt });
     return receipt;
   }
 
@@ -74,7 +77,7 @@ export function createControl(options: ControlOptions): Control {
     const isDelivered = command.type === "prompt" && options.isResumed && (await isReceived(command));
     const outcome = isDelivered ? done("The agent has received the message.") : await carryOut(command).catch(failed);
     const receipt: Receipt = { commandId: command.id, ...outcome };
-    await inbox.settle(receipt).catch(() => undefined);
+    await inbox.settle(receipt, command).catch(() => undefined);
     return receipt;
   }
 
@@ -155,7 +158,9 @@ export function createControl(options: ControlOptions): Control {
     if (isMain(reference)) {
       if (runs.isBusy) return refused("The main agent is already running.");
       const { queue, background } = thread.state;
-      if (thread.lastEnd === "done" && queue.length + background.length === 0)
+      const hasWork = queue.length + background.length > 0;
+      if (thread.isNew && !hasWork) return refused("The main agent has no prompt yet. Send it one.");
+      if (thread.lastEnd === "done" && !hasWork)
         return refused("The main agent has finished its work. Send it a prompt to give it more.");
       await runs.accept([]);
       return done("The main agent continues.");
@@ -274,7 +279,7 @@ export function createControl(options: ControlOptions): Control {
       return;
     }
     const outcome = await deliverToMain(command).catch(failed);
-    await inbox.settle({ commandId: command.id, ...outcome }).catch(() => undefined);
+    await inbox.settle({ commandId: command.id, ...outcome }, command).catch(() => undefined);
   }
 
   /** Leaves a prompt to the run of the main agent that is about to begin. */
@@ -316,8 +321,13 @@ function isMainResumption(command: Command): boolean {
   return command.type === "resume" && isMain(command.agent);
 }
 
-function failed(error: unknown): Done {
-  return refused(describeError(error));
+/** Returns a receipt that says why a command failed. */
+export function failed(error: unknown): Done {
+  return refused(error instanceof UserError ? withCure(error) : describeError(error));
+}
+
+function withCure({ message, cure }: UserError): string {
+  return `${message.replace(/\.$/, "")}.${cure === undefined ? "" : ` ${cure}`}`;
 }
 
 function isMain(reference: string): boolean {

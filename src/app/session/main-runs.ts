@@ -1,5 +1,5 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
-import { createDeferred, createId, type Deferred, isRecord, newRunId, UserError } from "../../lib/index.ts";
+import { createDeferred, createId, type Deferred, newRunId, UserError } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
 import {
   MAIN_AGENT,
@@ -9,6 +9,7 @@ import {
   type PromptId,
   type RunId,
   type RunResult,
+  type SessionId,
   type UserBlock,
 } from "../../protocol/index.ts";
 import {
@@ -24,6 +25,7 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { AgentCallback } from "../agents/define-agent.ts";
+import { textBlocks } from "./prompt-content.ts";
 import { planChange } from "./session-permissions.ts";
 import { withCallback } from "./with-callback.ts";
 
@@ -82,8 +84,10 @@ export class MainRuns {
 
   /** Starts a run, or queues the prompt if the main agent is busy. */
   prompt(content: readonly UserBlock[], promptId?: PromptId): Run {
-    if (this.closedBy !== undefined) throw closedSession(this.options.services);
-    return this.isBusy ? this.enqueue(content, promptId ?? createId("prompt_")) : this.start({ content, promptId });
+    if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId);
+    if (!this.isBusy) return this.start({ content, promptId });
+    const prompt = { promptId: promptId ?? createId("prompt_"), content };
+    return this.enqueue(prompt, this.recordQueued(prompt));
   }
 
   /**
@@ -95,6 +99,19 @@ export class MainRuns {
     const waiting = this.waiting.find((each) => each.promptId === promptId);
     await (waiting?.recorded ?? this.options.live()?.begun);
     return waiting === undefined ? "started" : "queued";
+  }
+
+  /**
+   * Continues the conversation without a prompt if it is unfinished. Then gives each prompt that an earlier process left
+   * in the queue a run of its own. Resolves when the first run has begun.
+   */
+  async continueWork({ isUnfinished }: { readonly isUnfinished: boolean }): Promise<void> {
+    const left = [...this.leftOver()];
+    const first = isUnfinished ? { content: [] } : left.shift();
+    if (first === undefined) return;
+    for (const prompt of left) void drain(this.enqueue(prompt, Promise.resolve()));
+    void drain(this.start(first));
+    await this.options.live()?.begun;
   }
 
   /** Gives a message to the run in progress. Returns false if there is none. */
@@ -157,7 +174,7 @@ export class MainRuns {
     const { thread, services, callback, runOptions } = this.options;
     services.budget.resetSpawns();
     const { agent } = this;
-    const initial = thread.isNew ? textBlocks(agent.initialPrompt ?? "") : [];
+    const initial = thread.hasNoConversation ? textBlocks(agent.initialPrompt ?? "") : [];
     const stage = this.isStarted ? { refresh: () => this.refresh() } : this.opening();
     this.isStarted = true;
     const run = startRun(services, thread, {
@@ -180,7 +197,7 @@ export class MainRuns {
   }
 
   /** Returns the queued prompts that no run of this process will receive. */
-  private leftOver(taken: PromptId | undefined): readonly QueuedPrompt[] {
+  private leftOver(taken?: PromptId): readonly QueuedPrompt[] {
     const own = new Set([taken, ...this.waiting.map(({ promptId }) => promptId)]);
     return this.options.thread.state.queue.filter(({ promptId }) => !own.has(promptId));
   }
@@ -197,8 +214,7 @@ export class MainRuns {
     return { opens: thread.isNew ? "startup" : "resume", onEnter: onFirstRun, ...planChange(modes) };
   }
 
-  private enqueue(content: readonly UserBlock[], promptId: PromptId): Run {
-    const recorded = this.recordQueued({ promptId, content });
+  private enqueue({ promptId, content }: QueuedPrompt, recorded: Promise<void>): Run {
     const waiting: WaitingPrompt = { promptId, content, turn: createDeferred(), recorded };
     this.waiting.push(waiting);
     const runId = newRunId();
@@ -250,29 +266,9 @@ async function forward(run: Run, { signal, cause, emit }: RunOutlet): Promise<Ru
   return run.result;
 }
 
-function closedSession({ sessionId }: RunServices): UserError {
+export function closedSession(sessionId: SessionId): UserError {
   return new UserError("The session is closed", {
     code: "session_closed",
-    cure: `Open it again with the option \`resume: ${sessionId}\`.`,
+    cure: `Open it again with the option \`resume: "${sessionId}"\`.`,
   });
-}
-
-/** Returns a text as the content of a prompt: empty for an empty text. */
-export function textBlocks(text: string): readonly UserBlock[] {
-  return text.trim() === "" ? [] : [{ type: "text", text }];
-}
-
-const imageTypes: readonly unknown[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
-/** Returns whether a value is a list of text and image blocks. */
-export function isPromptContent(value: unknown): value is readonly UserBlock[] {
-  return Array.isArray(value) && value.every(isPromptBlock);
-}
-
-function isPromptBlock(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { type, text, mediaType, data } = value;
-  return type === "text"
-    ? typeof text === "string"
-    : type === "image" && imageTypes.includes(mediaType) && typeof data === "string";
 }

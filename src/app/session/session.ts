@@ -25,6 +25,7 @@ import {
   type SessionApprovals,
   type StopCause,
   type StopReceipt,
+  sessionCreated,
   stopWithReceipt,
   type Thread,
 } from "../../runs/index.ts";
@@ -32,9 +33,11 @@ import type { Transcript } from "../../transcript/index.ts";
 import { optionError } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
 import type { ContextUpdate } from "./context-updates.ts";
-import { createControl } from "./control.ts";
-import { isPromptContent, MainRuns, type MainRunsOptions, textBlocks } from "./main-runs.ts";
+import { createControl, failed } from "./control.ts";
+import { closedSession, MainRuns, type MainRunsOptions } from "./main-runs.ts";
+import { isPromptContent, textBlocks, wrongBlock } from "./prompt-content.ts";
 
+/** A conversation with an agent, which has tools, permissions and subagents. `openSession` opens one. */
 export interface Session {
   readonly id: SessionId;
   readonly cwd: string;
@@ -63,10 +66,15 @@ export interface Session {
   /** Path of the transcript; undefined if the session stores nothing on disk. */
   readonly transcriptPath: string | undefined;
   /**
-   * Starts a run. An empty prompt continues the conversation. If a run is in progress, the prompt is queued, and its run
+   * Starts a run. An empty prompt continues the conversation; if there is none, a `UserError` is thrown. If a run is in progress, the prompt is queued, and its run
    * starts when those before it have ended. Stopping a run that has not started withdraws its prompt.
    */
   prompt(prompt: string | readonly UserBlock[]): Run;
+  /**
+   * Writes the first line of the transcript now instead of with the first prompt, so that the session can be resumed
+   * even if it gets no prompt. Wait for it before you send a prompt.
+   */
+  save(): Promise<void>;
   /** Returns the prompts that wait for their turn, oldest first. */
   queue(): readonly QueuedPrompt[];
   /**
@@ -100,8 +108,8 @@ export interface Session {
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
   /**
-   * Lets all agents continue that were working when the last process of the session ended, even if it was killed, and
-   * sends the prompts in the queue. Returns messages about agents that can't continue.
+   * Lets all agents continue that were working when the last process of the session ended, even if it was killed. Then
+   * each prompt in the queue gets its own run. Returns messages about agents that can't continue.
    */
   continueWork(): Promise<readonly string[]>;
   /**
@@ -154,7 +162,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     ...parts,
     runs,
     journal: transcript,
-    isResumed: !thread.isNew,
+    isResumed: !thread.isEmpty,
     endsWithRun: parts.endsWithRun,
     interrupt,
     stopAll,
@@ -169,7 +177,7 @@ export function createSession(parts: SessionParts): CreatedSession {
   }
 
   async function onFirstRun(): Promise<void> {
-    if (thread.isNew) return;
+    if (thread.isEmpty) return;
     await control.deliverEarlier();
     await continueUnfinished();
   }
@@ -191,6 +199,18 @@ export function createSession(parts: SessionParts): CreatedSession {
     return { ...receipt, stopped: [main, ...receipt.stopped] };
   }
 
+  /** Throws a `UserError` if there is nothing that a run without a prompt could continue. */
+  function checkUnfinished(): void {
+    const hasWork = !thread.hasNoConversation || thread.state.queue.length > 0 || control.hasEarlier() || runs.isBusy;
+    if (hasWork || agent.initialPrompt !== undefined) return;
+    throw optionError("The prompt is empty, and there is no conversation to continue", "Pass a prompt.");
+  }
+
+  /** Throws a `UserError` if the session is closed or being closed. */
+  function checkOpen(): void {
+    if (closing !== undefined) throw closedSession(services.sessionId);
+  }
+
   function interrupt(): Promise<StopReceipt> {
     return stop("interrupted", async () => undefined);
   }
@@ -200,7 +220,12 @@ export function createSession(parts: SessionParts): CreatedSession {
     return stop("stopped", () => registry.stopAll());
   }
 
-  const send = (command: NewCommand): Promise<Receipt> => control.send({ ...command, id: createId("command_") });
+  async function sendCommand(command: Command): Promise<Receipt> {
+    if (closing === undefined) return control.send(command);
+    return { commandId: String(command?.id), ...failed(closedSession(services.sessionId)) };
+  }
+
+  const send = (command: NewCommand): Promise<Receipt> => sendCommand({ ...command, id: createId("command_") });
 
   const session: Session = {
     ...parts.info,
@@ -221,9 +246,17 @@ export function createSession(parts: SessionParts): CreatedSession {
       return working.every((agentId) => blocked.has(agentId)) ? "waiting" : "running";
     },
     transcriptPath: transcript.path,
-    prompt: (prompt) => runs.prompt(blocksOf(prompt)),
+    prompt: (prompt) => {
+      const content = blocksOf(prompt);
+      if (content.length === 0) checkUnfinished();
+      return runs.prompt(content);
+    },
+    save: async () => {
+      checkOpen();
+      if (thread.isEmpty) await thread.record([sessionCreated(services)]);
+    },
     queue: () => thread.state.queue,
-    send: (command) => control.send(command),
+    send: sendCommand,
     messageAgent: (to, text) => send({ type: "prompt", to, content: [{ type: "text", text }], when: "now" }),
     resumeAgent: (reference) => send({ type: "resume", agent: reference }),
     backgroundAgent: (reference) => send({ type: "background", agent: reference }),
@@ -241,8 +274,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     continueWork: async () => {
       const problems = await dispatcher.continueUnfinished(inbox.askedCalls, { lost: true });
       const isCut = thread.lastEnd === "parked" || thread.lastEnd === "process_lost";
-      const hasWork = isCut || thread.state.queue.length > 0 || control.hasEarlier();
-      if (hasWork && !runs.isBusy) await runs.accept([]);
+      if (!runs.isBusy) await runs.continueWork({ isUnfinished: isCut || control.hasEarlier() });
       return problems;
     },
     park: (reason) => {
@@ -270,7 +302,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     stopListening();
     stopContinuing();
     parts.stopWaiting.abort();
-    if (reason !== undefined && !thread.isNew)
+    if (reason !== undefined && !thread.isEmpty)
       await thread.record([{ type: "notice.raised", code: cause, message: reason }]).catch(() => undefined);
     // Both are stopped at once, so that the main agent does not mistake the end of a parked subagent for its result.
     if (cause === "parked") await Promise.all([dispatcher.park(), runs.close(cause)]);
@@ -302,6 +334,12 @@ function checkPosition(position: FeedPosition = {}): FeedPosition {
 function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
   if (typeof prompt === "string") return textBlocks(prompt);
   if (isPromptContent(prompt)) return prompt;
+  const wrong = Array.isArray(prompt) ? wrongBlock(prompt) : undefined;
+  if (wrong !== undefined)
+    throw optionError(
+      wrong,
+      'Use { type: "text", text } or { type: "image", mediaType, data }, with data in base64 and mediaType image/png, image/jpeg, image/gif or image/webp.',
+    );
   throw optionError(
     "The prompt of a session must be a string or an array of text and image blocks",
     'Use "" to continue without one.',

@@ -1,6 +1,7 @@
 import type { AgentId, RunId, SessionId } from "../ids.ts";
 import type { Usage } from "../model/usage.ts";
 
+/** How a run ended, in one word. `EndReason` says why. */
 export type Outcome = "succeeded" | "incomplete" | "failed" | "stopped";
 
 /** Why a run ended. `outcomeOf` maps it to an outcome. */
@@ -134,6 +135,7 @@ export interface AcceptanceResult {
 /** Verdict of an agent that verified the work of another agent. */
 export type Verdict = "pass" | "fail" | "inconclusive";
 
+/** End of a run, with the session and the agent that it belongs to. */
 export interface RunResult extends RunEnd {
   readonly sessionId: SessionId;
   readonly agentId: AgentId;

@@ -16,6 +16,7 @@ export const hookEvents = [
   "Notification",
   "PreCompact",
 ] as const;
+/** Name of an event for which hooks can run. */
 export type HookEvent = (typeof hookEvents)[number];
 
 /** Events for which a definition can have hooks. These hooks run only for the agent of that definition. */

@@ -14,6 +14,7 @@ export interface AssistantMessage {
   readonly content: readonly AssistantBlock[];
 }
 
+/** A part of a user turn: text, an image or the result of a call. */
 export type UserBlock = TextBlock | ImageBlock | ToolResultBlock;
 export type AssistantBlock = TextBlock | ThinkingBlock | OpaqueBlock | ToolCallBlock;
 export type ResultBlock = TextBlock | ImageBlock;

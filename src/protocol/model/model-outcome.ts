@@ -27,6 +27,7 @@ export interface ModelError {
   readonly status?: number | undefined;
 }
 
+/** Response of a model, or the reason why there is none. */
 export type ModelOutcome =
   | {
       readonly ok: true;

@@ -30,6 +30,7 @@ export interface ApprovalQuestion {
   readonly questions?: readonly UserQuestion[] | undefined;
 }
 
+/** Answer to a request for approval. */
 export interface ApprovalAnswer {
   readonly answer: "allow" | "deny";
   /** Name of the approver. */

@@ -56,6 +56,7 @@ export interface LoadedSettings {
   readonly agents: AgentSettings;
 }
 
+/** The settings that apply to a directory, merged from all files, and messages about them. */
 export interface ProjectSettings extends LoadedSettings {
   /** True if the project's settings files are used. */
   readonly trusted: boolean;

@@ -10,7 +10,7 @@ import { environmentEvents } from "./environment.ts";
 import { backgroundRoster } from "./notices.ts";
 import { beginningMode, planEvents } from "./plan-mode.ts";
 import { runStartHooks } from "./run-hooks.ts";
-import type { RunHost } from "./run-host.ts";
+import type { RunHost, RunServices } from "./run-host.ts";
 
 /**
  * Records the first lines of a run: the creation of a new agent, a changed head, the start and the prompt. Returns the
@@ -22,7 +22,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   // The journal may have failed during an earlier run of this process and left that run without an end.
   for (const line of await thread.recover(host.services.executor.recall)) host.outlet.emit(line);
   const events: DurableEvent[] = [];
-  if (thread.isNew) events.push(created(host));
+  if (thread.isEmpty) events.push(created(host));
   events.push(...planEvents(host));
   const hash = await thread.keepHead(request.agent.head);
   const isBounded = request.subagent?.spec.fork?.turns !== undefined;
@@ -55,9 +55,17 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
 }
 
 function created({ services, request: { subagent } }: RunHost): DurableEvent {
-  const { sessionId, cwd, version } = services;
-  const made = { sessionId, cwd, version, serializer: SERIALIZER_VERSION };
-  return subagent ? { type: "agent.created", ...made, ...subagent.spec } : { type: "session.created", ...made };
+  const session = sessionCreated(services);
+  return subagent ? { ...session, type: "agent.created", ...subagent.spec } : session;
+}
+
+/** Returns the first line of a session's transcript. */
+export function sessionCreated({
+  sessionId,
+  cwd,
+  version,
+}: Pick<RunServices, "sessionId" | "cwd" | "version">): EventOf<"session.created"> {
+  return { type: "session.created", sessionId, cwd, version, serializer: SERIALIZER_VERSION };
 }
 
 function runStarted({ services, request, thread }: RunHost, mode: PermissionMode): EventOf<"run.started"> {

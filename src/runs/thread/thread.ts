@@ -106,8 +106,19 @@ export class Thread {
     return this.head;
   }
 
-  get isNew(): boolean {
+  /** Whether nothing has been recorded. */
+  get isEmpty(): boolean {
     return this.lines === 0;
+  }
+
+  /** Whether the agent has had no run. */
+  get isNew(): boolean {
+    return this.type === undefined;
+  }
+
+  /** Whether the agent has received nothing yet. */
+  get hasNoConversation(): boolean {
+    return (this.chain?.length ?? 0) === 0 && this.current.said.length === 0;
   }
 
   /** Reason why the newest run ended. */
@@ -295,6 +306,7 @@ export class Thread {
    * precedes it.
    */
   private extendConversation(event: DurableEvent): void {
+    if (event.type === "session.created") return;
     if (event.type === "head.set") {
       // A fork keeps the head and the cache marks of its origin.
       if (event.hash === this.head) return;

@@ -96,7 +96,8 @@ function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefi
   const summary = summarizeSession(place);
   if (summary.inUse) return "It is in use.";
   if (summary.damaged !== undefined) return `It is damaged: ${summary.damaged}`;
-  if (summary.lastOutcome === undefined) return "Its last run has not finished; it can be resumed.";
+  if (summary.lastOutcome === undefined && summary.model !== undefined)
+    return "Its last run has not finished; it can be resumed.";
   const agents = listAgents(paths);
   for (const agent of agents) {
     if (lastRunEnd(agentPath(paths, agent)) === undefined) return `Its agent ${agent} has not finished.`;

@@ -8,7 +8,7 @@ import { type SessionSummary, summarizeSession } from "./summarize-session.ts";
 /** Restricts a search to the project of `cwd`. If `cwd` is absent, all projects are searched. */
 export interface SessionSearch {
   readonly home: string;
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** Keeps what was read, for callers that search repeatedly. */
   readonly cache?: FileCache | undefined;
 }
@@ -47,8 +47,8 @@ export function findSession({ id, ...search }: SessionSearch & { readonly id: st
 }
 
 /**
- * Returns the most recently written session. Reads only the start of each file, because a run can't start before the
- * session is found.
+ * Returns the most recently written session that has had a run. Reads only the start of each file, because a run can't
+ * start before the session is found.
  */
 export function latestSessionId(search: SessionSearch): SessionId | undefined {
   const byTime = sessionPlaces(search)
@@ -57,12 +57,16 @@ export function latestSessionId(search: SessionSearch): SessionId | undefined {
   return byTime.find(({ place }) => beginsAsSession(sessionPaths(place).transcript))?.place.sessionId;
 }
 
+/** The first line of a session contains the path of its directory. */
+const LONGEST_FIRST_LINE = 8 * 1024;
+
 function beginsAsSession(path: string): boolean {
   try {
     const file = openSync(path, "r");
     try {
-      const start = Buffer.alloc(256);
-      return start.toString("latin1", 0, readSync(file, start)).includes('"type":"session.created"');
+      const start = Buffer.alloc(LONGEST_FIRST_LINE);
+      const [first = "", second = ""] = start.toString("latin1", 0, readSync(file, start)).split("\n");
+      return first.includes('"type":"session.created"') && second !== "";
     } finally {
       closeSync(file);
     }

@@ -12,6 +12,7 @@ import {
 } from "../../protocol/index.ts";
 import { agentIds, agentPath, type SessionPaths, sessionPaths, sessionPathsIn } from "../session-paths.ts";
 
+/** A session as it is listed. */
 export interface SessionSummary {
   readonly id: SessionId;
   readonly project: string;
@@ -29,6 +30,7 @@ export interface SessionSummary {
   readonly verified: boolean | undefined;
   /** Number of turns of the main agent in all runs. */
   readonly turns: number;
+  /** Model of the last run. Undefined before the first run. */
   readonly model: string | undefined;
   readonly inUse: boolean;
   /** Describes the damage if the session can't be read properly. Undefined otherwise. */
@@ -191,7 +193,9 @@ export function lastRunEnd(path: string): EventOf<"run.ended"> | undefined {
 export function hasUnfinishedRun(path: string): boolean {
   const paths = sessionPathsIn(dirname(path), basename(path, ".jsonl"));
   return [MAIN_AGENT, ...agentIds(paths)].some((agentId) => {
-    const end = lastRunEnd(agentPath(paths, agentId));
-    return end === undefined || end.reason === "parked" || end.reason === "process_lost";
+    const { head, tail } = readEnds(agentPath(paths, agentId));
+    const end = lastEnd(tail);
+    if (end !== undefined) return end.reason === "parked" || end.reason === "process_lost";
+    return runStartedIn(tail) !== undefined || runStartedIn(head) !== undefined;
   });
 }

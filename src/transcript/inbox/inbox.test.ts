@@ -168,10 +168,15 @@ describe("commands in an inbox", () => {
     });
     await seen;
     expect(session.commands()).toEqual([stop]);
-    await session.settle(done);
-    await session.settle({ ...done, status: "refused" });
+    await session.settle(done, stop);
+    await session.settle({ ...done, status: "refused" }, stop);
     expect(session.commands()).toEqual([]);
     expect(open().receiptOf("c1")).toEqual(done);
+    await session.settle({ ...done, commandId: "c2" }, { ...stop, id: "c2" });
+    for (const id of ["c1", "c2", "c3"]) {
+      expect(open().isIdInUse({ what: "tree", type: "stop", id })).toBe(false);
+      expect(open().isIdInUse({ id, type: "stop", what: "turn" })).toBe(id !== "c3");
+    }
   });
 
   it.each([

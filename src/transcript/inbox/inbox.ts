@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import {
+  canonicalJson,
   createId,
   errorCode,
   FileCache,
+  hashTexts,
   isRecord,
   lastOwner,
   openAppendFile,
@@ -124,8 +126,9 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
       ),
     send: (command) => write(() => (state.commands.has(command.id) ? undefined : { type: "command.sent", command })),
     commands: () => [...state.commands.values()].filter(({ id }) => !state.receipts.has(id)),
-    settle: (receipt) => write(() => ({ type: "command.settled", receipt })),
+    settle: (receipt, command) => write(() => ({ type: "command.settled", receipt, hash: hashCommand(command) })),
     receiptOf: (commandId) => state.receipts.get(commandId),
+    isIdInUse: (command) => (state.hashes.get(command.id) ?? hashCommand(command)) !== hashCommand(command),
     watch(onChange, { idle = false } = {}) {
       watchers.set(onChange, idle);
       timer ??= path === undefined ? undefined : setInterval(lookAgain, LOOK_EVERY_MS);
@@ -139,6 +142,11 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
       };
     },
   };
+}
+
+/** Hashes a command. The order of its fields does not matter. */
+export function hashCommand(command: Command): string {
+  return hashTexts([canonicalJson(command)]);
 }
 
 function openRequests({ requests }: InboxState): readonly ApprovalQuestion[] {
@@ -252,6 +260,8 @@ interface InboxState {
   readonly commands: ReadonlyMap<string, Command>;
   /** Receipts by the ids of their commands, including commands of the session's own process. */
   readonly receipts: ReadonlyMap<string, Receipt>;
+  /** Hashes of commands by their ids. */
+  readonly hashes: ReadonlyMap<string, string>;
 }
 
 interface InboxEntry {
@@ -268,6 +278,7 @@ export const emptyInbox: InboxState = {
   rules: [],
   commands: new Map(),
   receipts: new Map(),
+  hashes: new Map(),
 };
 
 /**
@@ -281,13 +292,18 @@ export function foldInbox(lines: readonly unknown[], before: InboxState): InboxS
   const rules = new Set<string>();
   const commands = new Map<string, Command>();
   const receipts = new Map<string, Receipt>();
+  const hashes = new Map<string, string>();
   for (const line of read) {
     if (line.type === "command.sent") {
-      if (!commands.has(line.command.id)) commands.set(line.command.id, line.command);
+      const { command } = line;
+      if (!commands.has(command.id)) commands.set(command.id, command);
+      if (!hashes.has(command.id)) hashes.set(command.id, hashCommand(command));
       continue;
     }
     if (line.type === "command.settled") {
-      if (!receipts.has(line.receipt.commandId)) receipts.set(line.receipt.commandId, line.receipt);
+      const { hash, receipt } = line;
+      if (!receipts.has(receipt.commandId)) receipts.set(receipt.commandId, receipt);
+      if (hash !== undefined && !hashes.has(receipt.commandId)) hashes.set(receipt.commandId, hash);
       continue;
     }
     const { requestId } = line;
@@ -307,7 +323,7 @@ export function foldInbox(lines: readonly unknown[], before: InboxState): InboxS
       if (answer.answer === "allow" && answer.always !== undefined) rules.add(answer.always.rule);
     }
   }
-  return { lines: read, requests, rules: sameOr(before.rules, rules), commands, receipts };
+  return { lines: read, requests, rules: sameOr(before.rules, rules), commands, receipts, hashes };
 }
 
 function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly Rule[] {
@@ -322,7 +338,8 @@ function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly R
 function isInboxLine(value: unknown): value is InboxLine {
   if (!isRecord(value) || value["v"] !== 1 || typeof value["at"] !== "number") return false;
   if (value["type"] === "command.sent") return isCommand(value["command"]);
-  if (value["type"] === "command.settled") return isReceipt(value["receipt"]);
+  if (value["type"] === "command.settled")
+    return isReceipt(value["receipt"]) && (value["hash"] === undefined || isText(value["hash"]));
   if (!isText(value["requestId"])) return false;
   switch (value["type"]) {
     case "approval.requested":

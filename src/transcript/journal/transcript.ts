@@ -237,7 +237,7 @@ function alreadyThere(sessionId: SessionId): UserError {
 function notThere(sessionId: SessionId): UserError {
   return new UserError(`There is no session ${sessionId} in this project`, {
     code: "no_session",
-    cure: "List the sessions with `retinue sessions list`.",
+    cure: "Use the full id of a session in this directory. `retinue sessions list` and sessions.list() list them.",
   });
 }
 

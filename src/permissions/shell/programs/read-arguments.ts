@@ -65,7 +65,7 @@ class ArgumentReader {
     while (index < words.length) index = this.word(index);
     if (spec.commands !== undefined && spec.alone !== "prints" && !this.hasCommand)
       effects.push(unknownProgram(`\`${this.name}\` without a command may change something`));
-    this.useOperands();
+    this.addOperands();
     const { options, operands, name } = this;
     const reading = { name, options, operands, effects };
     if (spec.check !== undefined) effects.push(...spec.check(reading));
@@ -205,7 +205,7 @@ class ArgumentReader {
   }
 
   /** Assigns each operand its role by position. */
-  private useOperands(): void {
+  private addOperands(): void {
     const roles = this.replacesOperand ? this.roles.slice(1) : this.roles;
     const isCounted = !roles.at(-1)?.endsWith("*");
     for (const [index, argument] of this.operands.entries()) {

@@ -1,0 +1,32 @@
+import { isRecord } from "../../lib/index.ts";
+import type { UserBlock } from "../../protocol/index.ts";
+
+/** Returns a text as the content of a prompt: empty for an empty text. */
+export function textBlocks(text: string): readonly UserBlock[] {
+  return text.trim() === "" ? [] : [{ type: "text", text }];
+}
+
+const imageTypes: readonly unknown[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** Returns whether a value is a list of text and image blocks. */
+export function isPromptContent(value: unknown): value is readonly UserBlock[] {
+  return Array.isArray(value) && value.every(isPromptBlock);
+}
+
+/** Describes the first block that can't be part of a prompt. */
+export function wrongBlock(blocks: readonly unknown[]): string | undefined {
+  const index = blocks.findIndex((block) => !isPromptBlock(block));
+  if (index === -1) return undefined;
+  const block = blocks[index];
+  const type = isRecord(block) ? block["type"] : undefined;
+  const isKnown = type === "text" || type === "image";
+  return `Block ${index} of the prompt ${isKnown ? `is no valid ${type} block` : `has the type ${JSON.stringify(type)}`}`;
+}
+
+function isPromptBlock(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { type, text, mediaType, data } = value;
+  return type === "text"
+    ? typeof text === "string"
+    : type === "image" && imageTypes.includes(mediaType) && typeof data === "string";
+}
