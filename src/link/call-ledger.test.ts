@@ -42,6 +42,8 @@ it("aborts a call when any request for it is aborted", async () => {
   const second = ledger.perform({ id: "1.1", callId: "c1" }, work, abort.signal);
   abort.abort();
   expect(await Promise.all([first, second])).toEqual([ok("aborted"), ok("aborted")]);
+  void ledger.perform({ id: "1.2", callId: "c2" }, work, never);
+  expect(await ledger.recall("c2", abort.signal)).toEqual(ok("aborted"));
 });
 
 it("answers after a crash from its file, even if the last line is torn", async () => {

@@ -86,10 +86,10 @@ export class CallLedger {
     return entry.running.join(signal);
   }
 
-  /** Returns what became of a call. Waits for a call that is running. */
-  async recall(callId: CallId): Promise<Recalled> {
+  /** Returns what became of a call. Waits for a call that is running, and cancels it if the signal aborts. */
+  async recall(callId: CallId, signal?: AbortSignal): Promise<Recalled> {
     const entry = this.newest.get(callId);
-    if (entry) return (await entry.running?.result) ?? this.resultOf(entry) ?? "lost";
+    if (entry) return (await entry.running?.join(signal)) ?? this.resultOf(entry) ?? "lost";
     return this.isComplete && !this.forgotten.has(callId) ? "never begun" : "lost";
   }
 

@@ -1,22 +1,20 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { hostname } from "node:os";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { createDeferred, describeError, isLoopback, tryLock, UserError } from "../lib/index.ts";
+import { createDeferred, describeError, errorCode, UserError } from "../lib/index.ts";
 import type { Clock, WorkerPort } from "../ports/index.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 import { Link } from "./link.ts";
-import { closeCodes, type Hello, MESSAGE_BYTES, PROTOCOL, type Welcome, WORKER_PATH } from "./protocol.ts";
+import { closeCodes, type Hello, MESSAGE_BYTES, PROTOCOL, type Welcome } from "./protocol.ts";
+import { type ServerAddressOptions, serverAddress } from "./server-address.ts";
 import { WorkerHost, type WorkerHostOptions } from "./worker-host.ts";
+import { ledgerId, lockLedgers, machineId } from "./worker-identity.ts";
 
 export interface ConnectWorkerOptions
-  extends Pick<WorkerHostOptions, "sessionDirectory" | "ledgerDirectory">,
+  extends ServerAddressOptions,
+    Pick<WorkerHostOptions, "files" | "ledgerDirectory">,
     Pick<ConnectionOptions, "pingMs" | "silenceMs"> {
-  /** Address of the server. */
-  readonly url: string;
   readonly token: string;
   readonly name: string;
   readonly worker: WorkerPort;
@@ -29,8 +27,6 @@ export interface ConnectWorkerOptions
   readonly report: (message: string) => void;
   /** Certificate authority of the server, in PEM format, if it is not a public one. */
   readonly ca?: string | undefined;
-  /** Whether the connection may be unencrypted even if the server is on another machine. */
-  readonly insecure?: boolean | undefined;
 }
 
 /** Waiting times between attempts to connect. They double from the first to the last. */
@@ -38,6 +34,9 @@ const backoff = { firstMs: 100, lastMs: 3_000 };
 
 /** Time for the server to accept a connection. */
 const HANDSHAKE_MS = 10_000;
+
+/** Interval in which files of sessions that were not used for a long time are deleted. */
+const DAY_MS = 24 * 3_600_000;
 
 /** Time for sessions to end on their own when the worker is stopped. */
 const STOP_MS = 500;
@@ -47,16 +46,19 @@ const STOP_MS = 500;
  * aborts. Then ends everything that runs and returns. Throws a `UserError` if the server refuses the worker.
  */
 export async function connectWorker(options: ConnectWorkerOptions): Promise<void> {
-  const { worker, ledgerDirectory, sessionDirectory } = options;
-  const address = addressOf(options);
-  const unlock = lock(options);
+  const { worker, ledgerDirectory, files } = options;
+  const address = serverAddress(options);
+  const unlock = lockLedgers(options);
   const link = new Link();
-  const host = new WorkerHost({ worker, link, ledgerDirectory, sessionDirectory });
+  const host = new WorkerHost({ worker, link, ledgerDirectory, files });
   const dialer = new Dialer(options, { address, link, host });
+  const cleaning = setInterval(() => host.removeOld(), DAY_MS);
   try {
+    host.removeOld();
     await host.sweep();
     await dialer.run();
   } finally {
+    clearInterval(cleaning);
     await Promise.race([host.stop(), wait(STOP_MS, undefined, { ref: false })]);
     await host.kill();
     await dialer.close();
@@ -76,6 +78,7 @@ class Dialer {
   private readonly options: ConnectWorkerOptions;
   private readonly parts: DialerParts;
   private readonly instance = randomUUID();
+  private readonly ledger: string;
   private connections = 0;
   private failures = 0;
   private state: "new" | "connected" | "down" = "new";
@@ -85,6 +88,7 @@ class Dialer {
   constructor(options: ConnectWorkerOptions, parts: DialerParts) {
     this.options = options;
     this.parts = parts;
+    this.ledger = ledgerId(options.ledgerDirectory);
   }
 
   async run(): Promise<void> {
@@ -123,6 +127,14 @@ class Dialer {
       }
     } catch (error) {
       if (error instanceof UserError) throw error;
+      if (isUnencrypted(error) && !this.hasConnected) {
+        const cure = "Check the address: it may begin with http://.";
+        throw new UserError(`${this.options.url} does not use encryption`, {
+          code: "worker_server",
+          cure,
+          exitCode: 2,
+        });
+      }
       if (!this.options.signal.aborted) this.say("down", error);
       return undefined;
     }
@@ -197,7 +209,7 @@ class Dialer {
     const { url } = this.options;
     const isRefused = statusCode === 401 || statusCode === 403;
     if (isRefused) {
-      const cure = "Pass a token with the scope `worker` in RETINUE_TOKEN or with --token-file.";
+      const cure = "Use the one in the file worker-token, in the state directory of the server.";
       return new UserError(`${url} refused the token`, { code: "worker_token", cure, exitCode: 2 });
     }
     if (statusCode === 404 && !this.hasConnected) {
@@ -215,6 +227,7 @@ class Dialer {
       version,
       name,
       machine: machineId(),
+      ledger: this.ledger,
       instance: this.instance,
       connection: this.connections,
       facts: worker.describe(),
@@ -229,62 +242,20 @@ class Dialer {
     if (state === "down" && this.hasConnected) report(`The connection to ${url} was lost. Reconnecting.`);
     else if (state === "down") {
       const reason = describeError(error).replace(/\.$/, "");
-      report(`${url} can't be reached: ${reason}. Trying again until you stop this worker.`);
+      const cure = isUnknownAuthority(error) ? " Pass its certificate authority with --ca." : "";
+      report(`${url} can't be reached: ${reason}.${cure} Trying again until you stop this worker.`);
     } else if (this.hasConnected) report(`Connected to ${url} again.`);
     else report(`Connected to ${url} as worker "${name}" for ${worker.describe().root}.`);
     this.hasConnected ||= state === "connected";
   }
 }
 
-/** Returns the address of the WebSocket. Throws a `UserError` if it can't be used. */
-function addressOf({ url, insecure = false }: ConnectWorkerOptions): URL {
-  const problem = (message: string, cure: string): UserError =>
-    new UserError(message, { code: "worker_address", cure, exitCode: 2 });
-  const example = "Write it as https://server.example.com:7333.";
-  if (!URL.canParse(url)) throw problem(`"${url}" is not an address`, example);
-  const address = new URL(url);
-  const protocols: Readonly<Record<string, string>> = {
-    "http:": "ws:",
-    "https:": "wss:",
-    "ws:": "ws:",
-    "wss:": "wss:",
-  };
-  const protocol = protocols[address.protocol];
-  if (protocol === undefined) throw problem(`"${url}" does not begin with https:// or http://`, example);
-  if (protocol === "ws:" && !isLocal(address) && !insecure) {
-    const cure = "Use https://. In a private network, --insecure allows an unencrypted connection.";
-    throw problem(`The connection to ${url} would not be encrypted, and the token could be read`, cure);
-  }
-  const path = address.pathname.endsWith("/") ? address.pathname.slice(0, -1) : address.pathname;
-  const result = new URL(address.href.replace(/^\w+:/, protocol));
-  result.pathname = path.endsWith(WORKER_PATH) ? path : `${path}${WORKER_PATH}`;
-  return result;
+/** Returns whether a server answered without TLS. */
+function isUnencrypted(error: unknown): boolean {
+  return errorCode(error) === "EPROTO" && String(error).includes("wrong version number");
 }
 
-function isLocal({ hostname: host }: URL): boolean {
-  return host === "localhost" || isLoopback(host.replace(/^\[|\]$/g, ""));
-}
-
-/** Makes sure that only one process uses the ledgers. Returns a function that releases them. */
-function lock({ ledgerDirectory, name }: ConnectWorkerOptions): () => void {
-  mkdirSync(ledgerDirectory, { recursive: true, mode: 0o700 });
-  const attempt = tryLock(join(ledgerDirectory, "lock"));
-  if ("release" in attempt) return () => attempt.release();
-  const owner = attempt.owner === undefined ? "" : ` (process ${attempt.owner.pid})`;
-  throw new UserError(`Worker "${name}" is already running for this directory${owner}`, {
-    code: "worker_running",
-    cure: "Stop it, or pass --name to start another one.",
-    exitCode: 2,
-  });
-}
-
-/** Identifies this machine, or this container. */
-function machineId(): string {
-  let id = "";
-  try {
-    id = readFileSync("/etc/machine-id", "utf8");
-  } catch {
-    // Other systems have no such file.
-  }
-  return createHash("sha256").update(`${hostname()}\n${id}`).digest("hex").slice(0, 24);
+/** Returns whether the certificate of a server is from an authority that is not known. */
+function isUnknownAuthority(error: unknown): boolean {
+  return /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)/.test(errorCode(error) ?? "");
 }

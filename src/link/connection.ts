@@ -11,7 +11,7 @@ import {
   ResponseError,
 } from "vscode-jsonrpc/node";
 import type { WebSocket } from "ws";
-import { createDeferred, describeError, formatBytes, isRecord, UserError } from "../lib/index.ts";
+import { createDeferred, describeError, formatBytes, isRecord, stripControls, UserError } from "../lib/index.ts";
 import type { Clock } from "../ports/index.ts";
 import { closeCodes, heartbeat, MESSAGE_BYTES } from "./protocol.ts";
 
@@ -92,8 +92,8 @@ export function openConnection(socket: WebSocket, options: ConnectionOptions): C
       return (await result) ?? undefined;
     } catch (error) {
       if (!(error instanceof ResponseError)) throw isOpen() ? error : new ConnectionLost();
-      if (error.code === USER_ERROR) throw new UserError(error.message, error.data as ErrorData);
-      throw isOpen() ? new Error(error.message) : new ConnectionLost();
+      if (error.code === USER_ERROR) throw userErrorOf(error);
+      throw isOpen() ? new Error(plainText(error.message)) : new ConnectionLost();
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
@@ -128,6 +128,23 @@ interface ErrorData {
   readonly cure?: string | undefined;
   readonly exitCode?: number | undefined;
 }
+
+/** Returns the error of a peer. Its texts are shown to people, so they have no control characters and are not long. */
+function userErrorOf({ message, data }: ResponseError<unknown>): UserError {
+  const { code, cure, exitCode } = isRecord(data) ? data : {};
+  return new UserError(plainText(message), {
+    code: typeof code === "string" && /^\w{1,64}$/.test(code) ? code : "peer_error",
+    cure: typeof cure === "string" ? plainText(cure) : undefined,
+    exitCode: typeof exitCode === "number" ? exitCode : undefined,
+  });
+}
+
+/** Makes a text of a peer safe to show. */
+export function plainText(text: unknown): string {
+  return stripControls(String(text)).slice(0, MAX_TEXT);
+}
+
+const MAX_TEXT = 2_000;
 
 async function answer(work: () => Promise<unknown>): Promise<unknown> {
   try {

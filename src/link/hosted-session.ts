@@ -70,6 +70,11 @@ export class HostedSession {
     return { sessionId: this.sessionId, lease: this.tenure.lease };
   }
 
+  /** Whether calls that an earlier server started are still running. */
+  get hasEarlierCalls(): boolean {
+    return [...this.former].some(({ calls }) => calls.size > 0);
+  }
+
   /** Set while the session is being closed. */
   get ending(): Promise<void> | undefined {
     return this.closing;

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -215,11 +216,17 @@ export function toolCall(callId: string, name: string, input: object): ToolCall 
   return { callId, name, inputJson: JSON.stringify(input) };
 }
 
+/**
+ * Id of the session that tests open. It is new in every process, because the processes of a session are found by its id,
+ * and several test runs may share a machine.
+ */
+export const testSession = `s-${randomUUID()}`;
+
 /** Opens a session whose long results are kept in memory. */
 export function openOn(worker: WorkerPort, more: Partial<WorkerSessionOptions> = {}): Promise<WorkerSession> {
   const saved = new Map<string, string>();
   return worker.open({
-    sessionId: "s1",
+    sessionId: testSession,
     since: 0,
     sandbox: { mode: "off" },
     passedVariables: [],

@@ -1,5 +1,5 @@
 import { once, setMaxListeners } from "node:events";
-import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -17,8 +17,10 @@ import {
   startWorker,
   startWorkerProcess,
   type TestPlace,
+  testSession,
   toolCall,
 } from "./link.test-support.ts";
+import { createSessionFiles, type SessionFiles } from "./session-files.ts";
 
 const never = new AbortController().signal;
 setMaxListeners(0, never);
@@ -38,11 +40,14 @@ async function appears(path: string, directory: string): Promise<void> {
 }
 
 /** Connects a worker of this process to a server, through a network that can fail. */
-async function connectAt(at: TestPlace, { graceMs = 10_000 } = {}) {
+async function connectAt(
+  at: TestPlace,
+  { graceMs = 10_000, files }: { readonly graceMs?: number; readonly files?: SessionFiles } = {},
+) {
   const server = await startServer({ graceMs });
   const network = await startNetwork(server.port);
   const connected = server.next("connected");
-  const worker = startWorker({ url: network.url, at });
+  const worker = startWorker({ url: network.url, at, files });
   return { server, network, worker, remote: await connected };
 }
 
@@ -81,7 +86,7 @@ describe("a session on a worker", () => {
       stdout: "hi",
     });
     await session.close();
-    expect(readdirSync(at.ledgerDirectory)).toEqual(["lock"]);
+    expect(readdirSync(at.ledgerDirectory)).toEqual(["id", "lock"]);
   });
 
   it("gets one result of a call whose connection is cut, and the call has one effect", async () => {
@@ -129,7 +134,7 @@ describe("a session on a worker", () => {
     expect((await run(session, at, toolCall("c2", "Bash", waits))).outcome).toBe("unknown");
     const judged = session.executor(at.root).judge(toolCall("c3", "Bash", waits), everything);
     expect(await judged).toMatchObject({ kind: "invalid", message: expect.stringContaining("no longer connected") });
-    await expect(remote.sweep("s1")).rejects.toThrow('The worker "box" is no longer connected');
+    await expect(remote.sweep(testSession)).rejects.toThrow('The worker "box" is no longer connected');
     await session.close();
     const returned = server.next("returned");
     network.isDown = false;
@@ -152,7 +157,7 @@ describe("a session on a worker", () => {
     network.target = successor.port;
     network.cut();
     const same = await connected;
-    await same.sweep("s1");
+    await same.sweep(testSession);
     const reopened = await openOn(same);
     const recalled = reopened.executor(at.root).recall?.(call);
     go(at);
@@ -163,7 +168,7 @@ describe("a session on a worker", () => {
     network.target = server.port;
     network.cut();
     await back;
-    expect(textIn(await first)).toContain("Another server has opened session s1");
+    expect(textIn(await first)).toContain(`Another server has opened session ${testSession}`);
     expect(textIn(await run(session, at, toolCall("c3", "Bash", waits)))).toContain("Another server");
     expect(marks(at)).toBe("mark\n");
   });
@@ -179,7 +184,7 @@ describe("a session on a worker", () => {
     expect((await first).outcome).toBe("cancelled");
     expect(await reopened.executor(at.root).recall?.(call)).toMatchObject({ outcome: "cancelled" });
     const other = toolCall("c2", "Bash", { command: "echo here" });
-    expect(textIn(await run(session, at, other))).toContain("Another server has opened session s1");
+    expect(textIn(await run(session, at, other))).toContain(`Another server has opened session ${testSession}`);
     expect(textIn(await run(reopened, at, other))).toContain("ok: here");
   });
 
@@ -287,6 +292,38 @@ describe("a session on a worker", () => {
   });
 });
 
+describe("the files of a session on a worker", () => {
+  const month = 31 * 24 * 3_600_000;
+
+  it("are deleted when the session is deleted, but not while it is open", async () => {
+    const at = newPlace();
+    const files = createSessionFiles(at.home, "box");
+    const { remote } = await connectAt(at, { files });
+    const session = await openOn(remote);
+    const kept = join(at.home, `box@${testSession}`);
+    await remote.forget(testSession);
+    expect(existsSync(kept)).toBe(true);
+    await session.close();
+    expect(existsSync(kept)).toBe(true);
+    await remote.forget(testSession);
+    expect(existsSync(kept)).toBe(false);
+    await expect(remote.forget("../work")).rejects.toThrow("is not a valid session id");
+  });
+
+  it("are deleted when the session was not opened for 30 days", async () => {
+    const at = newPlace();
+    for (const name of ["box@old", "box@new", "other@old"]) mkdirSync(join(at.home, name), { recursive: true });
+    mkdirSync(at.ledgerDirectory, { recursive: true });
+    for (const name of ["old.jsonl", "new.jsonl"]) writeFileSync(join(at.ledgerDirectory, name), "");
+    const past = new Date(Date.now() - month);
+    for (const path of [join(at.home, "box@old"), join(at.home, "other@old"), join(at.ledgerDirectory, "old.jsonl")])
+      utimesSync(path, past, past);
+    await connectAt(at, { files: createSessionFiles(at.home, "box") });
+    expect(readdirSync(at.home).sort()).toEqual(["box@new", "other@old"]);
+    expect(readdirSync(at.ledgerDirectory).sort()).toEqual(["id", "lock", "new.jsonl"]);
+  });
+});
+
 describe("a worker that is killed", () => {
   it("leaves the outcome of a running call unknown, and the result of an ended one in its ledger", async () => {
     const at = newPlace();
@@ -302,7 +339,7 @@ describe("a worker that is killed", () => {
     network.hold();
     const ended = run(session, at, toolCall("c2", "Bash", { command: "echo ended > ended" }));
     await appears(join(at.root, "ended"), at.root);
-    const ledger = join(at.ledgerDirectory, "s1.jsonl");
+    const ledger = join(at.ledgerDirectory, `${testSession}.jsonl`);
     await waitForText(ledger, '"ended"');
     await first.kill();
     const returned = server.next("returned");
@@ -353,7 +390,9 @@ describe("a server", () => {
     const { server, network, worker, remote } = await connectAt(at);
     const { instance } = remote;
     const returned = server.next("returned");
-    startWorker({ url: network.url, at: { ...at, ledgerDirectory: `${at.ledgerDirectory}-2` } });
+    const copied = `${at.ledgerDirectory}-2`;
+    cpSync(at.ledgerDirectory, copied, { recursive: true, filter: (path) => !path.endsWith("lock") });
+    startWorker({ url: network.url, at: { ...at, ledgerDirectory: copied } });
     expect((await returned).instance).not.toBe(instance);
     await expect(worker.ended).rejects.toThrow('Another process has connected as worker "box"');
   });
@@ -366,7 +405,16 @@ describe("a server", () => {
       const handlers = { request: async () => undefined, notification: () => {} };
       const connection = openConnection(socket, { clock: systemClock, handlers });
       const facts = { root: "/w", platform: "linux" };
-      const who = { name: "box", machine: "m", instance: "i", connection: 1, version: "9.0.0", facts, sessions: [] };
+      const who = {
+        name: "box",
+        machine: "m",
+        ledger: "l",
+        instance: "i",
+        connection: 1,
+        version: "9.0.0",
+        facts,
+        sessions: [],
+      };
       const answer = connection.request("hello", { ...who, protocol });
       return { answer, connection };
     };
@@ -396,7 +444,7 @@ describe("a server", () => {
     const changes = [server.next("reconnecting"), server.next("connected")];
     network.hold();
     await Promise.all(changes);
-    await remote.sweep("s1");
+    await remote.sweep(testSession);
   });
 
   it("refuses a wrong token and an unencrypted connection to another machine", async () => {

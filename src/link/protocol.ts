@@ -1,4 +1,5 @@
 import type {
+  ClosingOptions,
   ExecuteRequest,
   SnapshotRequest,
   ToolExecutor,
@@ -29,6 +30,8 @@ export interface Hello {
   readonly name: string;
   /** Identifies the machine, so that two workers with the same name and directory can be told apart. */
   readonly machine: string;
+  /** Identifies the ledgers of the worker. Only a process that has them can take over from another one. */
+  readonly ledger: string;
   /** Identifies the worker's process. */
   readonly instance: string;
   /** Number of this connection among those of the instance. */
@@ -53,8 +56,11 @@ export interface SessionRef {
 export interface Welcome {
   readonly protocol: number;
   /** Sessions that were closed while the worker was not connected. The worker closes them too. */
-  readonly closed: readonly SessionRef[];
+  readonly closed: readonly ClosedSession[];
 }
+
+/** A session that a server has closed. */
+export type ClosedSession = SessionRef & ClosingOptions;
 
 /**
  * Methods of a worker that take one plain value and return one. They can be repeated, so they are sent again after the
@@ -130,6 +136,11 @@ export interface CallRequest extends SessionRequest {
   readonly id: string;
   readonly executor: ExecutorRef;
   readonly request: ExecuteRequest;
+}
+
+/** Tells the worker that a session was deleted. */
+export interface ForgetRequest {
+  readonly sessionId: SessionId;
 }
 
 export interface RecallRequest {

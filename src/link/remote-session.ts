@@ -1,5 +1,6 @@
 import { describeError, UserError } from "../lib/index.ts";
 import type {
+  ClosingOptions,
   ExecuteRequest,
   GitState,
   HookRun,
@@ -22,8 +23,10 @@ import {
 } from "../protocol/index.ts";
 import type { Recalled } from "./call-ledger.ts";
 import type { CallSlots } from "./call-slots.ts";
+import { plainText } from "./connection.ts";
 import type { Link } from "./link.ts";
 import type {
+  ClosedSession,
   ExecutorMethod,
   ExecutorRef,
   OpenedSession,
@@ -54,10 +57,10 @@ export interface RemoteSessionParts {
   readonly options: WorkerSessionOptions;
   readonly link: Link;
   readonly slots: CallSlots;
-  /** Asks the worker's current process what became of a call. Never rejects. */
+  /** Asks the worker's current process what became of a call. Rejects with a `WorkerLost` if it can't be asked. */
   recall(call: ToolCall): Promise<Recalled>;
-  /** Called when the session is closed. `isKnown`: the worker has been told. */
-  onClosed(isKnown: boolean): void;
+  /** Called when the session is closed. `untold`: what the worker must be told when it returns. */
+  onClosed(untold?: ClosedSession): void;
 }
 
 /** The server's end of a session on a worker. */
@@ -116,7 +119,7 @@ export class RemoteSession {
         ask<OpenedWorktree>("openWorktree", request).catch((error) => ({ ok: false, message: describeError(error) })),
       leaveWorktree: (agentId) => ask<KeptWorktree | undefined>("leaveWorktree", agentId).catch(() => undefined),
       keepRule: (rule) => ask<string>("keepRule", rule).catch(describeError),
-      close: () => this.close(),
+      close: (closing) => this.close(closing),
     };
   }
 
@@ -125,7 +128,7 @@ export class RemoteSession {
   }
 
   onReport(message: string): void {
-    this.parts.options.report(message);
+    this.parts.options.report(plainText(message));
   }
 
   save(part: SavePart): Promise<unknown> {
@@ -184,7 +187,7 @@ export class RemoteSession {
   private async explain(error: unknown, call: ToolCall): Promise<ToolResult> {
     if (!(error instanceof UserError)) return textResult("error", `${call.name} failed: ${describeError(error)}`);
     const isRestarted = error instanceof WorkerLost && error.isRestarted;
-    const recalled = isRestarted ? await this.parts.recall(call) : "lost";
+    const recalled = isRestarted ? await this.parts.recall(call).catch(() => "lost" as const) : "lost";
     if (typeof recalled === "object") return recalled;
     if (recalled === "never begun")
       return textResult("cancelled", "The worker was restarted before this call began. The call had no effect.");
@@ -208,13 +211,13 @@ export class RemoteSession {
     }
   }
 
-  private async close(): Promise<void> {
+  private async close({ keepsCalls }: ClosingOptions = {}): Promise<void> {
     try {
       // The worker forgets all results of the session.
-      await this.request("session/close", {});
-      this.parts.onClosed(true);
+      await this.request("session/close", { keepsCalls });
+      this.parts.onClosed();
     } catch {
-      this.parts.onClosed(false);
+      this.parts.onClosed({ ...this.ref, keepsCalls });
     }
   }
 

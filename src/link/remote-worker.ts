@@ -14,8 +14,10 @@ import type { Connection, Handlers } from "./connection.ts";
 import { Link } from "./link.ts";
 import {
   CALLS_AT_ONCE,
+  type ClosedSession,
   closeCodes,
   type FilesNotice,
+  type ForgetRequest,
   type Hello,
   type OpenedSession,
   type OpenRequest,
@@ -36,6 +38,13 @@ export interface RemoteWorker extends WorkerPort {
   readonly state: WorkerInfo["state"];
   /** Identifies the worker's process. Differs after the worker was restarted. */
   readonly instance: string;
+  /** Deletes the files of a deleted session. Rejects if the worker is lost; it then deletes them later on its own. */
+  forget(sessionId: SessionId): Promise<void>;
+  /**
+   * Cancels the calls of an earlier server that a session waits for while it is being opened, and those that it asks
+   * for until the promise has settled.
+   */
+  cancelRecalled(sessionId: SessionId, until: Promise<unknown>): void;
 }
 
 /**
@@ -70,8 +79,10 @@ export class WorkerRecord implements Handlers {
   /** Newest lease of each session that the worker may still have open. */
   private readonly leases = new Map<SessionId, number>();
   private readonly watches = new Map<string, Watch>();
+  /** Cancel calls of earlier servers, by the sessions that wait for their results. */
+  private readonly recalling = new Map<SessionId, AbortController>();
   /** Sessions that were closed while the worker was not connected. */
-  private readonly closed = new Map<SessionId, SessionRef>();
+  private readonly closed = new Map<SessionId, ClosedSession>();
 
   constructor(hello: Hello, options: WorkerRecordOptions) {
     this.hello = hello;
@@ -80,8 +91,8 @@ export class WorkerRecord implements Handlers {
   }
 
   /** Whether a greeting comes from this worker, and not from another one with the same name. */
-  isSame({ machine, facts }: Hello): boolean {
-    return machine === this.hello.machine && facts.root === this.hello.facts.root;
+  isSame({ ledger, facts }: Hello): boolean {
+    return ledger === this.hello.ledger && facts.root === this.hello.facts.root;
   }
 
   get isGone(): boolean {
@@ -97,7 +108,7 @@ export class WorkerRecord implements Handlers {
    * Uses a connection from now on. Returns the sessions that were closed meanwhile. Returns undefined if the worker has
    * a newer connection.
    */
-  attach(hello: Hello, connection: Connection): readonly SessionRef[] | undefined {
+  attach(hello: Hello, connection: Connection): readonly ClosedSession[] | undefined {
     const isSameProcess = hello.instance === this.hello.instance;
     if (this.connection && isSameProcess && hello.connection < this.hello.connection) return undefined;
     const isFirst = this.hello === hello;
@@ -116,9 +127,12 @@ export class WorkerRecord implements Handlers {
     void connection.closed.then((code) => this.onDisconnected(connection, code));
     const closed = [...this.closed.values()];
     this.closed.clear();
-    // A process that has just started watches nothing.
-    for (const [id, { request }] of this.watches)
-      void this.link.request("watch", { id, request } satisfies WatchRequest).catch(() => undefined);
+    // After the welcome, because the worker sends no notices before it. A process that has just started watches nothing.
+    const watches = [...this.watches];
+    setImmediate(() => {
+      for (const [id, { request }] of watches)
+        void this.link.request("watch", { id, request } satisfies WatchRequest).catch(() => undefined);
+    });
     this.tell(isReturning ? "returned" : "connected");
     return closed;
   }
@@ -164,6 +178,12 @@ export class WorkerRecord implements Handlers {
         return record.hello.instance;
       },
       describe: (): WorkerFacts => record.hello.facts,
+      forget: (sessionId) => record.link.request("session/forget", { sessionId } satisfies ForgetRequest),
+      cancelRecalled: (sessionId, until) => {
+        record.recallingOf(sessionId).abort();
+        const forget = (): void => void record.recalling.delete(sessionId);
+        void until.then(forget, forget);
+      },
       open: (options) => record.open(options),
       watch: (request, onChange) => record.watch(request, onChange),
       ...(plain as unknown as Pick<WorkerPort, PortMethod>),
@@ -207,22 +227,37 @@ export class WorkerRecord implements Handlers {
       link,
       slots: this.slots,
       recall: (call) => this.recall(sessionId, call),
-      onClosed: (isKnown) => this.forget(session, isKnown),
+      onClosed: (untold) => this.forget(session, untold),
     });
     this.sessions.set(sessionId, session);
     return session.port();
   }
 
-  private forget(session: RemoteSession, isKnown: boolean): void {
+  private forget(session: RemoteSession, untold: ClosedSession | undefined): void {
     const { ref } = session;
     const isNewest = this.leases.get(ref.sessionId) === ref.lease;
-    if (this.sessions.get(ref.sessionId) === session) this.sessions.delete(ref.sessionId);
-    if (isNewest && isKnown) this.leases.delete(ref.sessionId);
-    if (isNewest && !isKnown) this.closed.set(ref.sessionId, ref);
+    if (this.sessions.get(ref.sessionId) === session) {
+      this.sessions.delete(ref.sessionId);
+      this.recalling.delete(ref.sessionId);
+    }
+    if (isNewest && untold === undefined) this.leases.delete(ref.sessionId);
+    if (isNewest && untold !== undefined) this.closed.set(ref.sessionId, untold);
   }
 
   private async recall(sessionId: SessionId, call: ToolCall): Promise<Recalled> {
-    return this.link.request<Recalled>("recall", { sessionId, call }).catch(() => "lost" as const);
+    const { signal } = this.recallingOf(sessionId);
+    try {
+      return await this.link.request<Recalled>("recall", { sessionId, call }, signal);
+    } catch (error) {
+      if (error instanceof WorkerLost) throw error;
+      return "lost";
+    }
+  }
+
+  private recallingOf(sessionId: SessionId): AbortController {
+    const known = this.recalling.get(sessionId) ?? new AbortController();
+    this.recalling.set(sessionId, known);
+    return known;
   }
 
   private sessionOf({ sessionId, lease }: SessionRef): RemoteSession {

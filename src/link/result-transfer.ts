@@ -104,12 +104,16 @@ export class ResultTransfers {
   }
 
   async save({ transfer, id, part, isLast, text }: SavePart): Promise<SavedPart> {
-    if (part >= PARTS) throw new Error(`The text has more than ${formatCount(PARTS * PART_CHARACTERS)} characters.`);
-    if (typeof text !== "string" || text.length > PART_CHARACTERS)
-      throw new Error(`A part of a text may have ${formatCount(PART_CHARACTERS)} characters at most.`);
-    if (this.held + text.length > HELD) throw new Error("Too many long texts are being sent at the same time.");
+    const problem = this.problemOf(part, text);
+    if (problem !== undefined) {
+      // The sender gives the text up.
+      this.drop(transfer);
+      throw new Error(problem);
+    }
     const known = this.saves.get(transfer) ?? { parts: [] };
-    keep(this.saves, transfer, known);
+    this.saves.set(transfer, known);
+    const [oldest] = this.saves.keys();
+    if (this.saves.size > TRANSFERS && oldest !== undefined) this.drop(oldest);
     const { parts } = known;
     if (known.saved === undefined && part === parts.length) {
       parts.push(text);
@@ -123,10 +127,16 @@ export class ResultTransfers {
     // A part may be sent again, or belong to a text whose first parts another server has received.
     return known.saved && isLast ? { address: await known.saved } : { next: parts.length };
   }
-}
 
-function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > TRANSFERS && oldest !== undefined) map.delete(oldest);
+  private problemOf(part: number, text: string): string | undefined {
+    if (part >= PARTS) return `The text has more than ${formatCount(PARTS * PART_CHARACTERS)} characters.`;
+    if (typeof text !== "string" || text.length > PART_CHARACTERS)
+      return `A part of a text may have ${formatCount(PART_CHARACTERS)} characters at most.`;
+    return this.held + text.length > HELD ? "Too many long texts are being sent at the same time." : undefined;
+  }
+
+  private drop(transfer: string): void {
+    for (const text of this.saves.get(transfer)?.parts ?? []) this.held -= text.length;
+    this.saves.delete(transfer);
+  }
 }

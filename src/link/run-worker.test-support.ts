@@ -26,7 +26,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
     name,
     worker: createLocalWorker({ root, home, state: home, environment, clock: systemClock, version: "1.0.0", report }),
     ledgerDirectory,
-    sessionDirectory: ({ directory }) => directory,
+    files: { open: ({ directory }) => directory, unusedSince: () => [], remove: () => {} },
     version: "1.0.0",
     clock: systemClock,
     signal: controller.signal,

@@ -12,14 +12,14 @@ export class SharedWork<Result> {
     this.result.catch(() => undefined);
   }
 
-  async join(signal: AbortSignal): Promise<Result> {
+  async join(signal?: AbortSignal): Promise<Result> {
     const onAbort = (): void => this.abort.abort();
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener("abort", onAbort);
     try {
       return await this.result;
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      signal?.removeEventListener("abort", onAbort);
     }
   }
 }

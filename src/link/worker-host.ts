@@ -9,10 +9,12 @@ import { HostedSession } from "./hosted-session.ts";
 import type { Link } from "./link.ts";
 import {
   type CallRequest,
+  type ClosedSession,
   type ExecutorRequest,
   environmentMethods,
   executorMethods,
   type FilesNotice,
+  type ForgetRequest,
   type HeldSession,
   type OnceRequest,
   type OpenedSession,
@@ -20,22 +22,22 @@ import {
   type PortMethod,
   portMethods,
   type RecallRequest,
-  type SessionRef,
   type SessionRequest,
   sessionMethods,
   type WatchRequest,
 } from "./protocol.ts";
+import type { SessionFiles } from "./session-files.ts";
 
 export interface WorkerHostOptions {
   readonly worker: WorkerPort;
   readonly link: Link;
   /** Directory with one file per session, in which its calls are recorded. */
   readonly ledgerDirectory: string;
-  /** Returns the directory for the files of a session on this machine. By default, a temporary directory. */
-  readonly sessionDirectory?: ((session: OpenRequest["options"]) => string | undefined) | undefined;
+  /** If absent, the files of sessions are in temporary directories. */
+  readonly files?: SessionFiles | undefined;
 }
 
-/** Ledgers of sessions that were never closed are kept for 30 days. */
+/** Files of sessions that the server neither opened again nor deleted are kept for 30 days. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 /** Serves a worker to the server at the other end of a link: routes requests to the worker and its sessions. */
@@ -58,11 +60,22 @@ export class WorkerHost implements Handlers {
   /** Ends the processes of sessions that an earlier process of this worker left open when it was killed. */
   async sweep(): Promise<void> {
     const { ledgerDirectory, worker } = this.options;
-    const names = readdirSync(ledgerDirectory).filter((name) => name.endsWith(".jsonl"));
-    for (const name of names) {
-      const path = join(ledgerDirectory, name);
-      if (statSync(path).mtimeMs < Date.now() - KEPT_MS) rmSync(path, { force: true });
-      await worker.sweep(name.slice(0, -".jsonl".length));
+    const names = readdirSync(ledgerDirectory).filter((name) => name.endsWith(LEDGER));
+    for (const name of names) await worker.sweep(name.slice(0, -LEDGER.length));
+  }
+
+  /** Deletes the files of sessions that have not been used for a long time. Never throws. */
+  removeOld(): void {
+    const { ledgerDirectory, files } = this.options;
+    const oldest = Date.now() - KEPT_MS;
+    try {
+      const ledgers = readdirSync(ledgerDirectory).filter((name) => name.endsWith(LEDGER));
+      const unused = ledgers
+        .filter((name) => statSync(join(ledgerDirectory, name)).mtimeMs < oldest)
+        .map((name) => name.slice(0, -LEDGER.length));
+      for (const sessionId of new Set([...unused, ...(files?.unusedSince(oldest) ?? [])])) this.forget(sessionId);
+    } catch {
+      // The files do no harm, and are looked at again later.
     }
   }
 
@@ -73,7 +86,8 @@ export class WorkerHost implements Handlers {
         return this.askPort(member(portMethods, name), (parameters as { argument: unknown }).argument);
       case "session": {
         if (name === "open") return this.open(parameters as OpenRequest);
-        if (name === "close") return this.close(parameters as SessionRequest);
+        if (name === "close") return this.close(parameters as ClosedSession);
+        if (name === "forget") return this.forget((parameters as ForgetRequest).sessionId);
         const session = await this.sessionOf(parameters as OnceRequest);
         return session.perform(member(sessionMethods, name), parameters as OnceRequest, signal);
       }
@@ -91,7 +105,7 @@ export class WorkerHost implements Handlers {
       case "watch":
         return this.watch(parameters as WatchRequest);
       case "recall":
-        return this.recall(parameters as RecallRequest);
+        return this.recall(parameters as RecallRequest, signal);
       default:
         throw new Error(`Unknown request ${method}.`);
     }
@@ -100,7 +114,7 @@ export class WorkerHost implements Handlers {
   notification(): void {}
 
   /** Closes sessions that the server has closed while there was no connection. */
-  closeAll(refs: readonly SessionRef[]): void {
+  closeAll(refs: readonly ClosedSession[]): void {
     for (const ref of refs) void this.close(ref).catch(() => undefined);
   }
 
@@ -118,8 +132,11 @@ export class WorkerHost implements Handlers {
   }
 
   private async askPort(method: PortMethod, argument: unknown): Promise<unknown> {
-    // The processes of an open session belong to this process. They were not left behind.
-    if (method === "sweep" && this.sessions.has(argument as SessionId)) return undefined;
+    if (method === "sweep") {
+      checkSessionId(argument as SessionId);
+      // The processes of an open session belong to this process. They were not left behind.
+      if (this.sessions.has(argument as SessionId)) return undefined;
+    }
     const worker = this.options.worker as unknown as Record<PortMethod, (argument: unknown) => Promise<unknown>>;
     return worker[method](argument);
   }
@@ -136,14 +153,15 @@ export class WorkerHost implements Handlers {
 
   private async open(request: OpenRequest): Promise<OpenedSession> {
     const { sessionId, lease } = request;
-    const { worker, link, sessionDirectory } = this.options;
-    const directory = sessionDirectory?.(request.options);
-    const options = { ...request.options, directory };
+    const { worker, link, files } = this.options;
+    const ledger = this.ledgerOf(sessionId);
+    const named = { ...request.options, sessionId };
+    const options = { ...named, directory: files?.open(named) };
     const held = this.sessions.get(sessionId);
     if (held?.ending !== undefined) await this.end(sessionId, held, { keepsLedger: false });
     let session = this.sessions.get(sessionId);
     if (session === undefined) {
-      session = new HostedSession({ worker, link, ledger: this.ledgerOf(sessionId) }, { ...request, options });
+      session = new HostedSession({ worker, link, ledger }, { ...request, options });
       this.sessions.set(sessionId, session);
     } else {
       if (lease < session.ref.lease) throw replaced(sessionId);
@@ -157,11 +175,19 @@ export class WorkerHost implements Handlers {
     }
   }
 
-  private async close({ sessionId, lease }: SessionRef): Promise<void> {
+  private async close({ sessionId, lease, keepsCalls }: ClosedSession): Promise<void> {
     const session = this.sessions.get(sessionId);
     if (session === undefined) return rmSync(this.ledgerOf(sessionId), { force: true });
     if (lease < session.ref.lease) throw replaced(sessionId);
+    if (keepsCalls && session.hasEarlierCalls) return;
     await this.end(sessionId, session, { keepsLedger: false });
+  }
+
+  /** Deletes the files of a session, unless it is open. */
+  private forget(sessionId: SessionId): void {
+    if (this.sessions.has(sessionId)) return;
+    rmSync(this.ledgerOf(sessionId), { force: true });
+    this.options.files?.remove(sessionId);
   }
 
   private async end(sessionId: SessionId, session: HostedSession, options: { keepsLedger: boolean }): Promise<void> {
@@ -169,9 +195,10 @@ export class WorkerHost implements Handlers {
     if (this.sessions.get(sessionId) === session) this.sessions.delete(sessionId);
   }
 
-  private recall({ sessionId, call }: RecallRequest): Promise<Recalled> {
+  private recall({ sessionId, call: { callId } }: RecallRequest, signal: AbortSignal): Promise<Recalled> {
     const session = this.sessions.get(sessionId);
-    return session ? session.calls.recall(call.callId) : recallFromFile(this.ledgerOf(sessionId), call.callId);
+    if (session) return session.calls.recall(callId, signal);
+    return recallFromFile(this.ledgerOf(sessionId), callId);
   }
 
   /** Returns the session that a request is about, and forgets the results that the request acknowledges. */
@@ -185,10 +212,18 @@ export class WorkerHost implements Handlers {
   }
 
   private ledgerOf(sessionId: SessionId): string {
-    if (!/^[\w-]+$/.test(sessionId)) throw new Error(`"${sessionId}" is not a valid session id.`);
-    return join(this.options.ledgerDirectory, `${sessionId}.jsonl`);
+    checkSessionId(sessionId);
+    return join(this.options.ledgerDirectory, `${sessionId}${LEDGER}`);
   }
 }
+
+/** Ids of sessions become parts of paths and mark processes. */
+function checkSessionId(sessionId: SessionId): void {
+  if (!/^[\w-]{1,64}$/.test(sessionId)) throw new Error(`"${sessionId}" is not a valid session id.`);
+}
+
+/** How the names of ledgers end. */
+const LEDGER = ".jsonl";
 
 function member<Name extends string>(names: readonly Name[], name: string): Name {
   const found = names.find((each) => each === name);

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { isRecord, UserError } from "../lib/index.ts";
 import type { Clock } from "../ports/index.ts";
-import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+import { type Connection, type ConnectionOptions, openConnection, plainText } from "./connection.ts";
 import { closeCodes, type Hello, MESSAGE_BYTES, PROTOCOL, type ProtocolRange, type Welcome } from "./protocol.ts";
 import { type RemoteWorker, type WorkerChange, WorkerRecord } from "./remote-worker.ts";
 
@@ -124,15 +124,20 @@ function welcome(record: WorkerRecord, hello: Hello, connection: Connection): We
 /** Checks a greeting. Throws a `UserError` that the worker shows to its user. */
 function readHello(value: unknown, version: string): Hello {
   const hello = value as Hello;
+  if (isRecord(value) && isText(value["name"]) && !/^[\w-][\w.-]{0,63}$/.test(hello.name))
+    throw new UserError(`A worker can't be named "${plainText(hello.name)}"`, {
+      code: "worker_name",
+      cure: "Use at most 64 letters, digits, dots, dashes and underscores, and begin with no dot.",
+      exitCode: 2,
+    });
   const isComplete =
     isRecord(value) &&
     isRecord(value["protocol"]) &&
     isRecord(value["facts"]) &&
     Array.isArray(value["sessions"]) &&
     value["sessions"].every(isHeldSession) &&
-    [hello.name, hello.machine, hello.instance, hello.version].every(isText) &&
-    [hello.facts.root, hello.facts.platform].every(isText) &&
-    /^[\w-][\w.-]{0,63}$/.test(hello.name);
+    [hello.name, hello.machine, hello.ledger, hello.instance, hello.version, hello.facts.platform].every(isPlain) &&
+    isText(hello.facts.root);
   if (isComplete && speaksWith(hello.protocol)) return hello;
   const theirs = isComplete ? hello.version : "unknown";
   const isOlder = !isComplete || !(hello.protocol.newest >= PROTOCOL.oldest);
@@ -143,7 +148,14 @@ function readHello(value: unknown, version: string): Hello {
   throw new UserError(message, { code: "worker_protocol", cure, exitCode: 2 });
 }
 
-const isText = (value: unknown): boolean => typeof value === "string" && value !== "" && value.length < 5_000;
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length < 5_000;
+}
+
+/** Returns whether a value is a text without control characters. Only directories may have such characters. */
+function isPlain(value: unknown): boolean {
+  return isText(value) && !/\p{Cc}/u.test(value);
+}
 
 function isHeldSession(value: unknown): boolean {
   return isRecord(value) && isText(value["sessionId"]) && Number.isSafeInteger(value["lease"]);
@@ -154,8 +166,9 @@ function speaksWith({ oldest, newest }: ProtocolRange): boolean {
 }
 
 function nameTaken({ name, facts }: Hello, known: WorkerRecord): UserError {
-  const where = facts.root === known.root ? `on another machine for ${known.root}` : `for ${known.root}`;
-  return new UserError(`A worker named "${name}" is already connected ${where}`, { ...taken, cure: OTHER_NAME });
+  const elsewhere = facts.root === known.root ? ", from another machine or with another RETINUE_HOME" : "";
+  const message = `A worker named "${name}" is already connected for ${plainText(known.root)}${elsewhere}`;
+  return new UserError(message, { ...taken, cure: OTHER_NAME });
 }
 
 const taken = { code: "worker_name_taken", exitCode: 2 };

@@ -8,7 +8,7 @@ import { systemClock } from "../app/system-clock.ts";
 import { createDeferred } from "../lib/index.ts";
 import type { WorkerPort } from "../ports/index.ts";
 import { createLocalWorker as createReal, type LocalWorkerOptions } from "../worker/local-worker.ts";
-import { connectWorker } from "./connect-worker.ts";
+import { type ConnectWorkerOptions, connectWorker } from "./connect-worker.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
 import { createWorkerHub, type WorkerHub } from "./worker-hub.ts";
 
@@ -17,7 +17,7 @@ export type { LocalWorkerOptions };
 // Stands in for the local worker if tests run with RETINUE_TEST_WORKER=remote: every session reaches its worker through
 // a WebSocket on this machine, instead of calling it.
 
-interface TestHub {
+export interface TestHub {
   readonly hub: WorkerHub;
   readonly url: string;
 }
@@ -25,7 +25,8 @@ interface TestHub {
 let started: Promise<TestHub> | undefined;
 let count = 0;
 
-async function startHub(): Promise<TestHub> {
+/** Starts a server with nothing but a hub. It does not keep the process running. */
+export async function startHub(): Promise<TestHub> {
   const hub = createWorkerHub({ version: "test", clock: systemClock });
   const server = createServer();
   server.on("upgrade", hub.accept);
@@ -46,18 +47,7 @@ async function connect(worker: WorkerPort): Promise<{ readonly remote: RemoteWor
   const forget = hub.onChange((each) => {
     if (each.name === name) connected.resolve(each);
   });
-  const ended = connectWorker({
-    url,
-    token: "none",
-    name,
-    worker,
-    ledgerDirectory: mkdtempSync(join(tmpdir(), "retinue-ledger-")),
-    sessionDirectory: ({ directory }) => directory,
-    version: "test",
-    clock: systemClock,
-    signal: stop.signal,
-    report: () => {},
-  });
+  const ended = serveWorker({ url, name, worker, signal: stop.signal });
   ended.catch(connected.reject);
   const remote = await connected.promise.finally(forget);
   return {
@@ -67,6 +57,19 @@ async function connect(worker: WorkerPort): Promise<{ readonly remote: RemoteWor
       await ended;
     },
   };
+}
+
+/** Serves a worker to a hub, until the signal aborts. The hub names the directories of its sessions. */
+export function serveWorker(options: Pick<ConnectWorkerOptions, "url" | "name" | "worker" | "signal">): Promise<void> {
+  return connectWorker({
+    ...options,
+    token: "none",
+    ledgerDirectory: mkdtempSync(join(tmpdir(), "retinue-ledger-")),
+    files: { open: ({ directory }) => directory, unusedSince: () => [], remove: () => {} },
+    version: "test",
+    clock: systemClock,
+    report: () => {},
+  });
 }
 
 export function createLocalWorker(options: LocalWorkerOptions): WorkerPort {

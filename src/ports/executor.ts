@@ -47,7 +47,7 @@ export interface ToolExecutor {
   /**
    * Returns the outcome of a call that was passed to `execute` earlier, for any agent and perhaps by another process.
    * Waits for a call that is still running. `lost`: it is not known whether the call had an effect. If absent, all
-   * such calls are lost. Never rejects.
+   * such calls are lost. Rejects if the worker can't be asked now, so that the call must stay open.
    */
   recall?(call: ToolCall): Promise<ToolResult | "never begun" | "lost">;
   /**

@@ -31,6 +31,7 @@ export type { SkillLoad, SkillRunner, Skills } from "./skills.ts";
 export type { SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits } from "./tool.ts";
 export type {
   AgentWorktreeRequest,
+  ClosingOptions,
   HookInvocation,
   HookRun,
   McpOffer,

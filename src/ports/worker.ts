@@ -105,6 +105,8 @@ export interface WorkerSessionOptions {
   readonly sandbox: SandboxSettings & Required<Pick<SandboxSettings, "mode">>;
   /** Variables to pass to commands in addition to harmless ones. */
   readonly passedVariables: readonly string[];
+  /** Variables that settings on the worker's machine define, in addition to those of the worker's process. */
+  readonly variables?: Readonly<Record<string, string>> | undefined;
   readonly timeouts?: ToolTimeouts | undefined;
   /** Whether the user trusts the workspace, so that git may read its configuration. */
   readonly trusted: boolean;
@@ -139,7 +141,7 @@ export interface WorkerSession {
   /** Adds an allow rule to the settings of the workspace. Returns a message for the user. Never rejects. */
   keepRule(rule: string): Promise<string>;
   /** Ends everything that runs for the session. Executors must be closed first. */
-  close(): Promise<void>;
+  close(options?: ClosingOptions): Promise<void>;
 }
 
 /** A call of a hook's command. */
@@ -193,3 +195,11 @@ export type OpenedWorktree =
       readonly sandboxed: boolean;
     }
   | { readonly ok: false; readonly message: string };
+
+export interface ClosingOptions {
+  /**
+   * Whether calls that an earlier process started, and that are still running, go on. The next process that opens the
+   * session asks what became of them. False by default: everything that runs is ended.
+   */
+  readonly keepsCalls?: boolean | undefined;
+}

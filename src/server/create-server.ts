@@ -67,19 +67,10 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     const url = `${scheme}://${urlHost(host)}:${port}`;
     await place.publish({ url, pid: process.pid, token: clientToken });
     const { control, catalog } = context;
-    const mayResume = options.resume !== false;
-    const resumed = mayResume ? control.resumeAll(catalog.leftOpen()) : Promise.resolve();
-    /** Settles when the sessions of a lost worker are parked, by its name. */
-    const parking = new Map<string, Promise<void>>();
-    const stopListening = hub?.onChange(async (worker, change) => {
-      const { name } = worker;
-      if (change === "lost") parking.set(name, context.host.loseWorker(name));
-      if (change !== "connected" && change !== "returned") return;
-      projects.add(name, worker.describe().root);
-      // A worker that was restarted is lost and returns at the same moment.
-      await parking.get(name);
-      if (mayResume) await control.resumeAll(catalog.leftOpen(name));
-    });
+    const resume = (worker?: string): Promise<void> =>
+      options.resume === false ? Promise.resolve() : control.resumeAll(catalog.leftOpen(worker));
+    const resumed = resume();
+    const stopListening = followWorkers(context, resume);
     const schedules = startSchedules(options, context);
     return {
       url,
@@ -124,7 +115,7 @@ function createContext(
     hub,
     host,
     catalog,
-    control: new SessionControl({ host, catalog, report }),
+    control: new SessionControl({ projects, host, catalog, report }),
     events: new ServerEvents({
       catalog,
       workers: () => projects.list(),
@@ -141,6 +132,27 @@ function createContext(
       return new EventStream(outgoing, limits);
     },
   };
+}
+
+/**
+ * Parks the sessions of workers that are lost, and resumes those of workers that connect. Returns a function that stops
+ * listening.
+ */
+function followWorkers(
+  { hub, projects, host }: ServerContext,
+  resume: (worker: string) => Promise<void>,
+): (() => void) | undefined {
+  /** Settles when the sessions of a lost worker are parked, by its name. */
+  const parking = new Map<string, Promise<void>>();
+  return hub?.onChange(async (worker, change) => {
+    const { name } = worker;
+    if (change === "lost") parking.set(name, host.loseWorker(name));
+    if (change !== "connected" && change !== "returned") return;
+    projects.add(name, worker.describe().root);
+    // A worker that was restarted is lost and returns at the same moment.
+    await parking.get(name);
+    await resume(name);
+  });
 }
 
 /** Throws a `UserError` if other machines could read what the server sends. */

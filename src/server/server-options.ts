@@ -1,12 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock, WorkerPort } from "../ports/index.ts";
-import type { WorkerInfo } from "../protocol/index.ts";
+import type { SessionId, WorkerInfo } from "../protocol/index.ts";
 
 /** A worker in another process, perhaps on another machine. */
 export interface RemoteWorker extends WorkerPort {
   readonly name: string;
   readonly state: WorkerInfo["state"];
+  /** Deletes the files of a deleted session. Rejects if the worker is not connected. */
+  forget(sessionId: SessionId): Promise<void>;
+  /** Cancels the calls of an earlier server that a session waits for, until the promise has settled. */
+  cancelRecalled(sessionId: SessionId, until: Promise<unknown>): void;
 }
 
 /** Workers that have connected to the server. */

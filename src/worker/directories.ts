@@ -1,11 +1,15 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { errorCode, UserError } from "../lib/index.ts";
 
 /** Returns the real path of the directory to work in. Throws a `UserError` if it can't be used. */
 export function workspaceDirectory(path: string): string {
   const problem = (why: string): UserError =>
-    new UserError(`The directory ${path} ${why}.`, { code: "cwd", cure: "Check the option `cwd`.", exitCode: 2 });
+    new UserError(`The directory ${resolve(path)} ${why}.`, {
+      code: "cwd",
+      cure: "Check the option `cwd`.",
+      exitCode: 2,
+    });
   try {
     const real = realpathSync.native(path);
     if (!statSync(real).isDirectory()) throw problem("is not a directory");

@@ -67,8 +67,10 @@ export function createLocalWorker({ root: path, ...rest }: LocalWorkerOptions): 
   };
 }
 
-function openLocalSession(worker: LocalWorkerOptions, session: WorkerSessionOptions): WorkerSession {
-  const { root, home, environment } = worker;
+function openLocalSession(options: LocalWorkerOptions, session: WorkerSessionOptions): WorkerSession {
+  const environment = session.variables ? { ...options.environment, ...session.variables } : options.environment;
+  const worker = { ...options, environment };
+  const { root, home } = worker;
   const { sessionId, results, since, passedVariables: pass, timeouts } = session;
   const outputDirectory = session.directory ?? join(tmpdir(), `retinue-${sessionId}`);
   const sandbox = createSessionSandbox(worker, session, outputDirectory);
@@ -102,25 +104,29 @@ function openLocalSession(worker: LocalWorkerOptions, session: WorkerSessionOpti
 }
 
 function createSessionSandbox(
-  { environment, state }: LocalWorkerOptions,
+  { environment, state, home }: LocalWorkerOptions,
   { directory, sandbox: settings, report }: WorkerSessionOptions,
   outputDirectory: string,
 ): Sandbox {
   const { mode, network = {}, filesystem = {} } = settings;
   const userHome = environment["HOME"] || homedir();
-  const projects = directory === undefined ? undefined : dirname(dirname(directory));
   return createSandbox({
     mode,
     scratch: join(outputDirectory, "scratch"),
     userHome,
     writable: (filesystem.allowWrite ?? []).map((path) => path.replace(/^~(?=\/)/, userHome)),
-    // Hides other sessions, and settings that may contain keys.
-    hidden: projects === undefined ? [] : [projects, join(dirname(projects), "settings.json")],
+    hidden: directory === undefined ? [] : hiddenPaths(home, directory),
     shown: [join(outputDirectory, "created")],
     state,
     domains: network.allowedDomains ?? [],
     tell: report,
   });
+}
+
+/** Returns other sessions, and files that contain keys or tokens. */
+function hiddenPaths(home: string, directory: string): readonly string[] {
+  const names = ["projects", "workers", "remote", "settings.json", "server.json", "worker-token"];
+  return [...new Set([dirname(dirname(directory)), ...names.map((name) => join(home, name))])];
 }
 
 interface OpenConnection {

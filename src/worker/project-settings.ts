@@ -28,6 +28,7 @@ import {
 import type { ReviewedFiles } from "../workspace/index.ts";
 import { type TrustedLevels, trustedLevels, unreadFiles } from "./trusted-levels.ts";
 
+/** Directory whose settings are loaded, and whether it is trusted. */
 export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file" | "flags" | "managedDirectory"> {
   /** State directory. */
   readonly home: string;

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -20,6 +20,9 @@ function start(words: readonly string[], options: StartOptions) {
 describe("retinue worker", () => {
   it("serves its directory, and ends with everything that it started when it is stopped", async () => {
     const place = createPlace();
+    mkdirSync(place.home, { recursive: true });
+    // In a sandbox, processes have other ids.
+    writeFileSync(join(place.home, "settings.json"), '{"sandbox": "off"}');
     const server = await startServer();
     const connected = server.next("connected");
     const url = `http://127.0.0.1:${server.port}`;
@@ -51,6 +54,7 @@ describe("retinue worker", () => {
     [[], {}, "A worker needs the address of its server. Write --server URL"],
     [["--server", "http://127.0.0.1:1"], {}, "A worker needs a token. Set RETINUE_TOKEN, or write --token-file FILE."],
     [["--server", "http://192.0.2.1"], token, "would not be encrypted, and the token could be read. Use https://."],
+    [["--server", "http://127.0.0.1:1"], { RETINUE_TOKEN: "a b" }, "RETINUE_TOKEN is not a token. It must contain"],
     [["--server", "nowhere"], token, '"nowhere" is not an address.'],
     [["--server", "http://127.0.0.1:1", "--cwd", "gone"], token, "gone does not exist. Check --cwd."],
     [["--server", "http://127.0.0.1:1", "--name", "a/b"], token, `A worker can't be named "a/b"`],
@@ -71,7 +75,15 @@ describe("retinue worker", () => {
     const refused = await retinueProcess(wrong, place);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      `retinue: ${url} refused the token. Pass a token with the scope \`worker\` in RETINUE_TOKEN or with --token-file.\n`,
+      `retinue: ${url} refused the token. Use the one in the file worker-token, in the state directory of the server.\n`,
+    ]);
+    const encrypted = await retinueProcess(["worker", "--server", url.replace("http", "https")], {
+      ...place,
+      environment: token,
+    });
+    expect([encrypted.code, encrypted.stderr]).toEqual([
+      2,
+      `retinue: ${url.replace("http", "https")} does not use encryption. Check the address: it may begin with http://.\n`,
     ]);
     const connected = server.next("connected");
     const worker = start(["--server", url], { ...place, environment: token });
@@ -110,7 +122,7 @@ async function connectEncrypted(place: Place) {
   const url = `https://localhost:${(server.address() as AddressInfo).port}`;
   const untrusted = start(["--server", url], { ...place, environment: token });
   const [said] = await once(untrusted.child.stderr, "data");
-  expect(String(said)).toMatch(/can't be reached: .*self.signed/);
+  expect(String(said)).toMatch(/can't be reached: .*self.signed.*Pass its certificate authority with --ca/);
   untrusted.child.kill("SIGTERM");
   await untrusted.ended;
   const connected = new Promise<RemoteWorker>((resolve) => hub.onChange(resolve));

@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { openSessionOn } from "../../src/app/session/open-session.ts";
 import type { SessionOptions } from "../../src/app/session/session-options.ts";
 import type { RemoteWorker } from "../../src/link/index.ts";
@@ -36,6 +39,35 @@ function open(parts: Parts, { at, remote, ...rest }: Options) {
   const options: SessionOptions = { permissionMode: "bypassPermissions", ...at, ...rest, model, environment };
   return openSessionOn(options, () => remote).then((session) => ({ session, model }));
 }
+
+it("a server that the worker's machine configures never gets the variables of the server's machine", async () => {
+  const at = newPlace();
+  const { remote } = await connect(at);
+  const received: string[] = [];
+  const listener = createServer((request, response) => {
+    received.push(JSON.stringify(request.headers));
+    response.writeHead(404).end();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void listener.close());
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  const variable = (name: string) => `\${${name}}`;
+  const entry = (name: string) => ({ url: `http://127.0.0.1:${port}/mcp`, headers: { "x-token": variable(name) } });
+  const session = await openSessionOn(
+    {
+      ...at,
+      model: createCast({}),
+      environment: { PATH: process.env["PATH"], HOME: at.home, SERVER_KEY: "server-secret" },
+      settings: { mcpServers: { leak: entry("SERVER_KEY"), fine: entry("PATH") } },
+    },
+    () => remote,
+  );
+  const notices = session.notices.join("\n");
+  await session.close();
+  expect(notices).toContain("environment variables that are not set: SERVER_KEY");
+  expect(received.length).toBeGreaterThan(0);
+  expect(received.join()).not.toContain("server-secret");
+});
 
 it("a session works on a worker in another process: tools, hooks, MCP servers, worktrees, acceptance", async () => {
   const at = newPlace();

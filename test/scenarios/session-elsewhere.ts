@@ -1,34 +1,42 @@
-// A program that runs a session whose worker is the process that started this one. Refuses to use the project's files.
+// A program that runs a session whose worker connects from the process that started this one. Refuses to use the
+// project's files.
 
 import "./watch-files.ts";
 
 import { once } from "node:events";
-import type { WorkerFacts } from "../../src/ports/index.ts";
+import type { RemoteWorker } from "../../src/link/index.ts";
+import { startHub } from "../../src/link/worker-over-link.test-support.ts";
 import { type Observed, observeSession, type WalkOptions } from "./observe-session.ts";
 import { touched } from "./watch-files.ts";
-import { type Call, type Channel, connect, linkedWorker } from "./worker-link.ts";
 
-export interface Start {
-  readonly facts: WorkerFacts;
-  readonly options: WalkOptions;
-}
+/** What this program tells the process that started it. */
+export type Message =
+  /** The worker can connect. */
+  | { readonly kind: "listening"; readonly url: string }
+  /** A prompt has ended, and the next one begins when this is answered. */
+  | { readonly kind: "between"; readonly count: number }
+  | { readonly kind: "observed"; readonly report: Report };
 
 export type Report = Observed & { readonly touched: readonly string[] };
 
-const [{ facts, options }] = (await once(process, "message")) as [Start];
-const channel: Channel = {
-  send: (packet) => process.send?.(packet),
-  receive: (listener) => process.on("message", listener),
-};
-let call: Call | undefined;
-const worker = linkedWorker(facts, (handlers) => {
-  call = connect(channel, handlers);
-  return call;
-});
+const tell = (message: Message): void => void process.send?.(message);
+
+// Without a listener, nothing would keep this process running while it waits for the worker.
+process.on("message", () => undefined);
+const [options] = (await once(process, "message")) as [WalkOptions];
+const { hub, url } = await startHub();
+const connected = new Promise<RemoteWorker>((resolve) => hub.onChange(resolve));
+tell({ kind: "listening", url });
+const worker = await connected;
 const observed = await observeSession(
   () => worker,
   options,
-  (count) => call?.("between", [count]),
+  async (count) => {
+    const changed = once(process, "message");
+    tell({ kind: "between", count });
+    await changed;
+  },
 );
-await call?.("end", [{ ...observed, touched } satisfies Report]);
+tell({ kind: "observed", report: { ...observed, touched } });
+await hub.close();
 process.disconnect();

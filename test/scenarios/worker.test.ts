@@ -7,6 +7,7 @@ import { openSessionOn } from "../../src/app/session/open-session.ts";
 import type { SessionOptions } from "../../src/app/session/session-options.ts";
 import { systemClock } from "../../src/app/system-clock.ts";
 import { createDeferred } from "../../src/lib/index.ts";
+import { createLocalWorker as overLink, serveWorker } from "../../src/link/worker-over-link.test-support.ts";
 import type { SnapshotAnswer, ToolExecutor, WorkerPort, WorkerSession } from "../../src/ports/index.ts";
 import { type CallId, type Line, type ToolResult, textOf } from "../../src/protocol/index.ts";
 import { createCast } from "../../src/testing/index.ts";
@@ -16,8 +17,7 @@ import { cutAtStart } from "./cut-transcript.ts";
 import { lastWords, newPlace, type Parts, type Place, promised, read, resultsIn, task } from "./delegation-place.ts";
 import { type CreateWorker, observeSession } from "./observe-session.ts";
 import { changeFiles, expectProject, expectUntrusted, newProject, type Project } from "./project-walk.ts";
-import type { Report, Start } from "./session-elsewhere.ts";
-import { type Channel, connect, serveWorker } from "./worker-link.ts";
+import type { Message, Report } from "./session-elsewhere.ts";
 
 type Recalled = ToolResult | "never begun" | "lost";
 
@@ -52,35 +52,6 @@ function changed(
 
 const localOptions = { clock: systemClock, version: "0", report: () => undefined };
 
-const copy = <T>(value: T): T => (value === undefined ? value : JSON.parse(JSON.stringify(value)));
-
-/** A worker whose requests and responses are sent as JSON, as they would be to another machine. */
-const remote: CreateWorker = (options) => {
-  const local = withJsonSessions(options);
-  return {
-    ...local,
-    describe: () => copy(local.describe()),
-    snapshot: async (request) => copy(await local.snapshot(copy(request))),
-    settings: async (request) => copy(await local.settings(copy(request))),
-    openMemory: async (request) => copy(await local.openMemory(copy(request))),
-  };
-};
-
-const withJsonSessions = changed(
-  (executor) => ({
-    ...executor,
-    declarations: () => copy(executor.declarations()),
-    judge: async (call, policy) => copy(await executor.judge(copy(call), copy(policy))),
-    execute: async (request, emit, signal) => copy(await executor.execute(copy(request), emit, signal)),
-  }),
-  (session) => ({
-    runHook: async (hook, signal) => copy(await session.runHook(copy(hook), signal)),
-    connectServers: async (request, signal) => copy(await session.connectServers(copy(request), signal)),
-    openWorktree: async (request) => copy(await session.openWorktree(copy(request))),
-    leaveWorktree: async (agentId) => copy(await session.leaveWorktree(agentId)),
-  }),
-);
-
 it("a session needs only plain data from its worker: tools, hooks and worktrees", async () => {
   const at = newPlace();
   const git = (...args: string[]) =>
@@ -100,7 +71,7 @@ it("a session needs only plain data from its worker: tools, hooks and worktrees"
   };
   const command = "jq -r .tool_name >> hooked.txt 2>/dev/null || echo called >> hooked.txt";
   const hooks = { PostToolUse: [{ matcher: "Edit", hooks: [{ type: "command", command }] }] };
-  const { result, lines } = await walkOn(remote, parts, {
+  const { result, lines } = await walkOn(overLink, parts, {
     at,
     settings: { hooks },
     permissionMode: "bypassPermissions",
@@ -115,7 +86,7 @@ it("a session needs only plain data from its worker: tools, hooks and worktrees"
 
 /** A worker on another machine: it does not see the files of the session. */
 const elsewhere: CreateWorker = (options) => {
-  const port = remote(options);
+  const port = overLink(options);
   const directory = join(dirname(options.root), "elsewhere/projects/p/s");
   return { ...port, open: (request) => port.open({ ...request, directory }) };
 };
@@ -181,7 +152,7 @@ it("a session needs only plain data from its worker: agents, skills, instruction
   const project = await newProject();
   const answers: SnapshotAnswer[] = [];
   const recording: CreateWorker = (options) => {
-    const worker = remote(options);
+    const worker = overLink(options);
     return {
       ...worker,
       snapshot: async (request) => {
@@ -198,12 +169,12 @@ it("a session needs only plain data from its worker: agents, skills, instruction
   expect(answers.map(({ changed }) => changed)).toEqual([true, true, true, false]);
 });
 
-it("a session uses only the user's own files in a directory that is not trusted, through JSON too", async () => {
+it("a session uses only the user's own files in a directory that is not trusted, over a link too", async () => {
   const { options } = await newProject();
-  expectUntrusted(await observeSession(remote, { ...options, trusted: false }, () => undefined));
+  expectUntrusted(await observeSession(overLink, { ...options, trusted: false }, () => undefined));
 });
 
-it("a session can get its settings from its worker as JSON: agents, hooks and rules of the project", async () => {
+it("a session can get its settings from its worker over a link: agents, hooks and rules of the project", async () => {
   const at = newPlace();
   const prompt = { description: "Writes verse. Use when asked.", prompt: "You rhyme." };
   const hook = { matcher: "Write", hooks: [{ type: "command", command: "echo hooked >> hooked.txt" }] };
@@ -214,7 +185,7 @@ it("a session can get its settings from its worker as JSON: agents, hooks and ru
   };
   mkdirSync(join(at.cwd, ".retinue"));
   writeFileSync(join(at.cwd, ".retinue/settings.json"), JSON.stringify(project));
-  const worker = remote({
+  const worker = overLink({
     ...localOptions,
     root: at.cwd,
     home: at.home,
@@ -252,17 +223,18 @@ async function observeElsewhere(project: Project, trusted: boolean): Promise<Rep
   });
   onTestFinished(() => void child.kill());
   const report = createDeferred<Report>();
-  const channel: Channel = {
-    send: (packet) => child.send(packet),
-    receive: (listener) => child.on("message", listener),
-  };
-  const call = connect(channel, {
-    ...serveWorker(worker, () => call),
-    between: ([count]) => changeFiles(project, count!),
-    end: ([observed]) => report.resolve(observed!),
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  child.on("message", async (message: Message) => {
+    if (message.kind === "listening")
+      serveWorker({ url: message.url, name: "here", worker, signal: stop.signal }).catch(report.reject);
+    if (message.kind === "observed") report.resolve(message.report);
+    if (message.kind !== "between") return;
+    await changeFiles(project, message.count);
+    child.send("changed");
   });
   child.on("exit", (code) => report.reject(new Error(`The session's process exited with ${code}.`)));
-  child.send({ facts: worker.describe(), options } satisfies Start);
+  child.send(options);
   return report.promise;
 }
 

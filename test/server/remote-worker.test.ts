@@ -1,6 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { WebSocket } from "ws";
 import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
 import { createPlace, type Place, serve, startRetinue } from "../cli/command-line.ts";
 import { type ServeProcess, serveProcess } from "./serve-process.ts";
@@ -47,6 +49,12 @@ async function hasWorker(server: ServeProcess, state: string): Promise<void> {
     .toContainEqual(expect.objectContaining({ name: "box", state }));
 }
 
+/** Directories with files of sessions on the worker's machine. */
+function sessionFiles({ home }: Place): readonly string[] {
+  const names = readdirSync(join(home, "workers"), { recursive: true }).map((name) => basename(String(name)));
+  return names.filter((name) => name.startsWith("box@"));
+}
+
 const fileAppears = (path: string) => expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
 
 it.each(["the server is killed", "the worker is killed", "nothing is killed"])(
@@ -89,10 +97,124 @@ it.each(["the server is killed", "the worker is killed", "nothing is killed"])(
     expect(lines.text).toContain("a file of the worker");
     const outcomes = [...lines.text.matchAll(/"outcome":"(ok|unknown)","content"/g)].map(([, outcome]) => outcome);
     expect(outcomes).toEqual([what === "the worker is killed" ? "unknown" : "ok", "ok"]);
+    expect(sessionFiles(there)).toEqual([`box@${id}`]);
+    expect((await server.send("DELETE", `/session/${id}`)).status).toBe(204);
+    await expect.poll(() => sessionFiles(there)).toEqual([]);
     expect(await server.end("SIGTERM")).toBe(0);
   },
   120_000,
 );
+
+/** Introduces a worker of another machine, with the name and the directory of one that the server knows. */
+async function introduce({
+  url,
+  token,
+  root,
+}: {
+  readonly url: string;
+  readonly token: string;
+  readonly root: string;
+}) {
+  const headers = { authorization: `Bearer ${token}` };
+  const socket = new WebSocket(`${url.replace("http", "ws")}/worker/link`, { headers });
+  onTestFinished(() => socket.terminate());
+  await once(socket, "open");
+  const answered = once(socket, "message");
+  const who = { name: "box", machine: "another", ledger: "another", instance: "i", connection: 1, version: "1" };
+  const params = { ...who, protocol: { oldest: 1, newest: 1 }, facts: { root, platform: "linux" }, sessions: [] };
+  socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "hello", params }));
+  const [answer] = await answered;
+  return JSON.parse(String(answer));
+}
+
+/** Starts a session on a worker, whose agent runs a command. Ends the server while the command runs. */
+async function interruptedCall() {
+  const api = await serve(script);
+  const here = createPlace();
+  const there = await otherMachine();
+  const port = String(20_000 + Math.floor(Math.random() * 20_000));
+  const start = () => serveProcess({ ...here, server: api }, ["--port", port]);
+  const first = await start();
+  startWorker(there, first, here.home);
+  await hasWorker(first, "connected");
+  const { id } = (await first.send("POST", "/session", { prompt: "MAIN: go", worker: "box" })).json as { id: string };
+  await fileAppears(join(there.cwd, "marks"));
+  await first.end("SIGKILL");
+  const server = await start();
+  await hasWorker(server, "connected");
+  // The session is being opened, and waits for the command.
+  await expect
+    .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
+    .toMatchObject({ state: "running" });
+  return { here, there, server, start, id };
+}
+
+/** Returns the outcomes of the calls of a session's subagent. */
+async function outcomesOf(server: ServeProcess, id: string): Promise<readonly (string | undefined)[]> {
+  const agents = (await server.send("GET", `/session/${id}/agent`)).json as { agentId: string }[];
+  const lines = await server.send("GET", `/session/${id}/agent/${agents.at(-1)?.agentId}/line`);
+  return [...lines.text.matchAll(/"outcome":"(\w+)","content"/g)].map(([, outcome]) => outcome);
+}
+
+it("a session can be read and stopped while a call of an earlier server is still running", async () => {
+  const { server, there, id } = await interruptedCall();
+  const { json } = await server.send("GET", `/session/${id}`);
+  expect(json).not.toHaveProperty("elsewhere");
+  const stream = server.stream(`/session/${id}/event`);
+  await stream.until(({ data }) => data.type === "session_snapshot");
+  await stream.until(({ data }) => JSON.stringify(data).includes("MAIN: go"));
+  const stopped = await server.send("POST", `/session/${id}/command`, { id: "stop-1", type: "stop", what: "tree" });
+  expect(stopped, stopped.text).toMatchObject({ status: 200, json: { status: "done" } });
+  await stream.until(({ data }) => data.type === "turn_complete");
+  expect((await server.send("GET", `/session/${id}`)).json).toMatchObject({ state: "idle", outcome: "stopped" });
+  expect(await outcomesOf(server, id)).toEqual(["cancelled"]);
+  writeFileSync(join(there.cwd, "go"), "");
+  expect(await server.end("SIGTERM")).toBe(0);
+}, 60_000);
+
+it("a call that is still running stays open if the server is stopped while it waits for it", async () => {
+  const { server, there, start, id } = await interruptedCall();
+  expect(await server.end("SIGTERM")).toBe(0);
+  const next = await start();
+  await hasWorker(next, "connected");
+  expect(await outcomesOf(next, id)).toEqual([]);
+  writeFileSync(join(there.cwd, "go"), "");
+  await expect
+    .poll(async () => (await next.send("GET", `/session/${id}`)).json, { timeout: 40_000 })
+    .toMatchObject({ outcome: "succeeded" });
+  expect(await outcomesOf(next, id)).toEqual(["ok", "ok"]);
+  expect(readFileSync(join(there.cwd, "marks"), "utf8")).toBe("mark\n");
+}, 60_000);
+
+it("a session that waits for a lost worker can be stopped, and does not continue when the worker returns", async () => {
+  const api = await serve(script);
+  const here = createPlace();
+  const there = await otherMachine();
+  const server = await serveProcess({ ...here, server: api });
+  const worker = startWorker(there, server, here.home);
+  await hasWorker(server, "connected");
+  const { id } = (await server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" })).json as { id: string };
+  const stream = server.stream(`/session/${id}/event`);
+  await fileAppears(join(there.cwd, "marks"));
+  worker.kill("SIGTERM");
+  const closed = await stream.until(({ data }) => data.type === "session_closed");
+  expect(closed.data).toMatchObject({
+    reason: "worker_lost",
+    detail: expect.stringMatching(/^The worker box is not connected/),
+  });
+  const stop = (what: string) => server.send("POST", `/session/${id}/command`, { id: "stop-1", type: "stop", what });
+  const stopped = await stop("tree");
+  expect(stopped, stopped.text).toMatchObject({ status: 200, json: { commandId: "stop-1", status: "done" } });
+  expect((await server.send("GET", `/session/${id}`)).json).toMatchObject({ state: "ended" });
+  startWorker(there, server, here.home);
+  await hasWorker(server, "connected");
+  const { requests } = api;
+  const before = requests.length;
+  const other = await server.send("POST", "/session", { worker: "box" });
+  expect(other.status).toBe(201);
+  expect((await server.send("GET", `/session/${id}`)).json).toMatchObject({ state: "ended" });
+  expect(requests.length).toBe(before);
+}, 60_000);
 
 it("a worker that is not connected is named, with what to do", async () => {
   const api = await serve(script);
@@ -101,8 +223,13 @@ it("a worker that is not connected is named, with what to do", async () => {
   const server = await serveProcess({ ...here, server: api });
   const worker = startWorker(there, server, here.home);
   await hasWorker(server, "connected");
+  const { id } = (await server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" })).json as { id: string };
+  await fileAppears(join(there.cwd, "marks"));
   worker.kill("SIGTERM");
   await hasWorker(server, "lost");
+  await expect
+    .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
+    .toMatchObject({ state: "parked", detail: expect.stringMatching(/^The worker box is not connected\. Start it/) });
   const refused = await server.send("POST", "/session", { worker: "box" });
   expect(refused).toMatchObject({ status: 503, json: { code: "worker_lost" } });
   expect(refused.text).toContain('The worker box is not connected. Start it on its machine with \\"retinue worker\\"');
@@ -137,6 +264,9 @@ it("a worker can't take the name of another directory, and a directory that is g
   await hasWorker(server, "connected");
   worker.kill("SIGTERM");
   await hasWorker(server, "lost");
+  expect(await introduce({ url: server.url, token, root: there.cwd })).toMatchObject({
+    error: { message: 'The name "box" belongs to another worker' },
+  });
   expect(await refusal(other, "box")).toMatchObject({ code: 2, text: expect.stringContaining("another worker") });
   start(there, "box");
   await hasWorker(server, "connected");

@@ -13,6 +13,7 @@ import { killFamily } from "./kill-family.ts";
 import { killPoints } from "./kill-points.ts";
 import { mcpServers } from "./mcp-servers.ts";
 import { rateLimit } from "./rate-limit.ts";
+import { remote } from "./remote.ts";
 import { sameBytes } from "./same-bytes.ts";
 import { server } from "./server.ts";
 import { shellFuzz, shellFuzzSandboxed } from "./shell-fuzz.ts";
@@ -30,6 +31,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   "kill-family": { run: killFamily, count: 1_000 },
   steering: { run: steering, count: 200 },
   server: { run: server, count: 50 },
+  remote: { run: remote, count: 1 },
   "wake-ups": { run: wakeUps, count: 100 },
   abort: { run: abort, count: 1 },
   "abort-family": { run: abortFamily, count: 1 },

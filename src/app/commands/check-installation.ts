@@ -7,12 +7,11 @@ import { listModels, type ProviderChoice, resolveProvider } from "../../model/in
 import type { ProjectSettings, Settings } from "../../protocol/index.ts";
 import { findRipgrep, type Search, searchEngineFor } from "../../tools/index.ts";
 import { checkHome } from "../../transcript/index.ts";
-import { readProjectSettings } from "../../worker/index.ts";
+import { readProjectSettings, sandboxSettings } from "../../worker/index.ts";
 import { createSandbox } from "../../workspace/index.ts";
 import { loadAgentCatalog } from "../agents/agent-catalog.ts";
 import { seeWhy, unloadedSummary } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
-import { sandboxSettings } from "../session/session-tools.ts";
 import { VERSION } from "../version.ts";
 import { ruleProblems } from "./permissions.ts";
 

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { WorkerPort } from "../../ports/index.ts";
-import type { SessionId } from "../../protocol/index.ts";
-import { projectName, sessionPaths } from "../../transcript/index.ts";
-import { createLocalWorker } from "../../worker/index.ts";
+import { projectName } from "../../transcript/index.ts";
+import { createLocalWorker, limitWorker } from "../../worker/index.ts";
 import { type Environment, stateDirectory } from "../directories.ts";
 import { systemClock } from "../system-clock.ts";
 import { VERSION } from "../version.ts";
@@ -21,18 +20,21 @@ export interface DirectoryWorker {
   readonly worker: WorkerPort;
   /** Directory in which the calls of the worker's sessions are recorded. */
   readonly ledgerDirectory: string;
-  /** Returns the directory for the files of a session on this machine. */
-  sessionDirectory(session: { readonly sessionId: SessionId }): string;
+  /** Directory for the files of its sessions on this machine. */
+  readonly filesDirectory: string;
 }
 
-/** Creates the worker of a directory on this machine, for sessions that run on a server. */
+/**
+ * Creates the worker of a directory on this machine, for sessions that run on a server. The server can do no more there
+ * than the settings of this machine allow.
+ */
 export function createDirectoryWorker({ name, cwd, environment, report }: DirectoryWorkerOptions): DirectoryWorker {
   const home = stateDirectory(environment);
   const project = projectName(cwd);
   const options = { root: cwd, home, state: home, environment, clock: systemClock, version: VERSION, report };
   return {
-    worker: createLocalWorker(options),
+    worker: limitWorker(createLocalWorker(options)),
     ledgerDirectory: join(home, "workers", project, name),
-    sessionDirectory: ({ sessionId }) => sessionPaths({ home, project, sessionId }).directory,
+    filesDirectory: join(home, "workers", project),
   };
 }

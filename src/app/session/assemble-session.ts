@@ -22,6 +22,7 @@ import { createSubagentPorts } from "../subagents/subagent-ports.ts";
 import { VERSION } from "../version.ts";
 import { createContextUpdates } from "./context-updates.ts";
 import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
+import { recallUntilClosed } from "./recall-until-closed.ts";
 import { createSession, type Session } from "./session.ts";
 import { openApprovals, openSessionInbox } from "./session-approvals.ts";
 import type { SessionContext } from "./session-context.ts";
@@ -68,7 +69,11 @@ async function assembleWithServers(
   const { rules, problems } = collectRules(options, context, main.project);
   const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
-    throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
+    throw new UserError("Interrupted before the run began.", {
+      code: "interrupted",
+      cure: "The signal was aborted. To try again, pass another one.",
+      exitCode: 130,
+    });
   const inbox = openSessionInbox(options, context, transcript);
   const approvals = await openApprovals(options, context, { inbox, worker });
   const hooks = createSessionHooks(options, context, {
@@ -156,10 +161,10 @@ async function assembleWithServers(
     }),
     callback: main.callback,
     stopWaiting: context.stopWaiting,
-    release: async () => {
+    release: async ({ keepsCalls }) => {
       await approvals.close();
       await servers.close();
-      await worker.close();
+      await worker.close({ keepsCalls });
     },
   });
   return created.session;
@@ -199,7 +204,7 @@ function createDelegation(
     plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
     settleLost: (agentId) => worker.leaveWorktree(agentId),
-    recall: async (call) => (await tools.executor.recall?.(call)) ?? "lost",
+    recall: async (call) => (await recallUntilClosed(tools.executor, context)?.(call)) ?? "lost",
     offered: memoize(
       () => agents.definitions,
       () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),

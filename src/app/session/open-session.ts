@@ -1,6 +1,6 @@
 import { newSessionId } from "../../lib/index.ts";
 import type { WorkerPort, WorkerSession } from "../../ports/index.ts";
-import { type AgentDefinition, MAIN_AGENT } from "../../protocol/index.ts";
+import { MAIN_AGENT } from "../../protocol/index.ts";
 import { Thread } from "../../runs/index.ts";
 import {
   createMemoryTranscript,
@@ -12,10 +12,11 @@ import {
 import { createLocalWorker, type LocalWorkerOptions } from "../../worker/index.ts";
 import { loadAgents } from "../agents/load-agents.ts";
 import { stateDirectory } from "../directories.ts";
-import { type ChosenModel, chooseModel } from "../settings/choose-model.ts";
+import { chooseSessionModel } from "../settings/choose-model.ts";
 import { VERSION } from "../version.ts";
 import { assembleSession, type OpenedThread } from "./assemble-session.ts";
 import { checkSessionOptions } from "./check-session-options.ts";
+import { recallUntilClosed } from "./recall-until-closed.ts";
 import type { Session } from "./session.ts";
 import { createOwnContext, type OwnContext, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -24,8 +25,7 @@ import { openWorker } from "./session-tools.ts";
 
 /** Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix. */
 export function openSession(options: SessionOptions = {}): Promise<Session> {
-  const { worker } = options;
-  return openSessionOn(options, worker === undefined ? createLocalWorker : () => worker);
+  return openSessionOn(options, (worker) => options.worker ?? createLocalWorker(worker));
 }
 
 /** Opens a session whose worker is created by a function. The session reads nothing from the workspace itself. */
@@ -50,7 +50,7 @@ export async function openSessionOn(
     opened ??= await openThread(options, context, worker);
     return await assembleSession(options, { context, main, chosen, ...opened });
   } catch (error) {
-    await opened?.worker.close();
+    await opened?.worker.close({ keepsCalls: true });
     await (opened?.transcript ?? options.transcript)?.close();
     throw error;
   } finally {
@@ -64,15 +64,6 @@ function workerOptions({ cwd: root = process.cwd(), onTrouble }: SessionOptions,
   return { root, home, state: stateDirectory(environment), environment, clock, version: VERSION, report };
 }
 
-function chooseSessionModel(
-  { model, provider }: SessionOptions,
-  { settings, environment, clock }: SessionContext,
-  agent: AgentDefinition | undefined,
-): ChosenModel {
-  if (typeof model === "object") return { model, requested: null, reason: "supplied by the program" };
-  return chooseModel({ settings, environment, clock, flags: { provider, model }, agent });
-}
-
 /** Opens the transcript of a session and its worker, and restores the thread of its main agent. */
 async function openThread(options: SessionOptions, context: SessionContext, port: WorkerPort): Promise<OpenedThread> {
   const transcript = await openFiles(options, context);
@@ -82,11 +73,12 @@ async function openThread(options: SessionOptions, context: SessionContext, port
     // This process has the lock, so processes tagged with this session were left behind by a process that was killed.
     if (transcript.leftOpen) await port.sweep(transcript.sessionId);
     worker = await openWorker(options, { context, transcript, worker: port });
-    if (options.resume !== undefined) await thread.restore({ recall: worker.executor(context.cwd).recall });
+    if (options.resume !== undefined)
+      await thread.restore({ recall: recallUntilClosed(worker.executor(context.cwd), context) });
     await thread.recordCleaned();
     return { transcript, thread, worker };
   } catch (error) {
-    await worker?.close();
+    await worker?.close({ keepsCalls: true });
     if (transcript !== options.transcript) await transcript.close();
     throw error;
   }

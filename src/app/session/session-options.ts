@@ -20,6 +20,7 @@ export type SessionHookOptions = {
   readonly [Event in HookEvent]?: readonly FunctionHookOptions<Event>[];
 };
 
+/** A hook function, with the tools or other subjects that it applies to. */
 export interface FunctionHookOptions<Event extends HookEvent> {
   /** Tools, agent types or other subjects of the event to match; all if absent. */
   readonly matcher?: string;
@@ -27,6 +28,7 @@ export interface FunctionHookOptions<Event extends HookEvent> {
   readonly run: HookFunction<Event>;
 }
 
+/** Options of `openSession`. All are optional. */
 export interface SessionOptions {
   /** The workspace; defaults to the current directory. */
   readonly cwd?: string;
@@ -99,7 +101,7 @@ export interface SessionOptions {
   readonly agentUpdates?: AgentUpdates;
   readonly clock?: Clock;
   /** Aborts opening the session. MCP servers that are starting are stopped. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Receives messages for the user about a full disk, an MCP server that starts slowly, commands without a sandbox, or
    * what another terminal tells the session to do.

@@ -1,5 +1,5 @@
 import { combineExecutors, createExecutor } from "../../executor/index.ts";
-import { createMcpServers, mergeConnections, startsProcess } from "../../mcp/index.ts";
+import { createMcpServers, mergeConnections } from "../../mcp/index.ts";
 import type { McpConnection, McpServers, WorkerSession } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -15,8 +15,8 @@ import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /**
- * The MCP servers of a session. A server starts when an agent first connects to it. Remote servers are connected from
- * here; servers that run as processes run on the worker.
+ * The MCP servers of a session. A server starts when an agent first connects to it. Those that the workspace or its user
+ * configures are connected by the worker, with the environment of its machine.
  */
 export interface SessionServers {
   /** Connects the main agent to all configured servers and to those in its definition. */
@@ -50,36 +50,34 @@ export function createSessionServers(
   const { sessionId, results } = transcript;
   const configured = enabledServers(context, main.project.plugins);
   const callSeconds = settings.timeouts?.mcp;
-  const createWebServers = (): McpServers =>
-    createMcpServers({
-      configured,
-      environment,
-      clock,
-      limits: callSeconds === undefined ? {} : { callMs: callSeconds * 1_000 },
-      tag: sessionId,
-      version: VERSION,
-      report: options.onTrouble,
-    });
-  const shared = createWebServers();
+  const fromHere: McpServers = createMcpServers({
+    configured,
+    environment,
+    clock,
+    limits: callSeconds === undefined ? {} : { callMs: callSeconds * 1_000 },
+    tag: sessionId,
+    version: VERSION,
+    report: options.onTrouble,
+  });
 
   async function connect(uses: readonly McpServerUse[], client: ServerClient): Promise<McpConnection> {
     if (uses.length === 0) return noConnection;
     const { owner, signal, root } = client;
     const names = uses.map(({ name }) => name);
-    const { onWorker, onWeb } = divide(uses, configured);
-    const web = root === cwd ? shared : createWebServers();
+    const { onWorker, here } = divide(uses, configured);
     const [offer, connection] = await Promise.all([
       onWorker.length > 0 ? worker.connectServers({ uses: onWorker, names, owner, root }, signal) : undefined,
-      onWeb.length > 0 ? web.connect(onWeb, { owner, names }, signal) : undefined,
+      here.length > 0 ? fromHere.connect(here, { owner, names }, signal) : undefined,
     ]);
     const merged = mergeConnections(
       names,
       [offer, connection].filter((each) => each !== undefined),
     );
+    const tools = connection?.tools ?? [];
     return {
       ...merged,
       addTo: (executor) => {
-        const own = connection?.tools.length ? [createExecutor({ tools: connection.tools, results })] : [];
+        const own = tools.length > 0 ? [createExecutor({ tools, results })] : [];
         const processes = offer?.tools.length ? [worker.serverExecutor(offer.connectionId)] : [];
         if (own.length + processes.length === 0) return executor;
         const added = new Set(merged.tools.map(({ declaration }) => declaration.name));
@@ -89,7 +87,7 @@ export function createSessionServers(
       },
       release: async () => {
         if (offer) await worker.releaseServers(offer.connectionId);
-        await (web === shared ? connection?.release() : web.close());
+        await connection?.release();
       },
     };
   }
@@ -101,20 +99,23 @@ export function createSessionServers(
       return connect(uses, { owner: MAIN_AGENT, signal, root: cwd });
     },
     connect,
-    close: () => shared.close(),
+    close: () => fromHere.close(),
   };
 }
 
-/** Divides servers into those that run as processes, with their configurations, and all others. */
+/**
+ * Divides servers into those that the worker connects, with their configurations, and unknown ones, which are
+ * reported here.
+ */
 function divide(uses: readonly McpServerUse[], configured: Readonly<Record<string, JsonObject>>) {
   const configOf = ({ name, config }: McpServerUse) =>
     config ?? (Object.hasOwn(configured, name) ? configured[name] : undefined);
   // A server that is listed twice is connected as its first entry says.
   const first = new Map(uses.toReversed().map((use) => [use.name, configOf(use)]));
-  const isProcess = ({ name }: McpServerUse): boolean => startsProcess(first.get(name));
+  const isHere = ({ name }: McpServerUse): boolean => first.get(name) === undefined;
   return {
-    onWorker: uses.filter(isProcess).map((use) => ({ name: use.name, config: configOf(use) })),
-    onWeb: uses.filter((use) => !isProcess(use)),
+    onWorker: uses.filter((use) => !isHere(use)).map((use) => ({ name: use.name, config: configOf(use) })),
+    here: uses.filter(isHere),
   };
 }
 

@@ -1,19 +1,11 @@
 import { statSync } from "node:fs";
 import { combineExecutors, createExecutor } from "../../executor/index.ts";
-import type {
-  McpConnection,
-  Skills,
-  ToolExecutor,
-  ToolSpec,
-  WorkerPort,
-  WorkerSession,
-  WorkerSessionOptions,
-} from "../../ports/index.ts";
-import type { Settings } from "../../protocol/index.ts";
+import type { McpConnection, Skills, ToolExecutor, ToolSpec, WorkerPort, WorkerSession } from "../../ports/index.ts";
 import { createSkillRunner, type Dispatcher, delegationTools, NO_ONE_TO_ASK } from "../../runs/index.ts";
 import { createServerTools, createTextTools, searchEngineFor, toolOrder } from "../../tools/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { createLocalWorkspace, looksSecret } from "../../workspace/index.ts";
+import { passedVariables, sandboxSettings } from "../../worker/index.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -105,18 +97,6 @@ export function openWorker(
     results,
     report: (message) => onTrouble?.(message),
   });
-}
-
-export function sandboxSettings({ sandbox = "auto" }: Settings): WorkerSessionOptions["sandbox"] {
-  return typeof sandbox === "string" ? { mode: sandbox } : { mode: "auto", ...sandbox };
-}
-
-/**
- * Returns the names of variables that settings pass to commands. Variables that settings define are included unless
- * they look secret.
- */
-function passedVariables({ env = {}, environment = {} }: Settings): readonly string[] {
-  return [...Object.keys(env).filter((name) => !looksSecret(name)), ...(environment.pass ?? [])];
 }
 
 /** Returns when a session began, in milliseconds since 1970; undefined if it has no transcript file yet. */

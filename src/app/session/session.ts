@@ -1,7 +1,14 @@
 import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
 import { createId, describeError, matchAgentId } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
-import type { ConnectedMcpServer, FeedPosition, Inbox, ModelDescription, ToolExecutor } from "../../ports/index.ts";
+import type {
+  ClosingOptions,
+  ConnectedMcpServer,
+  FeedPosition,
+  Inbox,
+  ModelDescription,
+  ToolExecutor,
+} from "../../ports/index.ts";
 import {
   type AgentId,
   type ApprovalQuestion,
@@ -141,7 +148,7 @@ export interface SessionParts extends Pick<MainRunsOptions, "callback" | "reques
   /** Receives messages for the user. */
   readonly onTrouble: (message: string) => void;
   /** Releases everything that the session uses besides its executor and its transcript. */
-  readonly release: () => Promise<void>;
+  readonly release: (options: ClosingOptions) => Promise<void>;
 }
 
 /** A session, and the main agent as it can start other agents while it has no run in progress. */
@@ -310,7 +317,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     await registry.stopAll(cause);
     if (runs.hasStarted) await runSessionEndHooks(services, thread, runs.agent);
     await services.executor.close();
-    await parts.release();
+    await parts.release({ keepsCalls: cause === "parked" });
     await thread.recordCleaned().catch(() => undefined);
     thread.saveCheckpoint();
     await transcript.close();

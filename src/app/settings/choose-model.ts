@@ -58,6 +58,21 @@ export function chooseModel(options: ModelOptions): ChosenModel {
   return { ...chosen, reason: chosen.reason.replaceAll("settings.model", `agent ${agent.name}`) };
 }
 
+interface GivenModel {
+  readonly model?: string | Model | undefined;
+  readonly provider?: string | undefined;
+}
+
+/** Chooses the model of a main agent: the one that the program supplies, or one by its name. */
+export function chooseSessionModel(
+  { model, provider }: GivenModel,
+  { settings, environment, clock }: Pick<ModelOptions, "settings" | "environment" | "clock">,
+  agent: AgentDefinition | undefined,
+): ChosenModel {
+  if (typeof model === "object") return { model, requested: null, reason: "supplied by the program" };
+  return chooseModel({ settings, environment, clock, flags: { provider, model }, agent });
+}
+
 /** Returns the file and line that name the model of an agent, for the beginning of a message. */
 function placeOfModel({ file }: AgentDefinition): string {
   if (file === undefined) return "";

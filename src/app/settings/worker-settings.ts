@@ -1,6 +1,6 @@
-import { UserError } from "../../lib/index.ts";
 import type { WorkerPort } from "../../ports/index.ts";
 import type { AgentBudget, ProjectSettings, Settings } from "../../protocol/index.ts";
+import { readValidSettings } from "../../worker/index.ts";
 
 export interface WorkerSettingsOptions {
   readonly worker: Pick<WorkerPort, "settings" | "describe">;
@@ -15,12 +15,7 @@ export interface WorkerSettingsOptions {
 
 /** Loads the settings of a session on a worker. Throws a `UserError` if a file of the worker is invalid. */
 export async function loadWorkerSettings({ worker, own, flags }: WorkerSettingsOptions): Promise<ProjectSettings> {
-  const theirs = await worker.settings({ trust: false, flags });
-  const [problem] = theirs.problems;
-  if (problem !== undefined) {
-    const { root } = worker.describe();
-    throw new UserError(`The settings for ${root} can't be used: ${problem}`, { code: "settings", exitCode: 2 });
-  }
+  const theirs = await readValidSettings(worker, flags);
   return own === undefined ? theirs : combine(theirs, own);
 }
 

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { basename } from "node:path";
 import { createDirectoryWorker, systemClock, VERSION } from "../../app/index.ts";
 import { describeError, UserError } from "../../lib/index.ts";
-import { connectWorker } from "../../link/index.ts";
+import { connectWorker, createSessionFiles } from "../../link/index.ts";
 import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
@@ -27,8 +27,10 @@ export async function worker(argv: readonly string[]): Promise<number> {
   const stopped = onStopSignal(() => stop.abort());
   const looking = setInterval(() => existsSync(cwd) || stop.abort(), LOOK_MS);
   try {
+    const { filesDirectory, ...own } = createDirectoryWorker({ name, cwd, environment: process.env, report });
     await connectWorker({
-      ...createDirectoryWorker({ name, cwd, environment: process.env, report }),
+      ...own,
+      files: createSessionFiles(filesDirectory, name),
       url: server,
       token,
       name,
@@ -102,9 +104,16 @@ function defaultName(cwd: string): string {
 /** Reads the token. It is never an argument, because other users of the machine can see those. */
 function readToken({ tokenFile }: WorkerCommand): string {
   const token = tokenFile === undefined ? process.env["RETINUE_TOKEN"] : readText(tokenFile, "token-file");
-  if (token?.trim()) return token.trim();
-  if (tokenFile !== undefined) throw usageError(`${tokenFile} contains no token`, "Write the token into it.");
-  throw usageError("A worker needs a token", "Set RETINUE_TOKEN, or write --token-file FILE.");
+  const text = token?.trim() ?? "";
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  const where = "`retinue serve` writes it to the file worker-token in its state directory.";
+  if (text !== "")
+    throw usageError(
+      tokenFile === undefined ? "RETINUE_TOKEN is not a token" : `${tokenFile} does not contain a token`,
+      `It must contain the token and nothing else. ${where}`,
+    );
+  if (tokenFile !== undefined) throw usageError(`${tokenFile} is empty`, `Write the token into it. ${where}`);
+  throw usageError("A worker needs a token", `Set RETINUE_TOKEN, or write --token-file FILE. ${where}`);
 }
 
 function readText(path: string, option: string): string {

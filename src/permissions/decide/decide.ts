@@ -65,6 +65,12 @@ export interface DecideRequest {
 
 /** Returns the strictest decision among those for all accesses of the call. This function is pure and never throws. */
 export function decide(request: DecideRequest): Decision {
+  const { limits } = request.policy;
+  const limit = limits && decide({ ...request, policy: limits });
+  return limit?.effect === "deny" ? limit : decideWithoutLimits(request);
+}
+
+function decideWithoutLimits(request: DecideRequest): Decision {
   const { toolName, accesses, policy, homes, changedHooks = [], gitPrograms } = request;
   const compiled = compilePolicy(policy, homes);
   const name = canonicalToolName(toolName);

@@ -29,6 +29,8 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     !(request.isOperand && rule.target.kind === "whole") && covers(rule, toolName, { access, resolved, aliases });
   const verdict = weighRules(compiled, matches);
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
+  if (verdict?.rule.target.kind !== "path" && leavesConfinement(request, resolved, compiled.policy))
+    return builtin("deny", "confined", `${shown(access.path)} is outside the directories of this worker.`);
   if (resolved === undefined) {
     return builtin(
       "insist",
@@ -54,6 +56,16 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     PROTECTED_FILE,
     `${shown(access.path)} is protected: ${part} can affect what is run or permitted later.`,
   );
+}
+
+/**
+ * Returns true if a tool would use a file outside the directories to which its machine confines tools. Files that
+ * commands use are left to the sandbox, because commands also need files of the system.
+ */
+function leavesConfinement({ access }: AccessRequest, resolved: ResolvedPath | undefined, policy: Policy): boolean {
+  if (!policy.confined || ("shell" in access && access.shell !== undefined)) return false;
+  const roots = access.kind === "write" ? policy.workspaceRoots : [...policy.workspaceRoots, ...policy.readableRoots];
+  return resolved === undefined || !roots.some((root) => isWithin(resolved.real, root));
 }
 
 function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: CompiledPolicy): Finding {
@@ -163,6 +175,12 @@ export const hidesNothing = (): boolean => false;
 
 /** Returns a test for absolute paths: true if a deny rule for reading hides the file from listings and searches. */
 export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): (absolutePath: string) => boolean {
+  const { limits, ...own } = policy;
+  if (limits !== undefined) {
+    const [isHidden, isHiddenByLimits] = [hiddenPredicate(own, homes), hiddenPredicate(limits, homes)];
+    if (isHiddenByLimits === hidesNothing) return isHidden;
+    return (absolutePath) => isHidden(absolutePath) || isHiddenByLimits(absolutePath);
+  }
   const { vetoes, filed, layers } = compilePolicy(policy, homes);
   const denied = vetoes.flatMap((rule) => readMatcher(rule) ?? []);
   const ordered = [filed, ...layers.map(({ rules }) => rules)].filter((rules) =>
@@ -182,6 +200,11 @@ export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): 
  * For a rule that applies everywhere, the workspace is searched.
  */
 export function deniedPlaces(policy: Policy, homes: readonly string[] = []): readonly string[] | undefined {
+  const { limits, ...own } = policy;
+  if (limits !== undefined) {
+    const places = [deniedPlaces(own, homes), deniedPlaces(limits, homes)].filter((each) => each !== undefined);
+    return places.length === 0 ? undefined : [...new Set(places.flat())];
+  }
   const { vetoes, filed, layers } = compilePolicy(policy, homes);
   const rules = [...vetoes, ...filed, ...layers.flatMap((layer) => layer.rules)];
   const denying = rules.filter((rule) => rule.rule.effect === "deny" && readMatcher(rule) !== undefined);

@@ -4,6 +4,7 @@ import type { UserReply } from "./user-question.ts";
 export type Effect = "allow" | "ask" | "deny";
 
 export const permissionModes = ["default", "acceptEdits", "dontAsk", "bypassPermissions", "plan"] as const;
+/** How calls that no rule decides are handled. */
 export type PermissionMode = (typeof permissionModes)[number];
 
 /** One effect that a tool call would have, before paths are resolved. */
@@ -127,6 +128,10 @@ export interface Policy {
   readonly workspaceRoots: readonly string[];
   /** Absolute paths outside the workspace that the agent may read, symlinks resolved. */
   readonly readableRoots: readonly string[];
+  /** Set if tools can use files outside these directories only if a rule for paths allows it. */
+  readonly confined?: true | undefined;
+  /** Policy of the machine on which the tools run, if the session runs on another one. What it denies is denied. */
+  readonly limits?: Policy | undefined;
 }
 
 export interface Decision {

@@ -16,6 +16,8 @@ export interface SessionClosed {
    * when the server is started again. `worker_lost`: it continues when its worker is connected again.
    */
   readonly reason: "ended" | "idle" | "deleted" | "server_stopped" | "worker_lost";
+  /** Says what to do if the worker is lost. */
+  readonly detail?: string | undefined;
 }
 
 /** An event in the stream of all sessions. The first one contains everything, the others what has changed. */

@@ -32,15 +32,15 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       body: newSession,
       response: { status: 201, schema: sessionInfo },
       handle: async ({ body, access }) => {
-        if (freerModes.includes(body.permissionMode) && !access.scopes.has("approve")) throw missingScope("approve");
         const { prompt, worker, ...choices } = body satisfies NewSession;
-        const served = await host.create(projects.choose(worker), choices);
-        // Choosing an agent can be a way to choose its mode.
-        const isFreer = choices.agent !== undefined && freerModes.includes(served.session.permissionMode);
-        if (isFreer && !access.scopes.has("approve")) {
-          await host.delete(served.session.id, () => undefined);
-          throw missingScope("approve");
-        }
+        const checkMode = (mode: PermissionMode | undefined): void => {
+          if (freerModes.includes(mode) && !access.scopes.has("approve")) throw missingScope("approve");
+        };
+        checkMode(choices.permissionMode);
+        const served = await host.create(projects.choose(worker), choices, ({ permissionMode }) => {
+          // Choosing an agent can be a way to choose its mode.
+          if (choices.agent !== undefined) checkMode(permissionMode);
+        });
         if (prompt !== undefined)
           await host.hold(served, ({ session }) => session.send(promptCommand({ content: textBlocks(prompt) })));
         return catalog.info(catalog.find(served.session.id));
@@ -64,11 +64,12 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       response: { status: 204 },
       handle: async ({ parameters: { id } }) => {
         const { summary, project } = catalog.find(id);
-        if (summary?.inUse && !host.has(id))
+        if (summary.inUse && !host.has(id))
           throw problem("session_in_use", "Another process has this session open. Stop that process first.");
         await host.delete(id, () => {
-          if (summary !== undefined) deleteSession({ home: project.home, project: summary.project, sessionId: id });
+          deleteSession({ home: project.home, project: summary.project, sessionId: id });
         });
+        projects.forget(project, id);
       },
     }),
     route({

@@ -34,7 +34,7 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
         const main: AgentInfo = {
           agentId: MAIN_AGENT,
           agentType: served?.session.agentType ?? MAIN_AGENT,
-          description: summary?.firstPrompt ?? "",
+          description: summary.firstPrompt ?? "",
           path: [],
         };
         return [main, ...(await new SessionAgents(path).list())];
@@ -81,8 +81,8 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       parameters: sessionParameters,
       response: { status: 200, schema: z.array(queuedPrompt) },
       handle: ({ parameters: { id } }) => {
-        const { served, summary, path } = catalog.find(id);
-        return served?.session.queue() ?? (summary === undefined ? [] : readQueue(path));
+        const { served, path } = catalog.find(id);
+        return served?.session.queue() ?? readQueue(path);
       },
     }),
   ];

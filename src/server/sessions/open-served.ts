@@ -24,6 +24,8 @@ export interface OpenRequest {
   readonly choices: SessionChoices;
   /** Session to resume. Absent for a new session. */
   readonly resume?: SessionId | undefined;
+  /** Gives up. Calls of an earlier server that the session waits for stay open. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface OpeningContext {
@@ -35,7 +37,7 @@ export interface OpeningContext {
 
 /** Opens a session for clients of the server, with the settings of its directory. */
 export async function openServed(
-  { project, worker, choices, resume }: OpenRequest,
+  { project, worker, choices, resume, signal }: OpenRequest,
   { home, environment, clock, report }: OpeningContext,
 ): Promise<Session> {
   const { agent, model, permissionMode, maxTurns } = choices;
@@ -62,6 +64,7 @@ export async function openServed(
     agent,
     ...unmanaged,
     resume,
+    signal,
     onTrouble: report,
   });
   return worker === undefined ? opening : opening.catch(workerError(project));

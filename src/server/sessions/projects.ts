@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { workspaceDirectory } from "../../app/index.ts";
 import { describeError, isRecord, writeAtomically } from "../../lib/index.ts";
 import type { WorkerPort } from "../../ports/index.ts";
-import type { WorkerInfo } from "../../protocol/index.ts";
+import type { SessionId, WorkerInfo } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
 import type { NewWorker, WorkerHub } from "../server-options.ts";
 
@@ -93,10 +93,19 @@ export class Projects {
     if (!isRemote) return undefined;
     const worker = this.options.hub?.workers().find((each) => each.name === name);
     if (worker !== undefined && worker.state !== "lost") return worker;
-    throw problem(
-      "worker_lost",
-      `The worker ${name} is not connected. Start it on its machine with "retinue worker"; its sessions then continue.`,
-    );
+    throw problem("worker_lost", workerLost({ name }));
+  }
+
+  /** Lets the worker of a deleted session delete its files. A worker that is not connected does so later on its own. */
+  forget({ name, isRemote }: Project, sessionId: SessionId): void {
+    const worker = isRemote ? this.options.hub?.workers().find((each) => each.name === name) : undefined;
+    void worker?.forget(sessionId).catch(() => undefined);
+  }
+
+  /** Cancels the calls of an earlier server that a session waits for, until the promise has settled. */
+  cancelRecalled({ name, isRemote }: Project, sessionId: SessionId, until: Promise<unknown>): void {
+    const worker = isRemote ? this.options.hub?.workers().find((each) => each.name === name) : undefined;
+    worker?.cancelRecalled(sessionId, until);
   }
 
   isAvailable(project: Project): boolean {
@@ -115,6 +124,10 @@ export class Projects {
   private stateOf(name: string): WorkerInfo["state"] {
     return this.options.hub?.workers().find((worker) => worker.name === name)?.state ?? "lost";
   }
+}
+
+export function workerLost({ name }: Pick<Project, "name">): string {
+  return `The worker ${name} is not connected. Start it on its machine with "retinue worker"; its sessions then continue.`;
 }
 
 /** Resolves the directories to serve, and gives each a name of its own. */

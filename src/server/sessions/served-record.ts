@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isRecord, writeAtomically } from "../../lib/index.ts";
 import type { SessionChoices } from "./open-served.ts";
@@ -25,10 +25,6 @@ export function readRecord(transcriptPath: string): ServedRecord | undefined {
 
 export async function writeRecord(transcriptPath: string, record: ServedRecord): Promise<void> {
   await writeAtomically(pathOf(transcriptPath), `${JSON.stringify(record)}\n`);
-}
-
-export function removeRecord(transcriptPath: string): void {
-  rmSync(pathOf(transcriptPath), { force: true });
 }
 
 function pathOf(transcriptPath: string): string {

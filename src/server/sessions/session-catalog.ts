@@ -2,14 +2,14 @@ import { type ListedRequest, listSessions, type SessionSummary, waitingRequests 
 import { FileCache } from "../../lib/index.ts";
 import type { SessionId, SessionInfo, SessionState, WaitingApproval } from "../../protocol/index.ts";
 import { type HttpProblem, problem } from "../http/problem.ts";
-import type { Project, Projects } from "./projects.ts";
+import { type Project, type Projects, workerLost } from "./projects.ts";
 import { readRecord } from "./served-record.ts";
 import type { ServedSession, SessionHost, SessionPlace } from "./session-host.ts";
 
 /** A session of a served directory. */
 export interface CatalogSession extends SessionPlace {
-  /** What its files say. Undefined if nothing has been written yet. */
-  readonly summary?: SessionSummary | undefined;
+  /** What its files say. */
+  readonly summary: SessionSummary;
   /** Set if the session is open in this process. */
   readonly served?: ServedSession | undefined;
 }
@@ -31,7 +31,7 @@ export class SessionCatalog {
     for (const { question } of this.approvals())
       waiting.set(question.sessionId, (waiting.get(question.sessionId) ?? 0) + 1);
     return this.all()
-      .map((session) => infoOf(session, waiting.get(session.id) ?? 0))
+      .map((session) => this.infoOf(session, waiting.get(session.id) ?? 0))
       .sort((left, right) => right.updatedAt - left.updatedAt);
   }
 
@@ -43,7 +43,7 @@ export class SessionCatalog {
   }
 
   info(session: CatalogSession): SessionInfo {
-    return infoOf(session, this.approvals(session.id).length);
+    return this.infoOf(session, this.approvals(session.id).length);
   }
 
   /** Lists the requests for approval that wait for an answer, oldest first. */
@@ -68,13 +68,36 @@ export class SessionCatalog {
   leftOpen(worker?: string): readonly CatalogSession[] {
     return this.all().filter(({ summary, path, project }) => {
       if (worker !== undefined && project.name !== worker) return false;
-      return summary?.inUse === false && this.projects.isAvailable(project) && readRecord(path)?.open === true;
+      return !summary.inUse && this.projects.isAvailable(project) && readRecord(path)?.open === true;
     });
+  }
+
+  private infoOf({ id, project, path, summary, served }: CatalogSession, approvals: number): SessionInfo {
+    const { cwd = project.root, firstPrompt, createdAt, updatedAt, lastOutcome, lastReason, turns } = summary;
+    const isOpening = served === undefined && this.host.has(id);
+    const state = served?.session.state ?? stateOf(summary, { path, approvals, isOpening });
+    const isWorkerLost = state === "parked" && !this.projects.isAvailable(project);
+    return {
+      id,
+      worker: project.name,
+      cwd,
+      state,
+      detail: isWorkerLost ? workerLost(project) : served === undefined ? summary.damaged : undefined,
+      elsewhere: served === undefined && summary.inUse && !isOpening ? true : undefined,
+      title: firstPrompt,
+      model: summary.model ?? served?.session.model.model,
+      createdAt,
+      updatedAt,
+      outcome: lastOutcome,
+      reason: lastReason,
+      turns,
+      approvals,
+    };
   }
 
   private all(): readonly CatalogSession[] {
     const { cache, host } = this;
-    const written = this.projects.all().flatMap((project) =>
+    return this.projects.all().flatMap((project) =>
       listSessions({ ...placeOf(project), cache }).map(
         (summary): CatalogSession => ({
           id: summary.id,
@@ -85,12 +108,6 @@ export class SessionCatalog {
         }),
       ),
     );
-    const known = new Set(written.map(({ id }) => id));
-    const fresh = host.all().flatMap((served): readonly CatalogSession[] => {
-      const { id, transcriptPath: path = "" } = served.session;
-      return known.has(id) ? [] : [{ id, project: served.project, path, served }];
-    });
-    return [...fresh, ...written];
   }
 }
 
@@ -108,34 +125,13 @@ function unknownSession(id: SessionId): HttpProblem {
   return problem("unknown_session", `There is no session ${id} here. GET /session lists the sessions.`);
 }
 
-function infoOf({ id, project, path, summary, served }: CatalogSession, approvals: number): SessionInfo {
-  const elsewhere = served === undefined && summary?.inUse === true ? true : undefined;
-  const now = served?.openedAt ?? 0;
-  return {
-    id,
-    worker: project.name,
-    cwd: summary?.cwd ?? project.root,
-    state: served?.session.state ?? stateOf(summary, { path, approvals }),
-    detail: served === undefined ? summary?.damaged : undefined,
-    elsewhere,
-    title: summary?.firstPrompt,
-    model: summary?.model ?? served?.session.model.model,
-    createdAt: summary?.createdAt ?? now,
-    updatedAt: summary?.updatedAt ?? now,
-    outcome: summary?.lastOutcome,
-    reason: summary?.lastReason,
-    turns: summary?.turns ?? 0,
-    approvals,
-  };
-}
-
 function stateOf(
-  summary: SessionSummary | undefined,
-  { path, approvals }: { readonly path: string; readonly approvals: number },
+  { inUse, lastOutcome, lastReason, damaged, model }: SessionSummary,
+  { path, approvals, isOpening }: { readonly path: string; readonly approvals: number; readonly isOpening: boolean },
 ): SessionState {
-  if (summary === undefined) return "ended";
-  const { inUse, lastOutcome, lastReason, damaged } = summary;
-  if (inUse) return approvals > 0 ? "waiting" : lastOutcome === undefined ? "running" : "idle";
-  const isUnfinished = lastReason === "parked" || (lastOutcome === undefined && damaged === undefined);
+  const isContinuing = isOpening && (lastReason === "parked" || lastReason === "process_lost");
+  const isRunning = isContinuing || (lastOutcome === undefined && model !== undefined);
+  if (inUse) return approvals > 0 ? "waiting" : isRunning ? "running" : "idle";
+  const isUnfinished = lastReason === "parked" || (isRunning && damaged === undefined);
   return isUnfinished && readRecord(path)?.open === true ? "parked" : "ended";
 }

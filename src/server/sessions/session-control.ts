@@ -1,14 +1,23 @@
 import { giveAnswer, hasUnfinishedWork, type Session, steerSession } from "../../app/index.ts";
-import { createDeferred, createId, describeError, UserError } from "../../lib/index.ts";
-import type { ApprovalAnswer, Command, Receipt, SessionId } from "../../protocol/index.ts";
-import { problem } from "../http/problem.ts";
+import { createDeferred, createId, type Deferred, describeError, UserError } from "../../lib/index.ts";
+import { type ApprovalAnswer, type Command, MAIN_AGENT, type Receipt, type SessionId } from "../../protocol/index.ts";
+import { HttpProblem, problem } from "../http/problem.ts";
+import type { Projects } from "./projects.ts";
+import { readRecord, writeRecord } from "./served-record.ts";
 import type { CatalogSession, SessionCatalog } from "./session-catalog.ts";
 import type { ServedSession, SessionHost } from "./session-host.ts";
 
 export interface ControlContext {
+  readonly projects: Projects;
   readonly host: SessionHost;
   readonly catalog: SessionCatalog;
   readonly report: (message: string) => void;
+}
+
+interface Resumption {
+  /** Settles when the session is being opened. */
+  readonly begun: Deferred<void>;
+  readonly done: Deferred<void>;
 }
 
 /** Number of sessions that are resumed at the same time. */
@@ -17,18 +26,48 @@ const AT_ONCE = 4;
 /** Steers sessions: those that are open here directly, those of other processes through their inboxes. */
 export class SessionControl {
   private readonly context: ControlContext;
-  private readonly resuming = new Map<SessionId, Promise<void>>();
+  private readonly resuming = new Map<SessionId, Resumption>();
 
   constructor(context: ControlContext) {
     this.context = context;
   }
 
-  /** Carries out a command. A session that is not open is opened first. */
+  /**
+   * Carries out a command. A session that is not open is opened first. Throws an `HttpProblem` if another command was
+   * sent with the same id.
+   */
   async send(session: CatalogSession, command: Command): Promise<Receipt> {
-    await this.resumed(session.id);
+    const receipt = await (stopsSession(command) ? this.stop(session, command) : this.carryOut(session, command));
+    if (receipt.code === "id_in_use") throw problem("conflict", receipt.message);
+    return receipt;
+  }
+
+  /** Stops the main agent of a session, even if the session waits for a call, or for its worker. */
+  private async stop(session: CatalogSession, command: Command): Promise<Receipt> {
+    const receipt = this.carryOut(session, command);
+    this.context.projects.cancelRecalled(session.project, session.id, receipt);
+    try {
+      return await receipt;
+    } catch (error) {
+      if (error instanceof HttpProblem && error.problem.code === "worker_lost")
+        return this.stopParked(session, command);
+      throw error;
+    }
+  }
+
+  /** Records that a session whose worker is not connected does not continue when the worker returns. */
+  private async stopParked({ path, project }: CatalogSession, { id }: Command): Promise<Receipt> {
+    const record = readRecord(path);
+    if (record?.open) await writeRecord(path, { ...record, open: false });
+    const message = `The session is stopped. It does not continue when the worker ${project.name} returns; a prompt then continues it.`;
+    return { commandId: id, status: "done", message };
+  }
+
+  private async carryOut(session: CatalogSession, command: Command): Promise<Receipt> {
+    await this.resuming.get(session.id)?.done.promise;
     const { host } = this.context;
     const isOpenHere = host.has(session.id);
-    if (isOpenHere || session.summary?.inUse !== true) {
+    if (isOpenHere || !session.summary.inUse) {
       const receipt = await this.whereOpen(session, async ({ session: open }) => {
         const given = await open.send(command);
         // The agent that asked goes on with the answer.
@@ -60,14 +99,21 @@ export class SessionControl {
    * one of them has to wait. Never rejects.
    */
   async resumeAll(sessions: readonly CatalogSession[]): Promise<void> {
-    const waiting = sessions.map((session) => ({ session, done: createDeferred<void>() }));
-    for (const { session, done } of waiting) this.resuming.set(session.id, done.promise);
+    const waiting = sessions.map((session) => ({
+      session,
+      begun: createDeferred<void>(),
+      done: createDeferred<void>(),
+    }));
+    for (const { session, ...resumption } of waiting) this.resuming.set(session.id, resumption);
     const next = async (): Promise<void> => {
       for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
-        const { session, done } = each;
-        await this.resume(session).catch((error) =>
-          this.context.report(`The session ${session.id} could not be resumed: ${describeError(error)}`),
-        );
+        const { session, begun, done } = each;
+        const resumed = this.resume(session);
+        begun.resolve();
+        await resumed.catch((error) => {
+          if (!this.context.host.isStopping)
+            this.context.report(`The session ${session.id} could not be resumed: ${describeError(error)}`);
+        });
         this.resuming.delete(session.id);
         done.resolve();
       }
@@ -75,9 +121,9 @@ export class SessionControl {
     await Promise.all(Array.from({ length: AT_ONCE }, next));
   }
 
-  /** Settles when a session that is about to be resumed has been. */
-  async resumed(id: SessionId): Promise<void> {
-    await this.resuming.get(id);
+  /** Settles when a session that is about to be resumed has been, or is at least being opened. */
+  async begun(id: SessionId): Promise<void> {
+    await this.resuming.get(id)?.begun.promise;
   }
 
   private async resume(session: CatalogSession): Promise<void> {
@@ -129,10 +175,15 @@ export class SessionControl {
     const { home } = session.project;
     const { isRunning, receipt } = await steerSession({ home, sessionId: session.id, command, id });
     if (receipt !== undefined) return receipt;
-    if (!isRunning) return this.send({ ...session, summary: undefined }, { id, ...command } as Command);
+    if (!isRunning) return this.carryOut(this.context.catalog.find(session.id), { id, ...command } as Command);
     throw problem(
       "no_answer",
       "The process that has this session open has not answered in time. The command stays in its inbox.",
     );
   }
+}
+
+/** Returns whether a command stops the main agent, alone or with all others. */
+function stopsSession(command: Command): boolean {
+  return command.type === "stop" && ["tree", "turn", MAIN_AGENT].includes(command.what);
 }

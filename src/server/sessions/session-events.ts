@@ -9,6 +9,7 @@ import {
 import { type EventStream, eventText } from "../http/event-stream.ts";
 import { problem } from "../http/problem.ts";
 import type { ServerContext } from "../server-context.ts";
+import { workerLost } from "./projects.ts";
 import { SessionAgents } from "./session-agents.ts";
 import type { CatalogSession } from "./session-catalog.ts";
 
@@ -32,7 +33,7 @@ export async function streamSession(
   stream: EventStream,
   { id, after, host, catalog, control }: StreamedSession,
 ): Promise<void> {
-  await control.resumed(id);
+  await control.begun(id);
   const session = catalog.find(id);
   const approvals = catalog.approvals(id);
   const snapshot: SessionSnapshot = { type: "session_snapshot", session: catalog.info(session), approvals };
@@ -42,19 +43,35 @@ export async function streamSession(
   let reason: SessionClosed["reason"] = "ended";
   // A session that another process had open may be opened here, and the other way round.
   for (let isOver = false; !isOver; ) {
-    const served = await host.opened(id);
+    const opened = host.opened(id);
+    await isSettledWithin(opened, OPENING_MS);
+    const served = host.get(id);
     const { path } = session;
     const send = (updates: AsyncIterable<SessionUpdate>) => sendAll(stream, { updates, agents, position });
     const isComplete =
       served === undefined
-        ? await send(followSession({ path, ...position }))
+        ? await send(
+            followSession({ path, ...position, signal: whileClosed(host.has(id) ? opened : undefined, stream) }),
+          )
         : await host.hold(served, () => send(served.session.events(position)));
     await stream.drain();
     reason = served?.closedBy ?? "ended";
     isOver = stream.signal.aborted || (isComplete && (served?.closedBy !== undefined || !host.has(id)));
   }
-  const closed: SessionClosed = { type: "session_closed", reason };
+  const detail = reason === "worker_lost" ? workerLost(session.project) : undefined;
+  const closed: SessionClosed = { type: "session_closed", reason, detail };
   stream.end(eventText(closed));
+}
+
+/** Time after which a client gets what is recorded of a session that is still being opened. */
+const OPENING_MS = 500;
+
+/** Returns a signal that aborts when the client has gone, or when the session has been opened here. */
+function whileClosed(opened: Promise<unknown> | undefined, { signal }: EventStream): AbortSignal {
+  if (opened === undefined) return signal;
+  const settled = new AbortController();
+  void opened.then(() => settled.abort());
+  return AbortSignal.any([signal, settled.signal]);
 }
 
 interface SentUpdates {
@@ -80,7 +97,7 @@ async function sendAll(stream: EventStream, { updates, agents, position }: SentU
   return true;
 }
 
-async function isSettledWithin(promise: Promise<void>, milliseconds: number): Promise<boolean> {
+async function isSettledWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(resolve, milliseconds, false);

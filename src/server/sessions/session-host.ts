@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { Session } from "../../app/index.ts";
 import { describeError } from "../../lib/index.ts";
 import type { SessionClosed, SessionId } from "../../protocol/index.ts";
@@ -6,7 +5,7 @@ import { problem } from "../http/problem.ts";
 import type { Limits } from "../server-options.ts";
 import { type OpeningContext, openServed, type SessionChoices } from "./open-served.ts";
 import type { Project, Projects } from "./projects.ts";
-import { readRecord, removeRecord, writeRecord } from "./served-record.ts";
+import { readRecord, writeRecord } from "./served-record.ts";
 
 type ClosingReason = Exclude<SessionClosed["reason"], "ended">;
 
@@ -34,6 +33,8 @@ export interface SessionPlace {
 interface Entry {
   readonly project: Project;
   readonly opening: Promise<ServedSession>;
+  /** Gives up opening an existing session. */
+  readonly giveUp?: AbortController | undefined;
   closing?: Promise<void> | undefined;
 }
 
@@ -48,7 +49,7 @@ export class SessionHost {
   private readonly entries = new Map<SessionId, Entry>();
   private readonly served = new Map<SessionId, ServedSession>();
   private readonly sweeping: NodeJS.Timeout;
-  private isStopping = false;
+  isStopping = false;
 
   constructor(options: HostOptions) {
     this.options = options;
@@ -66,21 +67,30 @@ export class SessionHost {
     return this.entries.get(id)?.opening.catch(() => undefined);
   }
 
-  all(): readonly ServedSession[] {
-    return [...this.served.values()];
-  }
-
   /** Returns whether a session is open here, is being opened or is being closed. */
   has(id: SessionId): boolean {
     return this.entries.has(id);
   }
 
-  /** Starts a session. */
-  async create(project: Project, choices: SessionChoices): Promise<ServedSession> {
+  /** Starts a session, unless `check` throws. */
+  async create(
+    project: Project,
+    choices: SessionChoices,
+    check: (session: Session) => void = () => {},
+  ): Promise<ServedSession> {
     this.refuseIfStopping();
-    const served = await this.openNew(project, choices);
-    this.entries.set(served.session.id, { project, opening: Promise.resolve(served) });
-    return served;
+    const worker = this.options.projects.workerOf(project);
+    const session = await openServed({ project, worker, choices }, this.options);
+    try {
+      check(session);
+      await session.save();
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    const opening = this.keep(session, { project, choices });
+    this.entries.set(session.id, { project, opening });
+    return opening;
   }
 
   /** Uses a session, which is opened first if necessary. It stays open until `action` has settled. */
@@ -111,7 +121,9 @@ export class SessionHost {
   /** Closes a session that is open here, and then deletes its files with `remove`. */
   async delete(id: SessionId, remove: () => void): Promise<void> {
     const entry = this.entries.get(id);
-    const served = await entry?.opening.catch(() => undefined);
+    const opening = entry?.opening.catch(() => undefined);
+    if (entry !== undefined && opening !== undefined) this.options.projects.cancelRecalled(entry.project, id, opening);
+    const served = await opening;
     if (entry !== undefined && served !== undefined) await this.close(entry, served, "deleted");
     remove();
   }
@@ -135,6 +147,7 @@ export class SessionHost {
     clearInterval(this.sweeping);
     await Promise.all(
       [...this.entries.values()].map(async (entry) => {
+        entry.giveUp?.abort();
         const served = await entry.opening.catch(() => undefined);
         if (served !== undefined) await this.close(entry, served, "server_stopped");
       }),
@@ -145,19 +158,15 @@ export class SessionHost {
     if (this.isStopping) throw problem("stopping", "The server is being stopped. Try again when it is back.");
   }
 
-  private async openNew(project: Project, choices: SessionChoices): Promise<ServedSession> {
-    const worker = this.options.projects.workerOf(project);
-    const session = await openServed({ project, worker, choices }, this.options);
-    return this.keep(session, { project, choices });
-  }
-
   private open({ id, project, path }: SessionPlace): Entry {
     const choices = readRecord(path)?.choices ?? {};
     const worker = this.options.projects.workerOf(project);
-    const opening = openServed({ project, worker, choices, resume: id }, this.options).then((session) =>
+    const giveUp = new AbortController();
+    const { signal } = giveUp;
+    const opening = openServed({ project, worker, choices, resume: id, signal }, this.options).then((session) =>
       this.keep(session, { project, choices }),
     );
-    const entry: Entry = { project, opening };
+    const entry: Entry = { project, opening, giveUp };
     this.entries.set(id, entry);
     opening.catch(() => this.entries.delete(id));
     return entry;
@@ -180,15 +189,9 @@ export class SessionHost {
     for (const [id, served] of this.served) {
       const entry = this.entries.get(id);
       if (served.users > 0 || served.session.state !== "idle") served.lastUsed = now;
-      if (entry === undefined || now - served.lastUsed < this.idleTime(served)) continue;
+      if (entry === undefined || now - served.lastUsed < this.options.limits.idleMs) continue;
       void this.close(entry, served, "idle").catch((error) => this.options.report(describeError(error)));
     }
-  }
-
-  /** A session that has no transcript yet can't be opened again, so it is kept for longer. */
-  private idleTime({ session: { transcriptPath = "" } }: ServedSession): number {
-    const { idleMs } = this.options.limits;
-    return existsSync(transcriptPath) ? idleMs : idleMs * 60;
   }
 
   private close(entry: Entry, served: ServedSession, reason: ClosingReason): Promise<void> {
@@ -203,8 +206,7 @@ export class SessionHost {
     try {
       if (reason === "deleted") await session.close();
       else await session.park(reason === "worker_lost" ? lostReason(served) : undefined);
-      if (!existsSync(transcriptPath)) removeRecord(transcriptPath);
-      else if (reason === "idle") await writeRecord(transcriptPath, { v: 1, choices, open: false });
+      if (reason === "idle") await writeRecord(transcriptPath, { v: 1, choices, open: false });
     } finally {
       this.served.delete(id);
       this.entries.delete(id);

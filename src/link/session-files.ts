@@ -1,0 +1,33 @@
+import { mkdirSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import type { SessionId } from "../protocol/index.ts";
+import type { OpenRequest } from "./protocol.ts";
+
+/** The directories of a worker's sessions on its machine, with temporary files and outputs of commands. */
+export interface SessionFiles {
+  /** Returns the directory of a session that is being opened; undefined for a temporary one. */
+  open(session: OpenRequest["options"]): string | undefined;
+  /** Lists the sessions whose directories have not been opened since a time, in milliseconds since 1970. */
+  unusedSince(time: number): readonly SessionId[];
+  remove(sessionId: SessionId): void;
+}
+
+/** Creates the directories `NAME@SESSION` in a directory that several workers may share. */
+export function createSessionFiles(directory: string, name: string): SessionFiles {
+  const prefix = `${name}@`;
+  const pathOf = (sessionId: SessionId): string => join(directory, `${prefix}${sessionId}`);
+  return {
+    open: ({ sessionId }) => {
+      const path = pathOf(sessionId);
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      const now = new Date();
+      utimesSync(path, now, now);
+      return path;
+    },
+    unusedSince: (time) =>
+      readdirSync(directory)
+        .filter((each) => each.startsWith(prefix) && statSync(join(directory, each)).mtimeMs < time)
+        .map((each) => each.slice(prefix.length)),
+    remove: (sessionId) => rmSync(pathOf(sessionId), { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,176 @@
+import { isWithin } from "../lib/index.ts";
+import type {
+  McpOffer,
+  SnapshotRequest,
+  ToolExecutor,
+  WorkerPort,
+  WorkerSession,
+  WorkerSessionOptions,
+} from "../ports/index.ts";
+import type { Policy, ProjectSettings, Settings } from "../protocol/index.ts";
+import { existingPaths } from "./directories.ts";
+import { isOwnHook, isOwnServer, limitOptions, type OwnRights, ownPolicy, readOwnRights } from "./own-rights.ts";
+
+/**
+ * Limits a worker to what the settings on its own machine allow, for sessions of a server that may ask for more. Deny
+ * rules, the sandbox and the directories of the machine apply to every call; hooks and MCP servers run only if they are
+ * configured here; and no server can trust the workspace or change its rules.
+ */
+export function limitWorker(worker: WorkerPort): WorkerPort {
+  const places: Places = { skills: new Set(), memories: new Set() };
+
+  async function limitRequest(request: SnapshotRequest): Promise<SnapshotRequest> {
+    const { settings, trusted } = await worker.settings({ trust: false });
+    const own = settings.permissions?.additionalDirectories ?? [];
+    return {
+      ...request,
+      trusted: request.trusted && trusted,
+      trust: false,
+      approvals: undefined,
+      additionalDirectories: request.additionalDirectories?.filter((each) => own.includes(each)),
+    };
+  }
+
+  return {
+    ...worker,
+    snapshot: async (request) => {
+      const answer = await worker.snapshot(await limitRequest(request));
+      if (answer.changed) for (const root of answer.snapshot.skillRoots) places.skills.add(root);
+      return answer;
+    },
+    watch: async (request, onChange) => worker.watch(await limitRequest(request), onChange),
+    settings: async ({ flags }) => withoutKeys(await worker.settings({ trust: false, flags })),
+    openMemory: async ({ projectRoot, ...request }) => {
+      const { snapshot } = await readOwnRights(worker);
+      const hasMemory = snapshot.agents.some(
+        ({ definition: { name, memory } }) => name === request.agent && memory === request.scope,
+      );
+      if (!hasMemory)
+        return { ok: false, problem: `no agent "${request.agent}" on the worker's machine has such a memory` };
+      const trustedRoot = request.scope === "user" ? undefined : snapshot.trustedRoot;
+      if (request.scope !== "user" && (trustedRoot === undefined || projectRoot !== trustedRoot))
+        return { ok: false, problem: `${projectRoot ?? "the project"} is not trusted on the worker's machine` };
+      const opened = await worker.openMemory({ ...request, projectRoot: trustedRoot });
+      if (opened.ok) places.memories.add(opened.directory);
+      return opened;
+    },
+    open: async (asked) => openLimited(asked, worker, places),
+  };
+}
+
+/** Directories outside the workspace that agents of the worker use. */
+interface Places {
+  /** Directories that skills may refer to. */
+  readonly skills: Set<string>;
+  readonly memories: Set<string>;
+}
+
+async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, places: Places): Promise<WorkerSession> {
+  let rights = await readOwnRights(worker);
+  const { root, docsDirectory } = worker.describe();
+  const { permissions } = rights.loaded.settings;
+  const session = await worker.open(limitOptions(asked, rights));
+  for (const each of rights.snapshot.skillRoots) places.skills.add(each);
+  const roots = new Set([root, ...rights.snapshot.additionalDirectories]);
+
+  /** Files can change after the session began, so what is not allowed is looked up again. */
+  async function isAllowed(test: (own: OwnRights) => boolean): Promise<boolean> {
+    if (test(rights)) return true;
+    rights = await readOwnRights(worker);
+    return test(rights);
+  }
+
+  const isUsable = (path: string): boolean => within([path], [...roots]).length > 0;
+
+  function limitPolicy(policy: Policy): Policy {
+    const memories = [...places.memories];
+    const readable = [...session.readableRoots, ...places.skills, ...memories, docsDirectory];
+    const own = ownPolicy(rights, { roots: [...roots], readable, memories });
+    const isBypass = policy.mode === "bypassPermissions" && permissions?.disableBypassPermissionsMode === "disable";
+    return {
+      ...policy,
+      mode: isBypass ? "default" : policy.mode,
+      workspaceRoots: within(policy.workspaceRoots, own.workspaceRoots),
+      readableRoots: within(policy.readableRoots, [...own.workspaceRoots, ...readable]),
+      limits: { ...own, pool: policy.pool },
+    };
+  }
+
+  return {
+    ...session,
+    environment: {
+      ...session.environment,
+      git: async (directory) => (isUsable(directory) ? session.environment.git(directory) : undefined),
+    },
+    executor: (directory) => {
+      if (!isUsable(directory)) throw notUsable(directory);
+      return limitExecutor(session.executor(directory), limitPolicy);
+    },
+    serverExecutor: (connectionId) => limitExecutor(session.serverExecutor(connectionId), limitPolicy),
+    runHook: async (hook, signal) => {
+      if (await isAllowed((own) => isOwnHook(hook, own))) return session.runHook(hook, signal);
+      return { ended: false, failure: `\`${hook.command}\` is not a hook of this worker's settings.` };
+    },
+    connectServers: async (request, signal): Promise<McpOffer> => {
+      if (!isUsable(request.root)) throw notUsable(request.root);
+      const allowed = await Promise.all(request.uses.map((use) => isAllowed((own) => isOwnServer(use, own))));
+      const uses = request.uses.filter((_, index) => allowed[index]);
+      const refused = request.uses.filter((_, index) => !allowed[index]);
+      const offer = await session.connectServers({ ...request, uses }, signal);
+      return {
+        ...offer,
+        servers: [...offer.servers, ...refused.map(({ name }) => ({ name, status: "failed" as const }))],
+        problems: [
+          ...offer.problems,
+          ...refused.map(({ name }) => `The MCP server "${name}" is not configured on this worker.`),
+        ],
+      };
+    },
+    openWorktree: async (request) => {
+      if (!isUsable(request.cwd)) throw notUsable(request.cwd);
+      const opened = await session.openWorktree(checkAgent(request));
+      if (opened.ok) roots.add(opened.top);
+      return opened;
+    },
+    leaveWorktree: async (agentId) => session.leaveWorktree(checkAgent({ agentId }).agentId),
+    keepRule: async (rule) =>
+      `${rule} applies in this session only. To keep it, add it to \`permissions.allow\` in the settings on the worker's machine.`,
+  };
+}
+
+function limitExecutor(executor: ToolExecutor, limitPolicy: (policy: Policy) => Policy): ToolExecutor {
+  return {
+    ...executor,
+    judge: (call, policy) => executor.judge(call, limitPolicy(policy)),
+    execute: (request, emit, signal) =>
+      executor.execute({ ...request, policy: limitPolicy(request.policy) }, emit, signal),
+  };
+}
+
+/** Settings about models and keys, which a server neither needs nor may know. */
+const keptSettings: ReadonlySet<string> = new Set<keyof Settings>(["provider", "providers", "model", "search", "env"]);
+
+function withoutKeys(loaded: ProjectSettings): ProjectSettings {
+  const settings = Object.entries(loaded.settings).filter(([key]) => !keptSettings.has(key));
+  const origins = loaded.origins.filter(({ path }) => !keptSettings.has(path.split(".")[0] ?? ""));
+  return { ...loaded, settings: Object.fromEntries(settings), origins };
+}
+
+/** Returns the paths that are within the roots. Directories for temporary files may not exist yet. */
+function within(paths: readonly string[], roots: readonly string[]): readonly string[] {
+  const isInside = (path: string): boolean =>
+    existingPaths([path]).some((real) => roots.some((root) => isWithin(real, root)));
+  return paths.filter((path) => roots.includes(path) || isInside(path));
+}
+
+/** Ids of agents become parts of paths. */
+function checkAgent<Request extends { readonly agentId: string }>(request: Request): Request {
+  if (!/^[\w-]+$/.test(request.agentId)) throw new Error(`"${request.agentId}" is not a valid agent id.`);
+  return request;
+}
+
+function notUsable(directory: string): Error {
+  return new Error(
+    `${directory} is not a directory of this worker. Add it to \`permissions.additionalDirectories\` in the settings on the worker's machine.`,
+  );
+}
