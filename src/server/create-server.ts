@@ -63,7 +63,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       cookieName: `retinue-${port}`,
       monotonic: options.clock.monotonic,
     });
-    serveRequests(http, { ...options, context, guard, pages, limits, scheme, port });
+    serveRequests(http, { ...options, context, guard, limits });
     const url = `${scheme}://${urlHost(host)}:${port}`;
     await place.publish({ url, pid: process.pid, token: clientToken });
     const { control, catalog } = context;

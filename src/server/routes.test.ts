@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { latestSessionId } from "../app/index.ts";
 import type { AgentInfo, Line } from "../protocol/index.ts";
 import type { Reply } from "../testing/index.ts";
 import {
@@ -45,6 +46,8 @@ describe("a session over HTTP", () => {
     expect(ids).toEqual(Array.from(ids, (_, index) => index + 1));
     expect(stream.events.flatMap((event) => updateOf(event)?.event.type ?? [])).toContain("text.delta");
     await stateOf(server, session.id, "idle");
+    const beyond = await server.send("GET", `/session/${session.id}/event?after=${ids.length + 1}`);
+    expect(beyond).toMatchObject({ status: 400, json: { code: "invalid_cursor" } });
     expect((await server.send("GET", "/session")).json).toMatchObject([
       { id: session.id, title: "First", outcome: "succeeded", reason: "done" },
     ]);
@@ -69,6 +72,12 @@ describe("a session over HTTP", () => {
     expect(first?.json).toMatchObject({ commandId: "m1", status: "done" });
     expect(second?.json).toEqual(first?.json);
     await ended(server, id, "Two.");
+    const other = { ...body, content: [{ type: "text", text: "Something else" }] };
+    expect((await server.send("POST", `/session/${id}/command`, { body: other })).json).toEqual({
+      status: 409,
+      code: "conflict",
+      detail: "Another command was sent with the id m1. Send this one with a new id.",
+    });
     const unknown = { ...body, id: "m2", to: "nobody", when: "now" };
     expect((await server.send("POST", `/session/${id}/command`, { body: unknown })).json).toMatchObject({
       status: "refused",
@@ -88,6 +97,43 @@ describe("a session over HTTP", () => {
     await server.send("POST", `/session/${id}/message`, { body: { prompt: "Second" } });
     await ended(server, id, "Two.");
     expect(existsSync(join(at.cwd, "made"))).toBe(true);
+  });
+
+  it("is kept without a prompt when the server is started again, with the choices of its client", async () => {
+    const place = newPlace();
+    const api = await startApi([said("One.")]);
+    const first = await startServer({ place, api });
+    const { id } = await startSession(first, { maxTurns: 7, agent: "Explore" });
+    expect((await first.send("GET", "/session")).json).toMatchObject([{ id, state: "idle", turns: 0 }]);
+    await first.close();
+    expect(latestSessionId({ home: place.home, cwd: place.cwd })).toBeUndefined();
+    const server = await startServer({ place, api });
+    await server.resumed;
+    expect((await server.send("GET", "/session")).json).toMatchObject([{ id, state: "ended", turns: 0 }]);
+    const resume = { id: "r1", type: "resume", agent: "main" };
+    expect((await server.send("POST", `/session/${id}/command`, { body: resume })).json).toMatchObject({
+      status: "refused",
+      message: "The main agent has no prompt yet. Send it one.",
+    });
+    await server.send("POST", `/session/${id}/message`, { body: { prompt: "Go." } });
+    await ended(server, id, "One.");
+    const { lines } = (await server.send("GET", `/session/${id}/agent/main/line`)).json as { lines: Line[] };
+    expect(lines.map(({ type }) => type).filter((type) => type === "session.created")).toHaveLength(1);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ type: "run.started", kind: "fresh", agentType: "Explore", maxTurns: 7 }),
+    );
+    expect(server.reports).toEqual([]);
+  });
+
+  it("tells its clients what its user should know", async () => {
+    const server = await startServer();
+    const { id, notices } = await startSession(server);
+    const advice = "or name a provider with `provider` in the settings of the server.";
+    expect(notices).toEqual([expect.stringMatching(/^No provider is configured: using the offline model/)]);
+    expect(notices?.[0]).toContain(advice);
+    const stream = server.stream(`/session/${id}/event`);
+    const { data } = await stream.until(({ data: { type } }) => type === "session_snapshot");
+    expect(data["session"]).toMatchObject({ notices });
   });
 
   it("shows its queue, its agents, their transcripts and whole outputs", async () => {
@@ -134,19 +180,115 @@ describe("a session over HTTP", () => {
   it("is refused with what is wrong", async () => {
     const server = await startServer();
     const refused = async (body: unknown) => (await server.send("POST", "/session", { body })).json;
-    expect(await refused({ prompt: 3 })).toMatchObject({ status: 400, detail: expect.stringContaining("prompt") });
-    expect(await refused({ agents: {} })).toMatchObject({ status: 400, detail: expect.stringContaining('"agents"') });
     expect(await refused({ worker: "nowhere" })).toMatchObject({ status: 404, code: "unknown_worker" });
-    expect(await refused({ agent: "nobody" })).toMatchObject({
+    expect(await refused({ agent: "explroe" })).toMatchObject({
       status: 422,
-      detail: expect.stringContaining("nobody"),
+      detail: expect.stringContaining('Did you mean "Explore"?'),
     });
-    expect(await refused({ permissionMode: "yolo" })).toMatchObject({ status: 400 });
+    const { detail } = (await refused({ model: "no\u001b[31mpe" })) as { detail: string };
+    expect(detail).toContain('for the model "nope" (from the field `model`)');
+    expect(detail).toContain("choose a provider with `provider` in the settings of the server.");
     expect((await server.send("POST", "/session", { headers: { "Content-Type": "text/plain" } })).status).toBe(415);
     for (const method of ["PUT", "PATCH", "HEAD", "OPTIONS", "TRACE"])
       expect((await server.send(method, "/event")).status).toBe(405);
     expect((await server.send("DELETE", "/event")).status).toBe(404);
     expect((await server.send("GET", "/session")).json).toEqual([]);
+  });
+
+  it.each<[string, string, unknown, string]>([
+    ["POST", "/session", { prompt: 3 }, '"prompt" in the body must be a string. GET /docs describes the body.'],
+    ["POST", "/session", { promt: "x" }, 'The body has an unknown field "promt". Did you mean "prompt"?'],
+    [
+      "POST",
+      "/session",
+      { agents: {} },
+      'The body has no field "agents". It comes from the directory and the settings of the server.',
+    ],
+    [
+      "POST",
+      "/session",
+      { cwd: "/tmp" },
+      'The body has no field "cwd". The directory is that of a worker: set worker to a name that GET /worker lists.',
+    ],
+    [
+      "POST",
+      "/session",
+      { provider: "offline" },
+      'The body has no field "provider". The provider comes from the settings of the server. To choose a model of another one, set model.',
+    ],
+    [
+      "POST",
+      "/session",
+      { permissionMode: "yolo" },
+      '"permissionMode" in the body must be "default", "acceptEdits", "dontAsk", "bypassPermissions" or "plan". GET /docs describes the body.',
+    ],
+    ["POST", "/session", { prompt: "" }, '"prompt" in the body must not be empty. GET /docs describes the body.'],
+    [
+      "POST",
+      "/session",
+      { maxTurns: 0 },
+      '"maxTurns" in the body must be greater than 0. GET /docs describes the body.',
+    ],
+    [
+      "POST",
+      "/session",
+      { maxTurns: 1.5 },
+      '"maxTurns" in the body must be a whole number. GET /docs describes the body.',
+    ],
+    ["POST", "/session", [], "The body must be an object. GET /docs describes the body."],
+    ["POST", "/session/x/message", {}, "The body must have either prompt or content. GET /docs describes the body."],
+    [
+      "POST",
+      "/session/x/message",
+      { content: [] },
+      '"content" in the body must have at least 1 element. GET /docs describes the body.',
+    ],
+    [
+      "POST",
+      "/session/x/command",
+      { type: "stop", what: "tree" },
+      '"id" in the body is missing. GET /docs describes the body.',
+    ],
+    [
+      "POST",
+      "/session/x/command",
+      { type: "halt" },
+      '"type" in the body must be "prompt", "withdraw", "answer", "stop", "resume", "background" or "foreground". GET /docs describes the body.',
+    ],
+    [
+      "GET",
+      "/session/x/event?after=y",
+      undefined,
+      '"after" in the query must be a number: the id of the last event or line that you know. GET /docs describes the query.',
+    ],
+    [
+      "GET",
+      "/session/x/agent/main/line?limit=5000",
+      undefined,
+      '"limit" in the query must be at most 1000. GET /docs describes the query.',
+    ],
+    ["GET", "/worker?name=x", undefined, 'The query has an unknown field "name". Leave it out.'],
+    [
+      "POST",
+      "/session/x/approval/7",
+      { answer: "allow" },
+      '"request" in the address must be the id of a request, such as ask_1a2b3c. GET /approval lists the requests.',
+    ],
+    [
+      "POST",
+      "/session",
+      "{bad",
+      'The body is not valid JSON. Send a JSON object, such as {"prompt": "…"}. GET /docs describes the body.',
+    ],
+    [
+      "POST",
+      "/session",
+      "",
+      'The request has no body. Send a JSON object, such as {"prompt": "…"}. GET /docs describes the body.',
+    ],
+  ])("says what is wrong with a request: %s %s %j", async (method, path, body, detail) => {
+    const server = await startServer();
+    expect((await server.send(method, path, { body })).json).toEqual({ status: 400, code: "invalid_request", detail });
   });
 });
 
@@ -165,7 +307,12 @@ describe("the server", () => {
     expect(Object.keys(api.paths)).toContain("/session/{id}/approval/{request}");
     expect(JSON.stringify(api.paths["/session"])).toContain('"additionalProperties":false');
     const docs = await server.send("GET", "/docs");
-    for (const path of Object.keys(api.paths)) expect(docs.text).toContain(`<code>${path}</code>`);
+    for (const [path, operations] of Object.entries(api.paths))
+      for (const method of Object.keys(operations))
+        expect(docs.text).toContain(`<code>${method.toUpperCase()} ${path}</code></h2>`);
+    for (const field of ["permissionMode", "maxCost", "content[].mediaType", "answer.always.rule", "what", "limit"])
+      expect(docs.text).toContain(`<td><code>${field}</code></td>`);
+    expect(docs.text).toContain("First prompt. Without one, the session waits for a message.");
     expect(docs.text).not.toMatch(/https?:|<script|src=/);
   });
 

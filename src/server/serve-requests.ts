@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Guard, securityHeaders } from "./access/guard.ts";
-import type { Access, PageTicket } from "./access/tokens.ts";
+import type { Access } from "./access/tokens.ts";
 import { handleRoutes, refuse } from "./http/handle-routes.ts";
 import { sizeProblem } from "./http/json-body.ts";
-import { styleHash } from "./http/pages.ts";
+import { escaped, Page, styleHash } from "./http/pages.ts";
 import { HttpProblem, problem } from "./http/problem.ts";
 import { createRoutes } from "./routes/create-routes.ts";
 import type { ServerContext } from "./server-context.ts";
@@ -13,17 +13,11 @@ import type { Limits, ServerOptions } from "./server-options.ts";
 export interface Serving extends Pick<ServerOptions, "home" | "report"> {
   readonly context: ServerContext;
   readonly guard: Guard;
-  readonly pages: PageTicket;
   readonly limits: Limits;
-  readonly scheme: "http" | "https";
-  readonly port: number;
 }
 
 /** Answers all requests to a server. The guard comes first, then the routes. */
-export function serveRequests(
-  http: Server,
-  { context, guard, pages, limits, home, report, scheme, port }: Serving,
-): void {
+export function serveRequests(http: Server, { context, guard, limits, home, report }: Serving): void {
   const accesses = new WeakMap<IncomingMessage, Access>();
   const headers = securityHeaders(styleHash);
   const { projects, hub } = context;
@@ -47,7 +41,7 @@ export function serveRequests(
     if (origin !== undefined) allowOrigin(outgoing, origin);
     if (wrong !== undefined) refuse(incoming, outgoing, wrong);
     else if (origin !== undefined && incoming.method === "OPTIONS") outgoing.writeHead(204).end();
-    else if (incoming.method === "GET" && incoming.url?.startsWith(ticketPath)) redeem(incoming, outgoing);
+    else if (incoming.method === "GET" && incoming.url?.startsWith(ticketPath)) openLink(incoming, outgoing);
     else letIn(incoming, outgoing);
   };
 
@@ -64,16 +58,11 @@ export function serveRequests(
     void handle(incoming, outgoing);
   }
 
-  /** Exchanges the ticket of the link for a cookie, and removes it from the address that the browser shows. */
-  function redeem(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const cookie = pages.redeem(incoming.url?.slice(ticketPath.length) ?? "");
-    if (cookie === undefined) {
-      refuse(incoming, outgoing, problem("unauthorized", "This link was already used. Start the server again."));
-      return;
-    }
-    const secure = scheme === "https" ? "; Secure" : "";
-    const value = `retinue-${port}=${cookie}; Path=/; HttpOnly; SameSite=Strict${secure}`;
-    outgoing.writeHead(303, { "Set-Cookie": value, Location: "/" }).end();
+  /** Removes the ticket of the link from the address that the browser shows. */
+  function openLink(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const cookie = guard.redeem(incoming, incoming.url?.slice(ticketPath.length) ?? "");
+    if (cookie instanceof HttpProblem) refuseLink(incoming, outgoing, cookie);
+    else outgoing.writeHead(303, { ...(cookie && { "Set-Cookie": cookie }), Location: "/" }).end();
   }
 
   function upgradeProblem({ url }: IncomingMessage, { scopes }: Access): HttpProblem | undefined {
@@ -100,6 +89,17 @@ function methodProblem({ method = "" }: IncomingMessage): HttpProblem | undefine
 }
 
 const ticketPath = "/?ticket=";
+
+/** Refuses a link. People who open it in a browser get a page to read. */
+function refuseLink(incoming: IncomingMessage, outgoing: ServerResponse, wrong: HttpProblem): void {
+  if (!incoming.headers.accept?.includes("text/html")) {
+    refuse(incoming, outgoing, wrong);
+    return;
+  }
+  const { status, detail } = wrong.problem;
+  outgoing.writeHead(status, { ...wrong.headers, "Content-Type": "text/html; charset=utf-8" });
+  outgoing.end(new Page("Retinue", `<h1>This link can't be used</h1>\n<p>${escaped(detail)}</p>`).html);
+}
 
 function allowOrigin(outgoing: ServerResponse, origin: string): void {
   outgoing.setHeader("Access-Control-Allow-Origin", origin);

@@ -5,8 +5,8 @@ import type { PermissionMode } from "../permissions/permission.ts";
 
 /**
  * What a token allows. `read`: see sessions. `prompt`: start, steer and stop sessions. `approve`: answer requests for
- * approval and questions, and choose a permission mode that asks less. `admin`: delete sessions and change schedules.
- * `worker`: connect as a worker, and nothing else.
+ * approval and questions, and choose a permission mode that asks less. `admin`: delete sessions. `worker`: connect as a
+ * worker, and nothing else.
  */
 export type Scope = "read" | "prompt" | "approve" | "admin" | "worker";
 
@@ -35,6 +35,13 @@ export interface SessionInfo {
   readonly state: SessionState;
   /** Why a session is parked, or what is wrong with its files. */
   readonly detail?: string | undefined;
+  /**
+   * Messages for the user from the opening of the session, for example about the offline model or an invalid rule. Absent
+   * if the server does not have the session open.
+   */
+  readonly notices?: readonly string[] | undefined;
+  /** The most that all agents together may cost, in US dollars, if the client that started the session has set it. */
+  readonly maxCost?: number | undefined;
   /** Set if another process has the session open. It can be watched and steered, but not deleted. */
   readonly elsewhere?: true | undefined;
   /** Start of the first prompt. */

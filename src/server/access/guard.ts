@@ -20,6 +20,11 @@ export interface Guard {
   checkSite(request: IncomingMessage): HttpProblem | undefined;
   /** Finds out what the sender may do. */
   identify(request: IncomingMessage): Access | HttpProblem;
+  /**
+   * Exchanges the ticket of the link for a cookie. Returns the value of the header Set-Cookie; undefined for a browser
+   * that has the cookie already.
+   */
+  redeem(request: IncomingMessage, ticket: string): string | undefined | HttpProblem;
   /** Returns the origin that may read the response in a browser; undefined for requests of the server's own pages. */
   foreignOrigin(request: IncomingMessage): string | undefined;
 }
@@ -45,38 +50,59 @@ export function createGuard(options: GuardOptions): Guard {
 
   function identify(request: IncomingMessage): Access | HttpProblem {
     const { authorization } = request.headers;
+    if (hasTokenInAddress(request)) return problem("unauthorized", `Tokens in addresses are refused. ${SEND_TOKEN}`);
     const token = /^Bearer ([\w-]{1,256})$/i.exec(authorization ?? "")?.[1];
     const scopes = tokens.find(token ?? "");
-    if (token !== undefined && scopes !== undefined) return { scopes, pages: true };
+    if (token !== undefined && scopes !== undefined) return { scopes, pages: false };
     if (authorization === undefined && hasPageCookie(request)) return { scopes: new Set(), pages: true };
-    return failed();
+    return failed(SEND_TOKEN);
   }
 
-  function failed(): HttpProblem {
+  function redeem(request: IncomingMessage, ticket: string): string | undefined | HttpProblem {
+    if (!pages.isTicket(ticket))
+      return failed("This link is not valid. Open the link that `retinue serve` printed last.");
+    if (hasPageCookie(request)) return undefined;
+    const cookie = pages.redeem();
+    if (cookie === undefined)
+      return problem(
+        "unauthorized",
+        "This link was already used. It works in one browser; to get a link for another one, start the server again.",
+      );
+    return `${cookieName}=${cookie}; Path=/; HttpOnly; SameSite=Strict${scheme === "https" ? "; Secure" : ""}`;
+  }
+
+  /** Records a failed attempt. */
+  function failed(detail: string): HttpProblem {
     if (failures.add())
-      return problem("too_many_attempts", "Too many wrong tokens. Wait a minute, then send the right one.", {
+      return problem("too_many_attempts", "Too many wrong tokens or links. Wait a minute, then use the right one.", {
         "Retry-After": "60",
       });
-    return problem("unauthorized", "Send the token of this server in the header Authorization: Bearer TOKEN.", {
-      "WWW-Authenticate": "Bearer",
-    });
+    return problem("unauthorized", detail, { "WWW-Authenticate": "Bearer" });
   }
 
   function hasPageCookie(request: IncomingMessage): boolean {
     const cookies = (request.headers.cookie ?? "").split(";").map((each) => each.trim());
     const prefix = `${cookieName}=`;
     const values = cookies.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length));
-    return values.some((value) => pages.accepts(value));
+    return values.some((value) => pages.isCookie(value));
   }
 
   return {
     checkSite,
     identify,
+    redeem,
     foreignOrigin: ({ headers: { origin } }) => (origin !== undefined && origins.has(origin) ? origin : undefined),
   };
 }
 
 const LONGEST_URL = 8_192;
+const SEND_TOKEN = "Send the token of this server in the header Authorization: Bearer TOKEN.";
+
+/** Addresses are written to logs and histories, so that a token there would be known to others. */
+function hasTokenInAddress({ url = "" }: IncomingMessage): boolean {
+  const [, query = ""] = url.split("?");
+  return [...new URLSearchParams(query).keys()].some((name) => ["token", "access_token"].includes(name.toLowerCase()));
+}
 
 function countOf({ rawHeaders }: IncomingMessage, name: string): number {
   return rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length;

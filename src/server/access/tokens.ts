@@ -4,7 +4,7 @@ import type { Scope } from "../../protocol/index.ts";
 /** What the sender of a request may do. */
 export interface Access {
   readonly scopes: ReadonlySet<Scope>;
-  /** Whether the sender may load pages, with the cookie that the link to the server sets. */
+  /** Whether the sender is a browser with the cookie that the link to the server sets. It may load pages. */
   readonly pages: boolean;
 }
 
@@ -35,16 +35,19 @@ export class PageTicket {
   private readonly cookie = createSecret();
   private isUsed = false;
 
-  /** Returns the value of the cookie if the ticket is right. A ticket can be used once. */
-  redeem(ticket: string): string | undefined {
-    const isRight = timingSafeEqual(digestOf(ticket), digestOf(this.ticket));
-    if (!isRight || this.isUsed) return undefined;
-    this.isUsed = true;
-    return this.cookie;
+  isTicket(text: string): boolean {
+    return isSame(text, this.ticket);
   }
 
-  accepts(cookie: string): boolean {
-    return timingSafeEqual(digestOf(cookie), digestOf(this.cookie));
+  isCookie(text: string): boolean {
+    return isSame(text, this.cookie);
+  }
+
+  /** Returns the value of the cookie the first time, and undefined from then on. */
+  redeem(): string | undefined {
+    if (this.isUsed) return undefined;
+    this.isUsed = true;
+    return this.cookie;
   }
 }
 
@@ -66,6 +69,11 @@ export class FailedAttempts {
     this.times = [...this.times.filter((time) => now - time < PERIOD_MS).slice(-MOST_FAILURES), now];
     return this.times.length > MOST_FAILURES;
   }
+}
+
+/** Takes the same time for every text. */
+function isSame(text: string, secret: string): boolean {
+  return timingSafeEqual(digestOf(text), digestOf(secret));
 }
 
 function digestOf(text: string): Buffer {

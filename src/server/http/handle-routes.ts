@@ -2,12 +2,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
+import * as z from "zod/v4";
 import { describeError, UserError } from "../../lib/index.ts";
 import type { Access } from "../access/tokens.ts";
+import { clientText } from "../client-text.ts";
 import { readJsonBody } from "./json-body.ts";
 import { Page } from "./pages.ts";
 import { HttpProblem, problem } from "./problem.ts";
-import { authorize, type Route, validate } from "./route.ts";
+import { authorize, type Route } from "./route.ts";
+import { validate } from "./validate.ts";
 
 export interface RouteHandling {
   readonly routes: readonly Route[];
@@ -43,7 +46,7 @@ async function respond(
   const access = accessOf(incoming);
   authorize(route, access);
   const parameters = validate(route.parameters, context.req.param(), "address");
-  const query = validate(route.query, queryOf(context.req.queries()), "query");
+  const query = validate(route.query ?? noQuery, queryOf(context.req.queries()), "query");
   const body = route.body && validate(route.body, await readJsonBody(incoming, maxBodyBytes), "body");
   const request = { parameters, query, body, access, incoming, outgoing } as Parameters<Route["handle"]>[0];
   const value = await handled(route.handle(request), outgoing, report);
@@ -52,6 +55,8 @@ async function respond(
   const { status } = route.response;
   return status === 204 ? context.body(null, 204) : context.json(value as object, status);
 }
+
+const noQuery = z.strictObject({});
 
 /** Waits for a handler. If it fails after it began to respond, the client can be told only by closing the connection. */
 async function handled(result: unknown, outgoing: ServerResponse, report: RouteHandling["report"]): Promise<unknown> {
@@ -75,8 +80,8 @@ function queryOf(queries: Readonly<Record<string, string[]>>): Record<string, un
 function asProblem(error: unknown, { withoutPaths, report }: RouteHandling): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof UserError) {
-    const detail = withoutPaths(`${error.message.replace(/\.$/, "")}.${error.cure ? ` ${error.cure}` : ""}`);
-    return problem(error.code === "session_in_use" ? "session_in_use" : "refused", detail);
+    const text = `${error.message.replace(/\.$/, "")}.${error.cure ? ` ${error.cure}` : ""}`;
+    return problem(error.code === "session_in_use" ? "session_in_use" : "refused", withoutPaths(clientText(text)));
   }
   report(`A request failed: ${describeError(error)}`);
   return problem("internal_error", "This is a bug in Retinue. The output of the server has more about it.");

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { formatBytes } from "../../lib/index.ts";
 import { problem } from "./problem.ts";
 
 /** Reads the body of a request as JSON. Throws an `HttpProblem` if it is too large, too deep or no JSON. */
@@ -7,17 +8,21 @@ export async function readJsonBody(request: IncomingMessage, maxBytes: number): 
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type))
     throw problem("not_json", "Send JSON, with the header Content-Type: application/json.");
   const bytes = await readBytes(request, maxBytes);
+  if (bytes.length === 0) throw problem("invalid_request", `The request has no body. ${SEND_OBJECT}`);
   const text = decode(bytes);
-  if (depthOf(text) > DEEPEST) throw problem("invalid_request", `The body is nested more than ${DEEPEST} levels deep.`);
+  if (depthOf(text) > DEEPEST)
+    throw problem("invalid_request", `The body is nested more than ${DEEPEST} levels deep. Send a flatter one.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw problem("invalid_request", "The body is not valid JSON.");
+    throw problem("invalid_request", `The body is not valid JSON. ${SEND_OBJECT}`);
   }
   if (hasNul(value)) throw problem("invalid_request", "The body contains a NUL character. Remove it.");
   return value;
 }
+
+const SEND_OBJECT = 'Send a JSON object, such as {"prompt": "…"}. GET /docs describes the body.';
 
 /** Returns the problem with the announced size of a body, before anything of it is read. */
 export function sizeProblem({ headers }: IncomingMessage, maxBytes: number): ReturnType<typeof problem> | undefined {
@@ -36,14 +41,14 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
 }
 
 function tooLarge(maxBytes: number): ReturnType<typeof problem> {
-  return problem("body_too_large", `A body may have at most ${maxBytes} bytes. Send less at once.`);
+  return problem("body_too_large", `A body may have at most ${formatBytes(maxBytes)}. Send less at once.`);
 }
 
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw problem("invalid_request", "The body is not valid UTF-8.");
+    throw problem("invalid_request", "The body is not valid UTF-8. Encode the text as UTF-8.");
   }
 }
 

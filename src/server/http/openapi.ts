@@ -18,7 +18,7 @@ export function describeApi(routes: readonly Route[]): object {
     paths,
     components: {
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
-      schemas: { Problem: schemaOf(problemSchema) },
+      schemas: { Problem: jsonSchemaOf(problemSchema) },
     },
   };
 }
@@ -31,13 +31,13 @@ const problemSchema = z.object({
 
 function operationOf({ summary, scope, parameters, query, body, response }: Route): object {
   const type = "type" in response ? response.type : "application/json";
-  const schema = "schema" in response ? schemaOf(response.schema, "output") : { type: "string" };
+  const schema = "schema" in response ? jsonSchemaOf(response.schema, "output") : { type: "string" };
   const content = response.status === 204 ? undefined : { [type]: { schema } };
   return {
     summary,
     description: `Needs the scope ${scope}.`,
     parameters: [...parametersOf(parameters, "path"), ...parametersOf(query, "query")],
-    requestBody: body && { required: true, content: { "application/json": { schema: schemaOf(body) } } },
+    requestBody: body && { required: true, content: { "application/json": { schema: jsonSchemaOf(body) } } },
     responses: {
       [response.status]: { description: "The request succeeded.", content },
       default: {
@@ -55,7 +55,7 @@ interface ObjectSchema {
 
 function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): readonly object[] {
   if (schema === undefined) return [];
-  const { properties = {}, required = [] } = schemaOf(schema) as ObjectSchema;
+  const { properties = {}, required = [] } = jsonSchemaOf(schema) as ObjectSchema;
   return Object.entries(properties).map(([name, each]) => ({
     name,
     in: place,
@@ -64,7 +64,8 @@ function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): r
   }));
 }
 
-function schemaOf(schema: z.ZodType, io: "input" | "output" = "input"): object {
+/** Returns a schema of zod as JSON Schema. `output`: as the server sends it. */
+export function jsonSchemaOf(schema: z.ZodType, io: "input" | "output" = "input"): object {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io });
   return rest;
 }

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Route } from "./route.ts";
 
 const style = `
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 code { font: 14px ui-monospace, monospace; }
 table { border-collapse: collapse; width: 100%; }
+h2 { margin-top: 2.5rem; }
+h3 { font-size: 1rem; margin-bottom: .3rem; }
 td, th { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid #8884; }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd; } a { color: #9bf; } }
 `;
@@ -28,19 +29,6 @@ export function startPage(): Page {
   );
 }
 
-/** Describes the routes in a table. Their schemas are in /openapi.json. */
-export function docsPage(routes: readonly Route[]): Page {
-  const rows = routes.map(
-    ({ method, path, scope, summary }) =>
-      `<tr><td><code>${method}</code></td><td><code>${escaped(path)}</code></td><td>${scope}</td><td>${escaped(summary)}</td></tr>`,
-  );
-  const head = "<tr><th>Method</th><th>Path</th><th>Scope</th><th>What it does</th></tr>";
-  return new Page(
-    "Retinue API",
-    `<h1>Retinue API</h1>\n<p>Send the token in the header <code>Authorization: Bearer TOKEN</code>. <a href="/openapi.json">openapi.json</a> has the parameters, bodies and responses.</p>\n<table>\n${[head, ...rows].join("\n")}\n</table>`,
-  );
-}
-
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

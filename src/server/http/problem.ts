@@ -1,3 +1,4 @@
+import { stripControls } from "../../lib/index.ts";
 import type { Problem } from "../../protocol/index.ts";
 
 /** An error that is reported to the client with a status of HTTP. */
@@ -41,11 +42,14 @@ const statuses = {
 
 type ProblemCode = keyof typeof statuses;
 
-/** Creates an error for a client. `detail` says in one or two sentences what happened and what to do. */
+/**
+ * Creates an error for a client. `detail` says in one or two sentences what happened and what to do. It may contain text
+ * of clients and workers, whose control characters must not reach the terminals of others.
+ */
 export function problem(
   code: ProblemCode,
   detail: string,
   headers: Readonly<Record<string, string>> = {},
 ): HttpProblem {
-  return new HttpProblem({ status: statuses[code], code, detail }, headers);
+  return new HttpProblem({ status: statuses[code], code, detail: stripControls(detail) }, headers);
 }

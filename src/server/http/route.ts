@@ -65,16 +65,8 @@ export function authorize({ scope, page, method }: Route, { scopes, pages }: Acc
 }
 
 export function missingScope(scope: Scope): HttpProblem {
-  return problem("forbidden", `This token does not have the scope ${scope}. Use a token that has it.`);
-}
-
-/** Validates a part of a request. Throws an `HttpProblem` that names what is wrong. */
-export function validate(schema: Schema | undefined, value: unknown, part: string): unknown {
-  if (schema === undefined) return undefined;
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const place =
-    issue === undefined || issue.path.length === 0 ? `The ${part}` : `${issue.path.join(".")} in the ${part}`;
-  throw problem("invalid_request", `${place} is invalid: ${issue?.message ?? "unknown"}. GET /docs describes it.`);
+  return problem(
+    "forbidden",
+    `This token does not have the scope ${scope}. The token in the link that \`retinue serve\` printed has it.`,
+  );
 }

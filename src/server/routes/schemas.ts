@@ -17,42 +17,73 @@ import {
 // `zod/v4` instead of `zod`, because esbuild leaves out the initialization of the latter in a bundle that also loads it
 // with import(). Requests are strict: an unknown key is refused by its name. Responses may get more fields in later versions.
 
-const id = z.string().regex(/^[\w-]{1,64}$/);
+/** A text that matches an expression, with what is said about one that does not. */
+const matching = (expression: RegExp, error: string) => z.string().regex(expression, { error });
+
+const id = matching(/^[\w-]{1,64}$/, "must be an id: letters, digits, - and _");
 const reference = z.string().min(1).max(200);
 const prompt = z.string().min(1).max(1_000_000);
 const count = z.int().positive();
 
 export const sessionParameters = z.strictObject({ id });
 export const agentParameters = z.strictObject({ id, agent: id });
-export const resultParameters = z.strictObject({ id, result: z.string().regex(/^[\w-]{1,80}$/) });
-export const approvalParameters = z.strictObject({ id, request: z.string().regex(/^ask_[\w-]{1,64}$/) });
+export const resultParameters = z.strictObject({
+  id,
+  result: matching(/^[\w-]{1,80}$/, "must be the last part of an address retinue://result/…"),
+});
+export const approvalParameters = z.strictObject({
+  id,
+  request: matching(
+    /^ask_[\w-]{1,64}$/,
+    "must be the id of a request, such as ask_1a2b3c. GET /approval lists the requests.",
+  ),
+});
 
-const cursor = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
-export const eventQuery = z.strictObject({ after: cursor.optional() });
+const cursor = matching(/^\d{1,15}$/, "must be a number: the id of the last event or line that you know").transform(
+  Number,
+);
+export const eventQuery = z.strictObject({ after: cursor.optional().describe("Id of the last event that you know.") });
 export const lineQuery = z.strictObject({
-  after: cursor.optional(),
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/)
+  after: cursor.optional().describe("Id of the last line that you know."),
+  limit: matching(/^\d{1,4}$/, "must be a number from 1 to 1000")
     .transform(Number)
     .pipe(z.int().min(1).max(1_000))
     .optional(),
 });
 export const workerQuery = z.strictObject({ worker: reference.optional() });
 
-export const newSession = z.strictObject({
-  prompt: prompt.optional(),
-  worker: reference.optional(),
-  agent: reference.optional(),
-  model: reference.optional(),
-  permissionMode: z.enum(permissionModes).optional(),
-  maxTurns: count.optional(),
-  maxCost: z.number().positive().optional(),
-  maxTokens: count.optional(),
-}) satisfies z.ZodType<NewSession>;
+const FROM_SERVER = "It comes from the directory and the settings of the server.";
+
+/** Options of the library that clients can't choose, and what to do instead. */
+const otherOptions: Readonly<Record<string, string>> = {
+  cwd: "The directory is that of a worker: set worker to a name that GET /worker lists.",
+  provider: "The provider comes from the settings of the server. To choose a model of another one, set model.",
+  agents: FROM_SERVER,
+  mcpServers: FROM_SERVER,
+  hooks: FROM_SERVER,
+  environment: FROM_SERVER,
+  settings: FROM_SERVER,
+};
+
+export const newSession = z.strictObject(
+  {
+    prompt: prompt.optional().describe("First prompt. Without one, the session waits for a message."),
+    worker: reference.optional().describe("Name of a worker from GET /worker. By default, the server's own directory."),
+    agent: reference.optional().describe("Agent to run as the main agent, from GET /agent."),
+    model: reference.optional().describe("By default, the model from the settings."),
+    permissionMode: z.enum(permissionModes).optional().describe("By default, the mode from the settings."),
+    maxTurns: count.optional().describe("Most turns of the main agent in a run."),
+    maxCost: z.number().positive().optional().describe("Most that all agents together may cost, in US dollars."),
+    maxTokens: count.optional().describe("Most tokens that all agents together may use."),
+  },
+  {
+    error: (issue) => {
+      const key =
+        issue.code === "unrecognized_keys" ? issue.keys.find((each) => Object.hasOwn(otherOptions, each)) : "";
+      return key ? `has no field "${key}". ${otherOptions[key]}` : undefined;
+    },
+  },
+) satisfies z.ZodType<NewSession>;
 
 const textBlock = z.strictObject({ type: z.literal("text"), text: prompt });
 const imageBlock = z.strictObject({
@@ -65,41 +96,50 @@ const content = z
   .min(1)
   .max(100) satisfies z.ZodType<readonly UserBlock[]>;
 
-const commandId = z.string().regex(/^[\w.:-]{1,128}$/);
+const agent = reference.describe("main, or the name, the id or a part of the id of an agent.");
+const commandId = matching(/^[\w.:-]{1,128}$/, "must be 1 to 128 letters, digits and the characters _ . : -");
 const when = z.enum(["now", "next"]);
 export const newMessage = z
   .strictObject({
-    prompt: prompt.optional(),
-    content: content.optional(),
-    to: reference.optional(),
-    when: when.optional(),
-    id: commandId.optional(),
+    prompt: prompt.optional().describe("Text of the message. Send either prompt or content."),
+    content: content.optional().describe("Blocks of text and images."),
+    to: reference.optional().describe("main (default), or the name, the id or a part of the id of an agent."),
+    when: when.optional().describe("now (default): before the next step. next: in a new run after the current one."),
+    id: commandId.optional().describe("Sending the message again with the same id has no effect."),
   })
   .refine((message) => (message.prompt === undefined) !== (message.content === undefined), {
-    error: "Send either prompt or content.",
+    error: "must have either prompt or content",
   });
 
 export const answer = z.strictObject({
   answer: z.enum(["allow", "deny"]),
-  by: z.string().min(1).max(200).optional(),
-  message: z.string().max(10_000).optional(),
-  inputJson: z.string().max(1_000_000).optional(),
-  always: z.strictObject({ rule: z.string().min(1).max(10_000), for: z.enum(["session", "project"]) }).optional(),
+  by: z.string().min(1).max(200).optional().describe("Who answers. By default, the user who runs the server."),
+  message: z.string().max(10_000).optional().describe("Tells the agent why a call was denied."),
+  inputJson: z.string().max(1_000_000).optional().describe("Input to use instead, as the text of a JSON object."),
+  always: z
+    .strictObject({ rule: z.string().min(1).max(10_000), for: z.enum(["session", "project"]) })
+    .optional()
+    .describe("Rule that allows such calls from now on, such as one of `always` in the request."),
   replies: z
     .array(z.array(z.string().max(10_000)).max(20))
     .max(10)
-    .optional(),
+    .optional()
+    .describe("For questions of an agent: the chosen answers to each question."),
 });
 const fullAnswer = answer.extend({ by: z.string().min(1).max(200) }) satisfies z.ZodType<ApprovalAnswer>;
 
 export const command = z.discriminatedUnion("type", [
-  z.strictObject({ id: commandId, type: z.literal("prompt"), to: reference, content, when }),
+  z.strictObject({ id: commandId, type: z.literal("prompt"), to: agent, content, when }),
   z.strictObject({ id: commandId, type: z.literal("withdraw"), promptId: commandId }),
   z.strictObject({ id: commandId, type: z.literal("answer"), requestId: z.string().max(80), answer: fullAnswer }),
-  z.strictObject({ id: commandId, type: z.literal("stop"), what: reference }),
-  z.strictObject({ id: commandId, type: z.literal("resume"), agent: reference }),
-  z.strictObject({ id: commandId, type: z.literal("background"), agent: reference }),
-  z.strictObject({ id: commandId, type: z.literal("foreground"), agent: reference }),
+  z.strictObject({
+    id: commandId,
+    type: z.literal("stop"),
+    what: reference.describe("An agent; turn: the run of the main agent; tree: all agents."),
+  }),
+  z.strictObject({ id: commandId, type: z.literal("resume"), agent }),
+  z.strictObject({ id: commandId, type: z.literal("background"), agent }),
+  z.strictObject({ id: commandId, type: z.literal("foreground"), agent }),
 ]) satisfies z.ZodType<Command>;
 
 export const receipt = z.object({
@@ -132,9 +172,11 @@ export const sessionInfo = z.object({
   worker: z.string(),
   cwd: z.string(),
   state: z.enum(["running", "waiting", "idle", "parked", "ended"]),
-  detail: z.string().optional(),
-  elsewhere: z.literal(true).optional(),
-  title: z.string().optional(),
+  detail: z.string().optional().describe("Why the session is parked, or what is wrong with its files."),
+  notices: z.array(z.string()).optional().describe("What its user should know, if the server has the session open."),
+  maxCost: z.number().optional().describe("Most that all agents together may cost, in US dollars."),
+  elsewhere: z.literal(true).optional().describe("Set if another process has the session open."),
+  title: z.string().optional().describe("Start of the first prompt."),
   model: z.string().optional(),
   createdAt: z.number().optional(),
   updatedAt: z.number(),
@@ -160,7 +202,6 @@ export const linePage = z.object({
   /** Id of the last line, if there are more. */
   next: z.string().optional(),
 });
-
 export const queuedPrompt = z.object({ promptId: z.string(), content: z.array(z.looseObject({ type: z.string() })) });
 
 const question = z.object({

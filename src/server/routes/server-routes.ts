@@ -1,7 +1,8 @@
 import * as z from "zod/v4";
 import { listAgents } from "../../app/index.ts";
+import { docsPage } from "../http/docs-page.ts";
 import { describeApi } from "../http/openapi.ts";
-import { docsPage, startPage } from "../http/pages.ts";
+import { startPage } from "../http/pages.ts";
 import { type Route, route } from "../http/route.ts";
 import type { ServerContext } from "../server-context.ts";
 import { agentCatalog, workerInfo, workerQuery } from "./schemas.ts";

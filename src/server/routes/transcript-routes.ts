@@ -66,7 +66,11 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       response: { status: 200, type: "text/plain" },
       handle: async ({ parameters: { id, result }, outgoing }) => {
         const file = await readSession(catalog.find(id).path).openResult(result);
-        if (file === undefined) throw problem("unknown_result", `This session has no output ${result}.`);
+        if (file === undefined)
+          throw problem(
+            "unknown_result",
+            `This session has no output ${result}. Use the name in an address retinue://result/NAME of its transcripts.`,
+          );
         outgoing.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
         // If the client goes away, there is nobody to report it to.
         await pipeline(file.createReadStream(), outgoing).catch(() => undefined);

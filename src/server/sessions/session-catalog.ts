@@ -1,6 +1,7 @@
 import { type ListedRequest, listSessions, type SessionSummary, waitingRequests } from "../../app/index.ts";
-import { FileCache } from "../../lib/index.ts";
+import { FileCache, stripControls } from "../../lib/index.ts";
 import type { SessionId, SessionInfo, SessionState, WaitingApproval } from "../../protocol/index.ts";
+import { clientText } from "../client-text.ts";
 import { type HttpProblem, problem } from "../http/problem.ts";
 import { type Project, type Projects, workerLost } from "./projects.ts";
 import { readRecord } from "./served-record.ts";
@@ -83,6 +84,8 @@ export class SessionCatalog {
       cwd,
       state,
       detail: isWorkerLost ? workerLost(project) : served === undefined ? summary.damaged : undefined,
+      notices: served?.session.notices.map((notice) => stripControls(clientText(notice))),
+      maxCost: served?.choices.maxCost,
       elsewhere: served === undefined && summary.inUse && !isOpening ? true : undefined,
       title: firstPrompt,
       model: summary.model ?? served?.session.model.model,

@@ -211,11 +211,34 @@ describe("tokens", () => {
         json: { code: "forbidden", detail: expect.stringContaining("approve") },
       });
     expect((await server.send("POST", "/session", { headers: client, body: {} })).status).toBe(201);
-    for (const path of ["/session", "/event", "/approval", "/docs", `/session/${id}`])
-      expect((await server.send("GET", path, { headers: worker })).status).toBe(path === "/docs" ? 200 : 403);
+    for (const path of ["/session", "/event", "/approval", `/session/${id}`, "/docs", "/openapi.json"])
+      expect((await server.send("GET", path, { headers: worker })).status, path).toBe(403);
     expect((await server.send("POST", "/session", { headers: worker, body: {} })).status).toBe(403);
     const raw = rawUpgrade("/worker/link", { Host: new URL(server.url).host, ...client });
     expect(await sendRaw(server.url, raw)).toMatch(/^HTTP\/1.1 403 /);
+  });
+
+  it("refuses tokens in addresses, even with the right header", async () => {
+    const server = await startServer();
+    for (const path of [`/session?token=${server.token}`, "/event?access_token=x", "/docs?TOKEN=x"])
+      expect(await server.send("GET", path), path).toMatchObject({
+        status: 401,
+        json: { detail: expect.stringMatching(/addresses .* header Authorization/) },
+      });
+    expect(await server.send("GET", "/session?limit=5")).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringContaining('"limit"') },
+    });
+  });
+
+  it("limits how often tickets can be guessed, and accepts the right one all the same", async () => {
+    const server = await startServer();
+    const open = (ticket: string | null): Promise<Answer> =>
+      sendTo(server.url, { method: "GET", path: `/?ticket=${ticket}` });
+    const statuses = new Set<number>();
+    for (let count = 0; count < 60; count += 1) statuses.add((await open(`guess-${count}`)).status);
+    expect([...statuses]).toEqual([401, 429]);
+    expect((await open(new URL(server.link).searchParams.get("ticket"))).status).toBe(303);
   });
 
   it("keeps tokens out of arguments, transcripts and messages", async () => {
@@ -336,9 +359,13 @@ describe("connections", () => {
     expect(opened).toMatchObject({ status: 303, headers: { location: "/" } });
     const [cookie = ""] = opened.headers["set-cookie"] ?? [];
     expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
-    expect((await open(`/?ticket=${ticket}`)).status).toBe(401);
+    expect(await open(`/?ticket=${ticket}`)).toMatchObject({
+      status: 401,
+      json: { detail: expect.stringMatching(/was already used.* start the server again/) },
+    });
     const headers = { Cookie: cookie.split(";", 1).join("") };
-    for (const path of ["/", "/docs", "/openapi.json"]) expect((await open(path, headers)).status).toBe(200);
+    expect(await open(`/?ticket=${ticket}`, headers)).toMatchObject({ status: 303, headers: { location: "/" } });
+    for (const path of ["/docs", "/openapi.json"]) expect((await open(path, headers)).status).toBe(200);
     for (const path of ["/session", "/event", "/approval", "/worker"])
       expect((await open(path, headers)).status).toBe(403);
     const posted = { method: "POST", path: "/session", headers, body: {} };
@@ -429,7 +456,7 @@ describe("answers", () => {
       const headers = { "Last-Event-ID": given };
       expect((await server.send("GET", `/session/${id}/event`, { headers })).status, given).toBe(400);
     }
-    for (const query of ["after=x", "after=999999", "after=1&after=2", "token=x"])
+    for (const query of ["after=x", "after=999999", "after=1&after=2", "other=x"])
       expect((await server.send("GET", `/session/${id}/event?${query}`)).status, query).toBe(400);
   });
 });
