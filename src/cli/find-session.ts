@@ -11,14 +11,18 @@ export function sessionById({ home, id }: { home: string; id: string }): Session
   throw noSession(id, listSessions({ home })[0]?.id);
 }
 
-/** Finds a session in a list, newest first, in the same way. */
-export function sessionIn<Session extends { readonly id: SessionId }>(all: readonly Session[], id: string): Session {
+/** Finds a session in a list, newest first, in the same way. `option` selects the host of the list in commands. */
+export function sessionIn<Session extends { readonly id: SessionId }>(
+  all: readonly Session[],
+  id: string,
+  option: string,
+): Session {
   const ids = all.map((session) => session.id);
   const match = matchId(ids, id);
   if (match.kind === "many") throw severalSessions(id, match.ids);
   const found = match.kind === "one" ? all.find((session) => session.id === match.id) : undefined;
   if (found !== undefined) return found;
-  throw noSession(id, ids[0]);
+  throw noSession(id, ids[0], option);
 }
 
 function severalSessions(id: string, ids: readonly SessionId[]): UserError {
@@ -27,8 +31,10 @@ function severalSessions(id: string, ids: readonly SessionId[]): UserError {
   return sessionError(`"${id}" matches ${ids.length} sessions: ${shown}${more}`, "Use more of the id.");
 }
 
-function noSession(id: string, newest: SessionId | undefined): UserError {
-  const cure = newest ? `The latest is ${newest} (retinue sessions list --all).` : "There are no sessions yet.";
+function noSession(id: string, newest: SessionId | undefined, option = ""): UserError {
+  const cure = newest
+    ? `The latest is ${newest} (retinue sessions list --all${option}).`
+    : "There are no sessions yet.";
   return sessionError(`No session id ${notMatched(id)}`, cure);
 }
 

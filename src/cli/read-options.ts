@@ -133,13 +133,13 @@ function checkedValue({ name, value, inlineValue, rawName }: OptionToken, kind: 
   const looksLikeOption = !inlineValue && value !== undefined && value.length > 1 && value.startsWith("-");
   if (value === undefined || looksLikeOption) {
     const dash = looksLikeOption ? ` (a value that begins with a dash: --${name}=${value})` : "";
-    throw usageError(`--${name} needs a value`, `Write --${name} ${kind.value}${dash}.`);
+    throw usageError(`${rawName} needs a value`, `Write ${rawName} ${kind.value}${dash}.`);
   }
   if (inlineValue && /^-[^-]$/.test(rawName) && value.startsWith("=")) {
     const given = value.slice(1) || kind.value;
     throw usageError(`${rawName} takes its value without "="`, `Write ${rawName} ${given} or --${name}=${given}.`);
   }
-  if (value.trim() === "") throw usageError(`The value of --${name} is empty`, `Write --${name} ${kind.value}.`);
+  if (value.trim() === "") throw usageError(`The value of ${rawName} is empty`, `Write ${rawName} ${kind.value}.`);
   if (kind.choices !== undefined && !kind.choices.includes(value)) {
     // A loose guess could suggest a permission mode that allows more than was meant.
     const meant = misspelledName(value, kind.choices);

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { workspaceDirectory } from "../app/index.ts";
+import { UserError } from "../lib/index.ts";
 
 /**
  * Resolves the symlinks in a path, as is done for the directories of sessions. A path that does not exist is only made
@@ -15,9 +16,15 @@ export function realDirectory(path: string): string {
 }
 
 /**
- * Returns the real path of the directory given with `--cwd`, or else of the current one. Throws a `UserError` if it is
- * not a directory.
+ * Returns the real path of the directory given with `--cwd` or another option, or else of the current one. Throws a
+ * `UserError` if it is not a directory.
  */
-export function chosenDirectory(given: string | undefined): string {
-  return given === undefined ? realDirectory(".") : workspaceDirectory(resolve(given));
+export function chosenDirectory(given: string | undefined, option = "cwd"): string {
+  try {
+    return given === undefined ? realDirectory(".") : workspaceDirectory(resolve(given));
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message, code, exitCode } = error;
+    throw new UserError(message, { code, exitCode, cure: `Check --${option}.` });
+  }
 }

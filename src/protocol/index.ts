@@ -157,5 +157,11 @@ export type {
   ToolTimeouts,
 } from "./settings.ts";
 export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
-export type { CallOutcome, ToolCall, ToolFacts, ToolReport, ToolResult } from "./tools/tool.ts";
+export type {
+  CallOutcome,
+  ToolCall,
+  ToolFacts,
+  ToolReport,
+  ToolResult,
+} from "./tools/tool.ts";
 export { backgroundTools, canonicalToolName, isKnownTool, toolNames } from "./tools/tool.ts";

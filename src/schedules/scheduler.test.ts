@@ -75,7 +75,9 @@ it("records how the session ended", async () => {
   await checkAt("07:00:05");
   started[0]?.end("incomplete");
   await expect.poll(() => store.list()[0]?.last?.outcome).toBe("incomplete");
-  expect(reports.at(-1)).toBe("Schedule s1 (every day 7:00): session session-1 incomplete.");
+  expect(reports.at(-1)).toBe(
+    "Schedule s1 (every day 7:00): session session-1 incomplete. To see it: retinue sessions show session-1",
+  );
 });
 
 it("starts what was missed while no server was running, once and at most a day late", async () => {

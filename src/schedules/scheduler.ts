@@ -90,7 +90,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   async function finish({ id, text }: Schedule, last: LastRun): Promise<void> {
     await note(id, last);
-    report(`Schedule ${id} (${text}): session ${last.sessionId} ${last.outcome ?? "was closed before it ended"}.`);
+    report(
+      `Schedule ${id} (${text}): session ${last.sessionId} ${last.outcome ?? "was closed before it ended"}. To see it: retinue sessions show ${last.sessionId}`,
+    );
   }
 
   async function note(id: string, last: LastRun): Promise<void> {

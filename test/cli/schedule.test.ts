@@ -55,6 +55,11 @@ describe("retinue schedule", () => {
     [["add"], /needs its times as one argument/],
     [["add", "every", "day", "7:00", "-p", "x"], /needs its times as one argument/],
     [["add", "every day 7:00"], /There is no prompt.*-p/s],
+    [["add", "every day 7:00", "-p", ""], /The value of -p is empty\. Write -p PROMPT\./],
+    [
+      ["add", "every day 7:00", "-p", "x", "--agent", "explroe"],
+      /There is no agent "explroe"\. Did you mean "Explore"\?/,
+    ],
     [["add", "every day", "-p", "x"], /no time of day.*every day 7:00/s],
     [["add", "every 45 minutes", "-p", "x"], /evenly spaced/],
     [["add", "every day 7:00", "-p", "x", "--time-zone", "Mars/Olympus"], /Mars\/Olympus/],

@@ -1,7 +1,11 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createDeferred } from "../../src/lib/index.ts";
 import { createPlace, ended, jsonLines, type Place, retinue, serve, startRetinue } from "./command-line.ts";
 import { serveSessions } from "./session-server.ts";
 
@@ -69,6 +73,30 @@ function elsewhere(token: string | undefined, place: Place = createPlace()) {
 }
 
 describe("the command line with --server", () => {
+  it("leaves at once on Ctrl+C, and says that the command stays sent", async () => {
+    const session = { id: "ses_1", cwd: "/w", state: "running", createdAt: 1, updatedAt: 1, turns: 1, approvals: 0 };
+    const commanded = createDeferred<void>();
+    const silent = createServer((request, response) => {
+      if (request.method === "GET") response.end(JSON.stringify([session]));
+      else commanded.resolve();
+    });
+    silent.listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    onTestFinished(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const stopping = startRetinue(["stop", session.id, "--server", url], elsewhere(READ));
+    const result = ended(stopping);
+    await commanded.promise;
+    stopping.kill("SIGINT");
+    expect(await result).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining("Interrupted before the server answered. The command stays sent"),
+    });
+  });
+
   it("prints the same as on the machine of the sessions, follows them and answers", async () => {
     const { place, result, server } = await startAsking();
     const there = elsewhere(APPROVE);

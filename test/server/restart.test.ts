@@ -5,7 +5,7 @@ import { createDeferred } from "../../src/lib/index.ts";
 import type { Line } from "../../src/protocol/index.ts";
 import { type StreamedEvent, updateOf } from "../../src/server/server.test-support.ts";
 import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
-import { createPlace, type Place, serve } from "../cli/command-line.ts";
+import { createPlace, type Place, serve, startRetinue } from "../cli/command-line.ts";
 import { serveProcess } from "./serve-process.ts";
 
 const task = (prompt: string) => ({
@@ -108,8 +108,11 @@ describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
       const after = second.stream(`/session/${id}/event`, { "Last-Event-ID": String(before.cursor()) });
       await after.until((event) => event.data.type === "subagent_event" && typeIn(event) === "model.requested");
       finish();
-      await after.until((event) => event.data.type === "subagent_event" && includes(event, "Found."));
-      await after.until((event) => event.data.type === "subagent_event" && typeIn(event) === "run.cleaned");
+      const isOfAgent = (type: string) => (event: StreamedEvent) =>
+        event.data.type === "subagent_event" && typeIn(event) === type;
+      const ended = await after.until((event) => isOfAgent("run.ended")(event) && includes(event, "Found."));
+      // The run that was lost with the first server has been cleaned, too.
+      await after.until((event) => isOfAgent("run.cleaned")(event) && (event.id ?? 0) > (ended.id ?? 0));
       await second.send("POST", `/session/${id}/message`, { prompt: "CHILD: report?" });
       await after.until((event) => typeIn(event) === "notices.delivered" && includes(event, "Found."));
       await after.until((event) => event.data.type === "turn_complete" && event.data["text"] === "It said Found.");
@@ -119,6 +122,29 @@ describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
     });
   },
 );
+
+it("`retinue attach` follows a session of the user's own server across a restart", async () => {
+  const place = createPlace();
+  const { promise: later, resolve: finish } = createDeferred<void>();
+  const server = await serve(async (): Promise<Reply> => {
+    await later;
+    return { content: "Answered after the restart." };
+  });
+  const options = { ...place, server };
+  const first = await serveProcess(options);
+  const { id } = (await first.send("POST", "/session", { prompt: "Go" })).json as { id: string };
+  const attached = startRetinue(["attach", id, "--server", first.url], place);
+  let shown = "";
+  for (const output of [attached.stdout, attached.stderr])
+    output.on("data", (chunk) => {
+      shown += String(chunk);
+    });
+  await expect.poll(() => shown, { timeout: 20_000 }).toContain("Go");
+  await first.end("SIGKILL");
+  await serveProcess(options, ["--port", new URL(first.url).port]);
+  finish();
+  await expect.poll(() => shown, { timeout: 20_000 }).toContain("Answered after the restart.");
+}, 60_000);
 
 it("does not resume sessions that had nothing to do, or if it is told not to", async () => {
   const place = createPlace();

@@ -40,9 +40,10 @@ describe("retinue serve", () => {
       [["--tls-cert", "none.pem", "--tls-key", "none.pem"], /^retinue: --tls-cert can't be read: none\.pem/],
       [["--tls-cert", "none.pem"], /^retinue: --tls-cert and --tls-key belong together/],
       [["--host", "0.0.0.0"], /^retinue: Without TLS.*--tls-cert/],
-      [["--project", "nowhere"], /^retinue: The directory .*nowhere does not exist/],
+      [["--project", "nowhere"], /^retinue: The directory \/.*\/nowhere does not exist\. Check --project\.$/m],
       [["--port", "x"], /^retinue: --port can't be "x"/],
       [["--allow-origin", "app.test"], /^retinue: --allow-origin can't be/],
+      [["--allow-host", "*"], /^retinue: --allow-host can't be "\*"/],
       [["shop"], /^retinue: "serve" does not take "shop"/],
       [[], /^retinue: The state directory .*not a directory/, { RETINUE_HOME: join(file, "home") }],
       [[], /^retinue: A command run by an agent can't start a server/, { RETINUE_CALL_ID: "c1" }],
@@ -150,5 +151,43 @@ describe("the token for other programs", () => {
     const headers = { Authorization: `Bearer ${token}` };
     expect((await sendTo(url, { method: "GET", path: "/session", headers })).status).toBe(200);
     await server.end("SIGTERM");
+  });
+});
+
+describe("the command line", () => {
+  it("tells sessions that have nothing to do from those that work, and names the server in its advice", async () => {
+    const place = createPlace();
+    const server = await serveProcess(place);
+    const option = ["--server", server.url];
+    const run = async (...words: string[]) => {
+      const { stdout, stderr } = await retinueProcess(words, place);
+      return stdout + stderr;
+    };
+    const { id } = (await server.send("POST", "/session", {})).json as SessionInfo;
+    for (const words of [
+      ["sessions", "list"],
+      ["sessions", "list", ...option],
+    ])
+      expect(await run(...words)).toMatch(new RegExp(`${id} .* idle `));
+    expect(await run("message", "zzzz", "hi", ...option)).toContain(
+      `(retinue sessions list --all --server ${server.url})`,
+    );
+    expect(await run("message", id, "Where is x defined?", ...option)).toContain("The main agent has started.");
+    await server.stream(`/session/${id}/event`).until(({ data }) => data.type === "turn_complete");
+    expect(await run("sessions", "list", ...option)).toMatch(new RegExp(`${id} .* idle `));
+    const added = await run("schedule", "add", "hourly", "-p", "x", "--max-cost", "1");
+    expect(added).toContain(`The server at ${server.url} runs it.`);
+    const [, schedule = ""] = /schedule (\w+)/.exec(added) ?? [];
+    expect(await run("schedule", "run", schedule)).toBe(
+      `The server at ${server.url} starts schedule ${schedule} (hourly) within 15 seconds.\n`,
+    );
+    expect(await run("schedule", "add", "hourly", "-p", "x", "--cwd", place.home)).toContain(
+      `The server at ${server.url} does not serve its directory. Start it again with --project ${place.home}.`,
+    );
+    await server.end("SIGTERM");
+    expect(await run("sessions", "list", "--json")).toContain('"isIdle": false');
+    expect(await run("ps", ...option)).toMatch(
+      /^retinue: The server at .* can't be reached \(ECONNREFUSED\)\. Check that it is running/,
+    );
   });
 });

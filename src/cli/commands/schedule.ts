@@ -1,10 +1,11 @@
 import { join } from "node:path";
-import { refuseAgentCommand, stateDirectory } from "../../app/index.ts";
+import { refuseAgentCommand, showAgent, stateDirectory } from "../../app/index.ts";
 import { createId, stripControls } from "../../lib/index.ts";
 import { type PermissionMode, permissionModes } from "../../protocol/index.ts";
 import { nextTimes, openSchedules, parseWhen, type Schedule, type ScheduleStore } from "../../schedules/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
+import { type FoundServer, findOwnServer } from "../host/own-server.ts";
 import { createOutput } from "../output.ts";
 import { amount, wholeNumber } from "../print/print-options.ts";
 import {
@@ -44,7 +45,8 @@ export async function schedule(argv: readonly string[]): Promise<number> {
   const read = readVerb("schedule", argv, { verbs });
   if ("kind" in read) return printHelp(read.topic);
   const { verb, options } = read;
-  const store = openSchedules(join(stateDirectory(process.env), "schedules.json"));
+  const home = stateDirectory(process.env);
+  const store = openSchedules(join(home, "schedules.json"));
   const { write } = createOutput(process.stdout);
   const json = options.has("json");
   if (verb === "list") {
@@ -54,7 +56,8 @@ export async function schedule(argv: readonly string[]): Promise<number> {
   }
   refuseAgentCommand("change schedules");
   const changed = verb === "add" ? await add(options, store) : await change(verb as Change, options, store);
-  await write(json ? toJson(listed(changed)) : `${describe(verb, changed)}\n`);
+  if (json) await write(toJson(listed(changed)));
+  else await write(`${describe(verb, changed, await findOwnServer(home, changed.cwd))}\n`);
   return exitCodes.succeeded;
 }
 
@@ -67,15 +70,19 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
     );
   const prompt = options.value("print");
   if (prompt === undefined) throw usageError("There is no prompt", `Add it: retinue schedule add "${text}" -p "…".`);
+  const cwd = chosenDirectory(options.value("cwd"));
+  const agent = options.value("agent");
+  if (agent !== undefined)
+    await showAgent(agent, { cwd, home: stateDirectory(process.env), environment: process.env, trust: false });
   const timeZone = options.value("time-zone") ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const added: Schedule = {
     id: newScheduleId(store),
     text,
     when: parseWhen(text, timeZone),
-    cwd: chosenDirectory(options.value("cwd")),
+    cwd,
     session: {
       prompt,
-      agent: options.value("agent"),
+      agent,
       model: options.value("model"),
       permissionMode: options.value("permission-mode") as PermissionMode | undefined,
       maxTurns: wholeNumber(options, "max-turns"),
@@ -116,18 +123,27 @@ const changes: Readonly<Record<Change, (schedule: Schedule) => Schedule>> = {
   remove: (schedule) => schedule,
 };
 
-function describe(verb: string, changed: Schedule): string {
+function describe(verb: string, changed: Schedule, server: FoundServer | undefined): string {
   const { id, text, cwd } = changed;
   const name = `${id} (${stripControls(text)})`;
   if (verb === "remove") return `Removed schedule ${name}.`;
   if (verb === "pause") return `Paused schedule ${name}. To continue: retinue schedule resume ${id}`;
-  if (verb === "run") return `Schedule ${name} starts as soon as a server is running: retinue serve`;
+  if (verb === "run" && server?.serves) return `The server at ${server.url} starts schedule ${name} within 15 seconds.`;
+  if (verb === "run") return `Schedule ${name} waits for a server. ${servedBy(changed, server)}`;
   const next = nextTime(changed);
   const when = next === undefined ? "" : ` It is due next on ${formatTime(next, changed)}.`;
   const budget = changed.session.maxCost ?? changed.session.maxTokens;
   const limit = budget === undefined ? " It has no spending limit; --max-cost sets one." : "";
   const said = `${verb === "add" ? "Added" : "Resumed"} schedule ${name} for ${stripControls(cwd)}.${when}${limit}`;
-  return `${said}\nIt runs while a server serves this directory: retinue serve`;
+  return `${said}\n${servedBy(changed, server)}`;
+}
+
+/** Says which server starts the sessions of a schedule, or what to do so that one does. */
+function servedBy({ cwd }: Schedule, server: FoundServer | undefined): string {
+  if (server?.serves) return `The server at ${server.url} runs it.`;
+  const directory = stripControls(cwd);
+  if (server === undefined) return `It runs while a server serves its directory: retinue serve --project ${directory}`;
+  return `The server at ${server.url} does not serve its directory. Start it again with --project ${directory}.`;
 }
 
 /** A schedule as `--json` prints it. */

@@ -22,7 +22,8 @@ export async function serve(argv: readonly string[]): Promise<number> {
     ...rest,
     home: stateDirectory(process.env),
     environment: process.env,
-    projects: projects.length === 0 ? [chosenDirectory(undefined)] : projects.map(chosenDirectory),
+    projects:
+      projects.length === 0 ? [chosenDirectory(undefined)] : projects.map((each) => chosenDirectory(each, "project")),
     tls: tlsCert && tlsKey ? { cert: readPem(tlsCert, "tls-cert"), key: readPem(tlsKey, "tls-key") } : undefined,
     clock: systemClock,
     hub: createWorkerHub({ version: VERSION, clock: systemClock }),
@@ -71,7 +72,7 @@ export function parseServe(argv: readonly string[]): ServeCommand | HelpRequest 
     port: readPort(options.value("port")),
     host: options.value("host"),
     projects: options.values("project"),
-    allowHosts: options.values("allow-host"),
+    allowHosts: options.values("allow-host").map(checkedHost),
     allowOrigins: options.values("allow-origin").map(checkedOrigin),
     tlsCert,
     tlsKey,
@@ -86,6 +87,12 @@ function readPort(text: string | undefined): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port < 65_536) return port;
   throw usageError(`--port can't be "${text}"`, "Use a number from 1 to 65535, or 0 for any free port.");
+}
+
+/** Checks that a name can be that of a host. There are no wildcards, because a name protects against DNS rebinding. */
+function checkedHost(text: string): string {
+  if (/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(text)) return text;
+  throw usageError(`--allow-host can't be "${text}"`, "Write one name or address, like build.example.com.");
 }
 
 /** Checks that an origin is written as browsers send it. */

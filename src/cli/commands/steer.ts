@@ -150,20 +150,23 @@ interface Outcome {
 async function send({ host, session, verb }: Steered, command: NewCommand): Promise<Outcome | "not running"> {
   const { controller, code: interrupted, release } = leaveOnSignal();
   const { isRunning, receipt } = await host.steer(session, command, controller.signal).finally(release);
-  if (receipt === undefined) return isRunning ? unanswered(verb, interrupted()) : "not running";
+  if (receipt === undefined) return isRunning ? unanswered(host, verb, interrupted()) : "not running";
   return { isRunning, ...receipt, code: receipt.status === "done" ? exitCodes.succeeded : exitCodes.usage };
 }
 
 /** Describes a command to a session that is running, but has not answered. */
-function unanswered(verb: SteeringVerb, interrupted: number | undefined): Outcome {
+function unanswered({ option }: SessionHost, verb: SteeringVerb, interrupted: number | undefined): Outcome {
+  const who = option === "" ? "session" : "server";
   const why =
-    interrupted === undefined ? "The session has not answered yet." : "Interrupted before the session answered.";
+    interrupted === undefined ? `The ${who} has not answered yet.` : `Interrupted before the ${who} answered.`;
   const recorded =
-    verb === "message"
-      ? "The message is recorded: the session reads it as soon as it answers, or when it is resumed."
-      : verb === "resume"
-        ? "The command is recorded: the session carries it out as soon as it answers, or when it is resumed."
-        : "The command is recorded: the session carries it out as soon as it answers, but not if it ends before.";
+    who === "server"
+      ? "The command stays sent: the server carries it out as soon as it can."
+      : verb === "message"
+        ? "The message is recorded: the session reads it as soon as it answers, or when it is resumed."
+        : verb === "resume"
+          ? "The command is recorded: the session carries it out as soon as it answers, or when it is resumed."
+          : "The command is recorded: the session carries it out as soon as it answers, but not if it ends before.";
   // A recorded message can't be lost, but the effect of other commands is something that a script may rely on.
   const code = interrupted ?? (verb === "message" ? exitCodes.succeeded : exitCodes.incomplete);
   return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };

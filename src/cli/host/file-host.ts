@@ -4,6 +4,7 @@ import {
   listApprovals,
   listSessions,
   readTranscript,
+  type SessionSummary,
   steerSession,
   userName,
 } from "../../app/index.ts";
@@ -16,8 +17,8 @@ import type { HostSession, SessionHost } from "./session-host.ts";
 export function createFileHost(home: string): SessionHost {
   return {
     option: "",
-    list: async ({ cwd } = {}) => listSessions(cwd === undefined ? { home } : { home, cwd }),
-    find: async (id) => sessionById({ home, id }),
+    list: async ({ cwd } = {}) => listSessions(cwd === undefined ? { home } : { home, cwd }).map(hostSession),
+    find: async (id) => hostSession(sessionById({ home, id })),
     agents: async (session) => readAgentTranscripts(pathOf(session)),
     transcript: async (session, agentId) => {
       if (agentId !== MAIN_AGENT) return readAgentTranscript(pathOf(session), agentId);
@@ -34,6 +35,11 @@ export function createFileHost(home: string): SessionHost {
     },
     answer: (answering) => answerApproval({ ...answering, home, by: userName() }),
   };
+}
+
+function hostSession(session: SessionSummary): HostSession {
+  const { inUse, lastOutcome, firstPrompt } = session;
+  return { ...session, isIdle: inUse && (lastOutcome !== undefined || firstPrompt === undefined) };
 }
 
 function pathOf({ id, path }: HostSession): string {

@@ -1,11 +1,10 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { answerFor, matchRequest, refuseAgentCommand, userName } from "../../app/index.ts";
-import { ClientError, type ClientSession, createClient } from "../../client/index.ts";
-import { isLoopback, isRecord, UserError } from "../../lib/index.ts";
-import { type Line, MAIN_AGENT, type SessionInfo, type SessionUpdate } from "../../protocol/index.ts";
+import { type Client, ClientError, type ClientSession, createClient } from "../../client/index.ts";
+import { isLoopback, UserError } from "../../lib/index.ts";
+import { type Line, MAIN_AGENT, type Receipt, type SessionInfo, type SessionUpdate } from "../../protocol/index.ts";
 import { sessionIn } from "../find-session.ts";
 import { usageError } from "../read-options.ts";
+import { readOwnServer } from "./own-server.ts";
 import type { Following, HostSession, HostTranscript, SessionHost, WaitingRequest } from "./session-host.ts";
 
 interface ServerHostOptions {
@@ -14,20 +13,37 @@ interface ServerHostOptions {
   readonly home: string;
 }
 
+interface ServerConnection {
+  readonly client: Client;
+  /** Waits for a response of the server. Converts its errors to errors for the user. */
+  asked<Value>(promise: Promise<Value>): Promise<Value>;
+  /** Converts an error of the server to an error for the user. */
+  explain(error: unknown): unknown;
+}
+
+/** Finds the token for a server. Sends nothing. */
+function connectTo({ url, home }: ServerHostOptions): ServerConnection {
+  const address = addressOf(url);
+  const { token, origin } = tokenFor(address, home);
+  const explain = (error: unknown): unknown =>
+    error instanceof ClientError ? explained(error, { address, origin }) : error;
+  return {
+    client: createClient({ url: address.href, token }),
+    explain,
+    asked: async (promise) => {
+      try {
+        return await promise;
+      } catch (error) {
+        throw explain(error);
+      }
+    },
+  };
+}
+
 /** Reads and steers the sessions of a server. */
 export function createServerHost({ url, home }: ServerHostOptions): SessionHost {
-  const address = addressOf(url);
-  const { token, isOwn } = tokenFor(address, home);
-  const client = createClient({ url: address.href, token });
+  const { client, asked, explain } = connectTo({ url, home });
   const opened = ({ id }: HostSession): ClientSession => client.sessions.open(id);
-  /** Converts errors of the server to errors for the user. */
-  const asked = async <Value>(promise: Promise<Value>): Promise<Value> => {
-    try {
-      return await promise;
-    } catch (error) {
-      throw error instanceof ClientError ? explained(error, { address, isOwn }) : error;
-    }
-  };
 
   const agents: SessionHost["agents"] = async (session) => {
     const all = await asked(opened(session).agents());
@@ -49,13 +65,14 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
     });
   };
 
+  const option = ` --server ${url}`;
   return {
-    option: ` --server ${url}`,
+    option,
     list: async ({ cwd } = {}) => {
       const sessions = await asked(client.sessions.list());
       return sessions.filter((session) => cwd === undefined || session.cwd === cwd).map(hostSession);
     },
-    find: async (id) => hostSession(sessionIn(await asked(client.sessions.list()), id)),
+    find: async (id) => hostSession(sessionIn(await asked(client.sessions.list()), id, option)),
     agents,
     transcript,
     transcripts: async (session) => {
@@ -67,12 +84,15 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
       try {
         yield* followOn(opened(session), following);
       } catch (error) {
-        throw error instanceof ClientError ? explained(error, { address, isOwn }) : error;
+        throw explain(error);
       }
     },
-    steer: async (session, command) => {
+    steer: async (session, command, signal) => {
       refuseAgentCommand("steer a session");
-      return { isRunning: true, receipt: await asked(opened(session).send(command)) };
+      return {
+        isRunning: true,
+        receipt: await receiptWithin(signal, (ends) => asked(opened(session).send(command, ends))),
+      };
     },
     approvals,
     answer: async (answering) => {
@@ -84,6 +104,30 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
       return { request, answer };
     },
   };
+}
+
+/** Time to wait for the receipt of a command. */
+const RECEIPT_MS = 10_000;
+
+/** Returns a receipt; undefined if the signal fires or the time is up before. The command stays sent. */
+async function receiptWithin(
+  signal: AbortSignal,
+  send: (ends: { readonly signal: AbortSignal }) => Promise<Receipt>,
+): Promise<Receipt | undefined> {
+  const leaving = new AbortController();
+  const leave = (): void => leaving.abort();
+  const timer = setTimeout(leave, RECEIPT_MS);
+  signal.addEventListener("abort", leave);
+  if (signal.aborted) leave();
+  try {
+    return await send({ signal: leaving.signal });
+  } catch (error) {
+    if (leaving.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", leave);
+  }
 }
 
 function hostSession(session: SessionInfo): HostSession {
@@ -100,6 +144,7 @@ function hostSession(session: SessionInfo): HostSession {
     turns,
     model,
     inUse: isOpen(session),
+    isIdle: state === "idle",
     damaged: state === "ended" ? detail : undefined,
   };
 }
@@ -149,35 +194,24 @@ function addressOf(url: string): URL {
 }
 
 interface FoundToken {
-  readonly token: string;
-  /** Set if the token is that of a server of this user on this machine. It can't approve calls. */
-  readonly isOwn: boolean;
+  readonly token: string | (() => string);
+  /** `own`: it is that of a server of this user on this machine, and can't approve calls. */
+  readonly origin: "given" | "own" | "none";
 }
 
 /** Finds the token for a server: RETINUE_TOKEN, or the one in `server.json` if that names the same server. */
 function tokenFor(address: URL, home: string): FoundToken {
   const given = process.env["RETINUE_TOKEN"]?.trim();
-  if (given) return { token: given, isOwn: false };
-  const own = readServerFile(home);
-  if (own !== undefined && isSameServer(address, own.url)) return { token: own.token, isOwn: true };
-  throw new UserError(`There is no token for the server ${address.origin}`, {
-    code: "token",
-    cure: SET_TOKEN,
-    exitCode: 2,
-  });
+  if (given) return { token: given, origin: "given" };
+  const own = readOwnServer(home);
+  // A server has a new token each time it is started.
+  if (own !== undefined && isSameServer(address, own.url))
+    return { token: () => readOwnServer(home)?.token ?? own.token, origin: "own" };
+  // There may be no server at all, which the first request tells.
+  return { token: "none", origin: "none" };
 }
 
 const SET_TOKEN = "Set RETINUE_TOKEN to the token in the link that `retinue serve` printed.";
-
-function readServerFile(home: string): { readonly url: string; readonly token: string } | undefined {
-  try {
-    const value: unknown = JSON.parse(readFileSync(join(home, "server.json"), "utf8"));
-    if (!isRecord(value) || typeof value["url"] !== "string" || typeof value["token"] !== "string") return undefined;
-    return URL.canParse(value["url"]) ? { url: value["url"], token: value["token"] } : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Returns whether two addresses are those of the same server. `localhost` is this machine, as is 127.0.0.1. */
 function isSameServer(address: URL, other: string): boolean {
@@ -189,21 +223,26 @@ function isSameServer(address: URL, other: string): boolean {
 
 function explained(
   error: ClientError,
-  { address, isOwn }: { readonly address: URL; readonly isOwn: boolean },
+  { address, origin }: { readonly address: URL; readonly origin: FoundToken["origin"] },
 ): UserError {
   const { status, code, detail } = error;
-  if (status === 403 && isOwn)
+  if (status === 403 && origin === "own")
     return new UserError("The token that this command found for the server does not allow that", {
       code,
       cure: SET_TOKEN,
       cause: error,
     });
   if (status === 401)
-    return new UserError(`The server ${address.origin} does not accept the token`, {
-      code,
-      cure: SET_TOKEN,
-      exitCode: 2,
-      cause: error,
-    });
+    return new UserError(
+      origin === "none"
+        ? `There is no token for the server ${address.origin}`
+        : `The server ${address.origin} does not accept the token`,
+      {
+        code,
+        cure: SET_TOKEN,
+        exitCode: 2,
+        cause: error,
+      },
+    );
   return new UserError(detail, { code, exitCode: 2, cause: error });
 }

@@ -36,7 +36,12 @@ export interface SessionHost {
 }
 
 /** A session. Those on a server have no files here. */
-export type HostSession = Omit<SessionSummary, "project" | "path"> & Partial<Pick<SessionSummary, "project" | "path">>;
+export interface HostSession
+  extends Omit<SessionSummary, "project" | "path">,
+    Partial<Pick<SessionSummary, "project" | "path">> {
+  /** Whether a process has the session open, but no agent has anything to do. */
+  readonly isIdle: boolean;
+}
 
 export interface HostTranscript extends ListedAgent {
   readonly lines: readonly Line[];

@@ -4,7 +4,8 @@ import { ClientError, errorFrom, unreachable } from "./client-error.ts";
 export interface ClientOptions {
   /** Address of the server, such as `http://127.0.0.1:7333`. */
   readonly url: string;
-  readonly token: string;
+  /** Token of the server. A function is called before each request, and again if the server refuses its token. */
+  readonly token: string | (() => string | Promise<string>);
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   readonly reconnect?: Reconnect | undefined;
@@ -22,10 +23,16 @@ export interface Reconnect {
 /** Sends requests to one server. */
 export interface Connection {
   /** Sends a request. Rejects with a `ClientError` unless the response is a success. */
-  request(method: string, path: string, body?: object): Promise<Response>;
-  json<Value>(method: string, path: string, body?: object): Promise<Value>;
+  request(method: string, path: string, options?: RequestOptions): Promise<Response>;
+  json<Value>(method: string, path: string, options?: RequestOptions): Promise<Value>;
   /** Yields the events of a stream, and connects again when the connection is lost. */
   stream(path: string, options: StreamOptions): AsyncGenerator<EventSourceMessage>;
+}
+
+export interface RequestOptions {
+  readonly body?: object | undefined;
+  /** Ends the wait for the response. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** State of the connection of a stream. */
@@ -45,22 +52,34 @@ export interface StreamOptions {
 export function createConnection({ url, token, fetch: given, reconnect = {} }: ClientOptions): Connection {
   const send = given ?? globalThis.fetch.bind(globalThis);
   const base = new URL(url);
-  const authorization = { authorization: `Bearer ${token}` };
+  const { firstMs = 250, longestMs = 10_000, quietMs = 60_000 } = reconnect;
 
   async function open(path: string, init: RequestInit): Promise<Response> {
-    const target = `${base.origin}${base.pathname.replace(/\/$/, "")}${path}`;
-    const headers = { ...authorization, ...init.headers };
-    // A redirect could send the token elsewhere.
-    const response = await send(target, { ...init, headers, redirect: "error" }).catch((error: unknown) => {
-      throw unreachable(url, error);
-    });
+    let response = await attempt(path, init);
+    if (response.status === 401 && typeof token === "function") {
+      await response.body?.cancel();
+      // A server that has just been started may not have published its token yet.
+      await wait(firstMs, init.signal ?? undefined);
+      response = await attempt(path, init);
+    }
     if (!response.ok) throw await errorFrom(response);
     return response;
   }
 
-  async function request(method: string, path: string, body?: object): Promise<Response> {
-    if (body === undefined) return open(path, { method });
-    return open(path, { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+  async function attempt(path: string, init: RequestInit): Promise<Response> {
+    const target = `${base.origin}${base.pathname.replace(/\/$/, "")}${path}`;
+    const authorization = `Bearer ${typeof token === "string" ? token : await token()}`;
+    const headers = { authorization, ...init.headers };
+    // A redirect could send the token elsewhere.
+    return send(target, { ...init, headers, redirect: "error" }).catch((error: unknown) => {
+      throw unreachable(url, error);
+    });
+  }
+
+  async function request(method: string, path: string, { body, signal }: RequestOptions = {}): Promise<Response> {
+    const init = { method, signal: signal ?? null };
+    if (body === undefined) return open(path, init);
+    return open(path, { ...init, body: JSON.stringify(body), headers: { "content-type": "application/json" } });
   }
 
   /** Yields the events of one connection, until it ends. */
@@ -68,7 +87,6 @@ export function createConnection({ url, token, fetch: given, reconnect = {} }: C
     path: string,
     { signal, position, onState }: StreamOptions,
   ): AsyncGenerator<EventSourceMessage> {
-    const { quietMs = 60_000 } = reconnect;
     const leaving = new AbortController();
     const leave = (): void => leaving.abort();
     signal?.addEventListener("abort", leave, { once: true });
@@ -96,7 +114,6 @@ export function createConnection({ url, token, fetch: given, reconnect = {} }: C
   }
 
   async function* stream(path: string, options: StreamOptions): AsyncGenerator<EventSourceMessage> {
-    const { firstMs = 250, longestMs = 10_000 } = reconnect;
     const { signal, onState } = options;
     let delay = firstMs;
     while (!signal?.aborted) {
@@ -120,8 +137,8 @@ export function createConnection({ url, token, fetch: given, reconnect = {} }: C
 
   return {
     request,
-    json: async <Value>(method: string, path: string, body?: object) => {
-      const response = await request(method, path, body);
+    json: async <Value>(method: string, path: string, options?: RequestOptions) => {
+      const response = await request(method, path, options);
       const value: unknown = await response.json().catch((error: unknown) => {
         throw unreachable(url, error);
       });

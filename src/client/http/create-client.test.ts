@@ -217,6 +217,24 @@ describe("the updates of a session", () => {
     expect([snapshots, reason]).toEqual([[snapshot, snapshot], "ended"]);
   });
 
+  it("go on if a function gives the token of the server that was started again", async () => {
+    const { url } = await startServer({
+      [EVENTS]: (response, _, count) => {
+        beginStream(response);
+        if (count < 2) response.end(updateText(notice(1)));
+        else response.end(`${updateText(notice(2))}${eventText({ type: "session_closed", reason: "ended" })}`);
+      },
+    });
+    const given = [TOKEN, "that of the server before", TOKEN];
+    const client = createClient({ url, token: async () => given.shift() ?? TOKEN, reconnect });
+    const updates: ViewUpdate[] = [];
+    for await (const update of client.sessions.open("s1").events()) updates.push(update);
+    expect(updates.map(({ seq }) => seq)).toEqual([1, 2]);
+    expect(given).toEqual([]);
+    const refused = createClient({ url, token: () => "old", reconnect }).workers();
+    await expect(refused).rejects.toMatchObject({ status: 401, code: "unauthorized" });
+  });
+
   it("end with an error instead of trying again if the token is no longer valid, or the session is gone", async () => {
     for (const [status, code] of [
       [401, "unauthorized"],

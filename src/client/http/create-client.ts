@@ -52,7 +52,8 @@ export interface ClientSession {
   prompt(prompt: string | readonly UserBlock[], options?: PromptOptions): Promise<Receipt>;
   /** Sends a message to an agent, by `main`, its name, its id or a part of its id. */
   message(to: string, message: string | readonly UserBlock[], options?: PromptOptions): Promise<Receipt>;
-  send(command: NewCommand): Promise<Receipt>;
+  /** Sends a command. The signal ends the wait for the receipt; the server still carries the command out. */
+  send(command: NewCommand, options?: { readonly signal?: AbortSignal | undefined }): Promise<Receipt>;
   /** Stops an agent; `turn`: the main agent's run; `tree`: all agents (the default). */
   stop(what?: string): Promise<Receipt>;
   /** Continues an agent whose last run ended early; by default, the main agent. */
@@ -131,7 +132,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     sessions: {
       list: () => json("GET", "/session"),
-      create: (session = {}) => json("POST", "/session", session),
+      create: (session = {}) => json("POST", "/session", { body: session }),
       open: (id) => openSession(connection, id),
       delete: async (id) => void (await request("DELETE", pathTo(id))),
     },
@@ -150,11 +151,11 @@ export function createClient(options: ClientOptions): Client {
 function openSession(connection: Connection, id: SessionId): ClientSession {
   const { json, request } = connection;
   const path = pathTo(id);
-  const send = (command: NewCommand): Promise<Receipt> =>
-    json("POST", `${path}/command`, { ...command, id: command.id ?? newCommandId() });
+  const send: ClientSession["send"] = (command, { signal } = {}) =>
+    json("POST", `${path}/command`, { body: { ...command, id: command.id ?? newCommandId() }, signal });
   const message: ClientSession["message"] = (to, given, { id: messageId = newCommandId(), when } = {}) => {
     const content = typeof given === "string" ? { prompt: given } : { content: given };
-    return json("POST", `${path}/message`, { ...content, to, when, id: messageId });
+    return json("POST", `${path}/message`, { body: { ...content, to, when, id: messageId } });
   };
   return {
     id,
@@ -167,7 +168,7 @@ function openSession(connection: Connection, id: SessionId): ClientSession {
     background: (agent) => send({ type: "background", agent }),
     foreground: (agent) => send({ type: "foreground", agent }),
     withdraw: (promptId) => send({ type: "withdraw", promptId }),
-    answer: (requestId, answer) => json("POST", `${path}/approval/${encodeURIComponent(requestId)}`, answer),
+    answer: (requestId, answer) => json("POST", `${path}/approval/${encodeURIComponent(requestId)}`, { body: answer }),
     agents: () => json("GET", `${path}/agent`),
     lines: async function* (agentId = MAIN_AGENT) {
       let after: string | undefined;

@@ -10,11 +10,16 @@ it("shows the whole command, and all other inputs", () => {
     main: { field: "command", value: long },
     call: `Bash ${long}`,
     inputs: ["timeout: 5", "description: Lists↵files"],
+    others: [
+      { field: "timeout", value: "5" },
+      { field: "description", value: "Lists\nfiles" },
+    ],
   });
   expect(textOf("Write", { file_path: "a.sh", content: "rm x\n" })).toEqual({
     main: { field: "file_path", value: "a.sh" },
     call: "Write a.sh",
     inputs: ["content: rm x↵"],
+    others: [{ field: "content", value: "rm x\n" }],
   });
 });
 
@@ -22,6 +27,7 @@ it("shows the whole input of an unknown tool", () => {
   expect(textOf("mcp__db__run", { query: "a", drop: true })).toEqual({
     call: 'mcp__db__run {"query":"a","drop":true}',
     inputs: [],
+    others: [],
   });
   expect(approvalText({ name: "Bash", inputJson: "{broken" }).call).toBe("Bash {broken");
 });

@@ -8,6 +8,8 @@ export interface ApprovalText {
   readonly call: string;
   /** All other inputs, one line each. */
   readonly inputs: readonly string[];
+  /** The same inputs as they are. */
+  readonly others: readonly { readonly field: string; readonly value: string }[];
   /** The main input, if there is one. */
   readonly main?: { readonly field: string; readonly value: string } | undefined;
 }
@@ -16,16 +18,17 @@ export function approvalText({ name, inputJson }: Pick<ToolCall, "name" | "input
   const fields = parseFields(inputJson);
   const tool = showExactly(name);
   const main = fieldsByTool.get(canonicalToolName(name))?.find((field) => typeof fields?.[field] === "string");
-  if (fields === undefined || main === undefined) return { call: `${tool} ${showExactly(inputJson)}`, inputs: [] };
-  const others = Object.entries(fields).filter(([field]) => field !== main);
+  if (fields === undefined || main === undefined)
+    return { call: `${tool} ${showExactly(inputJson)}`, inputs: [], others: [] };
+  const others = Object.entries(fields)
+    .filter(([field]) => field !== main)
+    .map(([field, value]) => ({ field, value: typeof value === "string" ? value : JSON.stringify(value) }));
   const value = String(fields[main]);
   return {
     main: { field: main, value },
     call: `${tool} ${showExactly(value)}`,
-    inputs: others.map(([field, value]) => {
-      const text = typeof value === "string" ? value : JSON.stringify(value);
-      return `${showExactly(field)}: ${showExactly(text)}`;
-    }),
+    inputs: others.map(({ field, value }) => `${showExactly(field)}: ${showExactly(value)}`),
+    others,
   };
 }
 

@@ -34,14 +34,18 @@ export async function attach(argv: readonly string[]): Promise<number> {
 
 /** Returns the only session that is running. Throws a `UserError` that lists the sessions unless there is one. */
 async function onlyRunning(host: SessionHost): Promise<HostSession> {
-  const running = (await host.list()).filter(({ inUse }) => inUse);
+  const open = (await host.list()).filter(({ inUse }) => inUse);
+  const busy = open.filter(({ isIdle }) => !isIdle);
+  // A session that has nothing to do now may get a prompt.
+  const running = busy.length > 0 ? busy : open;
   const [first, second] = running;
-  if (first === undefined) throw sessionError("No session is running", '"retinue sessions list" shows the others.');
+  if (first === undefined)
+    throw sessionError("No session is running", `"retinue sessions list${host.option}" shows the others.`);
   if (second === undefined) return first;
   const shown = running.slice(0, 8).map(({ id, firstPrompt }) => `${id} (${oneLine(firstPrompt ?? "no prompt yet")})`);
   const more = running.length > shown.length ? ` and ${running.length - shown.length} more` : "";
   throw sessionError(
-    `${running.length} sessions are running: ${shown.join(", ")}${more}`,
+    `${running.length} sessions are ${busy.length > 0 ? "running" : "idle"}: ${shown.join(", ")}${more}`,
     `Name one of them: retinue attach ${first.id}${host.option}`,
   );
 }
@@ -127,7 +131,9 @@ async function leavingText(followed: FollowedAgent): Promise<string> {
 async function endingText(followed: FollowedAgent, run: Line | undefined): Promise<string> {
   const { host, session, agentId } = followed;
   const target = `${session.id}${host.option}`;
-  const end = run?.type === "run.ended" ? run : undefined;
+  if (run === undefined)
+    return `The ${nameOf(session, agentId)} was closed before it got a prompt. To send one: retinue resume ${target} "…"`;
+  const end = run.type === "run.ended" ? run : undefined;
   const how = end === undefined ? "cut off, because the process ended before the run did" : endWords(end);
   const ending = `The ${nameOf(session, agentId)} has ended: ${how}.`;
   if (await isRunning(followed)) return `${ending} Its session continues. To follow it: retinue attach ${target}`;
@@ -235,7 +241,9 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
   for (const agent of agents.inOrder()) if (agent.end !== undefined) past.add(agent.agentId);
   const turns = before.filter((update) => update.agentId === agentId && update.event.type === "model.ended").length;
   const rest = turns === 0 ? "" : ` · ${plural(turns, "earlier turn")} not shown (add --from start)`;
-  progress.print(`Session ${targetOf(followed)} · ${session.inUse ? "running" : "not running"}${rest}`);
+  progress.print(
+    `Session ${targetOf(followed)} · ${session.isIdle ? "idle" : session.inUse ? "running" : "not running"}${rest}`,
+  );
   for (const update of history.slice(first)) tolerate(() => display(update));
   const begun = reportRequests();
   return {

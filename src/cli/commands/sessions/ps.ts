@@ -37,7 +37,7 @@ export async function ps(argv: readonly string[]): Promise<number> {
   const nothing =
     directory === undefined
       ? "No agents are running or can be resumed.\n"
-      : `No agents in ${directory} are running or can be resumed. To look everywhere, run "retinue ps --all".\n`;
+      : `No agents in ${directory} are running or can be resumed. To look everywhere, run "retinue ps --all${host.option}".\n`;
   const text =
     agents.length === 0
       ? nothing
@@ -113,7 +113,7 @@ async function readAgents(
   const notes = [
     ...(older > 0
       ? [
-          `Left out: ${plural(older, "older session")} that ${older === 1 ? "is" : "are"} not running. "retinue sessions list" lists all sessions.`,
+          `Left out: ${plural(older, "older session")} that ${older === 1 ? "is" : "are"} not running. "retinue sessions list${host.option}" lists all sessions.`,
         ]
       : []),
     ...unreadable.map((id) => `Left out: the session ${id}, whose transcripts can't be read.`),

@@ -137,9 +137,10 @@ function renderList(found: readonly HostSession[], all: boolean): string {
   return renderTable([head, ...rows], process.stdout.columns || 0);
 }
 
-function stateOf({ inUse, damaged, lastOutcome, verified }: HostSession): string {
+function stateOf({ inUse, isIdle, damaged, firstPrompt, lastOutcome, verified }: HostSession): string {
   if (damaged !== undefined) return "damaged";
-  if (inUse) return "running";
+  if (inUse) return isIdle ? "idle" : "running";
+  if (firstPrompt === undefined && lastOutcome === undefined) return "no prompt yet";
   if (lastOutcome === "succeeded" && verified === false) return "not verified";
   return lastOutcome ?? "cut off";
 }
