@@ -24,7 +24,7 @@ const underApp = [
   "loop",
   "agents",
   "runs",
-  "cache-report",
+  "reports",
 ];
 
 const modules = {
@@ -59,7 +59,7 @@ const modules = {
     packages: [],
     builtins: true,
   },
-  "cache-report": { modules: [...shared, "conversation", "runs", "transcript"], packages: [], builtins: true },
+  reports: { modules: [...shared, "conversation", "loop", "runs", "transcript"], packages: [], builtins: true },
   link: { modules: shared, packages: ["ws", "vscode-jsonrpc"], builtins: true },
   app: { modules: underApp, packages: [], builtins: true },
   client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false, browser: true },

@@ -7,6 +7,8 @@ export {
   type ApprovalQuestion,
   type Approvals,
   type Command,
+  type ContextPart,
+  type ContextReport,
   createMemoryTranscript,
   defineAgent,
   type EndReason,

@@ -2,6 +2,7 @@
 // model and policy. Does not own: running agents (runs), reading definitions (definitions), deciding on calls
 // (permissions). Called by: runs, app.
 
+export { dropsDontAsk, stricter } from "./policy/modes.ts";
 export { narrowTo, recordPolicy } from "./policy/recorded-policy.ts";
 export { compactionPrompt } from "./prompt/compose-prompt.ts";
 export { MAIN_TYPE } from "./prompt/main-agent.ts";

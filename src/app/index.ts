@@ -1,14 +1,6 @@
 // Owns: assembling the modules into a session with its model, tools, policy and transcript. No other module does this.
 // Does not own: any other behavior. Called by: cli, and programs that embed Retinue (src/index.ts).
 
-export {
-  type AgentFigures,
-  type CacheFigures,
-  type CacheReport,
-  type ExplainedRequest,
-  explainCache,
-  reportCache,
-} from "../cache-report/index.ts";
 export type { HookFunction, HookInput } from "../hooks/index.ts";
 export { UserError } from "../lib/index.ts";
 export { invalidRule } from "../permissions/index.ts";
@@ -26,6 +18,8 @@ export type {
   ApprovalAnswer,
   ApprovalQuestion,
   Command,
+  ContextPart,
+  ContextReport,
   EndReason,
   HookAnswer,
   HookEvent,
@@ -47,6 +41,15 @@ export type {
   UserQuestion,
   UserReply,
 } from "../protocol/index.ts";
+export {
+  type AgentFigures,
+  type CacheFigures,
+  type CacheReport,
+  type ExplainedRequest,
+  explainCache,
+  reportCache,
+  reportContext,
+} from "../reports/index.ts";
 export type { AgentUpdates, Run, StopCause, StopReceipt } from "../runs/index.ts";
 export {
   type LoadSettingsOptions,

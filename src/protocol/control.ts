@@ -1,6 +1,7 @@
 import type { PromptId } from "./ids.ts";
 import type { UserBlock } from "./model/message.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "./permissions/approval.ts";
+import type { PermissionMode } from "./permissions/permission.ts";
 
 /**
  * What a user or a program tells a session to do. A command with an id that was already used has no effect and gets the
@@ -28,6 +29,14 @@ export type Command = { readonly id: string } & (
   | { readonly type: "background"; readonly agent: string }
   /** Makes the parent of a background agent wait for it again. */
   | { readonly type: "foreground"; readonly agent: string }
+  /** Changes the permission mode at once, and the main agent's model with its next prompt. */
+  | {
+      readonly type: "configure";
+      readonly permissionMode?: PermissionMode | undefined;
+      readonly model?: string | undefined;
+    }
+  /** Replaces the main agent's conversation with a summary. The instructions say what the summary should contain. */
+  | { readonly type: "compact"; readonly instructions?: string | undefined }
 );
 
 /** Result of a command. */

@@ -1,6 +1,6 @@
 // Owns: performing runs, including the host of the loop, approvals, budgets, threads, compaction and subagents. Does
 // not own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript). Called by:
-// app, cache-report.
+// app, reports.
 
 export { createApprovalQueue, type SessionApprovals } from "./approvals/approval-queue.ts";
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
@@ -8,6 +8,7 @@ export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spending.ts";
 export { sessionCreated } from "./host/begin-run.ts";
 export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
+export { planEvents } from "./host/plan-mode.ts";
 export { createRun, type Run, type RunOutlet, type StopCause } from "./host/run.ts";
 export { runSessionEndHooks } from "./host/run-hooks.ts";
 export type { Acceptance, LiveAgent, RefreshedAgent, RunRequest, RunServices } from "./host/run-host.ts";

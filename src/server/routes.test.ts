@@ -253,7 +253,7 @@ describe("a session over HTTP", () => {
       "POST",
       "/session/x/command",
       { type: "halt" },
-      '"type" in the body must be "prompt", "withdraw", "answer", "stop", "resume", "background" or "foreground". GET /docs describes the body.',
+      '"type" in the body must be "prompt", "withdraw", "answer", "stop", "resume", "background", "foreground", "configure" or "compact". GET /docs describes the body.',
     ],
     [
       "GET",
@@ -361,4 +361,21 @@ it("needs the scope approve for an agent whose own mode asks less", async () => 
   expect(await server.send("POST", "/session", { headers, body })).toMatchObject({ status: 403 });
   expect((await server.send("GET", "/session")).json).toEqual([]);
   expect(await server.send("POST", "/session", { body })).toMatchObject({ status: 201 });
+});
+
+it("needs the scope approve to change the permission mode, but not the model", async () => {
+  const server = await startServer({ api: await startApi([said("One.")]) });
+  const { token } = JSON.parse(readFileSync(server.file, "utf8")) as { token: string };
+  const { id } = await startSession(server);
+  const path = `/session/${id}/command`;
+  const headers = { Authorization: `Bearer ${token}` };
+  const mode = { id: "c1", type: "configure", permissionMode: "acceptEdits" };
+  expect(await server.send("POST", path, { headers, body: mode })).toMatchObject({ status: 403 });
+  const model = { id: "c2", type: "configure", model: "another-model" };
+  expect((await server.send("POST", path, { headers, body: model })).json).toMatchObject({ status: "done" });
+  expect((await server.send("POST", path, { body: { ...mode, id: "c3" } })).json).toEqual({
+    commandId: "c3",
+    status: "done",
+    message: "The permission mode is now acceptEdits.",
+  });
 });

@@ -1,7 +1,7 @@
 // Owns: transcripts on disk: append, write-ahead log, repair, reading, locks, heads, results, inbox, sessions, following,
 // clean-up.
 // Does not own: what events mean (loop), which session to open (cli, app), who approves calls (runs).
-// Called by: app, cache-report.
+// Called by: app, reports.
 export { type CleanUp, cleanUpDaily } from "./catalog/clean-up.ts";
 export { deleteSession } from "./catalog/delete-session.ts";
 export { type FoundSession, findSession, latestSessionId, listSessions } from "./catalog/list-sessions.ts";

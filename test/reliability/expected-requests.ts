@@ -65,7 +65,7 @@ export function toBeSummed(body: unknown): string | undefined {
   const messages = JSON.parse(receivedMessages(body)) as WireMessage[];
   const last = messages.at(-1);
   const question = last?.content.at(-1) as { text?: string } | undefined;
-  if (last === undefined || question?.text !== compactionPrompt) return undefined;
+  if (last === undefined || question?.text !== compactionPrompt()) return undefined;
   const content = last.content.slice(0, -1);
   const before = messages.slice(0, -1);
   if (content.length === 0) return JSON.stringify(before).slice(0, -"]".length);

@@ -42,8 +42,15 @@ function memoryText({ directory, index, cut, writable }: NonNullable<PromptParts
   return `${keeping}\n\n${noted}${cut ? "\n\n[MEMORY.md is longer than 200 lines. Read the rest and shorten it.]" : ""}`;
 }
 
-/** Asks the model to summarize a long conversation. The text is appended to a user turn. */
-export const compactionPrompt = `[This request comes from Retinue, not from the user. The context window is almost full, so everything above will be replaced by the summary that you write now. You will continue the work with nothing but this summary, so include everything you need.
+/**
+ * Asks the model to summarize a long conversation. The text is appended to a user turn. `wishes` are the user's, if the
+ * user asked for the summary.
+ */
+export function compactionPrompt(wishes?: string): string {
+  return wishes === undefined ? compactionRequest : `${compactionRequest}\n\n[The user adds: ${wishes}]`;
+}
+
+const compactionRequest = `[This request comes from Retinue, not from the user. To make room in the context window, everything above will be replaced by the summary that you write now. You will continue the work with nothing but this summary, so include everything you need.
 
 Answer with text only and do not call any tool. Use these headings, and leave out those that have no content:
 Goal: what the user wants, with every requirement and preference they stated.

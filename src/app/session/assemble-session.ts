@@ -16,7 +16,7 @@ import {
 import type { Transcript } from "../../transcript/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
-import type { ChosenModel } from "../settings/choose-model.ts";
+import { type ChosenModel, chooseSessionModel } from "../settings/choose-model.ts";
 import { mayBackground, mayFork, offerDelegation, taskAgents } from "../subagents/delegation.ts";
 import { createSubagentPorts } from "../subagents/subagent-ports.ts";
 import { VERSION } from "../version.ts";
@@ -28,7 +28,7 @@ import { openApprovals, openSessionInbox } from "./session-approvals.ts";
 import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { attendedTools, collectRules, modeAfterPlan } from "./session-permissions.ts";
+import { attendedTools, checkMode, collectRules, modeAfterPlan } from "./session-permissions.ts";
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
 import { createSessionTools, type SessionTools } from "./session-tools.ts";
 
@@ -152,6 +152,12 @@ async function assembleWithServers(
     mayBackground: mayBackground(context),
     endsWithRun: options.entryPoint === "cli" && options.interactive !== true,
     requestedMode: options.permissionMode,
+    checkMode: (mode) => checkMode(settings, mode),
+    withModel: (model) => {
+      const given = { ...options, model, provider: undefined };
+      const other = chooseSessionModel(given, context, definition);
+      return { model: other.model, agent: createMainAgent(given, { ...parts, chosen: other }).agent };
+    },
     taskTool,
     contextUpdates: createContextUpdates({
       main,

@@ -1,6 +1,6 @@
 import { describeError, isRecord, UserError } from "../../lib/index.ts";
 import type { Command } from "../../protocol/index.ts";
-import { aString, checkOptions, type OptionType, type OptionTypes, oneOf } from "../check-options.ts";
+import { aString, checkOptions, type OptionType, type OptionTypes, oneOf, optional } from "../check-options.ts";
 import { isPromptContent } from "./prompt-content.ts";
 
 const content: OptionType = { accepts: isPromptContent, description: "a list of text and image blocks" };
@@ -17,6 +17,8 @@ const commandFields: { readonly [Type in Command["type"]]: OptionTypes<Extract<C
   resume: { id, type, agent: aString },
   background: { id, type, agent: aString },
   foreground: { id, type, agent: aString },
+  configure: { id, type, permissionMode: optional(aString), model: optional(aString) },
+  compact: { id, type, instructions: optional(aString) },
 };
 
 /** Returns what is wrong with a command. */

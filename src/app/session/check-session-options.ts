@@ -54,6 +54,9 @@ function unknownKeyProblem({ path, meant }: UnknownKey): string {
   return `the key ${path.join(".")} is unknown${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
 }
 
+/** A model by its name, or an object that is one. */
+export const modelOption = either(aString, anObjectWith("describe", "call"));
+
 const types: OptionTypes<SessionOptions> = {
   cwd: optional(aString),
   worker: optional(anObjectWith("describe", "open")),
@@ -73,7 +76,7 @@ const types: OptionTypes<SessionOptions> = {
   trusted: optional(aBoolean),
   entryPoint: optional(aString),
   provider: optional(aString),
-  model: optional(either(aString, anObjectWith("describe", "call"))),
+  model: optional(modelOption),
   effort: optional(oneOf(efforts)),
   permissionMode: optional(oneOf(permissionModes)),
   allowedTools: optional(strings),

@@ -4,6 +4,7 @@ import {
   type AgentId,
   type Command,
   MAIN_AGENT,
+  type PermissionMode,
   type PromptId,
   type Receipt,
   textOf,
@@ -31,6 +32,8 @@ export interface ControlOptions {
   readonly endsWithRun: boolean;
   /** Receives messages for the user. */
   readonly onTrouble: (message: string) => void;
+  setPermissionMode(mode: PermissionMode): Promise<void>;
+  setModel(model: string): Promise<void>;
   interrupt(): Promise<StopReceipt>;
   stopAll(): Promise<StopReceipt>;
   stopAgent(agentId: AgentId): Promise<StopReceipt>;
@@ -97,6 +100,10 @@ export function createControl(options: ControlOptions): Control {
         return moveToBackground(command.agent);
       case "foreground":
         return moveToForeground(command.agent);
+      case "configure":
+        return configure(command);
+      case "compact":
+        return compact(command.instructions);
     }
   }
 
@@ -145,6 +152,24 @@ export function createControl(options: ControlOptions): Control {
     if (counted === undefined) return refused(`There is no open request ${requestId}.`);
     if (!counted.isOwn) return refused(`${requestId} was already answered by ${counted.answer.by}.`);
     return done(`${requestId} was ${given.answer === "allow" ? "allowed" : "denied"}.`);
+  }
+
+  async function configure({ permissionMode, model }: Extract<Command, { type: "configure" }>): Promise<Done> {
+    if (permissionMode === undefined && model === undefined)
+      return refused("There is nothing to change. Give `permissionMode` or `model`.");
+    // The model is checked first, so that a command is carried out as a whole or not at all.
+    if (model !== undefined) await options.setModel(model);
+    if (permissionMode !== undefined) await options.setPermissionMode(permissionMode);
+    const changes = [
+      ...(permissionMode === undefined ? [] : [`The permission mode is now ${permissionMode}.`]),
+      ...(model === undefined ? [] : [`The main agent uses the model ${model} from its next prompt on.`]),
+    ];
+    return done(changes.join(" "));
+  }
+
+  async function compact(instructions: string | undefined): Promise<Done> {
+    await runs.acceptCompaction(instructions);
+    return done("The main agent summarizes its conversation.");
   }
 
   async function stop(what: string): Promise<Done> {
@@ -222,6 +247,11 @@ export function createControl(options: ControlOptions): Control {
 
   /** Carries out a command of another process, and tells the user of this one. Never rejects. */
   async function obey(command: Command): Promise<void> {
+    // Whoever can write to the inbox could give agents more permissions.
+    if (command.type === "configure") {
+      const message = "Another process can't change the settings of a session. Change them where the session runs.";
+      return inbox.settle({ commandId: command.id, ...refused(message) }, command).catch(() => undefined);
+    }
     const receipt = send(command);
     const about = await describeRemote(command);
     if (about === undefined) return;
@@ -232,7 +262,8 @@ export function createControl(options: ControlOptions): Control {
   /** Describes a command of another process in one line. Returns undefined if there is nothing to tell. */
   async function describeRemote(command: Command): Promise<string | undefined> {
     if (command.type === "withdraw") return "Another terminal removed a prompt from the queue.";
-    if (command.type === "answer") return undefined;
+    if (command.type === "answer" || command.type === "configure") return undefined;
+    if (command.type === "compact") return "Another terminal compacts the conversation.";
     const reference = command.type === "prompt" ? command.to : command.type === "stop" ? command.what : command.agent;
     const isAll = command.type === "stop" && isWholeSession(reference);
     const isForMain = isAll || isMain(reference) || (command.type === "stop" && reference === "turn");

@@ -1,6 +1,7 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import { createDeferred, createId, type Deferred, newRunId, UserError } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
+import type { Model } from "../../ports/index.ts";
 import {
   MAIN_AGENT,
   noFacts,
@@ -29,6 +30,12 @@ import { textBlocks } from "./prompt-content.ts";
 import { planChange } from "./session-permissions.ts";
 import { withCallback } from "./with-callback.ts";
 
+/** The main agent and its model, which the user can change between two runs. */
+export interface MainAgentChoice {
+  readonly agent: ResolvedAgent;
+  readonly model: Model;
+}
+
 export interface MainRunsOptions {
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
@@ -56,6 +63,11 @@ interface WaitingPrompt extends QueuedPrompt {
 /** The runs of a session's main agent, one at a time. A prompt that arrives during a run waits for its turn. */
 export class MainRuns {
   agent: ResolvedAgent;
+  private usedModel: Model;
+  /** Takes effect with the next run. */
+  private change: MainAgentChoice | undefined;
+  /** Mode in which the first run begins. If undefined, it is the agent's. */
+  requestedMode: PermissionMode | undefined;
   private readonly options: MainRunsOptions;
   private current: Run | undefined;
   private isStarted = false;
@@ -65,6 +77,18 @@ export class MainRuns {
   constructor(options: MainRunsOptions) {
     this.options = options;
     this.agent = options.agent;
+    this.usedModel = options.services.model;
+    this.requestedMode = options.requestedMode;
+  }
+
+  /** The model of the next run. */
+  get model(): Model {
+    return this.change?.model ?? this.usedModel;
+  }
+
+  /** Uses another agent or model from the next run on. */
+  use(change: MainAgentChoice): void {
+    this.change = change;
   }
 
   /** Whether a run has been started in this process. */
@@ -114,6 +138,31 @@ export class MainRuns {
     await this.options.live()?.begun;
   }
 
+  /** Like `compact`, for a run that no one reads. Resolves when it has begun. */
+  async acceptCompaction(instructions?: string): Promise<void> {
+    void drain(this.compact(instructions));
+    await this.options.live()?.begun;
+  }
+
+  /** Starts a run that replaces the conversation with a summary. Throws a `UserError` if that is not possible now. */
+  compact(instructions?: string): Run {
+    if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId);
+    const problem = this.whyNotCompact();
+    if (problem !== undefined) throw new UserError(problem.message, { code: "compaction", cure: problem.cure });
+    return this.start({ content: [], compaction: { instructions } });
+  }
+
+  private whyNotCompact(): { readonly message: string; readonly cure: string } | undefined {
+    if (this.isBusy)
+      return { message: "The main agent is working", cure: "Wait until it has finished, or interrupt it first." };
+    if (this.model.describe().provider === "offline")
+      return { message: "The offline model can't summarize a conversation", cure: "Choose another model first." };
+    const { conversation } = this.options.thread;
+    if ((conversation?.messages().length ?? 0) < FEWEST_MESSAGES)
+      return { message: "There is nothing to compact yet", cure: "Compact the conversation when it has become long." };
+    return undefined;
+  }
+
   /** Gives a message to the run in progress. Returns false if there is none. */
   async tell(content: readonly UserBlock[], promptId: PromptId): Promise<boolean> {
     return (await this.options.live()?.tell({ content, from: "person", promptId })) ?? false;
@@ -152,7 +201,7 @@ export class MainRuns {
       agentId: MAIN_AGENT,
       agent: this.agent,
       thread,
-      services,
+      services: { ...services, model: this.usedModel },
       runId: "",
       begun: Promise.resolve(),
       emit: () => {},
@@ -170,11 +219,15 @@ export class MainRuns {
     content,
     promptId,
     runId = newRunId(),
-  }: Pick<RunRequest, "promptId"> & { content: readonly UserBlock[]; runId?: RunId }): Run {
-    const { thread, services, callback, runOptions } = this.options;
+    compaction,
+  }: Pick<RunRequest, "promptId" | "compaction"> & { content: readonly UserBlock[]; runId?: RunId }): Run {
+    const { thread, callback, runOptions } = this.options;
+    ({ agent: this.agent, model: this.usedModel } = this.change ?? { agent: this.agent, model: this.usedModel });
+    this.change = undefined;
+    const services = { ...this.options.services, model: this.usedModel };
     services.budget.resetSpawns();
     const { agent } = this;
-    const initial = thread.hasNoConversation ? textBlocks(agent.initialPrompt ?? "") : [];
+    const initial = thread.hasNoConversation && !compaction ? textBlocks(agent.initialPrompt ?? "") : [];
     const stage = this.isStarted ? { refresh: () => this.refresh() } : this.opening();
     this.isStarted = true;
     const run = startRun(services, thread, {
@@ -184,7 +237,8 @@ export class MainRuns {
       agent,
       prompt: [...initial, ...content],
       promptId,
-      leftOver: () => this.leftOver(promptId),
+      compaction,
+      leftOver: () => (compaction ? [] : this.leftOver(promptId)),
     });
     this.current = run;
     void run.result.finally(() => {
@@ -209,8 +263,8 @@ export class MainRuns {
   }
 
   private opening(): Pick<RunRequest, "opens" | "plan" | "onEnter"> {
-    const { thread, requestedMode: requested, onFirstRun } = this.options;
-    const modes = { requested, mode: this.agent.policy.mode, before: thread.state.plan };
+    const { thread, onFirstRun } = this.options;
+    const modes = { requested: this.requestedMode, mode: this.agent.policy.mode, before: thread.state.plan };
     return { opens: thread.isNew ? "startup" : "resume", onEnter: onFirstRun, ...planChange(modes) };
   }
 
@@ -250,6 +304,9 @@ export class MainRuns {
     return { runId, outcome: "stopped", reason, message, ...nothing, sessionId, agentId: MAIN_AGENT, model };
   }
 }
+
+/** Number of messages from which on a conversation can be compacted: a prompt and an answer are kept as they are. */
+const FEWEST_MESSAGES = 4;
 
 /** Reads a run that no one else reads, so that its updates do not pile up. Its lines are in the feed. */
 async function drain(run: AsyncIterable<unknown>): Promise<void> {

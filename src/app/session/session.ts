@@ -6,6 +6,7 @@ import type {
   ConnectedMcpServer,
   FeedPosition,
   Inbox,
+  Model,
   ModelDescription,
   ToolExecutor,
 } from "../../ports/index.ts";
@@ -13,6 +14,7 @@ import {
   type AgentId,
   type ApprovalQuestion,
   type Command,
+  type ContextReport,
   MAIN_AGENT,
   type PermissionMode,
   type Receipt,
@@ -22,6 +24,7 @@ import {
   type ToolReport,
   type UserBlock,
 } from "../../protocol/index.ts";
+import { reportContext } from "../../reports/index.ts";
 import {
   type Dispatcher,
   type LiveAgent,
@@ -37,17 +40,20 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { optionError } from "../check-options.ts";
+import { checkOptions, optionError } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
+import { modelOption } from "./check-session-options.ts";
+import { changeMode } from "./configure-session.ts";
 import type { ContextUpdate } from "./context-updates.ts";
 import { createControl, failed } from "./control.ts";
-import { closedSession, MainRuns, type MainRunsOptions } from "./main-runs.ts";
+import { closedSession, type MainAgentChoice, MainRuns, type MainRunsOptions } from "./main-runs.ts";
 import { isPromptContent, textBlocks, wrongBlock } from "./prompt-content.ts";
 
 /** A conversation with an agent, which has tools, permissions and subagents. `openSession` opens one. */
 export interface Session {
   readonly id: SessionId;
   readonly cwd: string;
+  /** Model of the next run. */
   readonly model: ModelDescription;
   /** Type of the main agent: `main`, or the name of a definition. */
   readonly agentType: string;
@@ -89,6 +95,26 @@ export interface Session {
    * or resumes an agent, or moves one to the background or back. Sending the same id again has no effect. Never rejects.
    */
   send(command: Command): Promise<Receipt>;
+  /**
+   * Changes the permission mode at once, even during a run. Agents below the main agent keep their modes if these are
+   * stricter. Throws a `UserError` if the settings forbid the mode.
+   */
+  setPermissionMode(mode: PermissionMode): Promise<void>;
+  /**
+   * Uses another model from the next run on. Throws a `UserError` if the provider is unknown or has no key. The provider
+   * checks the name of the model when it gets the first request.
+   */
+  setModel(model: string | Model): Promise<void>;
+  /**
+   * Starts a run that replaces the conversation with a summary. The instructions say what the summary should contain.
+   * Throws a `UserError` during a run, and if there is nothing to compact.
+   */
+  compact(instructions?: string): Run;
+  /**
+   * Reports what fills the context window of an agent, given by its name or id; by default, of the main agent. Resolves
+   * to undefined if there is no such agent, or if it has not made a request.
+   */
+  context(agent?: string): Promise<ContextReport | undefined>;
   /** Sends a message to an agent. It reads the message before its next step, or is resumed with it. */
   messageAgent(reference: string, message: string): Promise<Receipt>;
   /** Continues an agent whose last run ended early. A subagent works in the background. */
@@ -145,6 +171,10 @@ export interface SessionParts extends Pick<MainRunsOptions, "callback" | "reques
   /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
   readonly taskTool: () => ToolDeclaration | undefined;
   readonly stopWaiting: AbortController;
+  /** Resolves the main agent for another model. Throws a `UserError` if there is no such model. */
+  readonly withModel: (model: string | Model) => MainAgentChoice;
+  /** Throws a `UserError` if the settings forbid a mode. */
+  readonly checkMode: (mode: PermissionMode) => void;
   /** Receives messages for the user. */
   readonly onTrouble: (message: string) => void;
   /** Releases everything that the session uses besides its executor and its transcript. */
@@ -171,6 +201,8 @@ export function createSession(parts: SessionParts): CreatedSession {
     journal: transcript,
     isResumed: !thread.isEmpty,
     endsWithRun: parts.endsWithRun,
+    setPermissionMode,
+    setModel,
     interrupt,
     stopAll,
     stopAgent: (agentId) => stopWithReceipt(registry.working(), () => registry.stop(agentId)),
@@ -206,6 +238,17 @@ export function createSession(parts: SessionParts): CreatedSession {
     return { ...receipt, stopped: [main, ...receipt.stopped] };
   }
 
+  async function setPermissionMode(mode: PermissionMode): Promise<void> {
+    checkOpen();
+    return changeMode(mode, { ...parts, runs, live });
+  }
+
+  async function setModel(model: string | Model): Promise<void> {
+    checkOpen();
+    checkOptions("session.setModel", { model }, { model: modelOption });
+    runs.use(parts.withModel(model));
+  }
+
   /** Throws a `UserError` if there is nothing that a run without a prompt could continue. */
   function checkUnfinished(): void {
     const hasWork = !thread.hasNoConversation || thread.state.queue.length > 0 || control.hasEarlier() || runs.isBusy;
@@ -238,7 +281,9 @@ export function createSession(parts: SessionParts): CreatedSession {
     ...parts.info,
     id: services.sessionId,
     cwd: services.cwd,
-    model: services.model.describe(),
+    get model() {
+      return runs.model.describe();
+    },
     agentType: agent.agentType,
     initialPrompt: agent.initialPrompt,
     tools: agent.policy.pool,
@@ -264,6 +309,13 @@ export function createSession(parts: SessionParts): CreatedSession {
     },
     queue: () => thread.state.queue,
     send: sendCommand,
+    setPermissionMode,
+    setModel,
+    compact: (instructions) => runs.compact(instructions),
+    context: async (reference = MAIN_AGENT) => {
+      const agentId = reference === MAIN_AGENT ? MAIN_AGENT : (await registry.find(reference))?.agentId;
+      return agentId === undefined ? undefined : reportContext(transcript, agentId);
+    },
     messageAgent: (to, text) => send({ type: "prompt", to, content: [{ type: "text", text }], when: "now" }),
     resumeAgent: (reference) => send({ type: "resume", agent: reference }),
     backgroundAgent: (reference) => send({ type: "background", agent: reference }),

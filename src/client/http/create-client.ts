@@ -3,6 +3,7 @@ import {
   type AgentInfo,
   type ApprovalAnswer,
   type Command,
+  type ContextReport,
   fromWire,
   type Line,
   MAIN_AGENT,
@@ -62,12 +63,18 @@ export interface ClientSession {
   foreground(agent: string): Promise<Receipt>;
   /** Removes a prompt from the queue. */
   withdraw(promptId: PromptId): Promise<Receipt>;
+  /** Changes the permission mode, which needs the scope `approve`, or the model from the next prompt on. */
+  configure(changes: Pick<Extract<Command, { type: "configure" }>, "permissionMode" | "model">): Promise<Receipt>;
+  /** Replaces the main agent's conversation with a summary. */
+  compact(instructions?: string): Promise<Receipt>;
   /** Answers a request for approval. The token must have the scope `approve`. */
   answer(requestId: string, answer: NewAnswer): Promise<Receipt>;
   /** Lists the agents: the main agent, then the subagents, oldest first. */
   agents(): Promise<readonly AgentInfo[]>;
   /** Yields the lines of an agent's transcript, in order. */
   lines(agentId?: AgentId): AsyncIterable<Line>;
+  /** Reports what fills the context window of an agent. */
+  context(agentId?: AgentId): Promise<ContextReport>;
   /** Returns the whole output of a call whose result in the transcript is only a part of it. */
   result(resultId: string): Promise<string>;
   queue(): Promise<readonly Omit<QueuedPrompt, "agentId">[]>;
@@ -168,6 +175,8 @@ function openSession(connection: Connection, id: SessionId): ClientSession {
     background: (agent) => send({ type: "background", agent }),
     foreground: (agent) => send({ type: "foreground", agent }),
     withdraw: (promptId) => send({ type: "withdraw", promptId }),
+    configure: (changes) => send({ type: "configure", ...changes }),
+    compact: (instructions) => send({ type: "compact", instructions }),
     answer: (requestId, answer) => json("POST", `${path}/approval/${encodeURIComponent(requestId)}`, { body: answer }),
     agents: () => json("GET", `${path}/agent`),
     lines: async function* (agentId = MAIN_AGENT) {
@@ -179,6 +188,7 @@ function openSession(connection: Connection, id: SessionId): ClientSession {
         after = page.next;
       } while (after !== undefined);
     },
+    context: (agentId = MAIN_AGENT) => json("GET", `${path}/agent/${encodeURIComponent(agentId)}/context`),
     result: async (resultId) => (await request("GET", `${path}/result/${encodeURIComponent(resultId)}`)).text(),
     queue: () => json("GET", `${path}/queue`),
     events: (options) => updatesOf(connection, `${path}/event`, options),

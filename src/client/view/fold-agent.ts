@@ -13,7 +13,7 @@ import { announcementOf, describeCall } from "../words/describe-call.ts";
 import { withItem, withinBounds } from "./agent-items.ts";
 import type { CallItem, CallPart } from "./items.ts";
 import { itemsIn } from "./items-in.ts";
-import type { AgentView, Draft, DraftPart, SessionView, Step } from "./session-view.ts";
+import { type AgentView, type Draft, type DraftPart, type SessionView, type Step, tokensOf } from "./session-view.ts";
 
 type Context = Pick<SessionView, "keep" | "connectedAt">;
 
@@ -106,10 +106,13 @@ function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): Age
       return {
         ...agent,
         ...(line.usage ? spend(agent, line.usage, line.costUsd) : {}),
+        contextTokens: line.after ?? 0,
         step: { kind: "working", since: line.at },
       };
     case "spend.recorded":
       return { ...agent, ...spend(agent, line.usage, line.costUsd) };
+    case "mode.changed":
+      return { ...agent, permissionMode: line.mode };
     case "run.ended":
       return endRun(agent, line);
     default:
@@ -165,6 +168,7 @@ function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentV
     runId: line.runId,
     background: line.background === true,
     model: line.model,
+    window: line.window,
     permissionMode: line.permissionMode,
     maxTurns: line.maxTurns,
     startedAt: line.at,
@@ -182,6 +186,7 @@ function endResponse(agent: AgentView, line: Line & EventOf<"model.ended">, call
   return {
     ...agent,
     ...spend(agent, paidUsage(line), line.costUsd),
+    contextTokens: tokensOf(line.usage) || agent.contextTokens,
     calls: [...agent.calls, ...calls],
     lastText: text === "" ? agent.lastText : text.slice(-MAX_LAST_TEXT),
     announcement: announcementOf(line.message),

@@ -51,6 +51,8 @@ function partsIn(line: Line): readonly ItemPart[] {
     case "plan.left":
     case "run.backgrounded":
       return [{ kind: "change", change: line.type }];
+    case "mode.changed":
+      return [{ kind: "change", change: line.type, mode: line.mode }];
     case "run.awaited":
       return [{ kind: "change", change: line.type, agentId: line.agentId }];
     case "agent.resumed":

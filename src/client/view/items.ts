@@ -7,6 +7,7 @@ import type {
   EndedNotice,
   HookRecord,
   JsonObject,
+  PermissionMode,
   PromptId,
   RecordedDecision,
   ResultBlock,
@@ -117,7 +118,9 @@ interface NoteItem {
 /** The way in which the agent works has changed. */
 interface ChangeItem {
   readonly kind: "change";
-  readonly change: "plan.entered" | "plan.left" | "run.backgrounded" | "run.awaited" | "agent.resumed";
+  readonly change: "plan.entered" | "plan.left" | "mode.changed" | "run.backgrounded" | "run.awaited" | "agent.resumed";
+  /** New permission mode. */
+  readonly mode?: PermissionMode | undefined;
   /** Agent that is waited for or resumed. */
   readonly agentId?: AgentId | undefined;
 }

@@ -57,6 +57,10 @@ export interface AgentView extends AgentTotals {
   readonly runningChildren: number;
   readonly background: boolean;
   readonly model: string;
+  /** Size of the model's context window in tokens. */
+  readonly window?: number | undefined;
+  /** Tokens of the newest request and its response, which the next request repeats. */
+  readonly contextTokens: number;
   readonly permissionMode?: PermissionMode | undefined;
   readonly maxTurns?: number | undefined;
   readonly runId?: RunId | undefined;
@@ -171,6 +175,7 @@ export function newAgentView(agent: NewAgent): AgentView {
     model: "",
     lastEventAt: agent.startedAt,
     step: { kind: "starting", since: agent.startedAt },
+    contextTokens: 0,
     lastText: "",
     announcement: "",
     calls: [],

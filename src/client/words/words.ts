@@ -199,8 +199,13 @@ const counted = {
 } as const;
 
 /** Describes a change of the way in which an agent works. */
-export function changeWords({ change, agentId = "" }: Extract<Item, { kind: "change" }>): string {
-  return { ...changes, "run.awaited": `waits for ${agentId}`, "agent.resumed": `${agentId} continues` }[change];
+export function changeWords({ change, agentId = "", mode }: Extract<Item, { kind: "change" }>): string {
+  const named = {
+    "run.awaited": `waits for ${agentId}`,
+    "agent.resumed": `${agentId} continues`,
+    "mode.changed": `permission mode: ${mode ?? "unknown"}`,
+  };
+  return { ...changes, ...named }[change];
 }
 
 const changes = {

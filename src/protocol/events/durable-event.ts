@@ -73,6 +73,8 @@ export type DurableEvent =
       readonly maxTurns: number;
       /** Prices of the model when the run started. Absent if unknown. */
       readonly prices?: Prices | undefined;
+      /** Size of the model's context window in tokens. Absent in transcripts of earlier versions. */
+      readonly window?: number | undefined;
       /** Number of tokens below which the provider cached nothing when the run started. Absent if unknown. */
       readonly cacheMinimumTokens?: number | undefined;
       /** Set if no call waits for the run. The parent gets a notice when the run ends. */
@@ -93,6 +95,8 @@ export type DurableEvent =
   /** The agent and all agents below it are read-only until plan mode is left. */
   | { readonly type: "plan.entered"; readonly by: PlanChange }
   | { readonly type: "plan.left"; readonly by: PlanChange }
+  /** The user changed the permission mode of the main agent. Agents below it never have a freer mode. */
+  | { readonly type: "mode.changed"; readonly mode: PermissionMode }
   | {
       readonly type: "head.set";
       readonly hash: string;

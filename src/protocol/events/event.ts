@@ -74,6 +74,7 @@ export const delivery = {
   "wait.ended": "durable",
   "plan.entered": "durable",
   "plan.left": "durable",
+  "mode.changed": "durable",
   "notices.delivered": "durable",
   "head.set": "durable",
   "prompt.queued": "durable",

@@ -15,6 +15,7 @@ export const wireNames = {
   "wait.ended": "wait_ended",
   "plan.entered": "plan_entered",
   "plan.left": "plan_left",
+  "mode.changed": "mode_changed",
   "notices.delivered": "notices_delivered",
   "head.set": "head_set",
   "prompt.queued": "prompt_queued",

@@ -23,8 +23,10 @@ import { type ContextLimits, headSize } from "./context-limits.ts";
 
 export interface CompactionRequest {
   readonly limits: ContextLimits;
-  /** Why the conversation has to be compacted. */
-  readonly cause: "full" | "overflow";
+  /** Why the conversation is compacted. `asked`: the user wants it. */
+  readonly cause: "full" | "overflow" | "asked";
+  /** What the user wants the summary to contain. */
+  readonly instructions?: string | undefined;
   /** Returns the roster of the agent's subagents. */
   readonly roster?: () => Promise<string>;
   readonly timeLimitMs?: number;
@@ -32,7 +34,7 @@ export interface CompactionRequest {
 
 const TIME_LIMIT_MS = 120_000;
 /** Maximum share of the conversation's tokens for the newest messages, which are kept unchanged. */
-const KEPT_SHARE = 0.2;
+const KEPT_SHARE = { full: 0.2, overflow: 0.1, asked: 0.2 };
 /** Maximum share of the conversation's tokens for the record that replaces the other messages. */
 const RECORD_SHARE = 0.25;
 const CHARACTERS_PER_TOKEN = 3;
@@ -50,17 +52,25 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
   const { limits, cause } = request;
   const room = Math.max(limits.compactAt - limits.headTokens, limits.compactAt / 4);
   const messages = conversation.messages();
-  const cut = cutOf(messages, state, { room: room * (cause === "overflow" ? KEPT_SHARE / 2 : KEPT_SHARE) });
+  const turn = userTurn(state);
+  const before = expectedTokens(state.context, limits, turn);
+  // A conversation that is compacted before it is full may be short.
+  const size = cause === "asked" ? Math.min(room, before - limits.headTokens) : room;
+  const cut = cutOf(messages, state, { room: size * KEPT_SHARE[cause] });
   const timeLimitMs = Math.min(request.timeLimitMs ?? TIME_LIMIT_MS, host.services.limits.idleMs);
   const earlier = cut.summarised === 1 && messages[0] ? recordedSummary(messages[0]) : undefined;
   const answer: Summary =
     earlier === undefined
-      ? await requestSummary(host, conversation, { count: cut.summarised, room, timeLimitMs })
+      ? await requestSummary(host, conversation, {
+          count: cut.summarised,
+          room,
+          timeLimitMs,
+          question: questionOf(request),
+        })
       : { ok: true, text: earlier, spent: {} };
   if (host.outlet.signal.aborted) return;
   const characters = Math.min(LONGEST_RECORD, Math.floor(room * RECORD_SHARE * CHARACTERS_PER_TOKEN));
   const kept = messages.slice(cut.from);
-  const turn = userTurn(state);
   const summary = recordText(
     {
       first: state.asked?.first,
@@ -79,8 +89,8 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
     type: "conversation.compacted",
     summary,
     kept: kept.length,
-    trigger: "auto",
-    before: expectedTokens(state.context, limits, turn),
+    trigger: cause === "asked" ? "manual" : "auto",
+    before,
     after: limits.headTokens + estimated(state.context, left),
     ...answer.spent,
   };
@@ -152,6 +162,8 @@ interface SummaryRequest {
   /** Number of tokens that the conversation may fill. */
   readonly room: number;
   readonly timeLimitMs: number;
+  /** Message that asks for the summary. */
+  readonly question: UserMessage;
 }
 
 /**
@@ -175,7 +187,7 @@ type SummaryCost = Pick<EventOf<"conversation.compacted">, "usage" | "costUsd" |
 async function requestSummary(
   host: RunHost,
   conversation: Chain,
-  { count, room, timeLimitMs }: SummaryRequest,
+  { count, room, timeLimitMs, question }: SummaryRequest,
 ): Promise<Summary> {
   // The conversation contains only the first prompt.
   if (count < 2) return { ok: false, problem: "there is no answer to summarize yet", spent: {} };
@@ -186,7 +198,7 @@ async function requestSummary(
   const thinkingTokens = head.thinking?.budgetTokens ?? 0;
   const estimate = estimateRequest(
     {
-      inputTokens: mostExpectedTokens(host.thread.state.context, headSize(head), summaryQuestion),
+      inputTokens: mostExpectedTokens(host.thread.state.context, headSize(head), question),
       maxTokens: Math.min(longestAnswer(description), SUMMARY_TOKENS + thinkingTokens),
       thinkingTokens,
       cacheLifetime: head.cacheLifetime,
@@ -203,7 +215,7 @@ async function requestSummary(
   const { prices } = description;
   const priceOf = (usage: Usage): number | undefined => prices && costOf(usage, prices);
   const outcome = await callWithin(host, timeLimitMs, {
-    prompt: summaryPrompt(conversation, count),
+    prompt: summaryPrompt(conversation, count, question),
     maxTokens: reservation.answerTokens,
     repeat: (lost) => reservation.repeat({ usage: lost, costUsd: priceOf(lost) }, outlet.signal),
   });
@@ -250,17 +262,19 @@ async function callWithin(
   return outcome;
 }
 
-const summaryQuestion = userMessage(compactionPrompt);
+function questionOf({ instructions }: CompactionRequest): UserMessage {
+  return userMessage(compactionPrompt(instructions));
+}
 
 /**
  * Appends the request for a summary to the bytes of earlier requests, so that the provider can read the earlier bytes
  * from its cache.
  */
-function summaryPrompt(conversation: Chain, count: number): Prompt {
+function summaryPrompt(conversation: Chain, count: number, question: UserMessage): Prompt {
   const last = conversation.messages()[count - 1];
   const merges = last?.role === "user";
   const chain = conversation.until(merges ? count - 1 : count);
-  chain.append(merges ? { role: "user", content: [...last.content, ...summaryQuestion.content] } : summaryQuestion);
+  chain.append(merges ? { role: "user", content: [...last.content, ...question.content] } : question);
   return chain.request();
 }
 

@@ -23,7 +23,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   for (const line of await thread.recover(host.services.executor.recall)) host.outlet.emit(line);
   const events: DurableEvent[] = [];
   if (thread.isEmpty) events.push(created(host));
-  events.push(...planEvents(host));
+  if (request.plan !== undefined) events.push(...planEvents(request.plan, request.agent));
   const hash = await thread.keepHead(request.agent.head);
   const isBounded = request.subagent?.spec.fork?.turns !== undefined;
   if (hash !== thread.headHash || (thread.isNew && isBounded)) host.before = thread.newestPrompt;
@@ -70,7 +70,7 @@ export function sessionCreated({
 
 function runStarted({ services, request, thread }: RunHost, mode: PermissionMode): EventOf<"run.started"> {
   const { agent, runId, waits, subagent } = request;
-  const { prices, cacheMinimumTokens } = services.model.describe();
+  const { prices, cacheMinimumTokens, window } = services.model.describe();
   return {
     type: "run.started",
     runId,
@@ -84,6 +84,8 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
     permissionMode: mode,
     maxTurns: agent.maxTurns,
     prices,
+    // The offline model has no window.
+    window: agent.head.provider === "offline" ? undefined : window,
     cacheMinimumTokens,
     waits: waits || undefined,
     tools: subagent?.tools,

@@ -1,4 +1,4 @@
-import type { ResolvedAgent } from "../../agents/index.ts";
+import { dropsDontAsk, type ResolvedAgent, stricter } from "../../agents/index.ts";
 import type { DurableEvent, PermissionMode, Policy } from "../../protocol/index.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -22,6 +22,20 @@ export function afterPlanMode(mode: PermissionMode): PolicyChange {
   return once((policy) => (policy.mode === "plan" ? { ...policy, mode } : policy));
 }
 
+/** Returns the policy change for a main agent whose mode the user has changed. */
+export function inMode(mode: PermissionMode): PolicyChange {
+  return once((policy) => (policy.mode === mode ? policy : { ...policy, mode }));
+}
+
+/** Returns the policy change for the agents below a main agent whose mode the user has changed. */
+export function withinMode(limit: PermissionMode): PolicyChange {
+  return once((policy) => {
+    const mode = stricter(policy.mode, limit);
+    const unattended = dropsDontAsk([policy.mode, limit], mode) || policy.unattended;
+    return { ...policy, mode, unattended: unattended || undefined };
+  });
+}
+
 /** Applies a policy change to an agent and to the policy that limits its subagents. */
 export function withPolicies(agent: ResolvedAgent, change: PolicyChange): ResolvedAgent {
   const policy = change(agent.policy);
@@ -42,9 +56,8 @@ export function beginningMode(host: RunHost): PermissionMode {
   return plan === "enter" ? "plan" : agent.policy.mode;
 }
 
-/** Returns the lines that precede the prompt of a run that enters or leaves plan mode. */
-export function planEvents({ request: { plan, agent } }: RunHost): readonly DurableEvent[] {
-  if (plan === undefined) return [];
+/** Returns the lines with which the user lets an agent enter or leave plan mode. */
+export function planEvents(plan: "enter" | "leave", agent: ResolvedAgent): readonly DurableEvent[] {
   if (plan === "leave")
     return [
       { type: "plan.left", by: "person" },

@@ -86,6 +86,8 @@ export interface RunRequest {
    * `auto`: it is verified automatically.
    */
   readonly verify?: "suggest" | "auto" | undefined;
+  /** Set if the run only compacts the conversation, because the user wants it. */
+  readonly compaction?: { readonly instructions?: string | undefined } | undefined;
   /** Called before each prompt, to apply changes since the last one. Never rejects. */
   readonly refresh?: () => Promise<RefreshedAgent>;
   /** Set for a subagent; absent for the main agent. */

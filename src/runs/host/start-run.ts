@@ -8,7 +8,7 @@ import { suggestVerification, verifyWork } from "../acceptance/verify-work.ts";
 import type { BudgetRefusal } from "../budget/budget.ts";
 import { endingOf } from "../budget/budget-text.ts";
 import { performCalls } from "../calls/perform-calls.ts";
-import { compactConversation } from "../compaction/compaction.ts";
+import { type CompactionRequest, compactConversation } from "../compaction/compaction.ts";
 import { type ContextLimits, contextLimits } from "../compaction/context-limits.ts";
 import type { Thread } from "../thread/thread.ts";
 import { askHooks } from "./ask-hooks.ts";
@@ -94,7 +94,7 @@ class Host implements RunHost {
         this.isRejected = true;
         return await endRun(this, { reason: "refused", message: refusal });
       }
-      return await this.loop();
+      return await (this.request.compaction === undefined ? this.loop() : this.compactOnly(this.request.compaction));
     } catch (error) {
       return await endAfterError(this, error);
     } finally {
@@ -196,14 +196,19 @@ class Host implements RunHost {
     await suggestVerification(this);
   }
 
-  private async compact(cause: "full" | "overflow"): Promise<void> {
+  private async compactOnly({ instructions }: Pick<CompactionRequest, "instructions">): Promise<RunResult> {
+    await this.compact("asked", instructions);
+    return this.outlet.signal.aborted ? endStopped(this) : endRun(this, { reason: "done" });
+  }
+
+  private async compact(cause: CompactionRequest["cause"], instructions?: string): Promise<void> {
     const { context } = this;
     if (context === undefined) return;
-    await askHooks(this, { event: "PreCompact" }, { trigger: "auto" });
+    await askHooks(this, { event: "PreCompact" }, { trigger: cause === "asked" ? "manual" : "auto" });
     const { retinue } = this.services;
     const roster = async () =>
       (await retinue?.registry.roster(this.thread.agentId, this.thread.state.background)) ?? "";
-    await compactConversation(this, { limits: context, cause, roster });
+    await compactConversation(this, { limits: context, cause, instructions, roster });
   }
 
   /**

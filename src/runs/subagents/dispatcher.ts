@@ -7,6 +7,7 @@ import {
   type CallId,
   type EventOf,
   MAIN_AGENT,
+  type PermissionMode,
   type Policy,
   type PromptId,
   type ResumeCause,
@@ -107,6 +108,11 @@ export class Dispatcher implements Retinue {
   /** Returns the agent types that an agent with a run in progress can start, as its Task tool declares them. */
   offeredTo(agentId: AgentId): readonly string[] {
     return offeredTo(this.liveAgent(agentId).agent, this.offered());
+  }
+
+  /** Sets the mode of the main agent, and limits the agents below it to this mode. */
+  setMode(mode: PermissionMode): void {
+    this.policies.choose(mode);
   }
 
   policyOf(agentId: AgentId, given: Policy): Policy {

@@ -1,5 +1,5 @@
 import { type AgentId, MAIN_AGENT, type PermissionMode, type Policy } from "../../protocol/index.ts";
-import { afterPlanMode, inPlanMode, type PolicyChange } from "../host/plan-mode.ts";
+import { afterPlanMode, inMode, inPlanMode, type PolicyChange, withinMode } from "../host/plan-mode.ts";
 import type { Thread } from "../thread/thread.ts";
 
 export interface Planner {
@@ -9,10 +9,14 @@ export interface Planner {
   readonly after: PermissionMode;
 }
 
-/** Current policies of agents. Plan mode and running in the background take permissions away. */
+/**
+ * Current policies of agents. The user can change the mode of the main agent. Plan mode and running in the background
+ * take permissions away.
+ */
 export class Policies {
   private readonly planner: Planner | undefined;
   private readonly leftPlan: PolicyChange;
+  private chosen: { readonly main: PolicyChange; readonly others: PolicyChange } | undefined;
   private readonly narrowed = new WeakMap<Policy, Policy>();
 
   constructor(planner: Planner | undefined) {
@@ -24,11 +28,17 @@ export class Policies {
     return this.planner?.main.state.plan === "entered";
   }
 
-  /** Returns the change that plan mode makes to the policies of this agent. */
+  /** Sets the mode of the main agent. The others keep their modes if these are stricter. */
+  choose(mode: PermissionMode): void {
+    this.chosen = { main: inMode(mode), others: withinMode(mode) };
+  }
+
+  /** Returns the change that the mode of the main agent makes to the policies of this agent. */
   planned(agentId: AgentId): PolicyChange {
     if (this.isPlanning) return inPlanMode;
-    const hasLeft = agentId === MAIN_AGENT && this.planner?.main.state.plan === "left";
-    return hasLeft ? this.leftPlan : unchanged;
+    const isMain = agentId === MAIN_AGENT;
+    if (this.chosen !== undefined) return isMain ? this.chosen.main : this.chosen.others;
+    return isMain && this.planner?.main.state.plan === "left" ? this.leftPlan : unchanged;
   }
 
   /**

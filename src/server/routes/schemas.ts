@@ -5,6 +5,7 @@ import {
   type ApprovalAnswer,
   type ApprovalQuestion,
   type Command,
+  type ContextReport,
   type NewSession,
   permissionModes,
   type Receipt,
@@ -140,7 +141,22 @@ export const command = z.discriminatedUnion("type", [
   z.strictObject({ id: commandId, type: z.literal("resume"), agent }),
   z.strictObject({ id: commandId, type: z.literal("background"), agent }),
   z.strictObject({ id: commandId, type: z.literal("foreground"), agent }),
+  z.strictObject({
+    id: commandId,
+    type: z.literal("configure"),
+    permissionMode: z.enum(permissionModes).optional(),
+    model: z.string().min(1).max(200).optional(),
+  }),
+  z.strictObject({ id: commandId, type: z.literal("compact"), instructions: z.string().max(10_000).optional() }),
 ]) satisfies z.ZodType<Command>;
+
+export const contextReport = z.object({
+  agentId: z.string(),
+  model: z.string(),
+  window: z.number().optional(),
+  used: z.number(),
+  parts: z.array(z.object({ name: z.string(), tokens: z.number() })),
+}) satisfies z.ZodType<ContextReport>;
 
 export const receipt = z.object({
   commandId: z.string(),

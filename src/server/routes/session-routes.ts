@@ -87,12 +87,13 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       method: "POST",
       path: "/session/{id}/command",
       scope: "prompt",
-      summary: "Carries out a command once. Answers also need the scope approve.",
+      summary: "Carries out a command once. Answers and changes of the permission mode also need the scope approve.",
       parameters: sessionParameters,
       body: command,
       response: { status: 200, schema: receipt },
       handle: ({ parameters: { id }, body, access }) => {
-        if (body.type === "answer" && !access.scopes.has("approve")) throw missingScope("approve");
+        const decides = body.type === "answer" || (body.type === "configure" && body.permissionMode !== undefined);
+        if (decides && !access.scopes.has("approve")) throw missingScope("approve");
         return control.send(catalog.find(id), body);
       },
     }),

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod/v4";
-import { readQueue, readSession } from "../../app/index.ts";
+import { readQueue, readSession, reportContext } from "../../app/index.ts";
 import { type AgentInfo, MAIN_AGENT } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
 import { type Route, route } from "../http/route.ts";
@@ -10,6 +10,7 @@ import { SessionAgents } from "../sessions/session-agents.ts";
 import {
   agentInfo,
   agentParameters,
+  contextReport,
   linePage,
   lineQuery,
   queuedPrompt,
@@ -38,6 +39,19 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
           path: [],
         };
         return [main, ...(await new SessionAgents(path).list())];
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/session/{id}/agent/{agent}/context",
+      scope: "read",
+      summary: "Reports what fills the context window of an agent, in tokens.",
+      parameters: agentParameters,
+      response: { status: 200, schema: contextReport },
+      handle: async ({ parameters: { id, agent } }) => {
+        const report = await reportContext(readSession(catalog.find(id).path), agent);
+        if (report !== undefined) return report;
+        throw problem("unknown_agent", `The agent ${agent} of this session has not made a request yet.`);
       },
     }),
     route({

@@ -377,6 +377,8 @@ const commandTexts: Readonly<Record<Exclude<Command["type"], "answer">, readonly
   resume: ["agent"],
   background: ["agent"],
   foreground: ["agent"],
+  configure: [],
+  compact: [],
 };
 
 function isCommand(value: unknown): value is Command {

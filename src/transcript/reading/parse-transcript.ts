@@ -172,6 +172,7 @@ const requiredFields: { readonly [T in DurableEvent["type"]]?: { readonly [F in 
   "run.backgrounded": { runId: "text" },
   "run.awaited": { agentId: "text", runId: "text" },
   "wait.ended": { agentId: "text", runId: "text" },
+  "mode.changed": { mode: "text" },
   "head.set": { hash: "text" },
   "prompt.queued": { promptId: "text", content: "blocks" },
   "prompt.withdrawn": { promptId: "text" },

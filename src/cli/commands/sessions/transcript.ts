@@ -67,6 +67,8 @@ function renderContent(line: Line, target: string): string {
       return "  (plan mode: from here on, the agent only reads)";
     case "plan.left":
       return "  (plan mode ended)";
+    case "mode.changed":
+      return `  (permission mode: ${line.mode})`;
     case "notices.delivered":
       return `  (notified of the end of ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
     case "run.started":

@@ -3,6 +3,7 @@ import type { Journal } from "../ports/index.ts";
 import { type AgentId, type EventOf, type Line, MAIN_AGENT, type Prices, type Usage } from "../protocol/index.ts";
 import { Thread } from "../runs/index.ts";
 import type { ReadSession } from "../transcript/index.ts";
+import { asJournal } from "./recorded-journal.ts";
 
 /** A request as it was sent, according to the transcripts. */
 export interface SentRequest {
@@ -87,36 +88,6 @@ async function writtenPrompts(
   };
   await new Thread(agentId, journal, addPrompt).restore();
   return written;
-}
-
-/**
- * Returns a journal that discards repairs. It reads each file once, because agents share heads and forks share a past.
- */
-function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal {
-  const refuse = async (): Promise<never> => {
-    throw new Error("a replayed session is read-only");
-  };
-  return {
-    sessionId,
-    agents,
-    read: memoized(read),
-    loadHead: memoized(loadHead),
-    append: async () => [],
-    sync: async () => {},
-    syncSoon: () => {},
-    output: () => undefined,
-    saveHead: refuse,
-    close: async () => {},
-  };
-}
-
-function memoized<T>(read: (name: string) => Promise<T>): (name: string) => Promise<T> {
-  const known = new Map<string, Promise<T>>();
-  return (name) => {
-    const found = known.get(name) ?? read(name);
-    known.set(name, found);
-    return found;
-  };
 }
 
 interface Recorded {

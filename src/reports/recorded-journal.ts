@@ -1,0 +1,35 @@
+import type { Journal } from "../ports/index.ts";
+import type { ReadSession } from "../transcript/index.ts";
+
+/** The part of a session that reports are made from. */
+export type RecordedSession = Pick<ReadSession, "sessionId" | "agents" | "read" | "loadHead">;
+
+/**
+ * Returns a journal that discards repairs. It reads each file once, because agents share heads and forks share a past.
+ */
+export function asJournal({ sessionId, agents, read, loadHead }: RecordedSession): Journal {
+  const refuse = async (): Promise<never> => {
+    throw new Error("a replayed session is read-only");
+  };
+  return {
+    sessionId,
+    agents,
+    read: memoized(read),
+    loadHead: memoized(loadHead),
+    append: async () => [],
+    sync: async () => {},
+    syncSoon: () => {},
+    output: () => undefined,
+    saveHead: refuse,
+    close: async () => {},
+  };
+}
+
+function memoized<T>(read: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return (name) => {
+    const found = known.get(name) ?? read(name);
+    known.set(name, found);
+    return found;
+  };
+}
