@@ -28,6 +28,7 @@ export type {
   LoadedSettings,
   ModelOutcome,
   Outcome,
+  PastPrompt,
   PermissionMode,
   ProjectSettings,
   Receipt,
@@ -164,6 +165,7 @@ export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type Trus
 export { createDirectoryWorker, type DirectoryWorker, type DirectoryWorkerOptions } from "./commands/worker.ts";
 export { stateDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";
+export { promptsIn, type RewindOptions, type RewindReport } from "./session/rewind.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings } from "./settings/project-settings.ts";

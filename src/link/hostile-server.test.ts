@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
@@ -90,6 +90,23 @@ it("a server can't use files outside the directories that the worker was given",
   expect(elsewhere.text).toContain(`${outside} is not a directory of this worker`);
   const edit = await perform(session, { root, tool: "Write", input: { file_path: "new.txt", content: "new" } });
   expect(edit.outcome).toBe("ok");
+});
+
+it("a server can't change files that rules protect by giving them an earlier content", async () => {
+  const { remote, root, outside } = await attack({ permissions: { deny: ["Edit(secret.txt)"] } });
+  const session = await open({ remote });
+  const content = Buffer.from("changed").toString("base64");
+  const restore = (path: string, text: string) =>
+    session.restoreFile({ path, content, expect: createHash("sha256").update(text).digest("hex") });
+  expect(await restore(join(root, "secret.txt"), "a secret\n")).toMatchObject({ ok: false });
+  expect(await restore(join(outside, "outside.txt"), "outside\n")).toMatchObject({ ok: false });
+  expect(await restore(join(root, "plain.txt"), "another text")).toEqual({
+    ok: false,
+    message: "it has been changed since",
+  });
+  expect(await restore(join(root, "plain.txt"), "plain\n")).toEqual({ ok: true });
+  const texts = ["secret.txt", "../outside.txt", "plain.txt"].map((name) => readFileSync(join(root, name), "utf8"));
+  expect(texts).toEqual(["a secret\n", "outside\n", "changed"]);
 });
 
 it("a server can use an additional directory that the worker was given, and no other", async () => {

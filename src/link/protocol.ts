@@ -84,6 +84,7 @@ export const sessionMethods = [
   "openWorktree",
   "leaveWorktree",
   "keepRule",
+  "restoreFile",
 ] as const satisfies readonly (keyof WorkerSession)[];
 
 /** Methods of a session's environment. They can be repeated. */

@@ -7,6 +7,7 @@ import type {
   Judgement,
   McpOffer,
   OpenedWorktree,
+  RestoredFile,
   ToolExecutor,
   ToolSpec,
   ToolTraits,
@@ -119,6 +120,8 @@ export class RemoteSession {
         ask<OpenedWorktree>("openWorktree", request).catch((error) => ({ ok: false, message: describeError(error) })),
       leaveWorktree: (agentId) => ask<KeptWorktree | undefined>("leaveWorktree", agentId).catch(() => undefined),
       keepRule: (rule) => ask<string>("keepRule", rule).catch(describeError),
+      restoreFile: (request) =>
+        ask<RestoredFile>("restoreFile", request).catch((error) => ({ ok: false, message: describeError(error) })),
       close: (closing) => this.close(closing),
     };
   }

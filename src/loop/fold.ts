@@ -98,6 +98,15 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
   }
 }
 
+/**
+ * Returns the state after the user went back to an earlier one. The conversation is as it was then. What is still to be
+ * done or reported stays as it is, and turns are counted on, because their numbers are part of call ids.
+ */
+export function rewound(now: LoopState, earlier: LoopState): LoopState {
+  const { run, turn, underWay, queue, background, plan } = now;
+  return { ...earlier, run, turn, underWay, queue, background, plan, awaited: [], repetition: newCount(turn) };
+}
+
 /** Returns the user turn of the next request. Undefined if nothing has been added since the last request. */
 export function userTurn(state: LoopState): UserMessage | undefined {
   const content = [...resultBlocks(state.calls), ...state.said];

@@ -4,7 +4,7 @@
 export { inputOf } from "./call-effects.ts";
 export { type CallState, findCall } from "./call-state.ts";
 export { type ContextLimits, estimated, expectedTokens, mostExpectedTokens, sizeOf } from "./context.ts";
-export { fold, userTurn } from "./fold.ts";
+export { fold, rewound, userTurn } from "./fold.ts";
 export type { Operation, RecalledCalls } from "./next.ts";
 export { next, recovery, startedCalls, unknownResults } from "./next.ts";
 export type { Ending, LoopState, QueuedPrompt } from "./state.ts";

@@ -32,10 +32,12 @@ export type { SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits
 export type {
   AgentWorktreeRequest,
   ClosingOptions,
+  FileRestoration,
   HookInvocation,
   HookRun,
   McpOffer,
   OpenedWorktree,
+  RestoredFile,
   ServersRequest,
   SettingsRequest,
   SnapshotAnswer,

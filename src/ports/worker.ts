@@ -140,9 +140,23 @@ export interface WorkerSession {
   leaveWorktree(agentId: AgentId): Promise<KeptWorktree | undefined>;
   /** Adds an allow rule to the settings of the workspace. Returns a message for the user. Never rejects. */
   keepRule(rule: string): Promise<string>;
+  /** Gives a file in the workspace its earlier content, unless someone else has changed the file. Never rejects. */
+  restoreFile(request: FileRestoration): Promise<RestoredFile>;
   /** Ends everything that runs for the session. Executors must be closed first. */
   close(options?: ClosingOptions): Promise<void>;
 }
+
+export interface FileRestoration {
+  /** Real path of the file. */
+  readonly path: string;
+  /** Earlier content in base64. Null if there was no file. */
+  readonly content: string | null;
+  /** SHA-256 of the content that the file must have now. */
+  readonly expect: string;
+}
+
+/** `message` says why the file was left as it is. */
+export type RestoredFile = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 /** A call of a hook's command. */
 export interface HookInvocation extends Pick<HookEntry, "command" | "args"> {

@@ -1,4 +1,4 @@
-import type { PromptId } from "./ids.ts";
+import type { LineId, PromptId } from "./ids.ts";
 import type { UserBlock } from "./model/message.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "./permissions/approval.ts";
 import type { PermissionMode } from "./permissions/permission.ts";
@@ -37,7 +37,21 @@ export type Command = { readonly id: string } & (
     }
   /** Replaces the main agent's conversation with a summary. The instructions say what the summary should contain. */
   | { readonly type: "compact"; readonly instructions?: string | undefined }
+  /**
+   * Goes back to the conversation before a prompt, which is given by the id of the line with which its run began. With
+   * `files`, files that tools have changed since get their earlier contents back.
+   */
+  | { readonly type: "rewind"; readonly to: LineId; readonly files: boolean }
 );
+
+/** A prompt that the user can go back to. */
+export interface PastPrompt {
+  /** Id of the line with which the run of the prompt began. */
+  readonly id: LineId;
+  readonly text: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
 
 /** Result of a command. */
 export interface Receipt {

@@ -16,7 +16,7 @@ export { agentAliases, definitionSources, isSameAgent, UNAPPROVED, VERIFIER } fr
 export { ENVIRONMENT_OPENING, runtimeTexts, type ToldEnvironment } from "./agents/environment.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
-export type { Command, InboxLine, Receipt } from "./control.ts";
+export type { Command, InboxLine, PastPrompt, Receipt } from "./control.ts";
 export type {
   CacheDimension,
   ContextCause,
@@ -160,6 +160,7 @@ export type {
 export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
 export type {
   CallOutcome,
+  FileImage,
   ToolCall,
   ToolFacts,
   ToolReport,

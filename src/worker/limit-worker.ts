@@ -133,10 +133,28 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
       return opened;
     },
     leaveWorktree: async (agentId) => session.leaveWorktree(checkAgent({ agentId }).agentId),
+    restoreFile: async (request) => {
+      const input = { file_path: request.path, content: "" };
+      const call = { callId: "restore", name: "Write", inputJson: JSON.stringify(input) };
+      const own = limitPolicy({ ...editing, workspaceRoots: [root] });
+      const executor = session.executor(root);
+      const judged = await executor.judge(call, own).finally(() => executor.close());
+      if (judged.kind === "decided" && judged.decision.effect === "allow") return session.restoreFile(request);
+      return { ok: false, message: "the settings on the worker's machine do not allow it" };
+    },
     keepRule: async (rule) =>
       `${rule} applies in this session only. To keep it, add it to \`permissions.allow\` in the settings on the worker's machine.`,
   };
 }
+
+/** Policy under which files get their earlier contents back, before the limits of the worker. */
+const editing: Policy = {
+  mode: "acceptEdits",
+  pool: ["Write"],
+  rules: [],
+  workspaceRoots: [],
+  readableRoots: [],
+};
 
 function limitExecutor(executor: ToolExecutor, limitPolicy: (policy: Policy) => Policy): ToolExecutor {
   return {

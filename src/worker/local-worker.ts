@@ -33,6 +33,7 @@ import { docsDirectory, workspaceDirectory } from "./directories.ts";
 import { createHookCommands } from "./hook-commands.ts";
 import { keepRule, readProjectSettings } from "./project-settings.ts";
 import { createProjectSnapshots } from "./project-snapshots.ts";
+import { restoreFile } from "./restore-file.ts";
 
 export interface LocalWorkerOptions {
   /** Path of the workspace. */
@@ -95,6 +96,7 @@ function openLocalSession(options: LocalWorkerOptions, session: WorkerSessionOpt
     ...servers,
     ...worktrees,
     keepRule: (rule) => sandbox.review((files) => keepRule(rule, { home, cwd: root, environment, files })),
+    restoreFile: (request) => restoreFile(request, createLocalWorkspace({ root, environment })),
     close: async () => {
       await hooks.close();
       await servers.close();

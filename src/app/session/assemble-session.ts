@@ -112,6 +112,7 @@ async function assembleWithServers(
   const spentBefore = options.resume === undefined ? undefined : () => spentEarlier(transcript, dispatcher);
   const created = createSession({
     transcript,
+    worker,
     approvals,
     inbox,
     onTrouble: (message) => options.onTrouble?.(message),

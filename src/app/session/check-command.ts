@@ -1,6 +1,14 @@
 import { describeError, isRecord, UserError } from "../../lib/index.ts";
 import type { Command } from "../../protocol/index.ts";
-import { aString, checkOptions, type OptionType, type OptionTypes, oneOf, optional } from "../check-options.ts";
+import {
+  aBoolean,
+  aString,
+  checkOptions,
+  type OptionType,
+  type OptionTypes,
+  oneOf,
+  optional,
+} from "../check-options.ts";
 import { isPromptContent } from "./prompt-content.ts";
 
 const content: OptionType = { accepts: isPromptContent, description: "a list of text and image blocks" };
@@ -19,6 +27,7 @@ const commandFields: { readonly [Type in Command["type"]]: OptionTypes<Extract<C
   foreground: { id, type, agent: aString },
   configure: { id, type, permissionMode: optional(aString), model: optional(aString) },
   compact: { id, type, instructions: optional(aString) },
+  rewind: { id, type, to: aString, files: aBoolean },
 };
 
 /** Returns what is wrong with a command. */

@@ -3,6 +3,7 @@ import type { Inbox, Journal } from "../../ports/index.ts";
 import {
   type AgentId,
   type Command,
+  type LineId,
   MAIN_AGENT,
   type PermissionMode,
   type PromptId,
@@ -15,6 +16,7 @@ import { hashCommand } from "../../transcript/index.ts";
 import { idInUse, outlivesProcess, unmatchedAgent } from "../commands/steer.ts";
 import { problemOf } from "./check-command.ts";
 import type { MainRuns } from "./main-runs.ts";
+import type { RewindOptions, RewindReport } from "./rewind.ts";
 
 export interface ControlOptions {
   readonly runs: MainRuns;
@@ -34,6 +36,7 @@ export interface ControlOptions {
   readonly onTrouble: (message: string) => void;
   setPermissionMode(mode: PermissionMode): Promise<void>;
   setModel(model: string): Promise<void>;
+  rewind(promptId: LineId, options: RewindOptions): Promise<RewindReport>;
   interrupt(): Promise<StopReceipt>;
   stopAll(): Promise<StopReceipt>;
   stopAgent(agentId: AgentId): Promise<StopReceipt>;
@@ -104,6 +107,8 @@ export function createControl(options: ControlOptions): Control {
         return configure(command);
       case "compact":
         return compact(command.instructions);
+      case "rewind":
+        return rewind(command);
     }
   }
 
@@ -170,6 +175,17 @@ export function createControl(options: ControlOptions): Control {
   async function compact(instructions: string | undefined): Promise<Done> {
     await runs.acceptCompaction(instructions);
     return done("The main agent summarizes its conversation.");
+  }
+
+  async function rewind({ to, files }: Extract<Command, { type: "rewind" }>): Promise<Done> {
+    const { restored, kept, commands } = await options.rewind(to, { files });
+    const parts = [
+      "The conversation is as it was before the prompt.",
+      ...(restored.length === 0 ? [] : [`Restored: ${restored.join(", ")}.`]),
+      ...kept.map(({ path, reason }) => `Not restored: ${path} (${reason}).`),
+      ...(commands.length === 0 ? [] : [`The effects of ${plural(commands.length, "command")} stay.`]),
+    ];
+    return done(parts.join(" "));
   }
 
   async function stop(what: string): Promise<Done> {
@@ -264,6 +280,7 @@ export function createControl(options: ControlOptions): Control {
     if (command.type === "withdraw") return "Another terminal removed a prompt from the queue.";
     if (command.type === "answer" || command.type === "configure") return undefined;
     if (command.type === "compact") return "Another terminal compacts the conversation.";
+    if (command.type === "rewind") return "Another terminal went back to an earlier prompt.";
     const reference = command.type === "prompt" ? command.to : command.type === "stop" ? command.what : command.agent;
     const isAll = command.type === "stop" && isWholeSession(reference);
     const isForMain = isAll || isMain(reference) || (command.type === "stop" && reference === "turn");

@@ -1,5 +1,5 @@
 import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
-import { createId, describeError, matchAgentId } from "../../lib/index.ts";
+import { createId, describeError, matchAgentId, UserError } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
 import type {
   ClosingOptions,
@@ -15,7 +15,9 @@ import {
   type ApprovalQuestion,
   type Command,
   type ContextReport,
+  type LineId,
   MAIN_AGENT,
+  type PastPrompt,
   type PermissionMode,
   type Receipt,
   type SessionId,
@@ -48,6 +50,14 @@ import type { ContextUpdate } from "./context-updates.ts";
 import { createControl, failed } from "./control.ts";
 import { closedSession, type MainAgentChoice, MainRuns, type MainRunsOptions } from "./main-runs.ts";
 import { isPromptContent, textBlocks, wrongBlock } from "./prompt-content.ts";
+import {
+  promptsIn,
+  type RewindOptions,
+  type RewindParts,
+  type RewindReport,
+  rewindOptionTypes,
+  rewindTo,
+} from "./rewind.ts";
 
 /** A conversation with an agent, which has tools, permissions and subagents. `openSession` opens one. */
 export interface Session {
@@ -110,6 +120,14 @@ export interface Session {
    * Throws a `UserError` during a run, and if there is nothing to compact.
    */
   compact(instructions?: string): Run;
+  /** Returns the prompts of the conversation that `rewind` can go back to, oldest first. */
+  prompts(): Promise<readonly PastPrompt[]>;
+  /**
+   * Goes back to the conversation before a prompt. Files that the tools for editing have changed since get their earlier
+   * contents back, unless someone else has changed them too; the effects of commands stay. Throws a `UserError` while
+   * agents work.
+   */
+  rewind(promptId: LineId, options?: RewindOptions): Promise<RewindReport>;
   /**
    * Reports what fills the context window of an agent, given by its name or id; by default, of the main agent. Resolves
    * to undefined if there is no such agent, or if it has not made a request.
@@ -154,7 +172,9 @@ export interface Session {
   close(): Promise<void>;
 }
 
-export interface SessionParts extends Pick<MainRunsOptions, "callback" | "requestedMode" | "runOptions"> {
+export interface SessionParts
+  extends Pick<MainRunsOptions, "callback" | "requestedMode" | "runOptions">,
+    Pick<RewindParts, "worker"> {
   readonly transcript: Transcript;
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
@@ -203,6 +223,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     endsWithRun: parts.endsWithRun,
     setPermissionMode,
     setModel,
+    rewind,
     interrupt,
     stopAll,
     stopAgent: (agentId) => stopWithReceipt(registry.working(), () => registry.stop(agentId)),
@@ -247,6 +268,14 @@ export function createSession(parts: SessionParts): CreatedSession {
     checkOpen();
     checkOptions("session.setModel", { model }, { model: modelOption });
     runs.use(parts.withModel(model));
+  }
+
+  async function rewind(promptId: LineId, options: RewindOptions = {}): Promise<RewindReport> {
+    checkOpen();
+    checkOptions("session.rewind", options, rewindOptionTypes);
+    if (runs.isBusy || registry.working().length > 0)
+      throw new UserError("Agents are working", { code: "rewind", cure: "Wait for them, or stop them first." });
+    return rewindTo(promptId, options, { ...parts, cwd: services.cwd });
   }
 
   /** Throws a `UserError` if there is nothing that a run without a prompt could continue. */
@@ -312,6 +341,8 @@ export function createSession(parts: SessionParts): CreatedSession {
     setPermissionMode,
     setModel,
     compact: (instructions) => runs.compact(instructions),
+    prompts: async () => promptsIn(await transcript.read(MAIN_AGENT)),
+    rewind,
     context: async (reference = MAIN_AGENT) => {
       const agentId = reference === MAIN_AGENT ? MAIN_AGENT : (await registry.find(reference))?.agentId;
       return agentId === undefined ? undefined : reportContext(transcript, agentId);

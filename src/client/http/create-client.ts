@@ -6,8 +6,10 @@ import {
   type ContextReport,
   fromWire,
   type Line,
+  type LineId,
   MAIN_AGENT,
   type NewSession,
+  type PastPrompt,
   type PromptId,
   type Receipt,
   type ServerEvent,
@@ -67,6 +69,10 @@ export interface ClientSession {
   configure(changes: Pick<Extract<Command, { type: "configure" }>, "permissionMode" | "model">): Promise<Receipt>;
   /** Replaces the main agent's conversation with a summary. */
   compact(instructions?: string): Promise<Receipt>;
+  /** Lists the prompts of the conversation that `rewind` can go back to, oldest first. */
+  prompts(): Promise<readonly PastPrompt[]>;
+  /** Goes back to the conversation before a prompt, and restores files that tools have changed since, unless told not to. */
+  rewind(promptId: LineId, options?: { readonly files?: boolean | undefined }): Promise<Receipt>;
   /** Answers a request for approval. The token must have the scope `approve`. */
   answer(requestId: string, answer: NewAnswer): Promise<Receipt>;
   /** Lists the agents: the main agent, then the subagents, oldest first. */
@@ -177,6 +183,8 @@ function openSession(connection: Connection, id: SessionId): ClientSession {
     withdraw: (promptId) => send({ type: "withdraw", promptId }),
     configure: (changes) => send({ type: "configure", ...changes }),
     compact: (instructions) => send({ type: "compact", instructions }),
+    prompts: () => json("GET", `${path}/prompt`),
+    rewind: (to, { files = true } = {}) => send({ type: "rewind", to, files }),
     answer: (requestId, answer) => json("POST", `${path}/approval/${encodeURIComponent(requestId)}`, { body: answer }),
     agents: () => json("GET", `${path}/agent`),
     lines: async function* (agentId = MAIN_AGENT) {

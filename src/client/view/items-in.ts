@@ -49,6 +49,7 @@ function partsIn(line: Line): readonly ItemPart[] {
     }
     case "plan.entered":
     case "plan.left":
+    case "conversation.rewound":
     case "run.backgrounded":
       return [{ kind: "change", change: line.type }];
     case "mode.changed":

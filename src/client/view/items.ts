@@ -118,7 +118,14 @@ interface NoteItem {
 /** The way in which the agent works has changed. */
 interface ChangeItem {
   readonly kind: "change";
-  readonly change: "plan.entered" | "plan.left" | "mode.changed" | "run.backgrounded" | "run.awaited" | "agent.resumed";
+  readonly change:
+    | "plan.entered"
+    | "plan.left"
+    | "mode.changed"
+    | "conversation.rewound"
+    | "run.backgrounded"
+    | "run.awaited"
+    | "agent.resumed";
   /** New permission mode. */
   readonly mode?: PermissionMode | undefined;
   /** Agent that is waited for or resumed. */

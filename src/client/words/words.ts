@@ -211,5 +211,6 @@ export function changeWords({ change, agentId = "", mode }: Extract<Item, { kind
 const changes = {
   "plan.entered": "plan mode: from here on, the agent only reads",
   "plan.left": "plan mode ended",
+  "conversation.rewound": "went back to an earlier prompt",
   "run.backgrounded": "from here on in the background",
 };

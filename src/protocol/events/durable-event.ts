@@ -1,7 +1,7 @@
 import type { ToldEnvironment } from "../agents/environment.ts";
 import type { ForkOrigin } from "../agents/fork.ts";
 import type { HookEvent, HookRecord } from "../hooks/hook.ts";
-import type { AgentId, CallId, PromptId, RunId, SessionId } from "../ids.ts";
+import type { AgentId, CallId, LineId, PromptId, RunId, SessionId } from "../ids.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "../model/message.ts";
 import type { ModelError, StopReason } from "../model/model-outcome.ts";
 import type { Prices, ReservedSpend, Usage } from "../model/usage.ts";
@@ -95,6 +95,11 @@ export type DurableEvent =
   /** The agent and all agents below it are read-only until plan mode is left. */
   | { readonly type: "plan.entered"; readonly by: PlanChange }
   | { readonly type: "plan.left"; readonly by: PlanChange }
+  /**
+   * The user went back: the conversation is as it was before the run with this `run.started` line. Everything that was
+   * recorded since then stays in the transcript.
+   */
+  | { readonly type: "conversation.rewound"; readonly line: LineId }
   /** The user changed the permission mode of the main agent. Agents below it never have a freer mode. */
   | { readonly type: "mode.changed"; readonly mode: PermissionMode }
   | {

@@ -93,6 +93,7 @@ export const delivery = {
   "tool.started": "durable",
   "tool.ended": "durable",
   "conversation.compacted": "durable",
+  "conversation.rewound": "durable",
   "cache.missed": "durable",
   "notice.raised": "durable",
   "hooks.started": "durable",

@@ -34,6 +34,7 @@ export const wireNames = {
   "tool.started": "tool_started",
   "tool.ended": "tool_ended",
   "conversation.compacted": "conversation_compacted",
+  "conversation.rewound": "conversation_rewound",
   "cache.missed": "cache_missed",
   "notice.raised": "notice_raised",
   "hooks.started": "hooks_started",

@@ -27,6 +27,8 @@ export interface ToolResult {
 
 export interface ToolFacts {
   readonly filesChanged?: readonly string[] | undefined;
+  /** The file that the call changed, as it was before, so that the user can go back. */
+  readonly image?: FileImage | undefined;
   readonly command?: CommandFact | undefined;
   /** Background run that the call started. */
   readonly launched?: RunRef | undefined;
@@ -36,6 +38,16 @@ export interface ToolFacts {
   readonly reported?: EndedNotice | undefined;
   /** Cost of the call itself, if it used a model. The tool must declare this in its traits. */
   readonly spent?: { readonly usage: Usage; readonly costUsd?: number | undefined };
+}
+
+/** A file as it was before a call changed it. */
+export interface FileImage {
+  /** Real path of the file. */
+  readonly path: string;
+  /** Address of the previous content. Null if the call created the file; undefined if the content could not be kept. */
+  readonly before?: string | null | undefined;
+  /** SHA-256 of the content that the call wrote. */
+  readonly after: string;
 }
 
 /** Tools that a definition requested, and the tools that its agent got. */

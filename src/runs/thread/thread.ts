@@ -5,6 +5,7 @@ import {
   type LoopState,
   type RecalledCalls,
   recovery,
+  rewound,
   startedCalls,
   userTurn,
 } from "../../loop/index.ts";
@@ -75,6 +76,8 @@ export class Thread {
   private isAtFork = false;
   private inheritedRequests = 0;
   private readonly uncleanedRuns = new Set<RunId>();
+  /** This thread as it was before runs that the user goes back to, by the ids of their `run.started` lines. */
+  private readonly earlier = new Map<LineId, Thread>();
   private readonly queue: RecordQueue<LoopState>;
 
   constructor(agentId: AgentId, journal: Journal, onRequest?: (prompt: WrittenPrompt) => void) {
@@ -116,7 +119,7 @@ export class Thread {
     return this.type === undefined;
   }
 
-  /** Whether the agent has received nothing yet. */
+  /** Whether the agent has received nothing yet, or the user went back to the beginning. */
   get hasNoConversation(): boolean {
     return (this.chain?.length ?? 0) === 0 && this.current.said.length === 0;
   }
@@ -187,6 +190,7 @@ export class Thread {
     for (const [index, line] of lines.entries()) {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
+      if (line.type === "conversation.rewound") await this.readEarlier(line.line, lines.slice(0, index));
       // The `run.started` line sets the counters of a run, which matter only while the run is open, so the line is not
       // folded for runs that have ended.
       const isOver = line.type === "run.started" ? line !== open : index < newest && progressOfCalls.has(line.type);
@@ -194,6 +198,25 @@ export class Thread {
       else this.apply(line, line.id);
     }
     return this;
+  }
+
+  /**
+   * Goes back to the conversation before a run, which is given by the id of its `run.started` line. Returns false if
+   * there is no such run.
+   */
+  async rewind(line: LineId): Promise<boolean> {
+    if (!(await this.readEarlier(line, await this.journal.read(this.agentId)))) return false;
+    await this.record([{ type: "conversation.rewound", line }]);
+    return true;
+  }
+
+  private async readEarlier(line: LineId, known: readonly Line[]): Promise<boolean> {
+    // After a checkpoint, the lines before it have not been read.
+    const lines = known.some(({ id }) => id === line) ? known : await this.journal.read(this.agentId);
+    const index = lines.findIndex(({ id, type }) => id === line && type === "run.started");
+    if (index === -1) return false;
+    this.earlier.set(line, await new Thread(this.agentId, this.journal).replay(lines.slice(0, index)));
+    return true;
   }
 
   private async inheritFrom(origin: ForkOrigin): Promise<void> {
@@ -297,8 +320,20 @@ export class Thread {
   private apply(event: DurableEvent, id: LineId | undefined): void {
     this.note(event);
     if (event.type === "model.ended") this.answer = id;
-    this.extendConversation(event);
+    if (event.type === "conversation.rewound") this.goBackTo(this.earlier.get(event.line));
+    else this.extendConversation(event);
     this.current = fold(this.current, event);
+  }
+
+  /** Takes over the conversation of an earlier thread. Undefined if its lines are missing from a damaged transcript. */
+  private goBackTo(earlier: Thread | undefined): void {
+    if (earlier === undefined) return;
+    this.chain = earlier.chain;
+    this.prompt = earlier.prompt;
+    this.head = earlier.head;
+    this.answer = earlier.answer;
+    for (const [hash, head] of earlier.heads) this.heads.set(hash, head);
+    this.current = rewound(this.current, earlier.current);
   }
 
   /**

@@ -7,6 +7,7 @@ import {
   type Command,
   type ContextReport,
   type NewSession,
+  type PastPrompt,
   permissionModes,
   type Receipt,
   type SessionInfo,
@@ -148,6 +149,7 @@ export const command = z.discriminatedUnion("type", [
     model: z.string().min(1).max(200).optional(),
   }),
   z.strictObject({ id: commandId, type: z.literal("compact"), instructions: z.string().max(10_000).optional() }),
+  z.strictObject({ id: commandId, type: z.literal("rewind"), to: z.string().max(20), files: z.boolean() }),
 ]) satisfies z.ZodType<Command>;
 
 export const contextReport = z.object({
@@ -218,6 +220,12 @@ export const linePage = z.object({
   /** Id of the last line, if there are more. */
   next: z.string().optional(),
 });
+
+export const pastPrompt = z.object({
+  id: z.string(),
+  text: z.string(),
+  at: z.number(),
+}) satisfies z.ZodType<PastPrompt>;
 export const queuedPrompt = z.object({ promptId: z.string(), content: z.array(z.looseObject({ type: z.string() })) });
 
 const question = z.object({

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod/v4";
-import { readQueue, readSession, reportContext } from "../../app/index.ts";
+import { promptsIn, readQueue, readSession, reportContext } from "../../app/index.ts";
 import { type AgentInfo, MAIN_AGENT } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
 import { type Route, route } from "../http/route.ts";
@@ -13,6 +13,7 @@ import {
   contextReport,
   linePage,
   lineQuery,
+  pastPrompt,
   queuedPrompt,
   resultParameters,
   sessionParameters,
@@ -90,6 +91,15 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
         await pipeline(file.createReadStream(), outgoing).catch(() => undefined);
         if (!outgoing.closed) await once(outgoing, "close").catch(() => undefined);
       },
+    }),
+    route({
+      method: "GET",
+      path: "/session/{id}/prompt",
+      scope: "read",
+      summary: "Lists the prompts of the conversation that the command `rewind` can go back to, oldest first.",
+      parameters: sessionParameters,
+      response: { status: 200, schema: z.array(pastPrompt) },
+      handle: async ({ parameters: { id } }) => promptsIn(await readSession(catalog.find(id).path).read(MAIN_AGENT)),
     }),
     route({
       method: "GET",

@@ -44,7 +44,14 @@ describe("Edit", () => {
         removed: 2,
         diff: "@@ -1,7 +1,8 @@\n 1\n 2\n 3\n-4\n-5\n+four\n+five\n+six\n 6\n 7\n",
       },
-      facts: { filesChanged: ["a.ts"] },
+      facts: {
+        filesChanged: ["a.ts"],
+        image: {
+          path: join(place.root, "a.ts"),
+          before: "retinue://result/image_c1",
+          after: expect.stringMatching(/^[0-9a-f]{64}$/),
+        },
+      },
     });
     expect(place.get("a.ts")).toBe("1\n2\n3\nfour\nfive\nsix\n6\n7\n");
     expect((await edit("a.ts", ["four", "4"])).isError).toBeUndefined();

@@ -1,10 +1,11 @@
 import { formatCount, plural } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { explainMissing, locate } from "../shared/locate.ts";
+import { replaceFile } from "../shared/replace-file.ts";
 import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
 import { applyEdit, type Edit, type Edited, MAX_MATCHES, MAX_REPLACED } from "./apply-edit.ts";
@@ -31,6 +32,8 @@ const editSpec: ToolSpec = {
 export interface EditDependencies {
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
+  /** Keeps the previous contents of files. */
+  readonly results: ResultStore;
 }
 
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -45,7 +48,7 @@ export function createEditTool(dependencies: EditDependencies): Tool {
 async function edit(
   input: JsonObject,
   context: ToolContext,
-  { workspace, seen }: EditDependencies,
+  { workspace, seen, results }: EditDependencies,
 ): Promise<ToolOutput> {
   const request: Edit = {
     oldString: input["old_string"] as string,
@@ -83,13 +86,16 @@ async function edit(
     return failed(
       `${file.name} is not UTF-8, and its encoding may not support every character of new_string. Convert it to UTF-8 first.`,
     );
-  const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
+  const written = await replaceFile(
+    { real: file.real, bytes, expect: result.stat.version },
+    { workspace, results, context },
+  );
   if (!written.ok) return fileFailed(written);
   known.edited(file.real, written.stat.version);
   return {
     content: report(file.name, edited),
     details: await describeChange({ name: file.name, before: decoded.text, after: edited.text }),
-    facts: { filesChanged: [file.name] },
+    facts: { filesChanged: [file.name], image: written.image },
   };
 }
 

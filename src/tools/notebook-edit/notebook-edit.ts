@@ -1,9 +1,10 @@
-import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { explainMissing, locate } from "../shared/locate.ts";
+import { replaceFile } from "../shared/replace-file.ts";
 import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
 import { type CellEdit, editCells } from "./edit-cells.ts";
@@ -34,6 +35,8 @@ const notebookEditSpec: ToolSpec = {
 export interface NotebookEditDependencies {
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
+  /** Keeps the previous contents of files. */
+  readonly results: ResultStore;
   /** Creates ids for new cells. */
   readonly cellId?: () => string;
 }
@@ -51,7 +54,7 @@ export function createNotebookEditTool(dependencies: NotebookEditDependencies): 
 async function editNotebook(
   input: JsonObject,
   context: ToolContext,
-  { workspace, seen, cellId = randomCellId }: NotebookEditDependencies,
+  { workspace, seen, results, cellId = randomCellId }: NotebookEditDependencies,
 ): Promise<ToolOutput> {
   const edit: CellEdit = {
     mode: (input["edit_mode"] as CellEdit["mode"] | undefined) ?? "replace",
@@ -78,13 +81,16 @@ async function editNotebook(
   if (!edited.ok) return failed(`${file.name}: ${edited.message}`);
   const bytes = encodeText(edited.text, decoded.encoding);
   if (!bytes) return failed(`${file.name} is not UTF-8. Convert it to UTF-8 first.`);
-  const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
+  const written = await replaceFile(
+    { real: file.real, bytes, expect: result.stat.version },
+    { workspace, results, context },
+  );
   if (!written.ok) return fileFailed(written);
   known.edited(file.real, written.stat.version);
   return {
     content: `${edited.what} in ${file.name}.`,
     details: await describeChange({ name: file.name, before: decoded.text, after: edited.text }),
-    facts: { filesChanged: [file.name] },
+    facts: { filesChanged: [file.name], image: written.image },
   };
 }
 

@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { checkSchema, coerceInput } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { ResultStore, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { createMemoryTranscript } from "../../transcript/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { createSeenFiles, type SeenFiles } from "./seen-files.ts";
 
@@ -11,6 +12,7 @@ export interface ToolPlace {
   readonly root: string;
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
+  readonly results: ResultStore;
   put(name: string, content: string | Uint8Array): string;
   get(name: string): string;
   remove(): void;
@@ -23,6 +25,10 @@ export function createToolPlace(): ToolPlace {
     root,
     workspace: createLocalWorkspace({ root, environment: process.env }),
     seen: createSeenFiles(),
+    results: createMemoryTranscript({
+      sessionId: "tools",
+      clock: { now: Date.now, monotonic: () => performance.now() },
+    }).results,
     put(name, content) {
       const path = join(root, name);
       mkdirSync(dirname(path), { recursive: true });

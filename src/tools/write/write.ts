@@ -1,11 +1,12 @@
 import { plural } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { locate } from "../shared/locate.ts";
 import { splitLines } from "../shared/page-lines.ts";
+import { replaceFile } from "../shared/replace-file.ts";
 import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, type Encoding, encodeText, toCrlf, usesCrlf } from "../shared/text-encoding.ts";
 
@@ -28,6 +29,8 @@ const writeSpec: ToolSpec = {
 export interface WriteDependencies {
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
+  /** Keeps the previous contents of files. */
+  readonly results: ResultStore;
 }
 
 /** Above this size, encoding and line breaks are not detected and no diff is created. */
@@ -41,7 +44,7 @@ export function createWriteTool(dependencies: WriteDependencies): Tool {
 }
 
 async function write(input: JsonObject, context: ToolContext, dependencies: WriteDependencies): Promise<ToolOutput> {
-  const { workspace, seen } = dependencies;
+  const { workspace, seen, results } = dependencies;
   const content = input["content"] as string;
   const file = await locate(input["file_path"] as string, "write", { workspace, context });
   if (!file.ok) return file.output;
@@ -59,14 +62,14 @@ async function write(input: JsonObject, context: ToolContext, dependencies: Writ
   if (stat.kind === "file" && before.text === after)
     return { content: `${file.name} already has exactly this content.` };
   const bytes = encodeText(after, before.encoding) ?? Buffer.from(after);
-  const written = await workspace.write(file.real, bytes, { expect: stat.version });
+  const written = await replaceFile({ real: file.real, bytes, expect: stat.version }, { workspace, results, context });
   if (!written.ok) return fileFailed(written);
   known.whole(file.real, written.stat.version);
   const size = plural(splitLines(after).length, "line");
   return {
     content: stat.kind === "file" ? `Replaced ${file.name} (${size}).` : `Created ${file.name} (${size}).`,
     details: await describeChange({ name: file.name, before: before.text ?? "", after }),
-    facts: { filesChanged: [file.name] },
+    facts: { filesChanged: [file.name], image: written.image },
   };
 }
 

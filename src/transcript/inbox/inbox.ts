@@ -379,6 +379,7 @@ const commandTexts: Readonly<Record<Exclude<Command["type"], "answer">, readonly
   foreground: ["agent"],
   configure: [],
   compact: [],
+  rewind: ["to"],
 };
 
 function isCommand(value: unknown): value is Command {

@@ -89,6 +89,8 @@ function renderContent(line: Line, target: string): string {
       return renderCall(line, target);
     case "conversation.compacted":
       return "  (the conversation was summarized here)";
+    case "conversation.rewound":
+      return "  (the user went back to an earlier prompt)";
     case "notice.raised":
       return `  ! ${oneLine(withFlags(line.message))}`;
     case "hooks.ran":

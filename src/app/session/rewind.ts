@@ -1,0 +1,164 @@
+import { isAbsolute, relative, sep } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { UserError } from "../../lib/index.ts";
+import { inputOf } from "../../loop/index.ts";
+import type { WorkerSession } from "../../ports/index.ts";
+import { type FileImage, type Line, type LineId, MAIN_AGENT, type PastPrompt, textOf } from "../../protocol/index.ts";
+import type { Thread } from "../../runs/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
+import { aBoolean, type OptionTypes, optional } from "../check-options.ts";
+
+/** Options of `session.rewind`. */
+export interface RewindOptions {
+  /** Whether files that the tools Edit, Write and NotebookEdit changed get their earlier contents back. Default: true. */
+  readonly files?: boolean | undefined;
+}
+
+/** What happened when the user went back to a prompt. */
+export interface RewindReport {
+  /** Text of the prompt that the user went back to. It is no longer part of the conversation. */
+  readonly prompt: string;
+  /** Files that have their earlier contents again. Paths are relative to the workspace. */
+  readonly restored: readonly string[];
+  /** Files that were changed and stay as they are. */
+  readonly kept: readonly { readonly path: string; readonly reason: string }[];
+  /** Commands that ran since then and may have changed something. Their effects stay. */
+  readonly commands: readonly string[];
+}
+
+export interface RewindParts {
+  readonly transcript: Transcript;
+  /** Thread of the main agent. */
+  readonly thread: Thread;
+  readonly worker: Pick<WorkerSession, "restoreFile">;
+  /** The workspace. */
+  readonly cwd: string;
+}
+
+/** Returns the prompts that are part of the conversation of the main agent, oldest first. */
+export function promptsIn(lines: readonly Line[]): readonly PastPrompt[] {
+  const prompts: PastPrompt[] = [];
+  let start: Line | undefined;
+  for (const line of lines) {
+    if (line.type === "run.started") start = line;
+    if (line.type === "conversation.rewound") {
+      const index = prompts.findIndex(({ id }) => Number(id) >= Number(line.line));
+      if (index !== -1) prompts.splice(index);
+    }
+    if (line.type !== "prompt.received" || start === undefined) continue;
+    prompts.push({ id: start.id, text: textOf(line.content), at: line.at });
+    // Further prompts of the same run were sent to steer it.
+    start = undefined;
+  }
+  return prompts;
+}
+
+export const rewindOptionTypes: OptionTypes<RewindOptions> = { files: optional(aBoolean) };
+
+/**
+ * Goes back to the conversation before a prompt, and restores the files that tools have changed since. Throws a
+ * `UserError` if there is no such prompt.
+ */
+export async function rewindTo(
+  id: LineId,
+  { files = true }: RewindOptions,
+  { transcript, thread, worker, cwd }: RewindParts,
+): Promise<RewindReport> {
+  const lines = await transcript.read(MAIN_AGENT);
+  const prompt = promptsIn(lines).find((each) => each.id === id);
+  const from = lines.find((line) => line.id === id)?.seq;
+  if (prompt === undefined || from === undefined)
+    throw new UserError(`There is no prompt ${id} to go back to`, {
+      code: "rewind",
+      cure: "session.prompts() lists those that there are.",
+    });
+  const since = await linesSince(from, transcript);
+  await thread.rewind(id);
+  const outcomes = files ? await restoreAll(changesIn(since), { transcript, worker }) : changesIn(since).map(asKept);
+  return {
+    prompt: prompt.text,
+    restored: outcomes.flatMap(({ path, reason }) => (reason === undefined ? [shownPath(path, cwd)] : [])),
+    kept: outcomes.flatMap(({ path, reason }) =>
+      reason === undefined ? [] : [{ path: shownPath(path, cwd), reason }],
+    ),
+    commands: commandsIn(since),
+  };
+}
+
+/** Returns a path in the workspace relative to it, as tools report it. */
+function shownPath(path: string, cwd: string): string {
+  const inside = relative(cwd, path);
+  return inside === "" || inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? path : inside;
+}
+
+/** Returns the lines of all agents after a position, in order. */
+async function linesSince(position: number, transcript: Transcript): Promise<readonly Line[]> {
+  const agents = [MAIN_AGENT, ...(await transcript.agents())];
+  const lines = await Promise.all(agents.map((agentId) => transcript.read(agentId)));
+  const isLater = ({ seq = 0 }: Line): boolean => seq > position;
+  return lines.flatMap((own) => own.filter(isLater)).sort((left, right) => (left.seq ?? 0) - (right.seq ?? 0));
+}
+
+/** Content of a file before the first change, and the hash of its content after the last one. */
+type Change = FileImage;
+
+/** Returns one change for each file. */
+function changesIn(lines: readonly Line[]): readonly Change[] {
+  const changes = new Map<string, Change>();
+  for (const line of lines) {
+    const image = line.type === "tool.ended" ? line.result.facts?.image : undefined;
+    if (image === undefined) continue;
+    const { before } = changes.get(image.path) ?? image;
+    changes.set(image.path, { ...image, before });
+  }
+  return [...changes.values()];
+}
+
+/** `reason` says why the file was not restored. */
+interface Outcome {
+  readonly path: string;
+  readonly reason?: string | undefined;
+}
+
+function asKept({ path }: Change): Outcome {
+  return { path, reason: "files were to be kept" };
+}
+
+async function restoreAll(
+  changes: readonly Change[],
+  parts: Pick<RewindParts, "transcript" | "worker">,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const change of changes) outcomes.push(await restore(change, parts));
+  return outcomes;
+}
+
+async function restore(
+  { path, before, after }: Change,
+  { transcript, worker }: Pick<RewindParts, "transcript" | "worker">,
+): Promise<Outcome> {
+  if (before === undefined) return { path, reason: "its earlier content could not be kept" };
+  const kept = before === null ? null : await transcript.results.read(before);
+  if (kept === undefined) return { path, reason: "its earlier content is no longer there" };
+  const content = kept === null ? null : (await buffer(kept)).toString("base64");
+  const restored = await worker.restoreFile({ path, content, expect: after });
+  return { path, reason: restored.ok ? undefined : restored.message };
+}
+
+/** Returns the commands that may have changed something, each once. */
+function commandsIn(lines: readonly Line[]): readonly string[] {
+  const readOnly = new Set(
+    lines.flatMap((line) => (line.type === "tool.requested" && line.readsOnly ? [line.callId] : [])),
+  );
+  const started = new Set(lines.flatMap((line) => (line.type === "tool.started" ? [line.callId] : [])));
+  const commands = lines.flatMap((line) => {
+    if (line.type !== "model.ended") return [];
+    return line.message.content.flatMap((block) => {
+      if (block.type !== "tool_call" || block.name !== "Bash") return [];
+      if (!started.has(block.callId) || readOnly.has(block.callId)) return [];
+      const { command } = inputOf(block);
+      return typeof command === "string" ? [command] : [];
+    });
+  });
+  return [...new Set(commands)];
+}

@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { realpath, rm } from "node:fs/promises";
+import { dirname, sep } from "node:path";
+import { describeError } from "../lib/index.ts";
+import type { FileRestoration, RestoredFile, Workspace } from "../ports/index.ts";
+
+/** Files that the tools change are not larger. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** Gives a file of a workspace its earlier content, unless someone else has changed the file. Never rejects. */
+export async function restoreFile(request: FileRestoration, workspace: Workspace): Promise<RestoredFile> {
+  try {
+    return await restore(request, workspace);
+  } catch (error) {
+    return { ok: false, message: describeError(error) };
+  }
+}
+
+async function restore({ path, content, expect }: FileRestoration, workspace: Workspace): Promise<RestoredFile> {
+  if (!(await isInside(path, workspace.root))) return refuse("it is outside the workspace");
+  const now = await workspace.read(path, { maxBytes: MAX_BYTES });
+  if (!now.ok && now.code !== "missing") return refuse(now.message);
+  const bytes = content === null ? undefined : Buffer.from(content, "base64");
+  const current = now.ok ? hashOf(now.bytes) : undefined;
+  if (current === (bytes && hashOf(bytes))) return { ok: true };
+  if (current !== expect) return refuse(now.ok ? "it has been changed since" : "it has been deleted since");
+  if (bytes === undefined) {
+    await rm(path);
+    return { ok: true };
+  }
+  const written = await workspace.write(path, bytes, { expect: now.ok ? now.stat.version : "missing" });
+  return written.ok ? { ok: true } : refuse(written.message);
+}
+
+/** Returns whether a path is in a directory, even if one of its directories has been replaced by a link. */
+async function isInside(path: string, root: string): Promise<boolean> {
+  if (!path.startsWith(root + sep)) return false;
+  const directory = await realpath(dirname(path)).catch(() => undefined);
+  return directory === undefined || directory === dirname(path);
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function refuse(message: string): RestoredFile {
+  return { ok: false, message };
+}
