@@ -6,6 +6,8 @@ export interface OptionType {
   /** Completes the sentence "Use …" in messages. */
   readonly description: string;
   readonly optional?: boolean | undefined;
+  /** Texts that the option accepts, to find the one that was meant. */
+  readonly values?: readonly string[] | undefined;
 }
 
 export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, OptionType>>;
@@ -15,7 +17,8 @@ export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, Opti
  * invalid option.
  */
 export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
-  if (!isRecord(options)) throw optionError(`${name} must be an object with options`, "See docs/library.md.");
+  if (!isRecord(options))
+    throw optionError(`${capitalized(name)} must be an object with options`, "See docs/library.md.");
   const table = new Map<string, OptionType>(Object.entries(types));
   for (const option of Object.keys(options)) if (!table.has(option)) throw unknownOption(name, option, table.keys());
   for (const [option, type] of table) checkOption(name, option, { value: options[option], type });
@@ -33,6 +36,10 @@ export const aBoolean: OptionType = { accepts: (value) => typeof value === "bool
 export const aFunction: OptionType = { accepts: (value) => typeof value === "function", description: "a function" };
 export const anObject: OptionType = { accepts: isRecord, description: "an object" };
 export const anArray: OptionType = { accepts: Array.isArray, description: "an array" };
+export const anAbortSignal: OptionType = {
+  accepts: (value) => value instanceof AbortSignal,
+  description: "an AbortSignal",
+};
 export const aCount: OptionType = {
   accepts: (value) => Number.isSafeInteger(value) && Number(value) > 0,
   description: "a whole number above 0",
@@ -46,6 +53,7 @@ export function oneOf(values: readonly (string | boolean)[]): OptionType {
   return {
     accepts: (value) => values.some((allowed) => allowed === value),
     description: inWords(values.map((value) => JSON.stringify(value))),
+    values: values.filter((value) => typeof value === "string"),
   };
 }
 
@@ -74,8 +82,9 @@ interface CheckedValue {
 
 function checkOption(name: string, option: string, { value, type }: CheckedValue): void {
   if (value === undefined && type.optional) return;
-  const cure = `Use ${type.description}.`;
-  if (value === undefined) throw optionError(`${name} needs the option ${option}`, cure);
+  const [meant] = typeof value === "string" ? nearest(value, type.values ?? []) : [];
+  const cure = `${meant === undefined ? "" : `Did you mean ${JSON.stringify(meant)}? `}Use ${type.description}.`;
+  if (value === undefined) throw optionError(`${capitalized(name)} needs the option ${option}`, cure);
   if (!type.accepts(value)) {
     throw optionError(`The ${option} option of ${name} can't be ${describeValue(value)}`, cure);
   }
@@ -84,7 +93,12 @@ function checkOption(name: string, option: string, { value, type }: CheckedValue
 function unknownOption(name: string, option: string, known: Iterable<string>): UserError {
   const [meant] = nearest(option, known);
   const cure = meant === undefined ? "docs/library.md lists its options." : `Did you mean ${meant}?`;
-  return optionError(`${name} has no option ${option}`, cure);
+  return optionError(`${capitalized(name)} has no option ${option}`, cure);
+}
+
+/** Begins a sentence with a name such as `the tool "stock"`. Names of functions stay as they are. */
+function capitalized(name: string): string {
+  return name.replace(/^(?:a|the) /, (article) => `${article.charAt(0).toUpperCase()}${article.slice(1)}`);
 }
 
 /** Describes a value without the contents of an object, which may be long or secret. */

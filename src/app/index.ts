@@ -168,6 +168,8 @@ export { openSession } from "./session/open-session.ts";
 export { promptsIn, type RewindOptions, type RewindReport } from "./session/rewind.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
+export type { SessionSpending } from "./session/session-spending.ts";
+export type { SubagentInfo, Subagents } from "./session/subagents.ts";
 export { loadProjectSettings } from "./settings/project-settings.ts";
 export { type ManageableOptions, type OverriddenOption, withoutManaged } from "./settings/without-managed.ts";
 export { loadWorkerSettings, type WorkerSettingsOptions } from "./settings/worker-settings.ts";

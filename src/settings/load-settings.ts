@@ -23,6 +23,12 @@ export interface LoadSettingsOptions extends SettingsLocations {
 
 /** Like `readSettings`, but throws if there are problems. */
 export function loadSettings(options: LoadSettingsOptions): LoadedSettings {
+  if (typeof options?.home !== "string")
+    throw new UserError("loadSettings needs the option home", {
+      code: "options",
+      cure: "Pass the path of the state directory, such as ~/.retinue.",
+      exitCode: 2,
+    });
   const loaded = readSettings(options);
   const [first, ...more] = loaded.problems;
   if (first === undefined) return loaded;

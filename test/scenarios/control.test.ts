@@ -163,7 +163,7 @@ describe("prompts that arrive during a run", () => {
     const { session, model } = await open({ MAIN: [{ text: "One." }, { text: "Two." }] });
     await session.prompt("MAIN: one").result;
     const watched = watch(session);
-    expect((await session.messageAgent("main", "two")).message).toBe("The main agent has started.");
+    expect((await session.subagents.message("main", "two")).message).toBe("The main agent has started.");
     await watched.until(({ event }) => event.type === "run.ended" && event.text === "Two.");
     await session.close();
     expect(model.requests("MAIN").map(newestPrompt)).toEqual(["MAIN: one", "two"]);
@@ -180,7 +180,7 @@ describe("a user's message to a subagent", () => {
     const watched = watch(session);
     const run = session.prompt("MAIN: go");
     const agentId = await subagent(watched);
-    const sent = session.messageAgent(`agent-${agentId}`, "Look in src only.");
+    const sent = session.subagents.message(`agent-${agentId}`, "Look in src only.");
     expect((await sent).message).toBe(`Agent ${agentId} reads the message before its next step.`);
     finish();
     expect((await run.result).outcome).toBe("succeeded");
@@ -199,7 +199,7 @@ describe("a user's message to a subagent", () => {
     const watched = watch(session);
     await session.prompt("MAIN: go").result;
     const agentId = await subagent(watched);
-    const receipt = await session.messageAgent(agentId, "Look again.");
+    const receipt = await session.subagents.message(agentId, "Look again.");
     expect(receipt).toMatchObject({ status: "done", message: expect.stringContaining("continues in the background") });
     await endOf(watched, "Second.");
     await session.prompt("Anything new?").result;
@@ -262,13 +262,13 @@ describe("moving a subagent", () => {
     const watched = watch(session);
     const run = session.prompt("MAIN: go");
     const agentId = await subagent(watched);
-    expect((await session.foregroundAgent(agentId)).status).toBe("refused");
-    expect((await session.backgroundAgent(agentId)).message).toBe(`Agent ${agentId} now works in the background.`);
-    expect((await session.backgroundAgent(agentId)).status).toBe("refused");
+    expect((await session.subagents.foreground(agentId)).status).toBe("refused");
+    expect((await session.subagents.background(agentId)).message).toBe(`Agent ${agentId} now works in the background.`);
+    expect((await session.subagents.background(agentId)).status).toBe("refused");
     await watched.until(
       ({ agentId: id, event }) => id === "main" && event.type === "model.requested" && event.turn === 2,
     );
-    expect((await session.foregroundAgent(agentId)).message).toBe(
+    expect((await session.subagents.foreground(agentId)).message).toBe(
       `The main agent waits for agent ${agentId} before its next step.`,
     );
     goOn();
@@ -302,16 +302,16 @@ describe("moving a subagent", () => {
     void session.prompt("MAIN: go");
     const agentId = await subagent(watched);
     await watched.until(isRequest(2));
-    expect(await session.foregroundAgent(agentId)).toMatchObject({ status: "done" });
+    expect(await session.subagents.foreground(agentId)).toMatchObject({ status: "done" });
     goOn();
     await watched.until(ofMain((event) => event.type === "tool.ended" && event.name === "Bash"));
     expect(watched.updates.some(isRequest(3))).toBe(false);
-    expect(await session.backgroundAgent(agentId)).toMatchObject({
+    expect(await session.subagents.background(agentId)).toMatchObject({
       status: "done",
       message: `The main agent no longer waits for agent ${agentId}, which continues in the background.`,
     });
     await watched.until(isRequest(3));
-    expect(await session.backgroundAgent(agentId)).toMatchObject({
+    expect(await session.subagents.background(agentId)).toMatchObject({
       status: "refused",
       message: `Agent ${agentId} already works in the background.`,
     });
@@ -331,7 +331,7 @@ describe("moving a subagent", () => {
     void session.prompt("MAIN: go");
     const agentId = await subagent(watched);
     await watched.until(ofMain((event) => event.type === "model.requested" && event.turn === 2));
-    await session.foregroundAgent(agentId);
+    await session.subagents.foreground(agentId);
     goOn();
     await watched.until(ofMain((event) => event.type === "tool.ended" && event.name === "Bash"));
     await watched.until(
@@ -402,10 +402,10 @@ describe("stopping and resuming", () => {
     const watched = watch(session);
     await session.prompt("MAIN: go").result;
     const agentId = await subagent(watched);
-    await session.stopAgent(agentId);
-    expect((await session.resumeAgent(agentId)).message).toBe(`Agent ${agentId} continues in the background.`);
+    await session.subagents.stop(agentId);
+    expect((await session.subagents.resume(agentId)).message).toBe(`Agent ${agentId} continues in the background.`);
     await endOf(watched, "All of it.");
-    expect((await session.resumeAgent(agentId)).message).toContain("has finished its work");
+    expect((await session.subagents.resume(agentId)).message).toContain("has finished its work");
     await session.close();
   });
 });
@@ -510,9 +510,9 @@ describe("a command", () => {
     const watched = watch(session);
     await session.prompt("MAIN: go").result;
     const agentId = await subagent(watched);
-    expect(await session.foregroundAgent(agentId)).toMatchObject({ status: "refused" });
-    expect(await session.resumeAgent("main")).toMatchObject({ status: "done" });
-    expect(await session.stopAgent("main")).toMatchObject({ stopped: [] });
+    expect(await session.subagents.foreground(agentId)).toMatchObject({ status: "refused" });
+    expect(await session.subagents.resume("main")).toMatchObject({ status: "done" });
+    expect(await session.subagents.stop("main")).toMatchObject({ stopped: [] });
     await session.close();
   });
 });

@@ -388,9 +388,9 @@ describe("stopping", () => {
       ],
       goesOn: [{ agentId: back, ...work, runId: expect.any(String) }],
     });
-    expect(await session.stopAgent("nobody")).toBeUndefined();
-    await expect(session.stopAgent("a")).rejects.toThrow('"a" matches several agents');
-    expect(await session.stopAgent(back)).toMatchObject({ stopped: [{ agentId: back, turns: 1 }], goesOn: [] });
+    expect(await session.subagents.stop("nobody")).toBeUndefined();
+    await expect(session.subagents.stop("a")).rejects.toThrow('"a" matches several agents');
+    expect(await session.subagents.stop(back)).toMatchObject({ stopped: [{ agentId: back, turns: 1 }], goesOn: [] });
     const again = session.prompt("And now?");
     for await (const update of again) if (update.type === "text.delta") void session.stopAll();
     expect((await again.result).reason).toBe("stopped");

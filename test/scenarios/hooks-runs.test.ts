@@ -178,7 +178,7 @@ describe("a Stop hook in a definition", () => {
       for await (const update of run) {
         if (update.type !== "subagent.event" || update.event.type !== "model.ended") continue;
         if (cause === "interrupted") run.stop(cause);
-        else await session.stopAgent(update.agentId);
+        else await session.subagents.stop(update.agentId);
         if (cause === "stopped") run.stop("interrupted");
       }
       await session.close();
@@ -310,7 +310,7 @@ describe("SubagentStart and SubagentStop hooks", () => {
     ["settings", { settings: pair }],
     [
       "its definition",
-      { agents: { "general-purpose": { description: "Works.", prompt: "Work.", hooks: pair.hooks } } },
+      { agents: { "general-purpose": { description: "Works.", prompt: "Work.", hooks: pair.hooks as JsonObject } } },
     ],
   ])("run in the next process if theirs was killed, exactly once: hooks from %s", async (_, given) => {
     const { session, ...at } = await open(child({ hangs: true }), given);

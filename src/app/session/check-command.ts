@@ -36,7 +36,7 @@ export function problemOf(command: unknown): string | undefined {
   const fields = Object.hasOwn(commandFields, name) ? commandFields[name as Command["type"]] : undefined;
   if (fields === undefined) return `The type of a command must be one of ${Object.keys(commandFields).join(", ")}.`;
   try {
-    checkOptions(`The command "${name}"`, command, fields as OptionTypes<unknown>);
+    checkOptions(`the command "${name}"`, command, fields as OptionTypes<unknown>);
     return undefined;
   } catch (error) {
     return error instanceof UserError ? `${error.message}. ${error.cure}` : describeError(error);

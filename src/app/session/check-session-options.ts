@@ -5,6 +5,7 @@ import {
   aBoolean,
   aCount,
   aFunction,
+  anAbortSignal,
   anArray,
   anObject,
   anObjectWith,
@@ -21,7 +22,8 @@ import type { SessionOptions } from "./session-options.ts";
 
 /** Throws a `UserError` if an option is invalid. */
 export function checkSessionOptions(options: SessionOptions): void {
-  checkOptions("openSession", options, types);
+  checkNames("openSession", options);
+  checkOptions("openSession", options, sessionOptionTypes);
   const { transcript, resume } = options;
   if (transcript !== undefined && resume !== undefined && resume !== transcript.sessionId) {
     throw optionError(
@@ -47,8 +49,20 @@ export function checkSessionOptions(options: SessionOptions): void {
   // If there are origins, the settings come from `loadProjectSettings`, which has already checked them.
   const { problems, unknown } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
   const all = [...problems, ...unknown.map(unknownKeyProblem)];
-  if (all.length > 0) throw optionError("The settings option of openSession is invalid", `${all.join("; ")}.`);
+  const [first, ...more] = all;
+  if (first === undefined) return;
+  const cure = more.length === 0 ? "docs/settings.md describes all settings." : `Also: ${more.join("; ")}.`;
+  throw optionError(`The settings option of openSession is invalid: ${first}`, cure);
 }
+
+/** Throws a `UserError` for names that other programs use for something that is a setting here. */
+function checkNames(name: string, options: unknown): void {
+  const limit = isRecord(options) ? spendingLimits.find((option) => option in options) : undefined;
+  if (limit === undefined) return;
+  throw optionError(`${name} has no option ${limit}`, "To limit the cost, use `settings: { budget: { usd: 1 } }`.");
+}
+
+const spendingLimits = ["budget", "maxCost", "maxCostUsd", "maxBudgetUsd"];
 
 function unknownKeyProblem({ path, meant }: UnknownKey): string {
   return `the key ${path.join(".")} is unknown${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
@@ -57,7 +71,7 @@ function unknownKeyProblem({ path, meant }: UnknownKey): string {
 /** A model by its name, or an object that is one. */
 export const modelOption = either(aString, anObjectWith("describe", "call"));
 
-const types: OptionTypes<SessionOptions> = {
+const sessionOptionTypes: OptionTypes<SessionOptions> = {
   cwd: optional(aString),
   worker: optional(anObjectWith("describe", "open")),
   home: optional({
@@ -91,7 +105,7 @@ const types: OptionTypes<SessionOptions> = {
   onAsk: optional(oneOf(["deny", "wait", "hook"])),
   agentUpdates: optional(oneOf(["all", "recorded", "milestones"])),
   clock: optional(anObjectWith("now")),
-  signal: optional({ accepts: (value) => value instanceof AbortSignal, description: "an AbortSignal" }),
+  signal: optional(anAbortSignal),
   onTrouble: optional(aFunction),
 };
 

@@ -102,7 +102,8 @@ function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
   const { head, policy } = agent;
   const pool = policy.pool.filter((tool) => delegationTools.has(tool));
   if (!pool.includes("Task")) {
-    const cure = "Omit --coordinator, or allow Task (check the permissions, the agent's tools and subagents.maxDepth).";
+    const cure =
+      "Omit the option `coordinator`, or allow Task (check the permissions, the agent's tools and subagents.maxDepth).";
     throw new UserError("A coordinator can't delegate here", { code: "coordinator", cure, exitCode: 2 });
   }
   const tools = head.tools.filter(({ name }) => pool.includes(name));

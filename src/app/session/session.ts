@@ -1,5 +1,5 @@
 import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
-import { createId, describeError, matchAgentId, UserError } from "../../lib/index.ts";
+import { createId, describeError, UserError } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
 import type {
   ClosingOptions,
@@ -58,6 +58,8 @@ import {
   rewindOptionTypes,
   rewindTo,
 } from "./rewind.ts";
+import { readSpending, type SessionSpending } from "./session-spending.ts";
+import { createSubagents, type Subagents } from "./subagents.ts";
 
 /** A conversation with an agent, which has tools, permissions and subagents. `openSession` opens one. */
 export interface Session {
@@ -133,14 +135,10 @@ export interface Session {
    * to undefined if there is no such agent, or if it has not made a request.
    */
   context(agent?: string): Promise<ContextReport | undefined>;
-  /** Sends a message to an agent. It reads the message before its next step, or is resumed with it. */
-  messageAgent(reference: string, message: string): Promise<Receipt>;
-  /** Continues an agent whose last run ended early. A subagent works in the background. */
-  resumeAgent(reference: string): Promise<Receipt>;
-  /** Moves one subagent to the background, so that its caller no longer waits for it. */
-  backgroundAgent(reference: string): Promise<Receipt>;
-  /** Makes the agent that a background agent reports to wait for it, without restarting anything. */
-  foregroundAgent(reference: string): Promise<Receipt>;
+  /** Returns what all agents of the session have spent, also in earlier processes, and what its budget leaves. */
+  spent(): Promise<SessionSpending>;
+  /** The agents that this session has started, including those of earlier processes. */
+  readonly subagents: Subagents;
   /**
    * Returns everything that happens in the session, for all agents, even between runs: the recorded lines after a
    * position, oldest first, then updates as they happen. Ends when the session is closed or the signal fires.
@@ -150,12 +148,6 @@ export interface Session {
   moveToBackground(): Promise<readonly AgentId[]>;
   /** Stops the current run and its foreground subagents. Background agents continue. */
   interrupt(): Promise<StopReceipt>;
-  /**
-   * Stops an agent by its name, its id, or the start or end of its id; `main` is the same as `interrupt()`. The
-   * background agents that it started continue.
-   * Returns undefined if there is no such agent; throws a `UserError` if several match.
-   */
-  stopAgent(reference: string): Promise<StopReceipt | undefined>;
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
   /**
@@ -347,20 +339,12 @@ export function createSession(parts: SessionParts): CreatedSession {
       const agentId = reference === MAIN_AGENT ? MAIN_AGENT : (await registry.find(reference))?.agentId;
       return agentId === undefined ? undefined : reportContext(transcript, agentId);
     },
-    messageAgent: (to, text) => send({ type: "prompt", to, content: [{ type: "text", text }], when: "now" }),
-    resumeAgent: (reference) => send({ type: "resume", agent: reference }),
-    backgroundAgent: (reference) => send({ type: "background", agent: reference }),
-    foregroundAgent: (reference) => send({ type: "foreground", agent: reference }),
+    spent: () => readSpending(transcript, services.budget),
+    subagents: createSubagents({ registry, transcript, send, interrupt }),
     events: (position) => transcript.feed.read(checkPosition(position)),
     moveToBackground: async () => (parts.mayBackground ? registry.detachChildren(MAIN_AGENT, "person") : []),
     interrupt,
     stopAll,
-    stopAgent: async (reference) => {
-      if (reference === MAIN_AGENT) return interrupt();
-      const found = await registry.find(reference);
-      if (found === undefined) await throwIfAmbiguous(reference);
-      return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
-    },
     continueWork: async () => {
       const problems = await dispatcher.continueUnfinished(inbox.askedCalls, { lost: true });
       const isCut = thread.lastEnd === "parked" || thread.lastEnd === "process_lost";
@@ -378,15 +362,6 @@ export function createSession(parts: SessionParts): CreatedSession {
     },
   };
   return { session, idleMain: () => runs.asIdleParent() };
-
-  async function throwIfAmbiguous(reference: string): Promise<void> {
-    const match = matchAgentId(
-      (await registry.all()).map(({ agentId }) => agentId),
-      reference,
-    );
-    if (match.kind !== "many") return;
-    throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
-  }
 
   async function close(cause: "stopped" | "parked", reason?: string): Promise<void> {
     stopListening();

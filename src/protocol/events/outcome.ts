@@ -109,8 +109,12 @@ export interface RunEnd {
   /** Text of the agent's last message. */
   readonly text: string;
   readonly turns: number;
+  /** Tokens of this agent's requests. Those of its subagents are not included; see `session.spent()`. */
   readonly usage: Usage;
-  /** Absent if the model has no known price. */
+  /**
+   * Cost of this agent's requests, without those of its subagents; see `session.spent()`. Absent if the model has no
+   * known price.
+   */
   readonly costUsd?: number | undefined;
   readonly milliseconds: number;
   readonly modelMilliseconds: number;

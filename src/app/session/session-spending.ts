@@ -1,0 +1,38 @@
+import { MAIN_AGENT } from "../../protocol/index.ts";
+import { type Budget, spendingIn, sumSpending } from "../../runs/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
+
+/** What a session and all its agents have spent, and what its budget leaves. */
+export interface SessionSpending {
+  /** Cost of all requests whose price is known. */
+  readonly costUsd: number;
+  /** Number of requests without a known price, which `costUsd` leaves out. */
+  readonly unpriced: number;
+  /** Input and output tokens, including those that were read from a cache. */
+  readonly tokens: number;
+  /** Number of requests to models. */
+  readonly turns: number;
+  /** Number of agents that were started. */
+  readonly agents: number;
+  /** What is left of the limits in the `budget` setting. Absent for a limit that is not set. */
+  readonly left: Readonly<Partial<Record<"usd" | "tokens" | "turns" | "seconds" | "spawns", number | undefined>>>;
+}
+
+/**
+ * Adds up what all agents of a session have spent, in this process and in earlier ones. A request without an answer is
+ * counted with the most that it can cost.
+ */
+export async function readSpending(transcript: Transcript, budget: Budget): Promise<SessionSpending> {
+  const agents = [MAIN_AGENT, ...(await transcript.agents())];
+  const lines = await Promise.all(agents.map((agentId) => transcript.read(agentId)));
+  const { usd: costUsd, unpriced, tokens, turns, spawns } = sumSpending(lines.map(spendingIn));
+  const { usd, tokens: tokenLimit, turns: turnLimit, seconds, spawns: spawnLimit } = budget.left();
+  const left = {
+    usd: usd?.left,
+    tokens: tokenLimit?.left,
+    turns: turnLimit?.left,
+    seconds: seconds?.left,
+    spawns: spawnLimit?.left,
+  };
+  return { costUsd, unpriced, tokens, turns, agents: spawns, left };
+}
