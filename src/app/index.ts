@@ -17,12 +17,15 @@ export type {
 export type {
   ApprovalAnswer,
   ApprovalQuestion,
+  BuiltInToolName,
   Command,
   ContextPart,
   ContextReport,
   EndReason,
   HookAnswer,
+  HookCommand,
   HookEvent,
+  HookSettings,
   Line,
   LiveEvent,
   LoadedSettings,
@@ -37,6 +40,7 @@ export type {
   RunUpdate,
   SessionUpdate,
   Settings,
+  ToolText,
   Usage,
   UserBlock,
   UserQuestion,
@@ -174,4 +178,14 @@ export { loadProjectSettings } from "./settings/project-settings.ts";
 export { type ManageableOptions, type OverriddenOption, withoutManaged } from "./settings/without-managed.ts";
 export { loadWorkerSettings, type WorkerSettingsOptions } from "./settings/worker-settings.ts";
 export { systemClock } from "./system-clock.ts";
+export {
+  type AgentTool,
+  agentTool,
+  type CustomTool,
+  defineTool,
+  type ToolAccess,
+  type ToolCallContext,
+  type ToolOptions,
+} from "./tools/define-tool.ts";
+export type { Schema, SchemaValue, StandardSchema } from "./tools/schema.ts";
 export { VERSION } from "./version.ts";

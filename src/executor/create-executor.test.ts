@@ -180,15 +180,15 @@ describe("execute", () => {
     expect(seen).toEqual([{ file_path: "a", limit: 3 }]);
   });
 
-  it("denies a call that needs approval and has none, and names the flag that would allow it", async () => {
+  it("denies a call that needs approval and has none, and names the rule that would allow it", async () => {
     const result = await executor([writer()]).execute(
       { agentId: "main", call: call("Write", { file_path: "a", content: "x" }), policy: policy() },
       silent,
       never,
     );
     expect(result.outcome).toBe("denied");
-    expect(textOf(result.content)).toContain("--permission-mode acceptEdits");
-    expect(textOf(result.content)).toContain("--allowed-tools 'Edit(./a)'");
+    expect(textOf(result.content)).toContain("the permission mode acceptEdits");
+    expect(textOf(result.content)).toContain("the rule `Edit(./a)`");
     expect(() => readFileSync(join(root, "a"))).toThrow();
   });
 

@@ -13,7 +13,7 @@ import type {
 } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
 import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
-import { type Advised, judgeCall } from "./judge-call.ts";
+import { type Advised, judgeUse } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
 
 export interface ExecutorLimits {
@@ -61,7 +61,9 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
     const read = readCall(call, { tools, absent, names, pool: policy.pool });
     if (!read.ok) return { kind: "invalid", message: read.message };
-    const judged = await judgeCall({ toolName: read.tool.declaration.name, input: read.input, policy }, place);
+    const use = await judgeUse({ tool: read.tool, input: read.input, policy }, place);
+    if (!use.ok) return { kind: "invalid", message: use.message };
+    const { judged } = use;
     const { decision, accesses } = judged;
     if (decision.effect === "allow") allowed.set(call, { policy, read, judged });
     return {

@@ -11,7 +11,7 @@ import type {
   ToolCall,
   ToolResult,
 } from "../protocol/index.ts";
-import { authorizeAccess, type JudgedCall, judgeCall, type Place } from "./judge-call.ts";
+import { authorizeAccess, type JudgedCall, judgeUse, type Place } from "./judge-call.ts";
 import { type AbsentTool, type ReadCall, readCall } from "./read-call.ts";
 import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
 
@@ -99,7 +99,9 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
   const { call, policy, grant, agentId } = request;
   const { place, results, limits, emit } = execution;
   const toolName = tool.declaration.name;
-  const judged = known ?? (await judgeCall({ toolName, input, policy }, place));
+  const use = known ? { ok: true as const, judged: known } : await judgeUse({ tool, input, policy }, place);
+  if (!use.ok) return textResult("error", use.message);
+  const { judged } = use;
   const granted = grant?.callId === call.callId && grant.inputJson === call.inputJson;
   const { decision } = judged;
   if (decision.effect === "deny" || (decision.effect === "ask" && !granted)) {

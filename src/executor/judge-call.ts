@@ -9,7 +9,7 @@ import {
   protectedPart,
   withExpansions,
 } from "../permissions/index.ts";
-import type { Confinement, WalkedPath, Workspace } from "../ports/index.ts";
+import type { Confinement, Tool, WalkedPath, Workspace } from "../ports/index.ts";
 import type { Access, Decision, DirectoryWalk, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
 
 export interface JudgedCall {
@@ -37,6 +37,26 @@ export function judgeCall(
   place: Place,
 ): Promise<JudgedCall> {
   return judgeAccesses({ ...call, accesses: accessesOf(call.toolName, call.input) }, place);
+}
+
+export interface ToolUse {
+  readonly tool: Tool;
+  readonly input: JsonObject;
+  readonly policy: Policy;
+}
+
+export type JudgedUse =
+  | { readonly ok: true; readonly judged: JudgedCall }
+  /** The tool refuses the input. The message is for the model. */
+  | { readonly ok: false; readonly message: string };
+
+/** Like `judgeCall`, for a tool that may know itself what a call accesses. */
+export async function judgeUse({ tool, input, policy }: ToolUse, place: Place): Promise<JudgedUse> {
+  const toolName = tool.declaration.name;
+  const described = await tool.accesses?.(input);
+  if (described?.ok === false) return described;
+  const accesses = described?.accesses ?? accessesOf(toolName, input);
+  return { ok: true, judged: await judgeAccesses({ toolName, accesses, policy }, place) };
 }
 
 interface AccessesOfCall {

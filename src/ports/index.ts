@@ -28,7 +28,7 @@ export type {
 } from "./mcp.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, SkillRunner, Skills } from "./skills.ts";
-export type { SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits } from "./tool.ts";
+export type { DescribedAccesses, SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits } from "./tool.ts";
 export type {
   AgentWorktreeRequest,
   ClosingOptions,

@@ -56,8 +56,13 @@ export interface Tool extends ToolSpec {
    * misspelled limit. Other unknown properties are ignored.
    */
   readonly refusesMisspelled?: true;
+  /**
+   * Returns what a call would access. If absent, `permissions` knows it from the name of the tool. An empty list means
+   * that it is unknown, so that only a rule or a person can allow the call. Never rejects.
+   */
+  accesses?(input: JsonObject): Promise<DescribedAccesses>;
   /** Returns the time limit for a call. If absent, the executor's default applies. */
-  timeoutMs?(input: JsonObject): number;
+  timeoutMs?: ((input: JsonObject) => number) | undefined;
   /**
    * Time in which an aborted call can report its progress, in milliseconds. If absent, the executor's default applies.
    */
@@ -77,6 +82,11 @@ export interface Tool extends ToolSpec {
   /** Releases what the tool keeps for an agent, such as its shells and the list of files it has read. */
   release?(agentId: AgentId): Promise<void>;
 }
+
+export type DescribedAccesses =
+  | { readonly ok: true; readonly accesses: readonly Access[] }
+  /** The input can't be used. The message tells the model why. */
+  | { readonly ok: false; readonly message: string };
 
 export interface ToolContext {
   readonly agentId: AgentId;

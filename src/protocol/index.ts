@@ -144,6 +144,8 @@ export {
   wireNames,
 } from "./server/wire-event.ts";
 export type {
+  HookCommand,
+  HookSettings,
   ModelTier,
   PermissionSettings,
   ProviderSettings,
@@ -159,11 +161,13 @@ export type {
 } from "./settings.ts";
 export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
 export type {
+  BuiltInToolName,
   CallOutcome,
   FileImage,
   ToolCall,
   ToolFacts,
   ToolReport,
   ToolResult,
+  ToolText,
 } from "./tools/tool.ts";
 export { backgroundTools, canonicalToolName, isKnownTool, toolNames } from "./tools/tool.ts";

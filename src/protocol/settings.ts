@@ -1,5 +1,6 @@
 import type { AgentBudget, CompactRule } from "./agents/definition.ts";
 import type { ForkChoice } from "./agents/fork.ts";
+import type { HookEvent } from "./hooks/hook.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { CacheLifetime, Dialect, Effort } from "./model/head.ts";
 import type { Prices } from "./model/usage.ts";
@@ -111,6 +112,29 @@ export interface StatusLineSettings {
   readonly padding?: number;
 }
 
+/** Hook commands by event, as in a settings file. */
+export type HookSettings = {
+  readonly [Event in HookEvent]?: readonly ((HookCommand & { readonly matcher?: string }) | HookGroup)[];
+};
+
+/** Hook commands for the same tools or other subjects of an event. */
+interface HookGroup {
+  /** Tools, agent types or other subjects of the event to match; all if absent. */
+  readonly matcher?: string;
+  readonly hooks: readonly HookCommand[];
+}
+
+/** A command that runs as a hook. */
+export interface HookCommand {
+  readonly type?: "command";
+  readonly command: string;
+  /** Arguments of the program `command`. If absent, `command` is a shell command line. */
+  readonly args?: readonly string[];
+  /** Timeout in seconds. */
+  readonly timeout?: number;
+}
+
+/** Settings, as in a settings file. */
 export interface Settings {
   readonly provider?: string;
   readonly model?: string;
@@ -136,8 +160,8 @@ export interface Settings {
   readonly environment?: EnvironmentSettings;
   /** Environment variables for the session and the processes it starts. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Hook entries by event, as written. */
-  readonly hooks?: JsonObject;
+  /** Hook commands by event. Entries that can't be used are reported. */
+  readonly hooks?: HookSettings | JsonObject;
   /** If true, hooks from files are not run. */
   readonly disableAllHooks?: boolean;
   /** Agent definitions by name, as written. */

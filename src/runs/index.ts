@@ -29,5 +29,11 @@ export type { Subagent } from "./subagents/subagent.ts";
 export { isVerifier, type WorkingCopy } from "./subagents/working-copy.ts";
 export { Thread } from "./thread/thread.ts";
 export { askUserQuestionSpec, NO_ONE_TO_ASK } from "./tools/ask-user-question.ts";
-export { createSkillRunner, delegationSpecs, delegationTools } from "./tools/delegation-tools.ts";
+export {
+  type AgentToolSpec,
+  createAgentTool,
+  createSkillRunner,
+  delegationSpecs,
+  delegationTools,
+} from "./tools/delegation-tools.ts";
 export { planSpecs } from "./tools/plan-tools.ts";

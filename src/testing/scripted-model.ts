@@ -38,6 +38,8 @@ export function createScriptedModel(
   steps: readonly ScriptedStep[],
   description: Partial<ModelDescription> = {},
 ): ScriptedModel {
+  if (!Array.isArray(steps))
+    throw new TypeError('createScriptedModel needs an array of answers, such as [{ text: "Hello." }]');
   const described: ModelDescription = {
     provider: "scripted",
     model: "scripted-1",

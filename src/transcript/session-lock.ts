@@ -22,6 +22,11 @@ function inUse({ host, pid }: ProcessIdentity, { path, sessionId }: { path: stri
       cure: `Stop the process there. If it is no longer running, delete ${path} and try again.`,
     });
   }
+  if (pid === process.pid)
+    return new UserError(`The session ${sessionId} is already open in this process`, {
+      code: "session_in_use",
+      cure: "Close it first, with `await session.close()`.",
+    });
   return new UserError(`The session ${sessionId} is in use by process ${pid}`, {
     code: "session_in_use",
     cure: `Stop that process (kill ${pid}) or start a new session.`,

@@ -113,7 +113,7 @@ describe("an agent passed with the call", () => {
   });
 
   it("prevents the session from starting if it is invalid", async () => {
-    const broken = { poet: "You rhyme." };
+    const broken = { poet: "You rhyme." as never };
     await expect(performTask({ agent: "poet", agents: broken, say: "?", steps: [] })).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining("poet"),

@@ -58,7 +58,7 @@ describe("a fork", () => {
     expect(agent.policy.layers).toContainEqual({ rules: [{ text: "Task", effect: "deny", scope: "builtin" }] });
   });
 
-  it("loses tools in the background, from the start or when it is moved there", () => {
+  it("has only the built-in tools for the background and the program's own there, from the start or when it is moved", () => {
     const under = { ...some.policy, pool: [...everyTool, "Odd"] };
     const left = (pool: readonly string[]) =>
       pool.filter((tool) => !tool.startsWith("mcp__") && !backgroundTools.has(tool));
@@ -66,9 +66,9 @@ describe("a fork", () => {
     const head = { ...parent.head, tools: [...parent.head.tools, { name: "Odd", description: "", inputSchema: {} }] };
     const waited = forkAgent({ parent, head, tier }).agent;
     expect(waited.policy.pool).toContain("Odd");
-    expect(left(waited.backgroundPool ?? [])).toEqual([]);
+    expect(left(waited.backgroundPool ?? waited.policy.pool)).toEqual(["Odd"]);
     const behind = forkAgent({ parent, head, tier: { ...tier, background: true } }).agent;
-    expect(left(behind.policy.pool)).toEqual([]);
+    expect(left(behind.policy.pool)).toEqual(["Odd"]);
   });
 
   it("reports which of the requested tools it can't have", () => {

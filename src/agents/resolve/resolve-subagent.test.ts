@@ -108,11 +108,12 @@ describe("the tool matrix", () => {
     });
   });
 
-  it("blocks an unknown tool in the background, and grants it in the foreground", () => {
+  it("grants a tool that the program defines, also in the background", () => {
     const tools = ["Read", "Teleport"].map((name) => ({ name, description: name, inputSchema: {} }));
     const parentPolicy = { pool: ["Read", "Teleport"] };
     expect(poolFor({}, { tools, parentPolicy })).toEqual(["Read", "Teleport"]);
-    expect(poolFor({}, { tools, parentPolicy, tier: background })).toEqual(["Read"]);
+    expect(poolFor({}, { tools, parentPolicy, tier: background })).toEqual(["Read", "Teleport"]);
+    expect(poolFor({}, { tools, parentPolicy: { pool: ["Read"] }, tier: background })).toEqual(["Read"]);
   });
 });
 

@@ -6,6 +6,7 @@ import {
   type Rule,
   type ToolDeclaration,
   type ToolReport,
+  toolNames,
 } from "../../protocol/index.ts";
 import type { AbsentTool } from "./resolve-tools.ts";
 import { denialOf, idleTools, WITHOUT_TASK } from "./select-tools.ts";
@@ -73,7 +74,7 @@ function whyNot(
   if (definition.source !== "built-in" && blockedTools.some((text) => readToolEntry(text).covers(tool)))
     return "subagents.blockedTools lists it";
   const takesMessages = tool === "SendMessage" && tier.named;
-  if (tier.background && !isMcp && !backgroundTools.has(tool) && !takesMessages)
+  if (tier.background && toolNames.includes(tool) && !backgroundTools.has(tool) && !takesMessages)
     return "background agents can't use it";
   if (!parentPolicy.pool.includes(tool) && !ownTools.includes(tool)) return "its parent does not have it";
   if (before !== undefined && !before.pool.includes(tool)) return "the agent did not have it in its previous run";

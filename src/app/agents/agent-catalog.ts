@@ -81,20 +81,22 @@ export interface AgentCatalogOptions {
   readonly settings?: LoadedCatalogSettings | undefined;
   /** Which built-in agents to load. */
   readonly builtIn?: BuiltInChoice;
+  /** Names of tools that the program defines. */
+  readonly ownTools?: readonly string[] | undefined;
   /** Facts about the machine where the files are. */
   readonly facts: Pick<WorkerFacts, "docsDirectory" | "stateDirectory">;
 }
 
 /** Chooses between the agents of a snapshot and the built-in agents. */
 export function createAgentCatalog(snapshot: ProjectSnapshot, options: AgentCatalogOptions): AgentCatalog {
-  const { settings = snapshot.settings ?? noSettings, builtIn } = options;
+  const { settings = snapshot.settings ?? noSettings, builtIn, ownTools = [] } = options;
   const { problems = [], rules = [] } = snapshot.settings ?? {};
   const chosen = catalogSettings({ ...settings, problems }, builtIn);
   const entries = catalogEntries(snapshot, chosen, options);
   const catalog = createCatalog<CatalogAgent>(entries.agents, { replaceBuiltIns: chosen.replaceBuiltIns });
   const diagnostics = [
     ...chosen.diagnosticsFor(catalog),
-    ...snapshot.diagnostics,
+    ...snapshot.diagnostics.filter(({ tool }) => tool === undefined || !ownTools.includes(tool)),
     ...entries.diagnostics,
     ...catalog.diagnostics,
   ];

@@ -1,6 +1,6 @@
 import type { PromptEnvironment } from "../../definitions/index.ts";
 import { UserError } from "../../lib/index.ts";
-import type { AgentDefinition, Effect, JsonObject, RunResult } from "../../protocol/index.ts";
+import type { AgentDefinition, Effect, JsonObject, RunResult, ToolText } from "../../protocol/index.ts";
 
 /** Values that a prompt function may use. They contain no dates or ids, so that providers can cache the prompt. */
 export interface AgentEnvironment extends PromptEnvironment {
@@ -10,9 +10,12 @@ export interface AgentEnvironment extends PromptEnvironment {
   readonly platform: string;
 }
 
+/** Writes the prompt of an agent for the environment in which it works. */
 export type AgentPrompt = (environment: AgentEnvironment) => string;
+/** Called after each run of an agent, with its result. */
 export type AgentCallback = (result: RunResult) => void | Promise<void>;
 
+/** A hook command in the definition of an agent. */
 export interface HookOptions {
   /** Tools to match, such as `Bash` or `Edit|Write`; all tools if absent. */
   readonly matcher?: string;
@@ -22,9 +25,6 @@ export interface HookOptions {
 }
 
 type SameInFiles =
-  | "tools"
-  | "disallowedTools"
-  | "requiredTools"
   | "model"
   | "effort"
   | "permissionMode"
@@ -49,6 +49,12 @@ type SameInFiles =
  */
 export interface AgentOptions extends Pick<AgentDefinition, "description" | SameInFiles> {
   readonly prompt: string | AgentPrompt;
+  /** Tools that the agent has, perhaps limited, as in `Bash(git diff *)`. If absent, it has all tools of its parent. */
+  readonly tools?: readonly ToolText[] | undefined;
+  /** Tools, or uses of tools, that the agent does not have. */
+  readonly disallowedTools?: readonly ToolText[] | undefined;
+  /** Tools without which the agent can't be started. */
+  readonly requiredTools?: readonly ToolText[] | undefined;
   /** Called after each run. If it throws, the run gets a notice, but its result does not change. */
   readonly callback?: AgentCallback;
   /** Timeout in seconds, or as a duration such as `5m`. */

@@ -50,7 +50,10 @@ export interface LoadedMainAgent {
   readonly project: ProjectSnapshot;
 }
 
-type LoadOptions = Pick<SessionOptions, "agent" | "agents" | "trusted" | "entryPoint" | "catalogSettings">;
+type LoadOptions = Pick<SessionOptions, "agent" | "tools" | "trusted" | "entryPoint" | "catalogSettings"> & {
+  /** Definitions by name. They have not been checked. */
+  readonly agents?: Readonly<Record<string, unknown>> | undefined;
+};
 
 export interface LoadParts {
   /** Reads the files. */
@@ -164,7 +167,8 @@ async function resolveDefinitions(
     entryPoint: entryPointOf(options, context),
     profile: settings.profile,
   };
-  const loaded = createAgentCatalog(snapshot, { settings: options.catalogSettings, builtIn, facts });
+  const ownTools = options.tools?.map((tool) => tool.name);
+  const loaded = createAgentCatalog(snapshot, { settings: options.catalogSettings, builtIn, ownTools, facts });
   const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents");
   const error = aboutGiven.find(({ severity }) => severity === "error");
   if (error !== undefined) throw new UserError(error.message, { code: "agents", exitCode: 2, cure: error.fix });

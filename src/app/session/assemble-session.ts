@@ -1,6 +1,6 @@
-import { UserError } from "../../lib/index.ts";
+import { misspelledName, UserError } from "../../lib/index.ts";
 import type { McpConnection, WorkerSession } from "../../ports/index.ts";
-import { MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
+import { isSameAgent, MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
 import {
   type BudgetSpent,
   clockLimits,
@@ -16,6 +16,7 @@ import {
 import type { Transcript } from "../../transcript/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
+import { optionError } from "../check-options.ts";
 import { type ChosenModel, chooseSessionModel } from "../settings/choose-model.ts";
 import { mayBackground, mayFork, offerDelegation, taskAgents } from "../subagents/delegation.ts";
 import { createSubagentPorts } from "../subagents/subagent-ports.ts";
@@ -202,6 +203,7 @@ function createDelegation(
 ): Delegation {
   const { settings } = context;
   const { agents } = main;
+  checkAgentTools(options, agents);
   const interactive = options.interactive === true;
   const forks = mayFork(settings, { interactive, coordinator: options.coordinator === true });
   const dispatcher = new Dispatcher({
@@ -230,6 +232,7 @@ function createDelegation(
     chosen,
     delegation: [...offer(), ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
     dispatcher,
+    custom: options.tools ?? [],
     skills: agents.skillCatalog,
     connection,
     worker,
@@ -249,6 +252,17 @@ function createDelegation(
     }),
   );
   return { dispatcher, tools, taskTool };
+}
+
+/** Throws if a tool of the program starts an agent that does not exist. */
+function checkAgentTools({ tools = [] }: SessionOptions, agents: LoadedAgents): void {
+  for (const tool of tools) {
+    if (!("agent" in tool) || agents.definitions.some(({ name }) => isSameAgent(name, tool.agent))) continue;
+    const names = agents.definitions.map(({ name }) => name);
+    const meant = misspelledName(tool.agent, names);
+    const cure = meant === undefined ? `Use one of ${names.join(", ")}.` : `Did you mean "${meant}"?`;
+    throw optionError(`The tool "${tool.name}" starts the agent "${tool.agent}", which does not exist`, cure);
+  }
 }
 
 /** Returns a function that computes its value again only if the key has changed. */

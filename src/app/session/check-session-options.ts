@@ -18,6 +18,7 @@ import {
   optionError,
   strings,
 } from "../check-options.ts";
+import { checkTools } from "../tools/check-tools.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /** Throws a `UserError` if an option is invalid. */
@@ -45,6 +46,7 @@ export function checkSessionOptions(options: SessionOptions): void {
       "Set approvals to answer in this program, use another onAsk, or set home to a state directory.",
     );
   }
+  checkTools(options.tools ?? []);
   checkHooks(options.hooks ?? {});
   // If there are origins, the settings come from `loadProjectSettings`, which has already checked them.
   const { problems, unknown } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
@@ -93,6 +95,7 @@ const sessionOptionTypes: OptionTypes<SessionOptions> = {
   model: optional(modelOption),
   effort: optional(oneOf(efforts)),
   permissionMode: optional(oneOf(permissionModes)),
+  tools: optional(anArray),
   allowedTools: optional(strings),
   disallowedTools: optional(strings),
   maxTurns: optional(aCount),

@@ -3,15 +3,19 @@ import type { Approvals, Clock, Model, Transcript, WorkerPort } from "../../port
 import type {
   Effort,
   HookEvent,
+  JsonObject,
   PermissionMode,
   Rule,
   SessionId,
   Settings,
   SettingsOrigin,
+  ToolText,
 } from "../../protocol/index.ts";
 import type { AgentUpdates } from "../../runs/index.ts";
 import type { LoadedCatalogSettings } from "../agents/agent-catalog.ts";
+import type { AgentOptions } from "../agents/define-agent.ts";
 import type { Environment } from "../directories.ts";
+import type { AgentTool, CustomTool } from "../tools/define-tool.ts";
 
 export type OnAsk = "deny" | "wait" | "hook";
 
@@ -54,8 +58,11 @@ export interface SessionOptions {
    * otherwise have.
    */
   readonly coordinator?: boolean;
-  /** Agents for this session, by name. Each is created with `defineAgent` or has the format of the `agents` setting. */
-  readonly agents?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * Agents for this session, by name. Each is created with `defineAgent`, which checks its fields when you compile, or is
+   * a plain object in the format of the `agents` setting.
+   */
+  readonly agents?: Readonly<Record<string, AgentOptions | JsonObject>> | undefined;
   /**
    * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) from the workspace are used in addition to the
    * user's own. If absent, a named agent uses what the user trusts, and the main agent reads no instructions.
@@ -67,8 +74,12 @@ export interface SessionOptions {
   readonly model?: string | Model | undefined;
   readonly effort?: Effort | undefined;
   readonly permissionMode?: PermissionMode | undefined;
-  readonly allowedTools?: readonly string[];
-  readonly disallowedTools?: readonly string[];
+  /** Tools that run in the program (`defineTool`), and agents that are called like tools (`agentTool`). */
+  readonly tools?: readonly (CustomTool | AgentTool)[] | undefined;
+  /** Rules for calls that need no approval, such as `Edit` or `Bash(npm test)`. */
+  readonly allowedTools?: readonly ToolText[];
+  /** Rules for calls that are denied, such as `WebFetch` or `Read(.env)`. A tool without a specifier is removed. */
+  readonly disallowedTools?: readonly ToolText[];
   readonly maxTurns?: number | undefined;
   /**
    * Commands that check the work of a run. The check passes if all of them exit with 0. They run after the command in

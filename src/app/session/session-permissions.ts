@@ -34,7 +34,7 @@ export function checkMode({ permissions = {} }: Settings, requested: PermissionM
  * rules.
  */
 export function collectRules(
-  { rules: fromFiles, settingsFile: file, allowedTools, disallowedTools }: SessionOptions,
+  { rules: fromFiles, settingsFile: file, allowedTools, disallowedTools, tools = [] }: SessionOptions,
   { settings: { permissions = {} } }: Pick<SessionContext, "settings">,
   { stateInWorkspace }: Pick<ProjectSnapshot, "stateInWorkspace">,
 ): { readonly rules: readonly Rule[]; readonly problems: readonly string[] } {
@@ -48,7 +48,8 @@ export function collectRules(
     ...rulesOf(disallowedTools, { effect: "deny", scope: "flag" }),
     ...stateRules(stateInWorkspace),
   ];
-  return { rules, problems: checkRules(rules).map(({ message }) => message) };
+  const own = tools.map(({ name }) => name);
+  return { rules, problems: checkRules(rules, own).map(({ message }) => message) };
 }
 
 /**

@@ -1,12 +1,20 @@
 import { statSync } from "node:fs";
 import { combineExecutors, createExecutor } from "../../executor/index.ts";
 import type { McpConnection, Skills, ToolExecutor, ToolSpec, WorkerPort, WorkerSession } from "../../ports/index.ts";
-import { createSkillRunner, type Dispatcher, delegationTools, NO_ONE_TO_ASK } from "../../runs/index.ts";
+import {
+  createAgentTool,
+  createSkillRunner,
+  type Dispatcher,
+  delegationTools,
+  NO_ONE_TO_ASK,
+} from "../../runs/index.ts";
 import { createServerTools, createTextTools, searchEngineFor, toolOrder } from "../../tools/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import { passedVariables, sandboxSettings } from "../../worker/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
+import { createCustomTool } from "../tools/custom-tool.ts";
+import type { AgentTool, CustomTool } from "../tools/define-tool.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { addressesOfFiles, createSessionTexts } from "./session-texts.ts";
@@ -20,6 +28,8 @@ export interface SessionToolsOptions {
   /** Tools for delegation, for planning and for asking the user. */
   readonly delegation: readonly ToolSpec[];
   readonly dispatcher: Dispatcher;
+  /** Tools that the program defines. */
+  readonly custom: readonly (CustomTool | AgentTool)[];
   /** MCP servers of the main agent. Their tools are declared after all other tools. */
   readonly connection: McpConnection;
   readonly worker: WorkerSession;
@@ -52,13 +62,21 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
     skillRunner: createSkillRunner(dispatcher),
   });
   const delegation = delegationTools(dispatcher, options.delegation);
-  const order = [...toolOrder, ...[...delegation, ...connection.tools].map(({ declaration }) => declaration.name)];
+  const agentTools = options.custom.flatMap((tool) => ("agent" in tool ? [createAgentTool(dispatcher, tool)] : []));
+  const order = [
+    ...toolOrder,
+    ...delegation.map(({ declaration }) => declaration.name),
+    ...options.custom.map(({ name }) => name),
+    ...connection.tools.map(({ declaration }) => declaration.name),
+  ];
   const { results } = transcript;
-  const server = createExecutor({ tools: [...builtIn, ...delegation], absent, names: order, results });
+  const server = createExecutor({ tools: [...builtIn, ...delegation, ...agentTools], absent, names: order, results });
   const texts = createTextExecutor(options);
   const addresses = { executor: texts, addressOf: addressesOfFiles(transcript.path) };
-  const executorAt = (root: string): ToolExecutor =>
-    connection.addTo(combineExecutors({ executors: [server, texts, worker.executor(root)], order, addresses }));
+  const executorAt = (root: string): ToolExecutor => {
+    const executors = [server, texts, worker.executor(root), ...createCustomExecutor(options, root)] as const;
+    return connection.addTo(combineExecutors({ executors, order, addresses }));
+  };
   const wantsSearch = settings.search !== undefined && settings.search.engine !== "off";
   return { executor: executorAt(context.cwd), executorAt, absent, notices: wantsSearch ? whyNoSearch : [] };
 }
@@ -71,6 +89,17 @@ function createTextExecutor({ context, transcript, dispatcher }: SessionToolsOpt
   const workspace = createLocalWorkspace({ root: "/", environment: context.environment });
   const tools = createTextTools({ texts: createSessionTexts(transcript, dispatcher), workspace });
   return createExecutor({ tools, results: transcript.results });
+}
+
+/**
+ * Creates the executor of the tools that the program defines. They run in this process, and the paths that they access
+ * are paths of this machine.
+ */
+function createCustomExecutor({ context, transcript, custom }: SessionToolsOptions, root: string): ToolExecutor[] {
+  const tools = custom.flatMap((tool) => ("agent" in tool ? [] : [createCustomTool(tool, root)]));
+  if (tools.length === 0) return [];
+  const workspace = createLocalWorkspace({ root, environment: context.environment });
+  return [createExecutor({ tools, workspace, results: transcript.results })];
 }
 
 interface WorkerOptions {

@@ -9,6 +9,7 @@ import {
   type OverriddenOption,
   openSession,
   type Session,
+  type SessionOptions,
   type Settings,
   stateDirectory,
   withoutManaged,
@@ -72,7 +73,8 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
     entryPoint: "cli",
     trusted: loaded.trusted,
     agent,
-    agents,
+    // openSession checks them.
+    agents: agents as SessionOptions["agents"],
     onAsk: onAsk === "ask" ? undefined : onAsk,
     approvals,
     coordinator,

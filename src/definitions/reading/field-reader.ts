@@ -35,11 +35,7 @@ export const jsonSyntax: FieldSyntax = {
   entry: (key, value) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`,
 };
 
-export interface FieldProblem {
-  readonly code: string;
-  readonly message: string;
-  readonly fix?: string | undefined;
-}
+export type FieldProblem = Pick<Diagnostic, "code" | "message" | "fix" | "tool">;
 
 export interface FieldReaderRequest<Name extends string> {
   readonly file: string;

@@ -384,12 +384,12 @@ describe("rights", () => {
   });
 
   it.each([
-    ["tools: Read, Baash", '"tools" names "Baash"', "Bash"],
-    ["disallowedTools: Baash(ls)", '"disallowedTools" names "Baash"', "Bash"],
-    ["permission: {Baash: deny}", '"permission" names "Baash"', "Bash"],
-    ["required-tools: [Grpe]", '"required-tools" names "Grpe"', "Grep"],
-    ["tools: {Read: true, wrte: false}", '"tools" names "wrte"', "Write"],
-  ])("warn if an entry names no tool: %s", async (line, message, meant) => {
+    ["tools: Read, Baash", "tools", "Baash", "Bash"],
+    ["disallowedTools: Baash(ls)", "disallowedTools", "Baash", "Bash"],
+    ["permission: {Baash: deny}", "permission", "Baash", "Bash"],
+    ["required-tools: [Grpe]", "required-tools", "Grpe", "Grep"],
+    ["tools: {Read: true, wrte: false}", "tools", "wrte", "Write"],
+  ])("warn if an entry names no tool: %s", async (line, field, tool, meant) => {
     const { definition, diagnostics } = await read(`---\nname: a\ndescription: Does it.\n${line}\n---\n`);
     expect(definition).toBeDefined();
     expect(diagnostics).toEqual([
@@ -398,7 +398,8 @@ describe("rights", () => {
         file: expect.stringContaining(".md"),
         line: 4,
         code: "unknown_tool",
-        message: expect.stringContaining(message),
+        message: expect.stringContaining(`"${field}" names "${tool}"`),
+        tool,
         fix: `Did you mean "${meant}"?`,
       },
     ]);

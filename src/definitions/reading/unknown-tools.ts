@@ -14,6 +14,7 @@ export function warnOfUnknownTools(reader: AgentFieldReader, name: AgentField, e
     reader.warn(field, {
       code: "unknown_tool",
       message: `"${field.key}" names "${tool.slice(0, 60)}", which is not a tool; the entry has no effect.`,
+      tool,
       fix: guess === undefined ? "Remove it, or use the name of an existing tool." : `Did you mean "${guess}"?`,
     });
   }

@@ -450,12 +450,14 @@ describe("explainDenial", () => {
   const explain = (name: string, input: JsonObject, given?: Given) =>
     explainDenial(judge(name, input, given), { callId: "c", name, inputJson: JSON.stringify(input) });
 
-  it("names the flag that would allow it", () => {
-    expect(explain("Bash", { command: "npm test" })).toContain("--allowed-tools 'Bash(npm test)'");
-    expect(explain("Write", { file_path: "a.ts", content: "" })).toContain("--permission-mode acceptEdits");
-    expect(explain("Read", { file_path: "/etc/hosts" })).toContain("--allowed-tools 'Read(//etc/hosts)'");
+  it("names the rule that would allow it", () => {
+    expect(explain("Bash", { command: "npm test" })).toContain(
+      "the rule `Bash(npm test)` in `allowedTools` (--allowed-tools)",
+    );
+    expect(explain("Write", { file_path: "a.ts", content: "" })).toContain("the permission mode acceptEdits");
+    expect(explain("Read", { file_path: "/etc/hosts" })).toContain("the rule `Read(//etc/hosts)`");
     expect(explain("WebFetch", { url: "https://example.com/x" })).toContain("WebFetch(domain:example.com)");
-    expect(explain("WebSearch", { query: "x" })).toContain("--allowed-tools 'WebSearch'");
+    expect(explain("WebSearch", { query: "x" })).toContain("the rule `WebSearch`");
   });
 
   it("suggests no way around a deny rule, and never the whole shell", () => {

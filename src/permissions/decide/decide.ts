@@ -251,10 +251,12 @@ function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy):
   const verdict = weighRules(
     compiled,
     ({ coversTool, target, rule }) =>
-      coversTool(toolName) &&
       // Built-in agents fetch documentation, which needs no other scheme or port.
       (rule.scope !== "builtin" || (url.protocol === "https:" && url.port === "")) &&
-      (target.kind === "whole" || (target.kind === "domain" && matchDomain(target.pattern, url.href))),
+      // A rule for a domain applies to every tool that uses the network, as a rule for a path does to files.
+      (target.kind === "whole"
+        ? coversTool(toolName)
+        : target.kind === "domain" && matchDomain(target.pattern, url.href)),
   );
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, host);
   if (verdict?.rule.rule.scope !== "session" && carriesData(url)) {

@@ -27,7 +27,7 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
   return `${head} ${advice} Continue without it, and say in your answer what is missing.`;
 }
 
-/** Returns a rule that allows exactly this call, for `--allowed-tools` and settings; undefined if no rule can. */
+/** Returns a rule that allows exactly this call, for `allowedTools` and settings; undefined if no rule can. */
 export function suggestRule(toolName: string, input: JsonObject): string | undefined {
   const tool = canonicalToolName(toolName);
   const list = accesses(tool, input);
@@ -46,11 +46,8 @@ function adviceFor(tool: string, call: ToolCall, decision: Decision): string {
   const rule = suggestRule(tool, parseInput(call.inputJson));
   if (rule === undefined)
     return "Run one simple command at a time, without operators, variables or wildcards: a rule can allow such a command.";
-  const flag = `--allowed-tools '${rule.replaceAll("'", "'\\''")}'`;
-  const settings = `\`permissions.allow\` in settings`;
-  if (decision.rule === WRITE_IN_WORKSPACE)
-    return `The user can allow it with --permission-mode acceptEdits, with ${flag}, or with the same rule in ${settings}.`;
-  return `The user can allow it with ${flag}, or with the same rule in ${settings}.`;
+  const mode = decision.rule === WRITE_IN_WORKSPACE ? "the permission mode acceptEdits, or with " : "";
+  return `The user can allow it with ${mode}the rule \`${rule}\` in \`allowedTools\` (--allowed-tools) or in \`permissions.allow\` in settings.`;
 }
 
 function ruleFor(tool: string, access: Access): string | undefined {

@@ -62,11 +62,17 @@ export function invalidRule(text: string): string | undefined {
   return isKnownTool(parsed.tool) ? undefined : `there is no tool "${parsed.tool}".${guessedTool(parsed.tool)}`;
 }
 
-/** Returns a message for each rule that is invalid or has no effect. */
-export function checkRules(rules: readonly Rule[]): readonly { readonly rule: Rule; readonly message: string }[] {
+/**
+ * Returns a message for each rule that is invalid or has no effect. `own` contains the names of tools that the program
+ * defines.
+ */
+export function checkRules(
+  rules: readonly Rule[],
+  own: readonly string[] = [],
+): readonly { readonly rule: Rule; readonly message: string }[] {
   const problems: { rule: Rule; message: string }[] = [];
   for (const rule of rules) {
-    const message = problemOf(rule);
+    const message = problemOf(rule, own);
     if (message === undefined) continue;
     problems.push({ rule, message: `${placeOf(rule)}: ${rule.effect} rule \`${rule.text}\`: ${message}` });
   }
@@ -76,10 +82,10 @@ export function checkRules(rules: readonly Rule[]): readonly { readonly rule: Ru
 function placeOf({ file, line, scope, effect }: Rule): string {
   if (file !== undefined) return line === undefined ? file : `${file}:${line}`;
   if (scope !== "flag" || effect === "ask") return `A rule in ${scope} scope`;
-  return effect === "allow" ? "--allowed-tools" : "--disallowed-tools";
+  return `the option \`${effect === "allow" ? "allowedTools" : "disallowedTools"}\``;
 }
 
-function problemOf(rule: Rule): string | undefined {
+function problemOf(rule: Rule, own: readonly string[]): string | undefined {
   const parsed = parseRule(rule.text, rule.form);
   const restricts = rule.effect !== "allow";
   if (!parsed.ok) {
@@ -88,11 +94,12 @@ function problemOf(rule: Rule): string | undefined {
       ? `${parsed.message}. The rule has no effect.`
       : `${parsed.message}. Until it is corrected, it applies to every use of ${parsed.tool}.`;
   }
-  if (!isKnownTool(parsed.tool))
-    return `there is no tool "${parsed.tool}", so the rule has no effect.${guessedTool(parsed.tool)}`;
+  const isOwn = own.includes(parsed.tool);
+  if (!isOwn && !isKnownTool(parsed.tool))
+    return `there is no tool "${parsed.tool}", so the rule has no effect.${guessedTool(parsed.tool, own)}`;
   if (parsed.target.kind === "unknown") {
     // The rule names a tool that only other, compatible programs have, so the tool is never called here.
-    if (!toolNames.includes(parsed.tool) && !/^mcp__|\*/.test(parsed.tool)) return undefined;
+    if (!isOwn && !toolNames.includes(parsed.tool) && !/^mcp__|\*/.test(parsed.tool)) return undefined;
     return restricts
       ? `specifiers for ${parsed.tool} are not supported, so the rule applies to every use of ${parsed.tool}.`
       : `specifiers for ${parsed.tool} are not supported. The rule is ignored.`;
@@ -109,8 +116,8 @@ function problemOf(rule: Rule): string | undefined {
   return undefined;
 }
 
-function guessedTool(name: string): string {
-  const [guess] = nearest(name, toolNames);
+function guessedTool(name: string, own: readonly string[] = []): string {
+  const [guess] = nearest(name, [...toolNames, ...own]);
   return guess === undefined ? "" : ` Did you mean "${guess}"?`;
 }
 

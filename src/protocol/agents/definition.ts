@@ -134,6 +134,8 @@ export interface Diagnostic {
    * whole file.
    */
   readonly agent?: string | undefined;
+  /** Name that is not a tool, for the code `unknown_tool`. A program may define a tool with this name. */
+  readonly tool?: string | undefined;
 }
 
 /** Code of diagnostics about hooks and MCP servers that wait for the user's approval. */

@@ -64,7 +64,7 @@ export interface ToolReport {
 }
 
 /** Canonical tool names with their aliases. Definitions, rules and hooks may use any of these names. */
-const aliases: Readonly<Record<string, readonly string[]>> = {
+const aliases = {
   Read: ["read_file", "FileRead", "read", "View"],
   Write: ["FileWrite", "write_file", "write"],
   Edit: ["FileEdit", "edit_file", "edit", "MultiEdit", "replace"],
@@ -86,7 +86,13 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   EnterPlanMode: ["enter_plan_mode"],
   ExitPlanMode: ["exit_plan_mode"],
   AskUserQuestion: ["ask_user_question", "AskUser"],
-};
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** Name of a built-in tool. */
+export type BuiltInToolName = keyof typeof aliases;
+
+/** Name of a tool, or a rule such as `Bash(npm test)`. Editors suggest the names of built-in tools. */
+export type ToolText = BuiltInToolName | (string & {});
 
 /** Canonical names of all built-in tools. */
 export const toolNames: readonly string[] = Object.keys(aliases);
@@ -130,7 +136,7 @@ export function isKnownTool(name: string): boolean {
   return canonical.has(name) || name.startsWith("mcp__") || name.includes("*") || toolsElsewhere.has(name);
 }
 
-/** The only tools, besides MCP tools, that background agents can have. */
+/** The only built-in tools that background agents can have. */
 export const backgroundTools: ReadonlySet<string> = new Set([
   "Read",
   "LS",

@@ -1,5 +1,6 @@
-import type { SkillRunner, Tool, ToolSpec } from "../../ports/index.ts";
+import type { SkillRunner, Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
+import { MAY_NOT_DELEGATE } from "../subagents/task-text.ts";
 import { createAskUserQuestion } from "./ask-user-question.ts";
 import { createEnterPlanMode, createExitPlanMode } from "./plan-tools.ts";
 import { createSendMessage, sendMessageSpec } from "./send-message.ts";
@@ -31,25 +32,71 @@ export function delegationTools(dispatcher: Dispatcher, specs: readonly ToolSpec
   return specs.flatMap((spec) => creators[spec.declaration.name]?.(dispatcher, spec) ?? []);
 }
 
-/** Creates the runner for skills that run as subagents, which are started in the same way as those that Task starts. */
+/** Creates the runner for skills that run as subagents. */
 export function createSkillRunner(dispatcher: Dispatcher): SkillRunner {
   return {
     limits: waitingLimits,
-    run: async ({ name, prompt, fork: { agent: agentType, model } }, context) => {
-      const { agentId, callId } = context;
-      const live = dispatcher.registry.live.get(agentId);
-      // The main agent may delegate in general, but its pool may lack Task.
-      if (!live?.agent.policy.pool.includes("Task") || !dispatcher.mayDelegate(agentId)) return undefined;
-      const description = `Skill ${name}`;
-      const input = { description, prompt, subagent_type: agentType, ...(model === undefined ? {} : { model }) };
-      // A hook for Task applies to every way of starting an agent.
-      const outcome = await live.beforeCall({ tool_name: "Task", tool_input: input, tool_use_id: callId });
-      if (outcome?.decision === "deny" || outcome?.decision === "ask") {
-        const what = outcome.decision === "deny" ? "A hook denied this call" : "A hook requires approval for Task";
-        return refused(agentType, `${what}${outcome.reason === undefined ? "." : `: ${outcome.reason}`}`);
-      }
-      const request = { ...readRequest(outcome?.input ?? input, false), background: false };
-      return startAgent(dispatcher, { request, context });
+    run: ({ name, prompt, fork: { agent, model } }, context) =>
+      startForTool(dispatcher, { description: `Skill ${name}`, prompt, agent, model }, context),
+  };
+}
+
+/** An agent that the model can call as a tool with a name of its own. */
+export interface AgentToolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly agent: string;
+}
+
+/** Creates a tool that starts an agent and returns its report. */
+export function createAgentTool(dispatcher: Dispatcher, { name, description, agent }: AgentToolSpec): Tool {
+  return {
+    declaration: { name, description, inputSchema: agentInput },
+    traits: { parallel: true, effects: false, resumable: true },
+    ...waitingLimits,
+    accesses: async () => ({ ok: true, accesses: [{ kind: "agent", agentType: agent }] }),
+    run: async (input, context) => {
+      const start = { description: name, prompt: String(input["prompt"]), agent };
+      return (await startForTool(dispatcher, start, context)) ?? refused(agent, MAY_NOT_DELEGATE);
     },
   };
+}
+
+const agentInput = {
+  type: "object",
+  properties: {
+    prompt: { type: "string", description: "What to do, with everything the agent must know: it sees nothing else." },
+  },
+  required: ["prompt"],
+};
+
+interface StartForTool {
+  readonly description: string;
+  readonly prompt: string;
+  readonly agent: string;
+  readonly model?: string | undefined;
+}
+
+/**
+ * Starts an agent for a tool other than Task, in the same way as Task does, and waits for its report. Returns undefined
+ * if the calling agent can't start agents.
+ */
+async function startForTool(
+  dispatcher: Dispatcher,
+  { description, prompt, agent, model }: StartForTool,
+  context: ToolContext,
+): Promise<ToolOutput | undefined> {
+  const { agentId, callId } = context;
+  const live = dispatcher.registry.live.get(agentId);
+  // The main agent may delegate in general, but its pool may lack Task.
+  if (!live?.agent.policy.pool.includes("Task") || !dispatcher.mayDelegate(agentId)) return undefined;
+  const input = { description, prompt, subagent_type: agent, ...(model === undefined ? {} : { model }) };
+  // A hook for Task applies to every way of starting an agent.
+  const outcome = await live.beforeCall({ tool_name: "Task", tool_input: input, tool_use_id: callId });
+  if (outcome?.decision === "deny" || outcome?.decision === "ask") {
+    const what = outcome.decision === "deny" ? "A hook denied this call" : "A hook requires approval for Task";
+    return refused(agent, `${what}${outcome.reason === undefined ? "." : `: ${outcome.reason}`}`);
+  }
+  const request = { ...readRequest(outcome?.input ?? input, false), background: false };
+  return startAgent(dispatcher, { request, context });
 }

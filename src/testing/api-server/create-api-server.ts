@@ -8,6 +8,8 @@ import { errorAnswer } from "./wire/error-answer.ts";
 
 /** Starts a model API on loopback. It shares no code with the product, so that it can catch the product's bugs. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  if (options?.script === undefined)
+    throw new TypeError('createApiServer needs a script, such as { script: [{ content: "Hello." }] }');
   const seed = options.seed ?? 1;
   const now = options.now ?? (() => performance.now());
   const recorder = createRecorder({ light: options.record === "light", now });

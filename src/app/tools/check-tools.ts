@@ -1,0 +1,97 @@
+import { describeError, isRecord } from "../../lib/index.ts";
+import { canonicalToolName, toolNames } from "../../protocol/index.ts";
+import {
+  aBoolean,
+  aFunction,
+  anObject,
+  aString,
+  checkOptions,
+  type OptionType,
+  type OptionTypes,
+  optional,
+  optionError,
+} from "../check-options.ts";
+import { type AgentTool, type CustomTool, isToolAccess } from "./define-tool.ts";
+import { isSchema, readSchema } from "./schema.ts";
+
+/** Throws a `UserError` if a tool that the program defines can't be used. */
+export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
+  const names = new Set<string>();
+  for (const tool of tools) {
+    if (isRecord(tool) && "agent" in tool) checkOptions(nameOf(tool), tool, agentToolTypes);
+    else checkOptions(nameOf(tool), tool, types);
+    checkName(tool.name);
+    if (names.has(tool.name))
+      throw optionError(`The tools option of openSession has two tools named "${tool.name}"`, "Rename one of them.");
+    names.add(tool.name);
+    if (!("agent" in tool)) checkInput(tool);
+  }
+}
+
+function nameOf(tool: unknown): string {
+  return isRecord(tool) && typeof tool["name"] === "string" ? `the tool "${tool["name"]}"` : "a tool in tools";
+}
+
+const aSchema: OptionType = { accepts: isSchema, description: "a schema from a library, or a JSON Schema" };
+
+const anAccess: OptionType = {
+  accepts: (value) => typeof value === "function" || isToolAccess(value),
+  description: '"none", an object with read, write or network, or a function that returns one of them',
+};
+
+const someText: OptionType = {
+  accepts: (value) => typeof value === "string" && value.trim() !== "",
+  description: "text that tells the model what the tool does and when to use it",
+};
+
+const types: OptionTypes<CustomTool> = {
+  name: aString,
+  description: someText,
+  input: aSchema,
+  inputSchema: optional(anObject),
+  output: optional(aSchema),
+  access: optional(anAccess),
+  parallel: optional(aBoolean),
+  timeoutSeconds: optional({
+    accepts: (value) => typeof value === "number" && value > 0,
+    description: "a number of seconds above 0",
+  }),
+  run: aFunction,
+};
+
+const agentToolTypes: OptionTypes<AgentTool> = { name: aString, description: someText, agent: aString };
+
+function checkName(name: string): void {
+  const refuse = (why: string): never => {
+    throw optionError(`A tool can't be named ${JSON.stringify(name.slice(0, 80))}: ${why}`, "Choose another name.");
+  };
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) refuse("a name has 1 to 64 letters, digits, _ and -");
+  if (name.startsWith("mcp__")) refuse("names that begin with mcp__ are those of MCP tools");
+  const meant = canonicalToolName(name);
+  if (name === meant && toolNames.includes(name)) refuse("this is the name of a built-in tool");
+  if (name !== meant) refuse(`this is another name of the built-in tool ${meant}`);
+}
+
+function checkInput({ name, input, inputSchema }: CustomTool): void {
+  const json = convert(`The input of the tool "${name}"`, () => readSchema(input, inputSchema)?.json);
+  if (json === undefined) {
+    throw optionError(
+      `The library of the input schema of the tool "${name}" can't convert it to JSON Schema`,
+      "Pass the JSON Schema as inputSchema too.",
+    );
+  }
+  if (json["type"] !== "object")
+    throw optionError(`The input of the tool "${name}" must describe an object`, "Wrap the schema in an object.");
+}
+
+/** Calls a function that converts a schema, and explains its failure. */
+function convert<Value>(what: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw optionError(
+      `${what} can't be converted to JSON Schema: ${describeError(error)}`,
+      "Use types that JSON has, or pass the JSON Schema as inputSchema too.",
+    );
+  }
+}

@@ -1,0 +1,69 @@
+import { describeError } from "../../lib/index.ts";
+import type { DescribedAccesses, Tool, ToolOutput } from "../../ports/index.ts";
+import type { Access, JsonObject } from "../../protocol/index.ts";
+import { isPromptContent } from "../session/prompt-content.ts";
+import { type CustomTool, isToolAccess, type ToolAccess } from "./define-tool.ts";
+import { type ReadSchema, readSchema, type Validation } from "./schema.ts";
+
+/** Creates a tool that a program defines, for agents that work in a directory. The tool has been checked. */
+export function createCustomTool(tool: CustomTool, cwd: string): Tool {
+  const { name, description, access, timeoutSeconds, parallel = access === "none" } = tool;
+  const input = readSchema(tool.input, tool.inputSchema) as ReadSchema;
+  const output = tool.output && (readSchema(tool.output, {}) as ReadSchema);
+  const validate = validateOnce(input);
+  return {
+    declaration: { name, description, inputSchema: input.json },
+    // The schema decides what happens to properties that it does not list.
+    accepts: { additionalProperties: true, ...input.json },
+    traits: { parallel, effects: access !== "none" },
+    timeoutMs: timeoutSeconds === undefined ? undefined : () => timeoutSeconds * 1_000,
+    async accesses(given): Promise<DescribedAccesses> {
+      try {
+        const valid = await validate(given);
+        if (!valid.ok) return { ok: false, message: `${name}: The input is not valid: ${valid.problems}.` };
+        if (access === undefined) return { ok: true, accesses: [] };
+        return { ok: true, accesses: listed(typeof access === "function" ? access(valid.value as never) : access) };
+      } catch (error) {
+        return { ok: false, message: `${name}: What the call accesses can't be determined: ${describeError(error)}` };
+      }
+    },
+    async run(given, { signal, agentId, callId, progress }) {
+      const valid = await validate(given);
+      if (!valid.ok) throw new Error(`The input is not valid: ${valid.problems}.`);
+      const result = await tool.run(valid.value as never, { signal, agentId, callId, cwd, progress });
+      const checked = output === undefined ? undefined : await output.validate(result);
+      if (checked?.ok === false) throw new Error(`Its result is not valid: ${checked.problems}.`);
+      return { content: contentOf(checked === undefined ? result : checked.value) };
+    },
+  };
+}
+
+/**
+ * Validates each input once, so that `access` and `run` get the same value, even if the schema creates values, such as
+ * ids.
+ */
+function validateOnce(schema: ReadSchema): (input: JsonObject) => Promise<Validation> {
+  const known = new WeakMap<JsonObject, Promise<Validation>>();
+  return (input) => {
+    const validated = known.get(input) ?? schema.validate(input);
+    known.set(input, validated);
+    return validated;
+  };
+}
+
+function listed(access: ToolAccess): readonly Access[] {
+  if (!isToolAccess(access)) throw new Error("access did not return an access.");
+  if (access === "none") return [{ kind: "internal" }];
+  const { read = [], write = [], network = [] } = access;
+  return [
+    ...[read].flat().map((path): Access => ({ kind: "read", path })),
+    ...[write].flat().map((path): Access => ({ kind: "write", path })),
+    ...[network].flat().map((url): Access => ({ kind: "network", url })),
+  ];
+}
+
+function contentOf(result: unknown): ToolOutput["content"] {
+  if (typeof result === "string") return result === "" ? "(no result)" : result;
+  if (isPromptContent(result) && result.length > 0) return result as Exclude<ToolOutput["content"], string>;
+  return JSON.stringify(result) ?? "(no result)";
+}
