@@ -18,6 +18,7 @@ describe("options of openSession", () => {
       'Use "default", "acceptEdits", "dontAsk", "bypassPermissions" or "plan".',
     ],
     [{ permissionMode: "accept" }, 'can\'t be "accept"', 'Did you mean "acceptEdits"? Use "default", "acceptEdits"'],
+    [{ systemPrompt: { prepend: "x" } }, "systemPrompt", "an object with append"],
     [{ tools: {} }, "tools option of openSession can't be an object", "Use an array."],
     [{ effort: "huge" }, "effort", '"xhigh" or "max"'],
     [{ onAsk: "ask" }, 'onAsk option of openSession can\'t be "ask"', 'Use "deny", "wait" or "hook".'],

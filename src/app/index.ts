@@ -55,7 +55,7 @@ export {
   reportCache,
   reportContext,
 } from "../reports/index.ts";
-export type { AgentUpdates, Run, StopCause, StopReceipt } from "../runs/index.ts";
+export type { AgentUpdates, StopCause, StopReceipt } from "../runs/index.ts";
 export {
   type LoadSettingsOptions,
   loadSettings,
@@ -168,12 +168,15 @@ export {
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
 export { createDirectoryWorker, type DirectoryWorker, type DirectoryWorkerOptions } from "./commands/worker.ts";
 export { stateDirectory } from "./directories.ts";
+export { type CompletedRun, type RunOptions, run } from "./run.ts";
 export { openSession } from "./session/open-session.ts";
+export type { PromptOptions, PromptResult, Run } from "./session/prompt-run.ts";
 export { promptsIn, type RewindOptions, type RewindReport } from "./session/rewind.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export type { SessionSpending } from "./session/session-spending.ts";
 export type { SubagentInfo, Subagents } from "./session/subagents.ts";
+export { type SessionsOptions, sessions } from "./sessions.ts";
 export { loadProjectSettings } from "./settings/project-settings.ts";
 export { type ManageableOptions, type OverriddenOption, withoutManaged } from "./settings/without-managed.ts";
 export { loadWorkerSettings, type WorkerSettingsOptions } from "./settings/worker-settings.ts";

@@ -5,8 +5,11 @@ import type { AgentId, ApprovalAnswer, ApprovalQuestion, CallId, Command, Receip
  * answered, for example by another process, the signal's reason is the answer that counts, an `ApprovalAnswer`.
  */
 export interface Approvals {
-  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
+  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ProgramAnswer>;
 }
+
+/** Answer of a program. `by` defaults to `the program`. */
+type ProgramAnswer = Omit<ApprovalAnswer, "by"> & Partial<Pick<ApprovalAnswer, "by">>;
 
 /** Approval questions, their answers and commands in a session, from any process. They outlive this process. */
 export interface Inbox {

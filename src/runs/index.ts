@@ -11,7 +11,7 @@ export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
 export { planEvents } from "./host/plan-mode.ts";
 export { createRun, type Run, type RunOutlet, type StopCause } from "./host/run.ts";
 export { runSessionEndHooks } from "./host/run-hooks.ts";
-export type { Acceptance, LiveAgent, RefreshedAgent, RunRequest, RunServices } from "./host/run-host.ts";
+export type { Acceptance, LiveAgent, OutputCheck, RefreshedAgent, RunRequest, RunServices } from "./host/run-host.ts";
 export { startRun } from "./host/start-run.ts";
 export { type AgentUpdates, renderOutput } from "./subagents/agent-output.ts";
 export {

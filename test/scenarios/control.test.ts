@@ -233,11 +233,11 @@ describe("stopping a run", () => {
     const first = session.prompt("MAIN: one");
     const second = session.prompt("two");
     for (const run of [first, second]) {
-      for (const cause of ["bogus", undefined])
+      for (const cause of ["bogus", "parked", undefined])
         expect(() => run.stop(cause as never)).toThrow(
           expect.objectContaining({
             message: `A run can't be stopped with the cause ${JSON.stringify(cause)}`,
-            cure: "Use one of interrupted, stopped, parked, timeout, stall, budget.",
+            cure: 'Use "interrupted" or "stopped".',
           }),
         );
     }

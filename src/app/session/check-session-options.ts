@@ -58,7 +58,7 @@ export function checkSessionOptions(options: SessionOptions): void {
 }
 
 /** Throws a `UserError` for names that other programs use for something that is a setting here. */
-function checkNames(name: string, options: unknown): void {
+export function checkNames(name: string, options: unknown): void {
   const limit = isRecord(options) ? spendingLimits.find((option) => option in options) : undefined;
   if (limit === undefined) return;
   throw optionError(`${name} has no option ${limit}`, "To limit the cost, use `settings: { budget: { usd: 1 } }`.");
@@ -73,7 +73,7 @@ function unknownKeyProblem({ path, meant }: UnknownKey): string {
 /** A model by its name, or an object that is one. */
 export const modelOption = either(aString, anObjectWith("describe", "call"));
 
-const sessionOptionTypes: OptionTypes<SessionOptions> = {
+export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   cwd: optional(aString),
   worker: optional(anObjectWith("describe", "open")),
   home: optional({
@@ -88,6 +88,10 @@ const sessionOptionTypes: OptionTypes<SessionOptions> = {
   catalogSettings: optional(anObject),
   agent: optional(aString),
   coordinator: optional(aBoolean),
+  systemPrompt: optional({
+    accepts: (value) => aString.accepts(value) || (isRecord(value) && typeof value["append"] === "string"),
+    description: "a non-empty string, or an object with append",
+  }),
   agents: optional(anObject),
   trusted: optional(aBoolean),
   entryPoint: optional(aString),

@@ -1,4 +1,4 @@
-import { type ResolvedAgent, resolveAgent } from "../../agents/index.ts";
+import { mainAgent, type ResolvedAgent, resolveAgent } from "../../agents/index.ts";
 import { UserError } from "../../lib/index.ts";
 import type { McpConnection } from "../../ports/index.ts";
 import {
@@ -71,7 +71,7 @@ function resolveMain(options: SessionOptions, parts: MainAgentParts) {
   const { permissions = {} } = settings;
   return resolveAgent({
     definition: main.definition,
-    prompt: main.prompt,
+    prompt: mainPrompt(options, main),
     skills: main.skills,
     memory: main.memory,
     projectContext: main.projectContext,
@@ -90,6 +90,11 @@ function resolveMain(options: SessionOptions, parts: MainAgentParts) {
     additionalDirectories: main.project.additionalDirectories,
     readableRoots: [...readableRoots, ...main.readableRoots],
   });
+}
+
+function mainPrompt({ systemPrompt }: SessionOptions, { prompt = mainAgent.prompt }: LoadedMainAgent): string {
+  if (systemPrompt === undefined || typeof systemPrompt === "string") return systemPrompt ?? prompt;
+  return `${prompt.trimEnd()}\n\n${systemPrompt.append}`;
 }
 
 const delegationTools: ReadonlySet<string> = new Set(["Task", "TaskOutput", "TaskStop", "SendMessage"]);

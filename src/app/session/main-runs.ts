@@ -53,6 +53,8 @@ export interface MainRunsOptions {
   readonly callback?: AgentCallback | undefined;
 }
 
+type PromptParts = Pick<RunRequest, "promptId" | "output">;
+
 /** A prompt of this process that waits for its turn. */
 interface WaitingPrompt extends QueuedPrompt {
   readonly turn: Deferred<"run" | StopCause>;
@@ -107,11 +109,11 @@ export class MainRuns {
   }
 
   /** Starts a run, or queues the prompt if the main agent is busy. */
-  prompt(content: readonly UserBlock[], promptId?: PromptId): Run {
+  prompt(content: readonly UserBlock[], { promptId, output }: PromptParts = {}): Run {
     if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId);
-    if (!this.isBusy) return this.start({ content, promptId });
+    if (!this.isBusy) return this.start({ content, promptId, output });
     const prompt = { promptId: promptId ?? createId("prompt_"), content };
-    return this.enqueue(prompt, this.recordQueued(prompt));
+    return this.enqueue(prompt, { recorded: this.recordQueued(prompt), output });
   }
 
   /**
@@ -119,7 +121,7 @@ export class MainRuns {
    * no longer be lost, and returns whether it has to wait.
    */
   async accept(content: readonly UserBlock[], promptId?: PromptId): Promise<"started" | "queued"> {
-    void drain(this.prompt(content, promptId));
+    void drain(this.prompt(content, { promptId }));
     const waiting = this.waiting.find((each) => each.promptId === promptId);
     await (waiting?.recorded ?? this.options.live()?.begun);
     return waiting === undefined ? "started" : "queued";
@@ -133,7 +135,7 @@ export class MainRuns {
     const left = [...this.leftOver()];
     const first = isUnfinished ? { content: [] } : left.shift();
     if (first === undefined) return;
-    for (const prompt of left) void drain(this.enqueue(prompt, Promise.resolve()));
+    for (const prompt of left) void drain(this.enqueue(prompt, { recorded: Promise.resolve() }));
     void drain(this.start(first));
     await this.options.live()?.begun;
   }
@@ -218,9 +220,10 @@ export class MainRuns {
   private start({
     content,
     promptId,
+    output,
     runId = newRunId(),
     compaction,
-  }: Pick<RunRequest, "promptId" | "compaction"> & { content: readonly UserBlock[]; runId?: RunId }): Run {
+  }: PromptParts & Pick<RunRequest, "compaction"> & { content: readonly UserBlock[]; runId?: RunId }): Run {
     const { thread, callback, runOptions } = this.options;
     ({ agent: this.agent, model: this.usedModel } = this.change ?? { agent: this.agent, model: this.usedModel });
     this.change = undefined;
@@ -238,6 +241,7 @@ export class MainRuns {
       prompt: [...initial, ...content],
       promptId,
       compaction,
+      output,
       leftOver: () => (compaction ? [] : this.leftOver(promptId)),
     });
     this.current = run;
@@ -268,7 +272,10 @@ export class MainRuns {
     return { opens: thread.isNew ? "startup" : "resume", onEnter: onFirstRun, ...planChange(modes) };
   }
 
-  private enqueue({ promptId, content }: QueuedPrompt, recorded: Promise<void>): Run {
+  private enqueue(
+    { promptId, content }: QueuedPrompt,
+    { recorded, output }: { readonly recorded: Promise<void> } & Pick<PromptParts, "output">,
+  ): Run {
     const waiting: WaitingPrompt = { promptId, content, turn: createDeferred(), recorded };
     this.waiting.push(waiting);
     const runId = newRunId();
@@ -282,7 +289,7 @@ export class MainRuns {
       const stopped = turn === "run" ? this.closedBy : turn;
       if (stopped !== undefined) return this.notRun(runId, stopped);
       this.waiting.shift();
-      return forward(this.start({ content, promptId, runId }), outlet);
+      return forward(this.start({ content, promptId, output, runId }), outlet);
     });
   }
 

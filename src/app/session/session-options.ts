@@ -59,6 +59,11 @@ export interface SessionOptions {
    */
   readonly coordinator?: boolean;
   /**
+   * Replaces the prompt of the main agent, or adds to it. Retinue's rules for all agents, the agent's skills and the
+   * project's instructions follow it in any case.
+   */
+  readonly systemPrompt?: string | { readonly append: string } | undefined;
+  /**
    * Agents for this session, by name. Each is created with `defineAgent`, which checks its fields when you compile, or is
    * a plain object in the format of the `agents` setting.
    */

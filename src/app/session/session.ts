@@ -31,7 +31,6 @@ import {
   type Dispatcher,
   type LiveAgent,
   type RefreshedAgent,
-  type Run,
   type RunServices,
   runSessionEndHooks,
   type SessionApprovals,
@@ -42,14 +41,17 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { checkOptions, optionError } from "../check-options.ts";
+import { anAbortSignal, checkOptions, type OptionTypes, optional, optionError } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
+import { createStructuredOutput } from "../output/structured-output.ts";
+import { isSchema, type Schema } from "../tools/schema.ts";
 import { modelOption } from "./check-session-options.ts";
 import { changeMode } from "./configure-session.ts";
 import type { ContextUpdate } from "./context-updates.ts";
 import { createControl, failed } from "./control.ts";
 import { closedSession, type MainAgentChoice, MainRuns, type MainRunsOptions } from "./main-runs.ts";
 import { isPromptContent, textBlocks, wrongBlock } from "./prompt-content.ts";
+import { createPromptRun, type OutputValue, type PromptOptions, type Run } from "./prompt-run.ts";
 import {
   promptsIn,
   type RewindOptions,
@@ -94,7 +96,10 @@ export interface Session {
    * Starts a run. An empty prompt continues the conversation; if there is none, a `UserError` is thrown. If a run is in progress, the prompt is queued, and its run
    * starts when those before it have ended. Stopping a run that has not started withdraws its prompt.
    */
-  prompt(prompt: string | readonly UserBlock[]): Run;
+  prompt<const Output extends Schema | undefined = undefined>(
+    prompt: string | readonly UserBlock[],
+    options?: PromptOptions<Output>,
+  ): Run<OutputValue<Output>>;
   /**
    * Writes the first line of the transcript now instead of with the first prompt, so that the session can be resumed
    * even if it gets no prompt. Wait for it before you send a prompt.
@@ -162,6 +167,8 @@ export interface Session {
   park(reason?: string): Promise<void>;
   /** Stops everything and closes the session. If the disk is full, does not wait for free space. */
   close(): Promise<void>;
+  /** Closes the session at the end of a block: `await using session = await openSession()`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface SessionParts
@@ -319,10 +326,12 @@ export function createSession(parts: SessionParts): CreatedSession {
       return working.every((agentId) => blocked.has(agentId)) ? "waiting" : "running";
     },
     transcriptPath: transcript.path,
-    prompt: (prompt) => {
+    prompt: (prompt, options = {}) => {
+      checkOptions("session.prompt", options, promptOptionTypes);
       const content = blocksOf(prompt);
       if (content.length === 0) checkUnfinished();
-      return runs.prompt(content);
+      const output = options.output && createStructuredOutput(options.output);
+      return createPromptRun(runs.prompt(content, { output }), { signal: options.signal, output });
     },
     save: async () => {
       checkOpen();
@@ -332,7 +341,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     send: sendCommand,
     setPermissionMode,
     setModel,
-    compact: (instructions) => runs.compact(instructions),
+    compact: (instructions) => createPromptRun(runs.compact(instructions), {}),
     prompts: async () => promptsIn(await transcript.read(MAIN_AGENT)),
     rewind,
     context: async (reference = MAIN_AGENT) => {
@@ -360,6 +369,7 @@ export function createSession(parts: SessionParts): CreatedSession {
       closing ??= close("stopped");
       return closing;
     },
+    [Symbol.asyncDispose]: () => session.close(),
   };
   return { session, idleMain: () => runs.asIdleParent() };
 
@@ -381,6 +391,11 @@ export function createSession(parts: SessionParts): CreatedSession {
     await transcript.close();
   }
 }
+
+export const promptOptionTypes: OptionTypes<PromptOptions<Schema>> = {
+  signal: optional(anAbortSignal),
+  output: optional({ accepts: isSchema, description: "a schema from a library, or a JSON Schema" }),
+};
 
 /** Returns the agents that can't go on before a question is answered: the one that asks and those that wait for it. */
 function blockedBy({ agentId, path, background }: ApprovalQuestion): readonly AgentId[] {

@@ -52,6 +52,7 @@ const endings: Readonly<Record<EndReason, string>> = {
   output_limit: "cut by the limit for response length, can be resumed",
   context_overflow: "stopped: its conversation is too long, can be resumed",
   refused: "failed: refused by the model",
+  invalid_output: "failed: answer in the wrong form, can be resumed",
   model_error: "failed: model error, can be resumed",
   journal_error: "failed: transcript not written, can be resumed",
   internal_error: "failed: internal error, can be resumed",

@@ -310,6 +310,7 @@ export type ContextCause =
   | "interrupted"
   | "cut_off"
   | "environment"
+  | "output"
   | "resumed"
   | "reminder"
   | "turns"

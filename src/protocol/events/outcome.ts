@@ -15,6 +15,8 @@ export type EndReason =
   | "output_limit"
   | "context_overflow"
   | "refused"
+  /** The answer does not match the schema that the program asked for. */
+  | "invalid_output"
   | "model_error"
   | "journal_error"
   | "internal_error"
@@ -33,6 +35,7 @@ const outcomes: Record<EndReason, Outcome> = {
   output_limit: "incomplete",
   context_overflow: "incomplete",
   refused: "failed",
+  invalid_output: "failed",
   model_error: "failed",
   journal_error: "failed",
   internal_error: "failed",

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { describeError } from "../../lib/index.ts";
+import { describeError, isRecord } from "../../lib/index.ts";
+import { parseRule } from "../../permissions/index.ts";
 import type { Approvals, CountedAnswer, Inbox } from "../../ports/index.ts";
 import {
   type ApprovalAnswer,
@@ -143,7 +144,8 @@ async function waitForAnswer(question: ApprovalQuestion, options: WaitOptions): 
   }
   if (answer.answer === "deny") return answer;
   if (question.kind === "call") await allowEdited(question, answer, inbox);
-  if (answer.always?.for === "project") await keepRule?.(answer.always.rule);
+  const { always } = answer;
+  if (always?.for === "project" && parseRule(always.rule).ok) await keepRule?.(always.rule);
   return answer;
 }
 
@@ -182,7 +184,7 @@ function firstAnswer(
     if (program === undefined) return;
     const failed = (error: unknown): ApprovalAnswer => ({
       answer: "deny",
-      by: "the program",
+      by: THE_PROGRAM,
       message: `Approval could not be requested: ${describeError(error)}`,
     });
     void askProgram(question, { program, signal: done.signal })
@@ -201,9 +203,31 @@ async function askProgram(
   { program, signal }: { readonly program: Approvals; readonly signal: AbortSignal },
 ): Promise<ApprovalAnswer> {
   const answer = await program.ask(question, signal);
-  if (answer.answer !== "allow" && answer.answer !== "deny") throw new Error("the answer was neither allow nor deny");
-  if (!areReplies(answer.replies)) throw new Error("replies must be an array of string arrays, one for each question");
-  return answer;
+  const problem = answerProblem(answer);
+  if (problem === undefined) return { ...answer, by: answer.by ?? THE_PROGRAM };
+  return { answer: "deny", by: THE_PROGRAM, message: `The program's answer was invalid: ${problem}` };
+}
+
+/** Approver of an answer in which the program names none. */
+const THE_PROGRAM = "the program";
+
+/** Returns what is wrong with the answer of a program, which may have been written without type checking. */
+function answerProblem(value: unknown): string | undefined {
+  if (!isRecord(value)) return 'it must be an object such as { answer: "allow" }.';
+  const { answer, by, message, inputJson, always, replies } = value;
+  if (answer !== "allow" && answer !== "deny") return '`answer` must be "allow" or "deny".';
+  const texts = Object.entries({ by, message, inputJson });
+  const [wrong] = texts.find(([, text]) => text !== undefined && typeof text !== "string") ?? [];
+  if (wrong !== undefined) return `\`${wrong}\` must be a string.`;
+  if (!isAlways(always)) return '`always` must be an object such as { rule: "Bash(npm test)", for: "session" }.';
+  if (!areReplies(replies)) return "`replies` must be an array of string arrays, one for each question.";
+  return undefined;
+}
+
+function isAlways(always: unknown): boolean {
+  if (always === undefined) return true;
+  if (!isRecord(always) || typeof always["rule"] !== "string") return false;
+  return always["for"] === "session" || always["for"] === "project";
 }
 
 function areReplies(replies: unknown): boolean {

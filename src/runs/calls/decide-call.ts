@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { inputOf } from "../../loop/index.ts";
+import { checkRules } from "../../permissions/index.ts";
 import type { HookOutcome, Judgement } from "../../ports/index.ts";
 import type { ApprovalAnswer, Decision, DurableEvent, Grant, Policy, ToolCall } from "../../protocol/index.ts";
 import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
@@ -192,6 +193,13 @@ async function askForApproval(
   // The question was answered in an earlier process, so `onOpen` was not called.
   if (notification === undefined) await host.record([requested]);
   if (answer === undefined || outlet.signal.aborted) return undefined;
-  await host.record([{ type: "approval.answered", requestId, callId, ...answer }]);
+  await host.record([{ type: "approval.answered", requestId, callId, ...answer }, ...ruleNotices(answer, policy)]);
   return answer;
+}
+
+/** Reports an invalid rule in an answer. The call is allowed, but the rule has no effect. */
+function ruleNotices({ answer, always }: ApprovalAnswer, { pool }: Policy): readonly DurableEvent[] {
+  if (answer !== "allow" || always === undefined) return [];
+  const problems = checkRules([{ text: always.rule, effect: "allow", scope: "session" }], pool);
+  return problems.map(({ message }) => ({ type: "notice.raised", code: "rule_invalid", message }));
 }

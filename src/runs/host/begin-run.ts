@@ -48,6 +48,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   events.push(...(await environmentEvents(host)));
   for (const queued of request.leftOver?.() ?? []) events.push({ type: "prompt.received", ...queued, from: "person" });
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from, promptId });
+  if (request.output) events.push({ type: "context.added", cause: "output", text: `[${request.output.instruction}]` });
   await host.record(events);
   // The request can be sent during this sync. The first side effect waits for the sync.
   thread.syncSoon();

@@ -81,6 +81,8 @@ export interface RunRequest {
   readonly opens?: "startup" | "resume";
   /** Check that the work must pass before the run ends as done. */
   readonly acceptance?: Acceptance | undefined;
+  /** Form that the answer must have. */
+  readonly output?: OutputCheck | undefined;
   /**
    * Whether an independent agent verifies work that changed files. `suggest`: the agent is advised to have it verified.
    * `auto`: it is verified automatically.
@@ -102,6 +104,14 @@ export interface RefreshedAgent {
   readonly news?: string | undefined;
   /** Messages that tell the user about the changes. */
   readonly notices: readonly string[];
+}
+
+/** Checks the form of an answer, which is the text of the agent's last message. */
+export interface OutputCheck {
+  /** Tells the model which form the answer must have. */
+  readonly instruction: string;
+  /** Returns what is wrong with an answer; undefined if it is valid. Never rejects. */
+  problemIn(text: string): Promise<string | undefined>;
 }
 
 export interface Acceptance {
@@ -206,6 +216,8 @@ export interface RunHost {
   before: Prompt | undefined;
   /** Result of the last acceptance check. */
   acceptance: AcceptanceResult | undefined;
+  /** Number of times the agent was asked to correct the form of its answer. */
+  corrections?: number;
   /** Set if SubagentStart hooks ran for this run. */
   startHooksRan?: true;
   /** Last verification or suggestion to verify: the number of calls made until then, and the result if there is one. */

@@ -4,6 +4,7 @@ import { type LoopState, next, type Operation } from "../../loop/index.ts";
 import type { Prompt } from "../../ports/index.ts";
 import type { AcceptanceResult, DurableEvent, RunRef, RunResult, RunUpdate, ToolCall } from "../../protocol/index.ts";
 import { acceptWork } from "../acceptance/acceptance.ts";
+import { checkOutput } from "../acceptance/check-output.ts";
 import { suggestVerification, verifyWork } from "../acceptance/verify-work.ts";
 import type { BudgetRefusal } from "../budget/budget.ts";
 import { endingOf } from "../budget/budget-text.ts";
@@ -155,7 +156,13 @@ class Host implements RunHost {
   /** Ends the run. Returns undefined if there is more to do. */
   private async end({ kind: _, ...ending }: Extract<Operation, { kind: "end" }>): Promise<RunResult | undefined> {
     if (ending.reason === "done" && (await isContinuedByHook(this))) return undefined;
-    const { acceptance } = this.request;
+    const { acceptance, output } = this.request;
+    if (output !== undefined && ending.reason === "done") {
+      const checked = await checkOutput(this, output);
+      if (this.outlet.signal.aborted) return endStopped(this);
+      if (checked.kind === "again") return undefined;
+      if (checked.kind === "invalid") return endRun(this, checked.ending);
+    }
     if (acceptance !== undefined && ending.reason === "done") {
       const isAccepted = await acceptWork(this, acceptance);
       if (this.outlet.signal.aborted) return endStopped(this);

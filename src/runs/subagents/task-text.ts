@@ -70,6 +70,7 @@ const adviceByReason: Readonly<Record<Exclude<EndReason, "done" | "budget">, (re
   context_overflow: () =>
     "Its conversation is full, so do not resume it. Give what is missing to new agents, in smaller parts.",
   refused: () => "Do not give it the same task again. Do the work differently, or say in your answer what is missing.",
+  invalid_output: (resume) => `${resume}, and ask for the answer in the right form.`,
   model_error: (resume) => `${resume}. If this happens again, do without it, and say so in your answer.`,
   journal_error: (resume) =>
     `The files of the session could not be written, and you can't change that. Say so in your answer. ${resume}.`,

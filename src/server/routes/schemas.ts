@@ -177,6 +177,7 @@ const reason = z.enum([
   "output_limit",
   "context_overflow",
   "refused",
+  "invalid_output",
   "model_error",
   "journal_error",
   "internal_error",

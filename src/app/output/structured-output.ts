@@ -1,0 +1,65 @@
+import { describeError } from "../../lib/index.ts";
+import type { OutputCheck } from "../../runs/index.ts";
+import { optionError } from "../check-options.ts";
+import { isSchema, readSchema, type Schema } from "../tools/schema.ts";
+
+/** Checks answers against a schema, and keeps the value of the last valid one. */
+export interface StructuredOutput extends OutputCheck {
+  readonly value: unknown;
+}
+
+/** Reads the schema of an answer. Throws a `UserError` if it can't be used. */
+export function createStructuredOutput(schema: Schema): StructuredOutput {
+  const read = readOutputSchema(schema);
+  let value: unknown;
+  return {
+    instruction: `Your last message must contain only JSON that matches this JSON Schema, without any other text: ${JSON.stringify(read.json)}`,
+    async problemIn(text) {
+      value = undefined;
+      const parsed = parseAnswer(text);
+      if (parsed === undefined) return "It is not JSON.";
+      try {
+        const valid = await read.validate(parsed.value);
+        if (!valid.ok) return `It is not valid: ${valid.problems}.`;
+        value = valid.value;
+        return undefined;
+      } catch (error) {
+        return `It could not be validated: ${describeError(error)}`;
+      }
+    },
+    get value() {
+      return value;
+    },
+  };
+}
+
+function readOutputSchema(schema: Schema) {
+  const cure = "Use a schema of zod, valibot or arktype that JSON Schema can describe, or a JSON Schema.";
+  if (!isSchema(schema)) throw optionError("The option output is not a schema", cure);
+  let read: ReturnType<typeof readSchema>;
+  try {
+    read = readSchema(schema);
+  } catch (error) {
+    throw optionError(
+      `The schema of the option output can't be converted to JSON Schema: ${describeError(error)}`,
+      cure,
+    );
+  }
+  if (read === undefined)
+    throw optionError("The library of the schema in output can't convert it to JSON Schema", cure);
+  return read;
+}
+
+/** Finds the JSON in an answer: all of it, its last code block, or what is between its first and last brackets. */
+function parseAnswer(text: string): { readonly value: unknown } | undefined {
+  const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)];
+  const start = text.search(/[[{]/);
+  const end = Math.max(text.lastIndexOf("]"), text.lastIndexOf("}"));
+  const candidates = [text, blocks.at(-1)?.[1], start >= 0 && end > start ? text.slice(start, end + 1) : undefined];
+  for (const candidate of candidates) {
+    try {
+      if (candidate !== undefined) return { value: JSON.parse(candidate) };
+    } catch {}
+  }
+  return undefined;
+}

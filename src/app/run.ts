@@ -1,0 +1,42 @@
+import type { UserBlock } from "../protocol/index.ts";
+import { checkOptions } from "./check-options.ts";
+import { checkNames, sessionOptionTypes } from "./session/check-session-options.ts";
+import { openSession } from "./session/open-session.ts";
+import type { OutputValue, PromptOptions, PromptResult } from "./session/prompt-run.ts";
+import { promptOptionTypes } from "./session/session.ts";
+import type { SessionOptions } from "./session/session-options.ts";
+import type { Schema } from "./tools/schema.ts";
+
+/** Options of `run`: those of the session, and the schema of the answer. `signal` also stops the run. */
+export type RunOptions<Output extends Schema | undefined = undefined> = SessionOptions & PromptOptions<Output>;
+
+/** Result of `run`: text, output, usage, cost, facts and session id, and how the run ended. */
+export interface CompletedRun<Output = undefined> extends PromptResult<Output> {
+  /** Messages for the user, for example that the offline model was used. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * Runs one prompt in a new session, or in the one that `resume` names, and closes the session. Rejects with a
+ * `UserError` if the session can't be opened, for example because of an invalid option; otherwise resolves, and
+ * `outcome` says how the run ended.
+ *
+ * ```ts
+ * const { outcome, text } = await run("Which files define routes?");
+ * ```
+ */
+export async function run<const Output extends Schema | undefined = undefined>(
+  prompt: string | readonly UserBlock[],
+  given: RunOptions<Output> = {},
+): Promise<CompletedRun<OutputValue<Output>>> {
+  checkNames("run", given);
+  checkOptions("run", given, { ...sessionOptionTypes, ...promptOptionTypes });
+  const { output, ...options } = given;
+  const session = await openSession(options);
+  try {
+    const result = await session.prompt(prompt, { output, signal: options.signal }).result;
+    return { ...result, notices: session.notices };
+  } finally {
+    await session.close();
+  }
+}

@@ -1,0 +1,96 @@
+import type { RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
+import type { Run as PlainRun } from "../../runs/index.ts";
+import { oneOf, optionError } from "../check-options.ts";
+import type { StructuredOutput } from "../output/structured-output.ts";
+import type { Schema, SchemaValue } from "../tools/schema.ts";
+
+/** Options of one prompt. */
+export interface PromptOptions<Output extends Schema | undefined = undefined> {
+  /** Stops the run, which then has the outcome `stopped`. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Schema of the answer. The agent is asked for JSON, which is validated; it may correct an invalid answer twice. The
+   * value is `output` of the result.
+   */
+  readonly output?: Output | undefined;
+}
+
+/** Result of a prompt. It always resolves: `outcome` and `reason` say how the run ended. */
+export interface PromptResult<Output = undefined> extends RunResult {
+  /** The validated answer, if the prompt asked for one and the run succeeded. */
+  readonly output?: Output | undefined;
+}
+
+/**
+ * A run of the main agent: updates in order, and one result. Read either the updates or `textStream`, or neither.
+ */
+export interface Run<Output = undefined> extends AsyncIterable<RunUpdate> {
+  readonly runId: RunId;
+  /** Never rejects. */
+  readonly result: Promise<PromptResult<Output>>;
+  /** The text of the main agent's messages as it is written. Messages are separated by a blank line. */
+  readonly textStream: AsyncIterable<string>;
+  /**
+   * Ends the run as soon as possible. The work done so far is kept. The cause becomes the `reason` of the result:
+   * `interrupted` if a person stops the run, `stopped` otherwise. Throws a `UserError` for any other cause.
+   */
+  stop(cause: "interrupted" | "stopped"): void;
+}
+
+/** Type of `output` in the result of a prompt. */
+export type OutputValue<Output> = Output extends Schema ? SchemaValue<Output> : undefined;
+
+/** Adds what `session.prompt` offers to a run. */
+export function createPromptRun<Output>(
+  run: PlainRun,
+  { signal, output }: { readonly signal?: AbortSignal | undefined; readonly output?: StructuredOutput | undefined },
+): Run<Output> {
+  const onAbort = (): void => run.stop("interrupted");
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+  void run.result.then(() => signal?.removeEventListener("abort", onAbort));
+  const withOutput = (end: RunResult): PromptResult<Output> =>
+    end.reason === "done" ? { ...end, output: output?.value as Output } : end;
+  let isRead = false;
+  const read = (): PlainRun => {
+    if (isRead)
+      throw optionError(
+        "The updates of a run can be read only once, as events or as textStream",
+        "Get the text from `text.delta` events, or use session.events(), which has any number of readers.",
+      );
+    isRead = true;
+    return run;
+  };
+  return {
+    runId: run.runId,
+    // Without an output, the same promise: if a program closes the session when it resolves, no queued run has started.
+    result: output === undefined ? run.result : run.result.then(withOutput),
+    stop: (cause) => {
+      if (!causes.accepts(cause))
+        throw optionError(
+          `A run can't be stopped with the cause ${JSON.stringify(cause)}`,
+          `Use ${causes.description}.`,
+        );
+      run.stop(cause);
+    },
+    [Symbol.asyncIterator]: () => read()[Symbol.asyncIterator](),
+    get textStream() {
+      return textsOf(read);
+    },
+  };
+}
+
+const causes = oneOf(["interrupted", "stopped"]);
+
+async function* textsOf(read: () => PlainRun): AsyncGenerator<string> {
+  let hasText = false;
+  let isBetween = false;
+  for await (const update of read()) {
+    if (update.type === "model.ended") isBetween = hasText;
+    if (update.type !== "text.delta") continue;
+    if (isBetween) yield "\n\n";
+    yield update.text;
+    hasText = true;
+    isBetween = false;
+  }
+}

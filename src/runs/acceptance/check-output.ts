@@ -1,0 +1,27 @@
+import type { Ending } from "../../loop/index.ts";
+import type { OutputCheck, RunHost } from "../host/run-host.ts";
+
+/** Number of times that an agent may correct the form of its answer. */
+const MOST_CORRECTIONS = 2;
+
+export type CheckedOutput =
+  | { readonly kind: "valid" }
+  /** The agent was asked to correct its answer. */
+  | { readonly kind: "again" }
+  | { readonly kind: "invalid"; readonly ending: Ending };
+
+/** Checks the form of the answer of a run that is done. */
+export async function checkOutput(host: RunHost, output: OutputCheck): Promise<CheckedOutput> {
+  const { run } = host.thread.state;
+  const problem = await output.problemIn(run?.text ?? "");
+  if (problem === undefined) return { kind: "valid" };
+  const { corrections = 0 } = host;
+  if (run === undefined || run.turns >= run.maxTurns || corrections >= MOST_CORRECTIONS) {
+    const message = `The answer does not match the schema of the option \`output\`: ${problem} The text of the result contains the answer.`;
+    return { kind: "invalid", ending: { reason: "invalid_output", message } };
+  }
+  host.corrections = corrections + 1;
+  const text = `[Your answer can't be used: ${problem} Answer again. ${output.instruction}]`;
+  await host.record([{ type: "context.added", cause: "output", text }]);
+  return { kind: "again" };
+}

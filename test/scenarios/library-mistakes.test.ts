@@ -1,0 +1,219 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Approvals, loadSettings, openSession, run, sessions, UserError } from "../../src/app/index.ts";
+import type { RunUpdate } from "../../src/protocol/index.ts";
+import { newPlace, open, resultsIn, task } from "./delegation-place.ts";
+
+const touch = { calls: [{ name: "Bash", input: { command: "touch made.txt" } }] };
+const write = { calls: [{ name: "Write", input: { file_path: "made.txt", content: "made" } }] };
+
+describe("an answer of the program", () => {
+  const answered = async (answer: unknown) => {
+    const approvals = { ask: async () => answer } as Approvals;
+    const { session, model, cwd } = await open({ MAIN: [touch, { text: "Done." }] }, { approvals });
+    const updates: RunUpdate[] = [];
+    for await (const update of session.prompt("MAIN: go")) updates.push(update);
+    await session.close();
+    const recorded = updates.find(({ type }) => type === "approval.answered");
+    const notices = updates.flatMap((update) => (update.type === "notice.raised" ? [update.message] : []));
+    const isMade = existsSync(join(cwd, "made.txt"));
+    return { recorded, notices, isMade, told: resultsIn(model.requests("MAIN")[1]) };
+  };
+
+  it("needs no name of an approver", async () => {
+    expect(await answered({ answer: "allow" })).toMatchObject({
+      recorded: { answer: "allow", by: "the program" },
+      isMade: true,
+    });
+  });
+
+  it.each([
+    [undefined, "it must be an object"],
+    ["allow", "it must be an object"],
+    [{ answer: "yes" }, '`answer` must be "allow" or "deny"'],
+    [{ answer: "allow", by: 1 }, "`by` must be a string"],
+    [{ answer: "allow", always: { rule: "Bash" } }, "`always` must be an object"],
+    [{ answer: "allow", replies: "SQLite" }, "`replies` must be an array"],
+  ])("is a denial if it is %j", async (answer, problem) => {
+    const message = expect.stringContaining(`The program's answer was invalid: ${problem}`);
+    expect(await answered(answer)).toMatchObject({
+      recorded: { answer: "deny", by: "the program", message },
+      isMade: false,
+      told: [message],
+    });
+  });
+
+  it("allows the call even if its rule is invalid, and the run says so", async () => {
+    const always = { rule: "Bash(touch", for: "project" };
+    const { isMade, notices } = await answered({ answer: "allow", always });
+    expect(isMade).toBe(true);
+    expect(notices).toEqual([
+      "A rule in session scope: allow rule `Bash(touch`: the closing parenthesis is missing; write `Bash(touch)`. The rule is ignored.",
+    ]);
+  });
+});
+
+it("refuses unknown options of rewind, and keeps the files", async () => {
+  const { session, cwd } = await open({ MAIN: [write, { text: "Done." }] }, { permissionMode: "acceptEdits" });
+  await session.prompt("MAIN: go").result;
+  const [prompt] = await session.prompts();
+  await expect(session.rewind(prompt?.id ?? "", { file: false } as never)).rejects.toMatchObject({
+    message: "session.rewind has no option file",
+    cure: "Did you mean files?",
+  });
+  expect(existsSync(join(cwd, "made.txt"))).toBe(true);
+  await session.close();
+});
+
+it("refuses unknown options and agents when it reads earlier sessions", async () => {
+  const at = newPlace();
+  const { session } = await open(
+    { MAIN: [{ calls: [task("PART: look")] }, { text: "Done." }], PART: [{ text: "Found." }] },
+    { at },
+  );
+  await session.prompt("MAIN: go").result;
+  const [child] = await session.subagents.list();
+  await session.close();
+  const { id } = session;
+  const { home } = at;
+  for (const work of [
+    () => sessions.list({ hom: home } as never),
+    () => sessions.read(id, { hom: home } as never),
+    () => sessions.delete(id, { hom: home } as never),
+  ])
+    await expect(work()).rejects.toMatchObject({ name: "UserError", cure: "Did you mean home?" });
+  await expect(sessions.read(id, { home, agentId: "zz" })).rejects.toThrow(`There is no agent "zz" in session ${id}`);
+  const lines = await sessions.read(id, { home, agentId: child?.agentId.slice(0, -2) });
+  expect(lines[0]?.type).toBe("agent.created");
+});
+
+it("says that a session is closed, whatever it is asked for", async () => {
+  const { session } = await open({ MAIN: [{ text: "Done." }] });
+  await session.prompt("MAIN: go").result;
+  const [prompt] = await session.prompts();
+  await session.close();
+  for (const work of [
+    async () => session.prompt("again"),
+    async () => session.compact(),
+    () => session.setPermissionMode("plan"),
+    () => session.setModel("sonnet"),
+    () => session.rewind(prompt?.id ?? ""),
+    () => session.save(),
+  ])
+    await expect(work()).rejects.toMatchObject({
+      name: "UserError",
+      message: "The session is closed",
+      cure: `Open it again with the option \`resume: "${session.id}"\`.`,
+    });
+  const receipt = await session.send({ id: "c1", type: "stop", what: "tree" });
+  expect(receipt).toMatchObject({ status: "refused", message: expect.stringMatching(/^The session is closed\. Open/) });
+});
+
+it("refuses a model that is none, and an empty prompt without a conversation", async () => {
+  const { session } = await open({
+    MAIN: [{ error: { code: "bad_request", message: "No." } }, { text: "More." }],
+  });
+  for (const model of [42, {}, undefined])
+    await expect(session.setModel(model as never)).rejects.toMatchObject({
+      name: "UserError",
+      cure: "Use a non-empty string, or an object with describe and call.",
+    });
+  expect(() => session.prompt(" ")).toThrow(UserError);
+  expect(() => session.prompt([])).toThrow("The prompt is empty, and there is no conversation to continue");
+  await session.prompt("MAIN: go").result;
+  expect((await session.prompt("").result).text).toBe("More.");
+  await session.close();
+});
+
+describe("a message", () => {
+  const failure = async (work: () => unknown): Promise<string> => {
+    const error = await Promise.resolve()
+      .then(work)
+      .catch((thrown: unknown) => thrown);
+    if (!(error instanceof UserError)) throw new Error(`not a UserError: ${String(error)}`);
+    return `${error.message}. ${error.cure}`;
+  };
+  const opening = (options: unknown) => failure(() => openSession(options as never));
+  const review = (agent: string) => ({ name: "review", description: "Reviews.", agent });
+
+  it("names the option that limits the cost", async () => {
+    const cure = "To limit the cost, use `settings: { budget: { usd: 1 } }`.";
+    expect(await opening({ budget: 1 })).toBe(`openSession has no option budget. ${cure}`);
+    expect(await failure(() => run("x", { maxCost: 1 } as never))).toBe(`run has no option maxCost. ${cure}`);
+  });
+
+  it("names the function that was called, and the tool", async () => {
+    expect(await failure(() => run("x", { outputs: {} } as never))).toBe(
+      "run has no option outputs. Did you mean output?",
+    );
+    expect(await opening(null)).toMatch("openSession must be an object with options");
+    expect(await failure(() => loadSettings({} as never))).toMatch("loadSettings needs the option home");
+    const tool = { name: "stock", description: "", input: {}, run: () => "" };
+    expect(await opening({ tools: [tool] })).toMatch('The description option of the tool "stock" can\'t be ""');
+    expect(await opening({ tools: [{ ...tool, more: 1 }] })).toMatch('The tool "stock" has no option more');
+  });
+
+  it("says which setting and which block of a prompt is wrong", async () => {
+    expect(await opening({ settings: { budgets: {} } })).toMatch(
+      "The settings option of openSession is invalid: the key budgets is unknown (did you mean budget?)",
+    );
+    const { session } = await open({});
+    const text = { type: "text", text: "Look at this." };
+    expect(await failure(() => session.prompt([text, { type: "video" }] as never))).toMatch(
+      'Block 1 of the prompt has the type "video"',
+    );
+    expect(await failure(() => session.prompt([{ type: "image", data: "" }] as never))).toMatch(
+      "Block 0 of the prompt is no valid image block",
+    );
+    await session.close();
+  });
+
+  it("says which agents an agent tool can start", async () => {
+    const at = { ...newPlace(), environment: {} };
+    expect(await opening({ ...at, tools: [review("explroe")] })).toMatch('Did you mean "Explore"?');
+    expect(await opening({ ...at, tools: [review("zebra")] })).toMatch(/Use one of .*Explore/);
+  });
+
+  it("says that a session is open in this process", async () => {
+    const at = newPlace();
+    const { session } = await open({ MAIN: [{ text: "Hi." }] }, { at });
+    await session.prompt("MAIN: hi").result;
+    expect(await opening({ ...at, resume: session.id })).toMatch("is already open in this process. Close it first");
+    await session.close();
+    expect(await opening({ ...at, resume: session.id.slice(0, 8) })).toMatch("Use the full id of a session");
+  });
+
+  it("says that a run has one reader", async () => {
+    const { session } = await open({ MAIN: [{ text: "Hi." }] });
+    const prompted = session.prompt("MAIN: hi");
+    for await (const _ of prompted);
+    const read = async () => {
+      for await (const _ of prompted.textStream);
+    };
+    expect(await failure(read)).toMatch("can be read only once");
+    await session.close();
+  });
+});
+
+it("adds up what all agents have spent, also before the session was resumed", async () => {
+  const at = newPlace();
+  const settings = { budget: { tokens: 10_000 } };
+  const parts = { MAIN: [{ calls: [task("PART: look")] }, { text: "Done." }], PART: [{ text: "Found." }] };
+  const { session } = await open(parts, { at, settings });
+  const { usage } = await session.prompt("MAIN: go").result;
+  expect(usage).toMatchObject({ inputTokens: 200, outputTokens: 20 });
+  const spent = await session.spent();
+  expect(spent).toEqual({
+    costUsd: 0,
+    unpriced: 3,
+    tokens: 330,
+    turns: 3,
+    agents: 1,
+    left: { tokens: 9_670 },
+  });
+  await session.close();
+  const again = await open({}, { at, resume: session.id });
+  expect(await again.session.spent()).toEqual({ ...spent, left: {} });
+  await again.session.close();
+});
