@@ -31,6 +31,7 @@ export {
   type LiveEvent,
   loadProjectSettings,
   loadSettings,
+  type McpServerOptions,
   type Model,
   type ModelDescription,
   type ModelOutcome,

@@ -19,6 +19,7 @@ describe("options of openSession", () => {
     ],
     [{ permissionMode: "accept" }, 'can\'t be "accept"', 'Did you mean "acceptEdits"? Use "default", "acceptEdits"'],
     [{ systemPrompt: { prepend: "x" } }, "systemPrompt", "an object with append"],
+    [{ mcpServers: { db: "psql" } }, "mcpServers", "command, url or server"],
     [{ tools: {} }, "tools option of openSession can't be an object", "Use an array."],
     [{ effort: "huge" }, "effort", '"xhigh" or "max"'],
     [{ onAsk: "ask" }, 'onAsk option of openSession can\'t be "ask"', 'Use "deny", "wait" or "hook".'],

@@ -173,7 +173,13 @@ export { openSession } from "./session/open-session.ts";
 export type { PromptOptions, PromptResult, Run } from "./session/prompt-run.ts";
 export { promptsIn, type RewindOptions, type RewindReport } from "./session/rewind.ts";
 export type { Session } from "./session/session.ts";
-export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
+export type {
+  FunctionHookOptions,
+  McpServerOptions,
+  OnAsk,
+  SessionHookOptions,
+  SessionOptions,
+} from "./session/session-options.ts";
 export type { SessionSpending } from "./session/session-spending.ts";
 export type { SubagentInfo, Subagents } from "./session/subagents.ts";
 export { type SessionsOptions, sessions } from "./sessions.ts";

@@ -1,6 +1,7 @@
 import { createId, formatDuration, nearest, plural } from "../lib/index.ts";
 import type {
   Clock,
+  ConfiguredMcpServers,
   McpClient,
   McpServerConfig,
   McpServerOffers,
@@ -9,7 +10,7 @@ import type {
   Tool,
   Workspace,
 } from "../ports/index.ts";
-import type { JsonObject, McpServerUse } from "../protocol/index.ts";
+import type { McpServerUse } from "../protocol/index.ts";
 import { openLink } from "./connection/open-link.ts";
 import { asSentence, createServer, type Offer, type Server } from "./server.ts";
 import { checkServerConfig, type Environment, expandVariables } from "./server-config.ts";
@@ -31,7 +32,7 @@ export interface McpServersOptions {
   /** Workspace in which servers run as processes. */
   readonly workspace?: Workspace | undefined;
   /** Configurations by name, as in `mcpServers` of `.mcp.json`. */
-  readonly configured: Readonly<Record<string, McpServerConfig | JsonObject>>;
+  readonly configured: ConfiguredMcpServers;
   /** Environment variables that replace `${NAME}` in configurations. */
   readonly environment: Environment;
   readonly clock: Clock;
@@ -77,7 +78,8 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   }
 
   function acquire(name: string, { config, user }: { config: McpServerConfig; user: object }): string {
-    const key = JSON.stringify([name, sorted(config)]);
+    // There is one server object per name.
+    const key = JSON.stringify([name, config.type === "own" ? config.type : sorted(config)]);
     const shared = running.get(key) ?? { server: serverFor(name, config), users: new Set() };
     running.set(key, shared);
     shared.users.add(user);

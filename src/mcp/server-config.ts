@@ -1,5 +1,5 @@
 import { isRecord, LONGEST_TIMER_MS } from "../lib/index.ts";
-import type { McpServerConfig, McpWebServerConfig, StdioMcpServerConfig } from "../ports/index.ts";
+import type { McpServerConfig, McpWebServerConfig, OwnMcpServer, StdioMcpServerConfig } from "../ports/index.ts";
 
 export type CheckedServer =
   | { readonly ok: true; readonly config: McpServerConfig }
@@ -18,12 +18,18 @@ export function checkServerConfig(value: unknown): CheckedServer {
   if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0 && timeout <= LONGEST_TIMER_MS)) {
     return wrong(`has a "timeout" that is not a number of milliseconds greater than 0`);
   }
+  if (type === "own") return { ok: true, config: { type, server: value["server"] as OwnMcpServer, timeout } };
   return type === "stdio" ? checkStdio(value, timeout) : checkWeb(value, { type, timeout });
 }
 
 /** Returns true if a configuration starts a process, so that the server runs where the workspace is. */
 export function startsProcess(config: unknown): boolean {
   return isRecord(config) && kindOf(config) === "stdio";
+}
+
+/** Returns true if the configuration contains a server object of this program. */
+export function isOwnServer(config: unknown): boolean {
+  return isRecord(config) && kindOf(config) === "own";
 }
 
 const kinds: Readonly<Record<string, McpServerConfig["type"]>> = {
@@ -36,7 +42,10 @@ const kinds: Readonly<Record<string, McpServerConfig["type"]>> = {
 };
 
 function kindOf(value: Record<string, unknown>): McpServerConfig["type"] | "unknown" | undefined {
-  const { type } = value;
+  const { type, server } = value;
+  // A file can't contain a function.
+  if (typeof server === "object" && server !== null && "connect" in server && typeof server.connect === "function")
+    return "own";
   if (typeof type === "string" && Object.hasOwn(kinds, type)) return kinds[type];
   if (type !== undefined) return "unknown";
   if (value["command"] !== undefined) return "stdio";
@@ -104,6 +113,7 @@ export type ExpandedConfig =
  * Replaces `${NAME}` and `${NAME:-default}` in all strings of a configuration. Replaced values are not expanded again.
  */
 export function expandVariables(config: McpServerConfig, environment: Environment): ExpandedConfig {
+  if (config.type === "own") return { ok: true, config };
   const missing = new Set<string>();
   const text = (template: string) =>
     template.replace(reference, (_, name: string, fallback: string | undefined) => {

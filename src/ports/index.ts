@@ -16,6 +16,7 @@ export type {
   Transcript,
 } from "./journal.ts";
 export type {
+  ConfiguredMcpServers,
   ConnectedMcpServer,
   McpClient,
   McpConnection,
@@ -23,6 +24,8 @@ export type {
   McpServerOffers,
   McpServers,
   McpWebServerConfig,
+  OwnMcpServer,
+  OwnMcpServerConfig,
   RunnableMcpConnection,
   StdioMcpServerConfig,
 } from "./mcp.ts";

@@ -3,7 +3,7 @@ import type { ToolExecutor } from "./executor.ts";
 import type { Tool, ToolSpec } from "./tool.ts";
 
 /** Configuration of a server, as in `.mcp.json`. `${NAME}` and `${NAME:-default}` have not been replaced yet. */
-export type McpServerConfig = StdioMcpServerConfig | McpWebServerConfig;
+export type McpServerConfig = StdioMcpServerConfig | McpWebServerConfig | OwnMcpServerConfig;
 
 interface AnyMcpServerConfig {
   /** Time limit for a call in milliseconds. If absent, the limit for all servers applies. */
@@ -25,6 +25,17 @@ export interface McpWebServerConfig extends AnyMcpServerConfig {
   readonly type: "http" | "sse";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A server that runs in this process. */
+export interface OwnMcpServerConfig extends AnyMcpServerConfig {
+  readonly type: "own";
+  readonly server: OwnMcpServer;
+}
+
+/** Any server object that connects to a transport, such as `McpServer` of the MCP SDK. */
+export interface OwnMcpServer {
+  connect(transport: never): Promise<unknown>;
 }
 
 /** MCP servers of a session. A server runs as long as at least one agent uses it. */
@@ -62,6 +73,9 @@ export interface McpServerOffers {
   /** Problems so far, each with advice on what to do. */
   readonly problems: readonly string[];
 }
+
+/** Configurations of servers by name. They have not been checked. */
+export type ConfiguredMcpServers = Readonly<Record<string, object>>;
 
 export interface McpConnection extends McpServerOffers {
   /** Returns an executor that also has the tools of these servers. */

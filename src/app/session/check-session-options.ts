@@ -100,6 +100,10 @@ export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   effort: optional(oneOf(efforts)),
   permissionMode: optional(oneOf(permissionModes)),
   tools: optional(anArray),
+  mcpServers: optional({
+    accepts: (value) => isRecord(value) && Object.values(value).every(isRecord),
+    description: "an object with MCP servers by name, each with command, url or server",
+  }),
   allowedTools: optional(strings),
   disallowedTools: optional(strings),
   maxTurns: optional(aCount),

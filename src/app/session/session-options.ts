@@ -1,5 +1,5 @@
 import type { HookFunction } from "../../hooks/index.ts";
-import type { Approvals, Clock, Model, Transcript, WorkerPort } from "../../ports/index.ts";
+import type { Approvals, Clock, Model, OwnMcpServer, Transcript, WorkerPort } from "../../ports/index.ts";
 import type {
   Effort,
   HookEvent,
@@ -31,6 +31,19 @@ export interface FunctionHookOptions<Event extends HookEvent> {
   readonly timeoutSeconds?: number;
   readonly run: HookFunction<Event>;
 }
+
+/** An MCP server: a program to start, a URL, or a server object of your program. */
+export type McpServerOptions = { readonly timeout?: number } & (
+  | {
+      readonly command: string;
+      readonly args?: readonly string[];
+      readonly env?: Readonly<Record<string, string>>;
+      readonly cwd?: string;
+    }
+  | { readonly url: string; readonly type?: "http" | "sse"; readonly headers?: Readonly<Record<string, string>> }
+  /** For example an `McpServer` of `@modelcontextprotocol/server`. It can be used by one session at a time. */
+  | { readonly server: OwnMcpServer }
+);
 
 /** Options of `openSession`. All are optional. */
 export interface SessionOptions {
@@ -81,6 +94,8 @@ export interface SessionOptions {
   readonly permissionMode?: PermissionMode | undefined;
   /** Tools that run in the program (`defineTool`), and agents that are called like tools (`agentTool`). */
   readonly tools?: readonly (CustomTool | AgentTool)[] | undefined;
+  /** MCP servers by name, in addition to those of the settings. */
+  readonly mcpServers?: Readonly<Record<string, McpServerOptions>> | undefined;
   /** Rules for calls that need no approval, such as `Edit` or `Bash(npm test)`. */
   readonly allowedTools?: readonly ToolText[];
   /** Rules for calls that are denied, such as `WebFetch` or `Read(.env)`. A tool without a specifier is removed. */

@@ -1,6 +1,6 @@
 import { combineExecutors, createExecutor } from "../../executor/index.ts";
-import { createMcpServers, mergeConnections } from "../../mcp/index.ts";
-import type { McpConnection, McpServers, WorkerSession } from "../../ports/index.ts";
+import { createMcpServers, isOwnServer, mergeConnections, startsProcess } from "../../mcp/index.ts";
+import type { ConfiguredMcpServers, McpConnection, McpServers, WorkerSession } from "../../ports/index.ts";
 import {
   type AgentId,
   type JsonObject,
@@ -16,7 +16,8 @@ import type { SessionOptions } from "./session-options.ts";
 
 /**
  * The MCP servers of a session. A server starts when an agent first connects to it. Those that the workspace or its user
- * configures are connected by the worker, with the environment of its machine.
+ * configures are connected by the worker, with the environment of its machine. Those that the program gives are
+ * connected from here, unless they run as processes.
  */
 export interface SessionServers {
   /** Connects the main agent to all configured servers and to those in its definition. */
@@ -48,7 +49,7 @@ export function createSessionServers(
 ): SessionServers {
   const { settings, environment, clock, cwd } = context;
   const { sessionId, results } = transcript;
-  const configured = enabledServers(context, main.project.plugins);
+  const configured = enabledServers(options, context, main.project.plugins);
   const callSeconds = settings.timeouts?.mcp;
   const fromHere: McpServers = createMcpServers({
     configured,
@@ -64,7 +65,7 @@ export function createSessionServers(
     if (uses.length === 0) return noConnection;
     const { owner, signal, root } = client;
     const names = uses.map(({ name }) => name);
-    const { onWorker, here } = divide(uses, configured);
+    const { onWorker, here } = divide(uses, configured, options.mcpServers);
     const [offer, connection] = await Promise.all([
       onWorker.length > 0 ? worker.connectServers({ uses: onWorker, names, owner, root }, signal) : undefined,
       here.length > 0 ? fromHere.connect(here, { owner, names }, signal) : undefined,
@@ -104,28 +105,40 @@ export function createSessionServers(
 }
 
 /**
- * Divides servers into those that the worker connects, with their configurations, and unknown ones, which are
- * reported here.
+ * Divides servers into those that the worker connects, with their configurations, and those that are connected from
+ * here. The latter include unknown ones, which are reported.
  */
-function divide(uses: readonly McpServerUse[], configured: Readonly<Record<string, JsonObject>>) {
+function divide(
+  uses: readonly McpServerUse[],
+  configured: ConfiguredMcpServers,
+  given: SessionOptions["mcpServers"] = {},
+) {
   const configOf = ({ name, config }: McpServerUse) =>
     config ?? (Object.hasOwn(configured, name) ? configured[name] : undefined);
   // A server that is listed twice is connected as its first entry says.
   const first = new Map(uses.toReversed().map((use) => [use.name, configOf(use)]));
-  const isHere = ({ name }: McpServerUse): boolean => first.get(name) === undefined;
+  const isHere = ({ name }: McpServerUse): boolean => {
+    const config = first.get(name);
+    const isGiven = Object.hasOwn(given, name) && given[name] === config;
+    return config === undefined || isOwnServer(config) || (isGiven && !startsProcess(config));
+  };
   return {
-    onWorker: uses.filter((use) => !isHere(use)).map((use) => ({ name: use.name, config: configOf(use) })),
+    onWorker: uses
+      .filter((use) => !isHere(use))
+      .map((use) => ({ name: use.name, config: configOf(use) as JsonObject })),
     here: uses.filter(isHere),
   };
 }
 
-/** Returns the servers from plugins and settings, by name. */
+/** Returns the servers from plugins, settings and options, by name. */
 function enabledServers(
+  { mcpServers: given }: SessionOptions,
   { settings }: SessionContext,
   { mcpServers }: PluginParts,
-): Readonly<Record<string, JsonObject>> {
-  const all = Object.entries({ ...mcpServers, ...settings.mcpServers });
-  return Object.fromEntries(all.filter(([, { disabled }]) => disabled !== true));
+): ConfiguredMcpServers {
+  const all: ConfiguredMcpServers = { ...mcpServers, ...settings.mcpServers, ...given };
+  const isEnabled = (config: object): boolean => !("disabled" in config) || config.disabled !== true;
+  return Object.fromEntries(Object.entries(all).filter(([, config]) => isEnabled(config)));
 }
 
 const noConnection: McpConnection = {

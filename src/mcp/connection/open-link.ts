@@ -68,7 +68,9 @@ export async function openLink(
     wire =
       config.type === "stdio"
         ? openStdioWire(config, options)
-        : (await import("./web-wire.ts")).openWebWire(config, options);
+        : config.type === "own"
+          ? await (await import("./own-wire.ts")).openOwnWire(config)
+          : (await import("./web-wire.ts")).openWebWire(config, options);
     const { Client, ProtocolError } = await import("@modelcontextprotocol/client");
     const { transport } = wire;
     const client = new Client({ name: "retinue", version: options.version }, { capabilities: {} });
