@@ -1,4 +1,5 @@
-// Builds dist/: the library with tsc (dist/lib) and the command line with esbuild (dist/cli.cjs and its entries).
+// Builds dist/: the library with tsc (dist/lib), bundled with esbuild (dist/esm), and the command line with esbuild
+// (dist/cli.cjs and its entries).
 //   --cli-only   leave the library as it is
 //   --if-stale   do nothing if dist/ was built from the current inputs
 //   --checked    skip the type check because types.mjs has done it; use the library that it compiled if still current
@@ -12,6 +13,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -19,6 +21,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { bundle } from "./bundle.mjs";
+import { bundleLibrary } from "./bundle-library.mjs";
 import { checkedDirectory, hashInputs, readStamp } from "./stamp.mjs";
 
 const root = resolve(import.meta.dirname, "..");
@@ -51,12 +54,14 @@ async function main({ cliOnly, ifStale, checked }) {
   try {
     chmodSync(made, 0o755);
     const isMade = await Promise.all([
-      !parts.includes("lib") || (checked && takeChecked(made, hash)) || buildLibrary(made, { checked }),
+      !parts.includes("lib") || makeLibrary(made, { checked, hash }),
       !parts.includes("cli") || bundle({ root, directory: made }),
     ]);
     if (!isMade.every(Boolean)) return 1;
     const stamp = Object.fromEntries(parts.map((part) => [part, hash]));
-    const kept = parts.includes("lib") ? {} : keepLibrary(made);
+    const { lib } = readStamp(dist);
+    const hasLibrary = !parts.includes("lib") && ["lib", "esm"].every((part) => keep(part, made));
+    const kept = hasLibrary && lib ? { lib } : {};
     writeFileSync(join(made, ".stamp"), JSON.stringify({ ...kept, ...stamp }));
     // Another process may have built the same inputs in the meantime. Its files are equally good and may be in use.
     if (!ifStale || !fresh()) putInPlace(made);
@@ -64,6 +69,12 @@ async function main({ cliOnly, ifStale, checked }) {
   } finally {
     rmSync(made, { recursive: true, force: true });
   }
+}
+
+async function makeLibrary(made, { checked, hash }) {
+  const isCompiled = (checked && takeChecked(made, hash)) || (await buildLibrary(made, { checked }));
+  const { dependencies = {} } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return isCompiled && bundleLibrary({ root, directory: made, dependencies: Object.keys(dependencies) });
 }
 
 /** Moves the library, which types.mjs has compiled, into the build. Returns false if it is stale or no longer there. */
@@ -86,12 +97,12 @@ function buildLibrary(made, { checked }) {
   return new Promise((resolve, reject) => child.on("close", (code) => resolve(code === 0)).on("error", reject));
 }
 
-function keepLibrary(made) {
-  const library = join(dist, "lib");
-  if (!existsSync(library)) return {};
-  const { lib } = readStamp(dist);
-  cpSync(library, join(made, "lib"), { recursive: true });
-  return lib ? { lib } : {};
+/** Copies a directory of the last build into this one. Returns false if there is none. */
+function keep(part, made) {
+  const directory = join(dist, part);
+  if (!existsSync(directory)) return false;
+  cpSync(directory, join(made, part), { recursive: true });
+  return true;
 }
 
 function putInPlace(made) {

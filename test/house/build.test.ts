@@ -55,6 +55,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     expect((await stat(cli)).mode & 0o111).toBe(0o111);
     const library = join(house.directory, "dist/lib");
     expect(await readFile(join(library, "index.d.ts"), "utf8")).toContain("answer: number");
+    expect(await readFile(join(house.directory, "dist/esm/index.js"), "utf8")).toContain("42");
     expect((await readdir(library, { recursive: true })).sort()).toEqual(
       ["index.d.ts", "index.js", "lib", "lib/a.d.ts", "lib/a.js"].map((name) => join(name)),
     );

@@ -1,0 +1,50 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { root } from "./temporary-house.ts";
+
+const source = join(root, "src");
+
+it("every name that the library exports has a doc comment", () => {
+  const exported = readFileSync(join(source, "index.ts"), "utf8").matchAll(/^ {2}(?:type )?(\w+),$/gm);
+  const names = [...exported].flatMap(([, name]) => name ?? []);
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const text = files.map((file) => readFileSync(join(source, file), "utf8")).join("\n");
+  const documented = new Set(
+    [...text.matchAll(/\*\/\nexport (?:interface|type|(?:async )?function|const|class) (\w+)/g)].map(
+      ([, name]) => name,
+    ),
+  );
+  expect(names.length).toBeGreaterThan(50);
+  expect(names.filter((name) => !documented.has(name))).toEqual([]);
+});
+
+it("importing the library loads a few files and no package", () => {
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const follow = (file: string): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    // Minified code has few line breaks. Calls of import() do not match.
+    const imports = readFileSync(file, "utf8").matchAll(/(?:^|[;}])import\s*(?:[\w*{][^"()]*?from\s*)?"([^"]+)"/gm);
+    for (const [, name = ""] of imports) {
+      if (name.startsWith(".")) follow(join(dirname(file), name));
+      else if (!name.startsWith("node:")) packages.add(name);
+    }
+  };
+  follow(join(root, "dist/esm/index.js"));
+  expect([...packages]).toEqual([]);
+  expect(files.size).toBeGreaterThan(1);
+  expect(files.size).toBeLessThan(20);
+});
+
+it("an uncaught error prints a few lines, not the library", () => {
+  const program = 'import { openSession } from "./dist/esm/index.js"; await openSession({ modle: "x" });';
+  const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  expect(stderr).toContain("UserError: openSession has no option modle");
+  expect(stderr.length).toBeLessThan(4000);
+});
