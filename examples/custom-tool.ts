@@ -1,0 +1,35 @@
+// Two tools over the program's own data: one that reads, and one that changes something, which the program approves.
+import { type Approvals, defineTool, openSession } from "retinue";
+import { z } from "zod";
+
+const stock = new Map([
+  ["pear", 7],
+  ["plum", 0],
+]);
+const product = z.string().describe("Name of the product, in singular.");
+const count = defineTool({
+  name: "count",
+  description: "Returns how many pieces of a product are in stock.",
+  input: z.object({ product }),
+  access: "none",
+  run: ({ product }) => stock.get(product) ?? 0,
+});
+const order = defineTool({
+  name: "order",
+  description: "Orders pieces of a product.",
+  input: z.object({ product, pieces: z.number().int().min(1) }),
+  run: ({ product, pieces }) => {
+    stock.set(product, (stock.get(product) ?? 0) + pieces);
+    return `Ordered ${pieces}.`;
+  },
+});
+const approvals: Approvals = {
+  ask: async ({ call }) => {
+    console.log(`approve? ${call.name} ${call.inputJson}`);
+    return { answer: JSON.parse(call.inputJson).pieces <= 10 ? "allow" : "deny", by: "the program" };
+  },
+};
+await using session = await openSession({ tools: [count, order], approvals });
+const { text } = await session.prompt("Order plums if there are fewer than five, so that there are five.").result;
+console.log(text);
+console.log(stock.get("plum"));
