@@ -63,6 +63,11 @@ const modules = {
   link: { modules: shared, packages: ["ws", "vscode-jsonrpc"], builtins: true },
   app: { modules: underApp, packages: [], builtins: true },
   client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false, browser: true },
+  terminal: {
+    modules: ["protocol", "lib", "client"],
+    packages: ["marked", "highlight.js", "string-width"],
+    builtins: true,
+  },
   schedules: { modules: shared, packages: ["croner"], builtins: true },
   server: {
     modules: [...shared, "link", "app", "schedules"],

@@ -23,6 +23,7 @@ const entries = {
   help: "src/cli/help/print-text.ts",
   run: "src/cli/run-command.ts",
   serve: "src/cli/serve-command.ts",
+  terminal: "src/terminal/index.ts",
 };
 
 // This package looks for its binary relative to its own file, so it has to stay where npm installed it.
@@ -37,6 +38,9 @@ const lazy = [
   "linkedom",
   "turndown",
 ];
+
+// Only the `terminal` entry may contain these packages.
+const forTerminal = ["highlight.js", "marked", "string-width"];
 
 // Only the `serve` entry may contain these packages.
 const forServing = ["@hono/node-server", "hono", "vscode-jsonrpc", "ws", "zod"];
@@ -68,7 +72,7 @@ export async function bundle({ root, directory }) {
   }).catch(() => undefined);
   if (!result) return false;
   const loaded = sources.flatMap(([name, source]) =>
-    loadedAtStart(source, { ...result.metafile, packages: name === "serve" ? lazy : [...lazy, ...forServing] }),
+    loadedAtStart(source, { ...result.metafile, packages: unwantedIn(name) }),
   );
   if (loaded.length > 0) {
     console.error(
@@ -79,8 +83,15 @@ export async function bundle({ root, directory }) {
   for (const { path, text } of result.outputFiles) {
     writeFileSync(path, inAscii(path.endsWith("run.cjs") ? asFunction(text) : text));
   }
+  writeFileSync(join(directory, "terminal-licenses.txt"), licensesIn(root, result.metafile, "terminal.cjs"));
   chmodSync(join(directory, "cli.cjs"), 0o755);
   return !existsSync(join(directory, "run.cjs")) || addCompiledCode({ root, directory });
+}
+
+/** Returns the packages that an entry must not load when it starts. */
+function unwantedIn(name) {
+  const serving = name === "serve" ? [] : forServing;
+  return [...lazy, ...serving, ...(name === "terminal" ? ["highlight.js"] : forTerminal)];
 }
 
 /** Returns the packages among `packages` that a source file reaches without import(). */
@@ -93,6 +104,20 @@ function loadedAtStart(source, { inputs, packages: unwanted }) {
   }
   const packages = new Set([...reached].map(packageOf));
   return unwanted.filter((name) => packages.has(name));
+}
+
+/** Returns the licenses of the packages in an entry. Those of its packages that are not installed with ours come only with it. */
+function licensesIn(root, { outputs }, entry) {
+  const inputs = Object.entries(outputs).find(([path]) => path.endsWith(`/${entry}`))?.[1].inputs ?? {};
+  const directories = Object.keys(inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
+  return [...new Set(directories)]
+    .sort()
+    .map((directory) => {
+      const file = readdirSync(join(root, directory)).find((name) => /^licen[cs]e/i.test(name));
+      const text = file === undefined ? "See its package.json." : readFileSync(join(root, directory, file), "utf8");
+      return `${packageOf(directory)}\n\n${text.trim()}\n`;
+    })
+    .join("\n----\n\n");
 }
 
 function packageOf(path) {

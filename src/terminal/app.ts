@@ -1,0 +1,58 @@
+import type { NewCommand, SessionView } from "../client/index.ts";
+import type { AgentId, Receipt } from "../protocol/index.ts";
+import type { TerminalHost } from "./host.ts";
+import type { Key } from "./screen/keys.ts";
+import type { Row, Style } from "./screen/row.ts";
+import type { Position } from "./screen/screen.ts";
+
+/** What the parts of the terminal share. */
+export interface App {
+  readonly view: SessionView;
+  /** Undefined until the session is open. */
+  readonly host: TerminalHost | undefined;
+  /** Width of the terminal. */
+  readonly columns: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Draws the screen soon. */
+  redraw(): void;
+  /** Prints a message for the user into the conversation. */
+  say(message: string, style?: Style): void;
+  /** Prints rows into the conversation. */
+  print(rows: readonly Row[]): void;
+  /** Sends a command, and shows why it was refused, if it was. */
+  send(command: NewCommand): Promise<Receipt | undefined>;
+  /** Keeps the whole conversation of an agent in the view, from its first line, until `unwatch`. Never rejects. */
+  watch(agentId: AgentId): Promise<void>;
+  unwatch(agentId: AgentId): void;
+  /** Puts a layer on top of the others. It gets all keys until it is closed. */
+  open(layer: Layer): void;
+  close(layer: Layer): void;
+}
+
+export interface Space {
+  readonly columns: number;
+  /** Maximum number of rows. */
+  readonly rows: number;
+}
+
+export interface Drawing {
+  readonly rows: readonly Row[];
+  readonly cursor?: Position | undefined;
+}
+
+/** Something that takes the keys for a while: a list to choose from, a request for approval, a transcript. */
+export interface Layer {
+  draw(space: Space): Drawing;
+  /**
+   * Handles a key. Returns false if it has no meaning here. `isAlone`: no other key arrived at the same time, so that it
+   * was not pasted or typed ahead.
+   */
+  key(key: Key, isAlone: boolean): boolean;
+  /** What the keys do, most important first. */
+  readonly keys: readonly string[];
+  /** Whether the layer is shown on the whole screen. */
+  readonly isFull?: boolean | undefined;
+  /** Whether the layer shows the tree of agents itself. */
+  readonly hasAgents?: boolean | undefined;
+}

@@ -1,0 +1,172 @@
+import { agentOf, elements, stateOf, tokensOf, totalsOf } from "../client/index.ts";
+import { describeError, formatCount } from "../lib/index.ts";
+import type { App } from "./app.ts";
+import { textColumns } from "./conversation/item-rows.ts";
+import type { CommandTools, HostCommand, TerminalProgram } from "./host.ts";
+import { dollars, nameOf } from "./parts/agents-panel.ts";
+import { openPicker } from "./parts/picker.ts";
+import { type Row, span } from "./screen/row.ts";
+import { cleanLines, pad, spread, wrap } from "./screen/text.ts";
+import { sessionCommands } from "./session-commands.ts";
+import type { SessionFeed } from "./session-feed.ts";
+
+export interface CommandsOptions {
+  readonly app: App;
+  readonly feed: SessionFeed;
+  readonly program: TerminalProgram;
+  readonly tools: CommandTools;
+  readonly leave: () => void;
+  readonly clear: () => void;
+}
+
+/** The commands that a user can write after a slash. */
+export interface Commands {
+  list(): readonly Pick<HostCommand, "name" | "about">[];
+  /** Carries out a command. Returns false if there is none with this name. */
+  run(name: string, argument: string): boolean;
+}
+
+export function createCommands({ app, feed, program, tools, leave, clear }: CommandsOptions): Commands {
+  const own: readonly HostCommand[] = [
+    { name: "help", about: "what you can type", run: async () => showHelp() },
+    { name: "resume", about: "continue an earlier session", choices: sessions, run: async (id) => open(id) },
+    { name: "new", about: "start a new session", run: async () => open(undefined) },
+    ...sessionCommands(app, tools.write),
+    { name: "cost", about: "what the agents have cost", run: async () => showCost() },
+    { name: "clear", about: "clear the screen", run: silently(clear) },
+    { name: "quit", about: "leave", run: silently(leave) },
+  ];
+  const all = (): readonly HostCommand[] => [...own, ...(app.host?.commands() ?? [])];
+
+  async function run(command: HostCommand, argument: string): Promise<void> {
+    try {
+      const choices = argument === "" ? await command.choices?.() : undefined;
+      if (choices === undefined) print(await command.run(argument, tools));
+      else if (choices.length === 0) app.say("There is nothing to choose from.");
+      else openPicker(app, { title: command.about, choices, onChoose: (value) => void run(command, value) });
+    } catch (error) {
+      app.say(describeError(error), "bad");
+    }
+  }
+
+  function print(text: string): void {
+    if (text.trim() === "") return;
+    const columns = textColumns(app.columns);
+    const rows = cleanLines(text.trimEnd()).flatMap((line): readonly Row[] => {
+      // The columns of a table are separated by several spaces.
+      const isTable = line.trim().includes("  ");
+      return isTable ? [[span(`  ${line}`)]] : wrap([span(line)], { columns, first: [span("  ")] });
+    });
+    app.print([[], ...rows]);
+  }
+
+  async function sessions() {
+    const listed = await program.sessions();
+    return listed
+      .filter(({ id }) => id !== app.host?.facts.sessionId)
+      .map(({ id, title, updatedAt, state }) => ({
+        value: id,
+        label: title === "" ? id : title,
+        facts: [state, ago(app.now() - updatedAt)].filter((part) => part !== "").join(" · "),
+      }));
+  }
+
+  async function open(id: string | undefined): Promise<string> {
+    await feed.open(id);
+    return "";
+  }
+
+  function showHelp(): string {
+    const rows = [
+      [span("  Commands", "bold")],
+      ...all().map(({ name, about }): Row => [span(`  ${pad(`/${name}`, 14)}`, "accent"), span(about)]),
+      [],
+      [span("  In a prompt", "bold")],
+      ...help.map(([key, about]): Row => [span(`  ${pad(key, 14)}`, "accent"), span(about)]),
+      [],
+      [span("  Keys", "bold")],
+      ...keys.map(([key, about]): Row => [span(`  ${pad(key, 14)}`, "accent"), span(about)]),
+    ];
+    app.print([[], ...rows]);
+    return "";
+  }
+
+  function showCost(): string {
+    const { usage, costUsd, isCostKnown, turns, toolCalls } = totalsOf(app.view);
+    const agents = [...elements(app.view.agents)]
+      .sort((left, right) => (right.costUsd ?? 0) - (left.costUsd ?? 0))
+      .slice(0, MAX_COSTS);
+    const rows = agents.map((agent): Row => {
+      const figures = `${formatCount(tokensOf(agent.usage)).padStart(11)} tokens  ${agent.costUsd === undefined ? "no price" : dollars(agent.costUsd)}`;
+      return spread([span(`  ${nameOf(agent)}`), span(`  ${agent.description}`, "dim")], [span(figures, "dim")], 78);
+    });
+    const more = app.view.agents.length - agents.length;
+    const total = isCostKnown ? dollars(costUsd) : `${dollars(costUsd)} and requests without a known price`;
+    app.print([
+      [],
+      [
+        span(`  ${total}`, "bold"),
+        span(`  ${turns} turns, ${toolCalls} calls, ${formatCount(tokensOf(usage))} tokens`, "dim"),
+      ],
+      [span(`  ${formatCount(usage.cacheReadTokens)} of them read from the cache`, "dim")],
+      ...rows,
+      ...(more > 0 ? [[span(`  and ${more} more agents`, "dim")]] : []),
+    ]);
+    return "";
+  }
+
+  return {
+    list: all,
+    run: (name, argument) => {
+      const command = all().find((each) => each.name === name);
+      if (command !== undefined) void run(command, argument);
+      return command !== undefined;
+    },
+  };
+}
+
+const MAX_COSTS = 12;
+
+const help: readonly (readonly [string, string])[] = [
+  ["@file", "mention a file; Tab completes its path"],
+  ["@agent text", "give work to an agent, or send a message to one that runs"],
+  ["!command", "run a shell command; its output goes with your next prompt"],
+  ["\\ and Enter", "new line; so do Alt+Enter and Ctrl+J"],
+];
+
+const keys: readonly (readonly [string, string])[] = [
+  ["Enter", "send, or put into the queue while the main agent works"],
+  ["Ctrl+S", "send now: the agent reads it before its next step"],
+  ["↑ ↓", "earlier prompts, the queued prompt; ↓ moves to the agents"],
+  ["Tab", "answer a request for approval, or move to the agents"],
+  ["Ctrl+B", "let the agents that are waited for go on in the background"],
+  ["Esc", "interrupt the main agent; background agents go on"],
+  ["Ctrl+C twice", "leave"],
+  ["Shift+Tab", "change the permission mode: default, acceptEdits, plan"],
+  ["Ctrl+L", "draw the screen again"],
+];
+
+/** Makes a command of an action that has nothing to tell. */
+function silently(action: () => void): HostCommand["run"] {
+  return async () => {
+    action();
+    return "";
+  };
+}
+
+/** `7200000` is shown as `2 h ago`. */
+function ago(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  return `${Math.floor(minutes / (24 * 60))} d ago`;
+}
+
+/** Returns the subagent that a mention names, if there is exactly one with this name or type that can be told something. */
+export function mentionedAgent(app: App, name: string): string | undefined {
+  const named = [...elements(app.view.agents)].filter((agent) => agent.path.length > 0 && nameOf(agent) === name);
+  const running = named.filter((agent) => stateOf(agent) !== "ended");
+  const [found, ...others] = running.length > 0 ? running : named.filter((agent) => agent.name === name);
+  return found !== undefined && others.length === 0 ? agentOf(app.view, found.agentId)?.agentId : undefined;
+}

@@ -1,0 +1,338 @@
+import {
+  type AgentView,
+  activityWords,
+  agentOf,
+  type NewCommand,
+  type SessionView,
+  stateOf,
+  type ViewUpdate,
+} from "../client/index.ts";
+import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
+import type { App, Layer } from "./app.ts";
+import { createCommands } from "./commands.ts";
+import { textColumns } from "./conversation/item-rows.ts";
+import { type ConversationPrinter, createConversationPrinter } from "./conversation/print-conversation.ts";
+import type { CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
+import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
+import { openAgentsLayer } from "./parts/agents-layer.ts";
+import { busyAgents, nameOf } from "./parts/agents-panel.ts";
+import { createCompletion } from "./parts/completion.ts";
+import { createFlash } from "./parts/flash.ts";
+import { openLeaveDialog } from "./parts/leave-dialog.ts";
+import { createPromptBox } from "./parts/prompt-box.ts";
+import { createRequests } from "./parts/requests.ts";
+import { createStatusLine } from "./parts/status-line.ts";
+import { askForTrust } from "./parts/trust-question.ts";
+import { welcomeRows } from "./parts/welcome.ts";
+import type { Key } from "./screen/keys.ts";
+import { type Style, span } from "./screen/row.ts";
+import type { Screen } from "./screen/screen.ts";
+import { cleanLine, wrap } from "./screen/text.ts";
+import { createSessionFeed } from "./session-feed.ts";
+import { createSubmit } from "./submit.ts";
+
+export interface ControllerOptions {
+  readonly program: TerminalProgram;
+  readonly screen: Screen;
+  readonly isPlain: boolean;
+  /** Draws soon, at most as often as is useful. */
+  readonly redraw: () => void;
+  /** Ends the terminal. */
+  readonly leave: () => void;
+  /** Clears the screen, and draws it again. */
+  readonly clear: () => void;
+  /** Lets the user edit a file in another program. */
+  readonly edit: (file: string) => Promise<void>;
+}
+
+/** What the terminal does with keys, and what it shows. */
+export interface Controller {
+  /** Opens a session and sends a prompt, if there is one. Never rejects. */
+  start(resume: string | undefined, prompt: string): Promise<void>;
+  keys(keys: readonly Key[]): void;
+  /** Draws the screen. */
+  draw(): void;
+  /** Whether something on the screen changes by itself, such as an elapsed time. */
+  readonly isTicking: boolean;
+  /** Closes the session so that its agents continue when it is resumed. Never rejects. */
+  close(): Promise<void>;
+  /** How to continue the session, for the user who leaves. */
+  readonly farewell: string;
+}
+
+/** Time after the last key for which a user counts as typing. */
+const TYPING_MS = 600;
+
+export function createController(options: ControllerOptions): Controller {
+  const { program, screen, isPlain, redraw } = options;
+  const box = createPromptBox({
+    mark: isPlain ? "> " : "› ",
+    earlier: program.history.load(),
+    onPrompt: program.history.add,
+  });
+  const flash = createFlash(redraw);
+  const layers: Layer[] = [];
+  let printer: ConversationPrinter = createConversationPrinter();
+  let shownSession: string | undefined;
+  let typedAt = 0;
+  let files: readonly string[] = [];
+
+  const feed = createSessionFeed({
+    program,
+    report: (message) => app.say(message, "warn"),
+    onOpened: showOpened,
+    onUpdate: noticeEnd,
+    onChange: redraw,
+  });
+  const app: App = {
+    get view() {
+      return feed.view;
+    },
+    get host() {
+      return feed.host;
+    },
+    get columns() {
+      return screen.size.columns;
+    },
+    now: () => Date.now(),
+    redraw,
+    say: (message, style: Style = "dim") => {
+      const { columns } = screen.size;
+      const first = [span("  ")];
+      app.print([[], ...wrap([span(cleanLine(message), style)], { columns: textColumns(columns), first })]);
+    },
+    print: (rows) => {
+      screen.print(rows);
+      redraw();
+    },
+    send,
+    watch: (agentId) => feed.watch(agentId),
+    unwatch: (agentId) => feed.unwatch(agentId),
+    open: (layer) => {
+      layers.push(layer);
+      redraw();
+    },
+    close: (layer) => {
+      const index = layers.indexOf(layer);
+      if (index >= 0) layers.splice(index, 1);
+      redraw();
+    },
+  };
+  const requests = createRequests({ app, by: program.user, isOccupied });
+  const tools: CommandTools = {
+    edit: options.edit,
+    prompt: (text) => submit.prompt(text),
+    write: (text) => {
+      box.set(text);
+      redraw();
+    },
+  };
+  const commands = createCommands({ app, feed, program, tools, leave: askToLeave, clear: options.clear });
+  const submit = createSubmit({ app, feed, commands, isBusy });
+  const completion = createCompletion({
+    commands: () => commands.list().map(({ name, about }) => ({ text: name, about })),
+    agents: () => (feed.host?.facts.agents ?? []).map((text) => ({ text, about: "agent" })),
+    files: () => files,
+  });
+  const status = createStatusLine(feed, { isBusy, redraw });
+  const parts: MainScreenParts = {
+    screen,
+    feed,
+    box,
+    completion,
+    requests,
+    submit,
+    isBusy,
+    isPlain,
+    flash: () => flash.text,
+    statusLine: () => status.row,
+  };
+
+  async function send(command: NewCommand): Promise<Receipt | undefined> {
+    const host = feed.host ?? (await feed.opened);
+    if (host === undefined) {
+      app.say(feed.problem ?? "No session is open.", "bad");
+      return undefined;
+    }
+    const receipt = await host.send(command);
+    if (receipt.status === "refused") app.say(receipt.message, "warn");
+    redraw();
+    return receipt;
+  }
+
+  /** Returns whether the user is typing, or something other than the conversation has the keys. */
+  function isOccupied(): boolean {
+    return layers.length > 0 || !box.isEmpty || Date.now() - typedAt < TYPING_MS;
+  }
+
+  function main(): AgentView | undefined {
+    return agentOf(feed.view, MAIN_AGENT);
+  }
+
+  function isBusy(): boolean {
+    const agent = main();
+    return agent !== undefined && stateOf(agent) !== "idle" && agent.runId !== undefined && !agent.isCutOff;
+  }
+
+  function showOpened({ facts }: TerminalHost): void {
+    if (shownSession !== undefined && shownSession !== facts.sessionId) printer = createConversationPrinter();
+    shownSession = facts.sessionId;
+    app.print(welcomeRows(facts, { version: program.version, columns: screen.size.columns, isPlain }));
+    for (const notice of facts.notices) app.say(notice, "warn");
+    status.refresh();
+  }
+
+  /** Prints a line when a background agent has ended. Its caller learns about it later. */
+  function noticeEnd({ agentId, event }: ViewUpdate, before: SessionView): void {
+    redraw();
+    status.refresh();
+    if (event.type !== "run.ended" || agentId === MAIN_AGENT) return;
+    const agent = agentOf(feed.view, agentId);
+    if (agent === undefined || agentOf(before, agentId)?.background !== true) return;
+    const style: Style = event.outcome === "succeeded" ? "good" : event.outcome === "failed" ? "bad" : "warn";
+    app.say(`${nameOf(agent)} (${agent.description}) ${activityWords(agent)}. Its report goes to its caller.`, style);
+  }
+
+  /** Stops the main agent. Says which agents go on. */
+  async function interrupt(): Promise<void> {
+    const receipt = await send({ type: "stop", what: "turn" });
+    const left = busyAgents(feed.view);
+    if (receipt?.status !== "done" || left.length === 0) return;
+    const names = left.map(nameOf).slice(0, 5).join(", ");
+    const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
+    app.say(`${left.length === 1 ? "1 agent goes" : `${left.length} agents go`} on: ${names}${more}.`, "warn");
+  }
+
+  function askToLeave(): void {
+    openLeaveDialog(app, { isBusy, leave: leaveNow });
+  }
+
+  async function leaveNow(how: "stop" | "park"): Promise<void> {
+    await feed.close(how);
+    options.leave();
+  }
+
+  function ctrlC(): void {
+    const isTwice = flash.isAgain("ctrl-c");
+    if (isTwice) askToLeave();
+    else if (!box.isEmpty) {
+      box.take();
+      flash.show("Cleared. ↑ brings it back · Ctrl+C again leaves");
+    } else {
+      if (isBusy()) void interrupt();
+      flash.show("Ctrl+C again leaves");
+    }
+  }
+
+  function pressEscape(): void {
+    if (completion.isOpen) completion.hide();
+    else if (submit.stopShell()) return;
+    else if (isBusy()) void interrupt();
+    else if (!box.isEmpty && flash.isAgain("esc")) box.take();
+    else if (!box.isEmpty) flash.show("Esc again clears the input");
+  }
+
+  /** Lets the agents that the main agent waits for continue in the background. Returns false if there are none. */
+  function moveToBackground(): boolean {
+    const awaited = busyAgents(feed.view).filter(({ path, background }) => path.length === 1 && !background);
+    for (const { agentId } of awaited) void send({ type: "background", agent: agentId });
+    return awaited.length > 0;
+  }
+
+  /** Changes to the next of the modes that people use while they work. */
+  async function changeMode(): Promise<void> {
+    const modes: readonly PermissionMode[] = ["default", "acceptEdits", "plan"];
+    const next =
+      modes[
+        (modes.indexOf(main()?.permissionMode ?? feed.host?.facts.permissionMode ?? "default") + 1) % modes.length
+      ] ?? "default";
+    const receipt = await send({ type: "configure", permissionMode: next });
+    if (receipt?.status === "done") flash.show(`Permission mode: ${next}`);
+    redraw();
+  }
+
+  /** Keys that do something else than edit the prompt. A handler that returns false leaves its key to the prompt. */
+  const handlers: Readonly<Record<string, () => unknown>> = {
+    "ctrl-c": ctrlC,
+    "ctrl-d": () => (box.isEmpty ? askToLeave() : false),
+    esc: pressEscape,
+    "ctrl-b": moveToBackground,
+    enter: () => submit.enter(box),
+    "ctrl-l": () => options.clear(),
+    "shift-tab": () => void changeMode(),
+    "ctrl-enter": () => submit.now(box),
+    "ctrl-s": () => submit.now(box),
+    up: () => (completion.isOpen ? completion.move(-1) : box.isEmpty && submit.editQueued(box)),
+    down: () => (completion.isOpen ? completion.move(1) : box.isEmpty && openAgents()),
+    tab: () => (completion.isOpen ? complete() : requests.show() || openAgents()),
+  };
+
+  function complete(): void {
+    box.change(completion.accept(box.editor));
+  }
+
+  function openAgents(): boolean {
+    openAgentsLayer(app);
+    return layers.length > 0;
+  }
+
+  function onKey(key: Key, isAlone: boolean): void {
+    const layer = layers.at(-1);
+    const handler = key.kind === "key" ? handlers[key.name] : undefined;
+    const isEarly = layer !== undefined && requests.isEarly(layer);
+    if (layer !== undefined && !isEarly && (layer.key(key, isAlone) || key.kind !== "text")) return;
+    // What is typed while a request appears is a part of a prompt, and not an answer.
+    if (layer !== undefined) layer.key({ kind: "key", name: "esc" }, true);
+    if (handler === undefined || handler() === false) box.key(key);
+    completion.update(box.editor);
+    if (key.kind === "text" && key.text.includes("@")) void loadFiles();
+  }
+
+  /** Reads the list of files when it may be needed, so that it is current. */
+  async function loadFiles(): Promise<void> {
+    files = (await feed.host?.files()) ?? [];
+    completion.update(box.editor);
+    redraw();
+  }
+
+  function draw(): void {
+    const { columns, rows } = screen.size;
+    requests.update();
+    // The request is shown when the user has stopped typing.
+    if (requests.rows(columns).length > 0 && box.isEmpty) setTimeout(redraw, TYPING_MS).unref();
+    const agent = main();
+    const nameIn = (agentId: string): string => {
+      const found = agentOf(feed.view, agentId);
+      return found === undefined ? agentId : nameOf(found);
+    };
+    const printed = agent && printer.update(agent, { columns, rows: Math.floor(rows / 2), isPlain, nameOf: nameIn });
+    if (printed !== undefined && printed.rows.length > 0) screen.print(printed.rows);
+    const top = layers.at(-1);
+    const isFull = top?.isFull === true;
+    if (isFull) screen.drawFull(top.draw({ columns, rows }));
+    else screen.draw(drawMainScreen(parts, printed?.open ?? [], top));
+  }
+
+  return {
+    start: async (resume, prompt) => {
+      await askForTrust(app, program, options.leave);
+      void feed.open(resume);
+      if (prompt.trim() !== "") submit.prompt(prompt);
+    },
+    keys: (keys) => {
+      for (const key of keys) onKey(key, keys.length === 1);
+      if (layers.length === 0) typedAt = Date.now();
+      redraw();
+    },
+    draw,
+    get isTicking() {
+      return !isPlain && (isBusy() || busyAgents(feed.view).length > 0);
+    },
+    close: () => feed.close("park"),
+    get farewell() {
+      return shownSession !== undefined && feed.view.agents.length > 0
+        ? `Resume this session with: retinue --resume ${shownSession}`
+        : "";
+    },
+  };
+}

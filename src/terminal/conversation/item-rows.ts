@@ -1,0 +1,185 @@
+import {
+  type AgentView,
+  at,
+  type CallItem,
+  changeWords,
+  endWords,
+  type Item,
+  outcomeMarks,
+  resultWords,
+} from "../../client/index.ts";
+import { formatCount, formatDuration, plural } from "../../lib/index.ts";
+import { type AgentId, canonicalToolName, type EndedNotice } from "../../protocol/index.ts";
+import { type Row, type Span, type Style, span } from "../screen/row.ts";
+import { cleanLine, cleanLines, cut, pad, spread, wrap } from "../screen/text.ts";
+import { diffRows } from "./diff-rows.ts";
+import { markdownRows } from "./markdown.ts";
+
+export interface RowOptions {
+  readonly columns: number;
+  /** Shows each call as a sentence, without symbols and columns, for screen readers. */
+  readonly isPlain?: boolean | undefined;
+  /** Returns the name of an agent. */
+  readonly nameOf?: ((agentId: AgentId) => string) | undefined;
+}
+
+/** Text is not wider than this, because long lines are hard to read. */
+const MAX_COLUMNS = 110;
+
+/** Returns the width of text on a terminal. */
+export function textColumns(columns: number): number {
+  return Math.max(20, Math.min(columns - 1, MAX_COLUMNS));
+}
+
+/**
+ * What is printed belongs to one of these kinds. Between things of different kinds, and around prompts and texts, there
+ * is a blank row.
+ */
+export type PrintedKind = "prompt" | "text" | "call" | "note";
+
+export interface PrintedItem {
+  readonly kind: PrintedKind;
+  readonly rows: readonly Row[];
+}
+
+/** Returns what is printed for an item; undefined if it is not shown. */
+export function printedItem(item: Item, options: RowOptions): PrintedItem | undefined {
+  const columns = textColumns(options.columns);
+  const note = (text: string, style: Style = "dim"): PrintedItem => ({
+    kind: "note",
+    rows: wrap([span(cleanLine(text), style)], { columns, first: [span("  ")] }),
+  });
+  switch (item.kind) {
+    case "prompt":
+      return { kind: "prompt", rows: promptRows(item, options) };
+    case "text":
+      return { kind: "text", rows: [...markdownRows(item.text, columns), ...(item.isCutOff ? [CUT_OFF] : [])] };
+    case "call":
+      return { kind: "call", rows: callRows(item, options) };
+    case "notice":
+      return note(item.text, "warn");
+    case "retry":
+      return note(`trying again after ${item.text}`);
+    case "error":
+      return note(item.text, "bad");
+    case "agents":
+      return { kind: "note", rows: (item.ended ?? []).map((ended) => endedRow(ended, options)) };
+    case "change":
+      return note(changeWords(item));
+    case "compaction":
+      return note(compactionText(item));
+    case "acceptance":
+      return note(
+        `${item.check.ok ? "✓ passed" : "✗ failed"}: ${item.check.command}`,
+        item.check.ok ? undefined : "bad",
+      );
+    case "hook":
+      return item.hook.reason === undefined ? undefined : note(`hook ${item.hook.event}: ${item.hook.reason}`);
+    case "end":
+      return endItem(item, note);
+    default:
+      return undefined;
+  }
+}
+
+/** Returns whether an item is the error of a request that the user stopped. The end of the run, which follows, tells that. */
+export function isStoppedRequest(item: Item, { items, dropped }: AgentView): boolean {
+  if (item.kind !== "error") return false;
+  const next = at(items, item.position - dropped + 1);
+  return next?.kind === "end" && next.outcome === "stopped";
+}
+
+const CUT_OFF: Row = [span("  The response was cut off here.", "warn")];
+
+function promptRows({ text, images, from }: Extract<Item, { kind: "prompt" }>, { columns, isPlain }: RowOptions) {
+  const shown = images > 0 ? `${text}${text === "" ? "" : " "}[${plural(images, "image")}]` : text;
+  const mark = isPlain ? "You: " : "› ";
+  const lines = cleanLines(shown.trim());
+  return lines.flatMap((line, index) =>
+    wrap([span(line, from === "person" ? "bold" : undefined)], {
+      columns: textColumns(columns),
+      first: [index === 0 ? span(mark, "accent") : span(" ".repeat(mark.length))],
+      others: [span(" ".repeat(mark.length))],
+    }),
+  );
+}
+
+function compactionText({ before, after }: Extract<Item, { kind: "compaction" }>): string {
+  const size = before === undefined || after === undefined ? "" : `: ${thousands(before)} → ${thousands(after)} tokens`;
+  return `conversation summarized${size}`;
+}
+
+function endItem(
+  { outcome, reason, message }: Extract<Item, { kind: "end" }>,
+  note: (text: string, style?: Style) => PrintedItem,
+): PrintedItem | undefined {
+  if (outcome === "succeeded") return undefined;
+  const words = `${outcomeMarks[outcome]} ${endWords({ outcome, reason })}`;
+  if (outcome === "stopped" || message === undefined) return note(words, "warn");
+  return note(`${words}: ${message}`, outcome === "failed" ? "bad" : "warn");
+}
+
+function endedRow({ agentId, outcome }: EndedNotice, { columns, nameOf }: RowOptions): Row {
+  const style = outcome === "succeeded" ? "good" : outcome === "failed" ? "bad" : "warn";
+  const name = cleanLine(nameOf?.(agentId) ?? agentId);
+  return spread(
+    [span("  "), span(outcomeMarks[outcome], style), span(` report of ${name}`, "dim")],
+    [span("delivered to the agent", "dim")],
+    textColumns(columns),
+  );
+}
+
+const NAME_COLUMNS = 6;
+
+/** Returns a call on one line: what it did, its result and how long it took. Changes of files follow. */
+function callRows(item: CallItem, options: RowOptions): readonly Row[] {
+  const columns = textColumns(options.columns);
+  const { result } = item;
+  const isOk = result?.outcome === "ok";
+  const name = toolLabel(item.name);
+  const images = (result?.content ?? []).filter(({ type }) => type === "image").length;
+  const seen = images > 0 ? plural(images, "image") : resultWords(item);
+  const failure = isOk || result === undefined ? "" : seen;
+  const duration = result === undefined ? "" : formatDuration(result.milliseconds);
+  if (options.isPlain) {
+    const facts = [seen, duration].filter((part) => part !== "").join(", ");
+    return [[span(cleanLine(`${name} ${item.target}${facts === "" ? "" : `: ${facts}`}`))]];
+  }
+  const facts = [...(failure === "" ? [seen] : []), duration].filter((part) => part !== "").join(" · ");
+  const mark: Span = isOk ? span("✓", "good") : span(result?.outcome === "denied" ? "–" : "✗", "bad");
+  const head = spread(
+    [
+      span("  "),
+      mark,
+      span(` ${pad(name, Math.max(NAME_COLUMNS, name.length))} `),
+      span(cleanLine(item.target), "dim"),
+    ],
+    [span(facts, "dim")],
+    columns,
+  );
+  const why =
+    failure === "" ? [] : wrap([span(cleanLine(failure), "bad")], { columns, first: [span("    ")] }).slice(0, 3);
+  return [head, ...why, ...changeRows(item, columns)];
+}
+
+/** Maximum number of lines of a change that are shown. */
+const MAX_DIFF_ROWS = 30;
+
+function changeRows({ result }: CallItem, columns: number): readonly Row[] {
+  const { diff, path } = result?.details ?? {};
+  if (result?.outcome !== "ok" || typeof diff !== "string") return [];
+  return diffRows(diff, { columns, path: typeof path === "string" ? path : "", max: MAX_DIFF_ROWS });
+}
+
+/** `mcp__github__search` is shown as `github search`. */
+function toolLabel(name: string): string {
+  const canonical = canonicalToolName(name);
+  return cut(cleanLine(canonical.replace(/^mcp__/, "").replaceAll("__", " ")), 30);
+}
+
+/** `41,220` is shown as `41k`. */
+export function thousands(count: number): string {
+  if (count < 1_000) return String(count);
+  if (count < 10_000) return `${(count / 1_000).toFixed(1)}k`;
+  return count < 1_000_000 ? `${Math.round(count / 1_000)}k` : `${formatCount(Math.round(count / 100_000) / 10)}M`;
+}

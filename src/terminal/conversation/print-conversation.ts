@@ -1,0 +1,124 @@
+import { type AgentView, type CallItem, callWords, elements, type Item } from "../../client/index.ts";
+import { type Row, span } from "../screen/row.ts";
+import { cleanLine } from "../screen/text.ts";
+import { isStoppedRequest, type PrintedKind, printedItem, type RowOptions, textColumns } from "./item-rows.ts";
+import { createTextStream, type Limits, type TextStream } from "./text-stream.ts";
+
+/** Prints the conversation of an agent as it happens. Everything is printed once, in a form that no longer changes. */
+export interface ConversationPrinter {
+  /** Returns the rows that are new since the last call, and the rows of what is not finished yet. */
+  update(agent: AgentView, options: PrintOptions): Printed;
+}
+
+export interface PrintOptions extends RowOptions {
+  /** Number of rows for what is not finished. */
+  readonly rows: number;
+}
+
+export interface Printed {
+  readonly rows: readonly Row[];
+  /** The end of the text that is being written, and the calls that are running. */
+  readonly open: readonly Row[];
+}
+
+export function createConversationPrinter(): ConversationPrinter {
+  /** Position of the first item that may not have been printed. */
+  let next = 0;
+  /** Positions after `next` that have been printed. Calls are printed in the order in which they end. */
+  const early = new Set<number>();
+  let last: PrintedKind | undefined;
+  /** The texts of the response that is being written, in their order, and how many of them have been recorded. */
+  let streams: TextStream[] = [];
+  let turn = 0;
+  let recorded = 0;
+
+  const spaced = (kind: PrintedKind, rows: readonly Row[]): readonly Row[] => {
+    if (rows.length === 0) return [];
+    const isGroup = kind === last && kind !== "prompt" && kind !== "text";
+    last = kind;
+    return isGroup ? rows : [[], ...rows];
+  };
+
+  /** Prints an item. Of a text that was printed while it was written, only the rest is printed. */
+  const itemRows = (item: Item, options: PrintOptions): readonly Row[] => {
+    const stream = item.kind === "text" && item.turn === turn ? streams[recorded++] : undefined;
+    if (item.kind === "text" && stream !== undefined && stream.printed !== "" && item.text.startsWith(stream.printed)) {
+      last = "text";
+      return stream.finish(item.text, limitsOf(options));
+    }
+    const printed = printedItem(item, options);
+    return printed === undefined ? [] : spaced(printed.kind, printed.rows);
+  };
+
+  return {
+    update: (agent, options) => {
+      const rows: Row[] = [];
+      // Items that were dropped before they were seen, in a long session that is resumed, are not printed.
+      next = Math.max(next, agent.dropped);
+      const running: CallItem[] = [];
+      const isOver = agent.end !== undefined || agent.isCutOff === true;
+      for (const item of elements(agent.items, next - agent.dropped)) {
+        if (early.has(item.position)) continue;
+        if (item.kind === "call" && item.result === undefined && !isOver) {
+          running.push(item);
+          continue;
+        }
+        // What follows an error says whether the user stopped the request.
+        const isLast = item.position === agent.dropped + agent.items.length - 1;
+        if (item.kind === "error" && isLast && !isOver) continue;
+        if (!isStoppedRequest(item, agent)) rows.push(...itemRows(item, options));
+        early.add(item.position);
+      }
+      while (early.delete(next)) next += 1;
+
+      const { draft } = agent;
+      const texts = (draft?.parts ?? []).flatMap((part) => (part.kind === "text" ? [part.text] : []));
+      if (draft === undefined || texts.length === 0) {
+        const open = openCalls(running, agent);
+        return { rows, open: open.length > 0 && last !== "call" ? [[], ...open] : open };
+      }
+      // A response that is tried again starts from the beginning.
+      const isAgain = streams.some((stream, index) => !texts[index]?.startsWith(stream.printed));
+      if (turn !== draft.turn || isAgain) {
+        turn = draft.turn;
+        streams = [];
+        recorded = 0;
+      }
+      const open: Row[] = [];
+      const limits = limitsOf(options);
+      for (const [index, text] of texts.entries()) {
+        const stream = streams[index] ?? createTextStream();
+        streams[index] = stream;
+        const isBegun = stream.printed !== "";
+        const isComplete = index < texts.length - 1;
+        const grown = isComplete ? stream.finish(text, limits) : stream.grow(text, limits);
+        rows.push(...(isBegun ? grown : spaced("text", grown)));
+        const rest = stream.rest(limits);
+        const isFirst = stream.printed === "" && rest.length > 0;
+        open.push(...(isFirst ? [[], ...rest] : rest));
+      }
+      return { rows, open };
+    },
+  };
+}
+
+function limitsOf({ columns, rows }: PrintOptions): Limits {
+  return { columns: textColumns(columns), rows };
+}
+
+function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row[] {
+  // The tree of agents shows what a call that waits for agents does.
+  const shown = running.filter(({ agents }) => agents === undefined);
+  return shown.map((item): Row => {
+    const { progress } = agent.calls.find(({ callId }) => callId === item.callId) ?? {};
+    const isAsking = item.approval !== undefined && item.approval.answer === undefined;
+    const mark = isAsking ? span("●", "warn") : span("●", "accent");
+    const words = isAsking ? "waiting for approval" : (progress ?? "");
+    return [
+      span("  "),
+      mark,
+      span(` ${cleanLine(callWords(item))}`),
+      ...(words === "" ? [] : [span(`  ${cleanLine(words)}`, "dim")]),
+    ];
+  });
+}

@@ -1,0 +1,76 @@
+import type { Row } from "../screen/row.ts";
+import { codeRows, markdownRows } from "./markdown.ts";
+import { splitCode, splitDraft } from "./split-draft.ts";
+
+/** A text that is printed block by block while it is being written. */
+export interface TextStream {
+  /** Takes the text as it is now, which begins with the text of the last call. Returns rows to print. */
+  grow(text: string, limits: Limits): readonly Row[];
+  /** Takes the complete text. Returns the rows that were not printed yet. */
+  finish(text: string, limits: Limits): readonly Row[];
+  /** Returns the rows of the block that is being written. */
+  rest(limits: Limits): readonly Row[];
+  /** The part of the text that has been printed. */
+  readonly printed: string;
+}
+
+export interface Limits {
+  readonly columns: number;
+  /** Number of rows of an unfinished block above which its complete lines are printed, if it can be divided. */
+  readonly rows: number;
+}
+
+export function createTextStream(): TextStream {
+  let printed = "";
+  /** The line that opened the program text which the unprinted text continues; empty if it does not. */
+  let opening = "";
+  let rest = "";
+  let needsBlank = false;
+
+  const blocks = (markdown: string, { columns }: Limits): readonly Row[] => {
+    const rows = markdownRows(markdown, columns);
+    // The program text has ended, and all its lines have been printed.
+    if (rows.length === 0 && opening !== "") needsBlank = true;
+    if (rows.length === 0) return [];
+    const spaced = needsBlank ? [[], ...rows] : rows;
+    needsBlank = true;
+    return spaced;
+  };
+  const grow = (text: string, limits: Limits): readonly Row[] => {
+    const rows: Row[] = [];
+    const split = splitDraft(`${opening}${text.slice(printed.length)}`);
+    rest = split.rest;
+    if (split.done !== "") {
+      rows.push(...blocks(split.done, limits));
+      opening = "";
+    }
+    const isTooLong = markdownRows(rest, limits.columns).length > limits.rows;
+    const code = isTooLong ? splitCode(rest) : undefined;
+    if (code !== undefined) {
+      if (needsBlank) rows.push([]);
+      rows.push(...codeRows(code.code, code.language));
+      rest = code.rest;
+      opening = rest.slice(0, rest.indexOf("\n") + 1);
+      // The lines that follow belong to the same program text.
+      needsBlank = false;
+    }
+    printed = text.slice(0, text.length - (rest.length - opening.length));
+    return rows;
+  };
+  return {
+    grow,
+    finish: (text, limits) => {
+      const rows = [...grow(text, limits), ...blocks(rest, limits)];
+      rest = "";
+      printed = text;
+      return rows;
+    },
+    rest: ({ columns }) => {
+      const rows = markdownRows(rest, columns);
+      return needsBlank && rows.length > 0 ? [[], ...rows] : rows;
+    },
+    get printed() {
+      return printed;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { graphemes } from "../screen/text.ts";
+import { editKey } from "./edit-key.ts";
+import { type Editor, editorWith, emptyEditor, paste, shownCharacter, wholeText } from "./editor.ts";
+import { editorRows, moveVertically } from "./editor-rows.ts";
+import { addPrompt, moveInHistory, newHistory } from "./history.ts";
+
+const press = (editor: Editor, ...names: readonly string[]): Editor =>
+  names.reduce((before, name) => editKey(before, { kind: "key", name }) ?? before, editor);
+const shown = ({ text, cursor }: Editor): string => `${text.slice(0, cursor)}|${text.slice(cursor)}`;
+
+describe("an editor", () => {
+  it.each([
+    ["moves by words", ["alt-b", "alt-b"], "one |two three"],
+    ["deletes a word", ["ctrl-w"], "one two |"],
+    ["goes home and deletes forward", ["home", "delete"], "|ne two three"],
+    ["kills to the start and yanks", ["alt-b", "ctrl-u", "end", "ctrl-y"], "threeone two |"],
+    ["kills to the end", ["home", "alt-f", "ctrl-k"], "one|"],
+    ["inserts line breaks", ["alt-b", "ctrl-j"], "one two \n|three"],
+  ])("%s", (_, keys, expected) => {
+    expect(shown(press(editorWith("one two three"), ...keys))).toBe(expected);
+  });
+
+  it("removes characters as people see them", () => {
+    const family = "👨‍👩‍👧";
+    expect(press(editorWith(`a${family}é`), "backspace", "backspace").text).toBe("a");
+  });
+
+  it("folds a long paste to one character, and sends it whole", () => {
+    const long = Array.from({ length: 120 }, (_, line) => `line ${line}`).join("\n");
+    const editor = paste(editorWith("See "), long);
+    expect(
+      graphemes(editor.text)
+        .map((each) => shownCharacter(each, editor.pastes))
+        .join(""),
+    ).toBe("See [pasted 120 lines]");
+    expect(wholeText(editor)).toBe(`See ${long}`);
+    expect(wholeText(press(editor, "backspace"))).toBe("See ");
+  });
+
+  it("mentions an image whose path is pasted", () => {
+    expect(paste(editorWith("See "), "'/tmp/shot.PNG'\n").text).toBe("See @/tmp/shot.PNG ");
+    expect(paste(emptyEditor, "/tmp/shot.txt").text).toBe("/tmp/shot.txt");
+  });
+
+  it("keeps its cursor between characters, and loses nothing that is typed", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", " ", "\n", "é", "e\u0301", "漢", "👍🏽", "👨‍👩‍👧", "ש") });
+    const keys = fc.constantFrom("left", "right", "home", "end", "alt-b", "alt-f", "ctrl-left", "up", "down");
+    fc.assert(
+      fc.property(text, fc.array(keys), fc.string({ unit: "grapheme" }), (before, moves, typed) => {
+        const moved = press(editorWith(before), ...moves);
+        expect(moved.text).toBe(before);
+        expect(boundaries(moved.text)).toContain(moved.cursor);
+        const edited = editKey(moved, { kind: "text", text: typed });
+        expect(edited?.text).toHaveLength(before.length + wholeText(editorWith(typed)).length);
+        expect(boundaries(edited?.text ?? "")).toContain(edited?.cursor);
+      }),
+    );
+  });
+
+  it("undoes a kill with a yank", () => {
+    const keys = fc.constantFrom("ctrl-w", "ctrl-k", "ctrl-u");
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme-ascii" }), fc.nat(), keys, (text, at, key) => {
+        const editor = editorWith(text);
+        const start = { ...editor, cursor: Math.min(at, editor.text.length) };
+        const killed = press(start, key);
+        expect(press(killed, "ctrl-y").text).toBe(killed === start ? start.text + start.killed : start.text);
+      }),
+    );
+  });
+});
+
+function boundaries(text: string): readonly number[] {
+  let at = 0;
+  return [0, ...graphemes(text).map((each) => (at += each.length))];
+}
+
+describe("the rows of an editor", () => {
+  it("fit into the width and show the cursor where the next character appears", () => {
+    const { rows, cursor } = editorRows(editorWith("ab漢字cd\ne"), 4);
+    expect(rows).toEqual(["ab漢", "字cd", "e"]);
+    expect(cursor).toEqual({ row: rows.length - 1, column: 1 });
+  });
+
+  it("are moved through up and down, and the cursor stays within the text", () => {
+    const editor = editorWith("first line\nab\nthird line");
+    const middle = moveVertically(editor, -1, 40);
+    expect(middle && shown(middle)).toBe("first line\nab|\nthird line");
+    expect(moveVertically(emptyEditor, -1, 40)).toBeUndefined();
+  });
+});
+
+describe("the history", () => {
+  it("returns older prompts, then what was being written", () => {
+    const history = addPrompt(addPrompt(newHistory(), "one"), "two");
+    const back = moveInHistory(history, -1, "draft");
+    expect(back?.text).toBe("two");
+    const further = back && moveInHistory(back.history, -1, back.text);
+    expect(further?.text).toBe("one");
+    expect(further && moveInHistory(further.history, -1, "one")).toBeUndefined();
+    const again = back && moveInHistory(back.history, 1, back.text);
+    expect(again?.text).toBe("draft");
+  });
+});

@@ -1,0 +1,183 @@
+import { graphemes } from "../screen/text.ts";
+
+/** Text that is being written. All functions here are pure. */
+export interface Editor {
+  /** Line breaks are `\n`. A folded paste is one private character. */
+  readonly text: string;
+  /** Index in the text, between two characters as people see them. */
+  readonly cursor: number;
+  /** What was removed last with a key that removes more than a character. */
+  readonly killed: string;
+  /** Contents of the folded pastes, in the order of their characters. */
+  readonly pastes: readonly string[];
+}
+
+export const emptyEditor: Editor = { text: "", cursor: 0, killed: "", pastes: [] };
+
+/** A pasted text with more lines or characters is folded. */
+const MAX_SHOWN_LINES = 8;
+const MAX_SHOWN_CHARACTERS = 1_000;
+
+/** The first of the private characters that stand for folded pastes. No font has symbols there. */
+const FIRST_FOLD = 0x10f000;
+const MAX_FOLDS = 0xf00;
+const folds = /[\u{10f000}-\u{10feff}]/gu;
+
+export function editorWith(text: string): Editor {
+  return insert(emptyEditor, text);
+}
+
+/** Inserts typed text at the cursor. */
+export function insert(editor: Editor, typed: string): Editor {
+  return insertRaw(editor, clean(typed));
+}
+
+/** Inserts pasted text. A long one is folded to one character, which `shownText` shows as its size. */
+export function paste(editor: Editor, pasted: string): Editor {
+  const text = asMention(clean(pasted));
+  const isLong = text.length > MAX_SHOWN_CHARACTERS || text.split("\n").length > MAX_SHOWN_LINES;
+  if (!isLong || editor.pastes.length >= MAX_FOLDS) return insertRaw(editor, text);
+  const character = String.fromCodePoint(FIRST_FOLD + editor.pastes.length);
+  return insertRaw({ ...editor, pastes: [...editor.pastes, text] }, character);
+}
+
+/** A terminal pastes the path of a file that is dropped on it. The path of an image becomes a mention of it. */
+function asMention(text: string): string {
+  const [, path] = /^\s*(?:file:\/\/)?(['"]?)([/~][^\s'"]*\.(?:png|jpe?g|gif|webp))\1\s*$/i.exec(text)?.slice(1) ?? [];
+  return path === undefined ? text : `@${path} `;
+}
+
+function insertRaw(editor: Editor, added: string): Editor {
+  const { text, cursor } = editor;
+  const next = `${text.slice(0, cursor)}${added}${text.slice(cursor)}`;
+  // The new text may form one character with what follows.
+  return { ...editor, text: next, cursor: boundaryAtOrAfter(next, cursor + added.length) };
+}
+
+function clean(text: string): string {
+  return text
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\n\t]/gu, "")
+    .replace(folds, "");
+}
+
+/** Returns the text that is sent: with the whole of every paste. */
+export function wholeText({ text, pastes }: Editor): string {
+  return text.replace(folds, (character) => pastes[indexOfFold(character)] ?? "");
+}
+
+/** Returns how a character is shown. */
+export function shownCharacter(grapheme: string, pastes: readonly string[]): string {
+  const code = grapheme.codePointAt(0) ?? 0;
+  if (code < FIRST_FOLD || code >= FIRST_FOLD + MAX_FOLDS) return grapheme === "\t" ? "  " : grapheme;
+  const content = pastes[code - FIRST_FOLD] ?? "";
+  const lines = content.split("\n").length;
+  return lines > 1 ? `[pasted ${lines} lines]` : `[pasted ${content.length} characters]`;
+}
+
+function indexOfFold(character: string): number {
+  return (character.codePointAt(0) ?? 0) - FIRST_FOLD;
+}
+
+export function moveLeft(editor: Editor): Editor {
+  return { ...editor, cursor: boundaryBefore(editor.text, editor.cursor) };
+}
+
+export function moveRight(editor: Editor): Editor {
+  return { ...editor, cursor: boundaryAtOrAfter(editor.text, editor.cursor + 1) };
+}
+
+export function moveWordLeft(editor: Editor): Editor {
+  return { ...editor, cursor: wordStart(editor) };
+}
+
+export function moveWordRight(editor: Editor): Editor {
+  const { text, cursor } = editor;
+  const [skipped = ""] = /^[^\p{L}\p{N}_]*[\p{L}\p{N}_\p{M}]*/u.exec(text.slice(cursor)) ?? [];
+  return { ...editor, cursor: boundaryAtOrAfter(text, cursor + skipped.length) };
+}
+
+export function moveHome(editor: Editor): Editor {
+  return { ...editor, cursor: lineStart(editor) };
+}
+
+export function moveEnd(editor: Editor): Editor {
+  return { ...editor, cursor: lineEnd(editor) };
+}
+
+export function deleteBack(editor: Editor): Editor {
+  return without(editor, boundaryBefore(editor.text, editor.cursor), editor.cursor);
+}
+
+export function deleteForward(editor: Editor): Editor {
+  return without(editor, editor.cursor, boundaryAtOrAfter(editor.text, editor.cursor + 1));
+}
+
+export function deleteWordBack(editor: Editor): Editor {
+  return kill(editor, wordStart(editor), editor.cursor);
+}
+
+/** Removes the rest of the line, or the line break if the cursor is at the end of the line. */
+export function killToEnd(editor: Editor): Editor {
+  const end = lineEnd(editor);
+  return kill(editor, editor.cursor, end === editor.cursor ? Math.min(end + 1, editor.text.length) : end);
+}
+
+export function killToStart(editor: Editor): Editor {
+  return kill(editor, lineStart(editor), editor.cursor);
+}
+
+export function yank(editor: Editor): Editor {
+  return insertRaw(editor, editor.killed);
+}
+
+/** Replaces a part of the text, such as a name that is completed. The cursor is put after it. */
+export function replacePart(
+  editor: Editor,
+  { from, to }: { readonly from: number; readonly to: number },
+  by: string,
+): Editor {
+  return insert(without({ ...editor, cursor: to }, from, to), by);
+}
+
+function kill(editor: Editor, from: number, to: number): Editor {
+  return from === to ? editor : { ...without(editor, from, to), killed: editor.text.slice(from, to) };
+}
+
+function without(editor: Editor, from: number, to: number): Editor {
+  const text = `${editor.text.slice(0, from)}${editor.text.slice(to)}`;
+  return { ...editor, text, cursor: boundaryAtOrAfter(text, from) };
+}
+
+function lineStart({ text, cursor }: Editor): number {
+  return cursor === 0 ? 0 : text.lastIndexOf("\n", cursor - 1) + 1;
+}
+
+function lineEnd({ text, cursor }: Editor): number {
+  const end = text.indexOf("\n", cursor);
+  return end === -1 ? text.length : end;
+}
+
+function wordStart({ text, cursor }: Editor): number {
+  const [word = ""] = /[\p{L}\p{N}_\p{M}]*[^\p{L}\p{N}_]*$/u.exec(text.slice(0, cursor)) ?? [];
+  return boundaryBefore(text, cursor - word.length + 1);
+}
+
+/** Returns the last boundary before an index, or 0. */
+function boundaryBefore(text: string, index: number): number {
+  let at = 0;
+  for (const grapheme of graphemes(text)) {
+    if (at + grapheme.length >= index) return at;
+    at += grapheme.length;
+  }
+  return at;
+}
+
+function boundaryAtOrAfter(text: string, index: number): number {
+  let at = 0;
+  for (const grapheme of graphemes(text)) {
+    if (at >= index) return at;
+    at += grapheme.length;
+  }
+  return at;
+}

@@ -1,0 +1,148 @@
+import type { NewCommand, ViewUpdate } from "../client/index.ts";
+import type {
+  AgentId,
+  ApprovalQuestion,
+  ContextReport,
+  ImageBlock,
+  Line,
+  PastPrompt,
+  PermissionMode,
+  Receipt,
+} from "../protocol/index.ts";
+
+/** A session as the terminal uses it: open in this process, or on a server. */
+export interface TerminalHost {
+  readonly facts: SessionFacts;
+  /** Yields all updates of the session, oldest first, then new ones, until the signal fires or the session is closed. */
+  updates(signal: AbortSignal): AsyncIterable<ViewUpdate>;
+  /** Carries out a command. Never rejects. */
+  send(command: NewCommand): Promise<Receipt>;
+  /** Returns the whole request for approval; undefined if it no longer waits for an answer. Never rejects. */
+  question(requestId: string): Promise<ApprovalQuestion | undefined>;
+  /** Returns the prompts that the user can go back to, oldest first. */
+  prompts(): Promise<readonly PastPrompt[]>;
+  /** Reports what fills the window of the main agent; undefined if it has made no request. */
+  context(): Promise<ContextReport | undefined>;
+  /** Lists the permission rules in force. Absent if they are on another machine. */
+  readonly rules?: (() => Promise<string>) | undefined;
+  /** Commands that the user can write after a slash, besides those of the terminal itself. */
+  commands(): readonly HostCommand[];
+  /** Runs a shell command of the user in the directory of the session. Absent if that is on another machine. */
+  readonly shell?: ((command: string, signal: AbortSignal) => Promise<string>) | undefined;
+  /** Runs the command of the setting `statusLine` and returns its first line. Absent if it is not set. Never rejects. */
+  readonly statusLine?: ((facts: StatusFacts) => Promise<string>) | undefined;
+  /** Reads an image that the user mentions; undefined if there is none. Absent if files are on another machine. */
+  readonly image?: ((path: string) => Promise<ImageBlock | undefined>) | undefined;
+  /** Lists files for completion, as paths relative to the directory of the session. Never rejects. */
+  files(): Promise<readonly string[]>;
+  /** Returns the transcript of an agent. */
+  lines(agentId: AgentId): Promise<readonly Line[]>;
+  /**
+   * Closes the session. `stop`: stops all agents. `park`: they continue when the session is resumed; on a server, they
+   * go on. Never rejects.
+   */
+  close(how: "stop" | "park"): Promise<void>;
+}
+
+/** What the command of the setting `statusLine` gets on its standard input, as JSON. */
+export interface StatusFacts {
+  readonly session_id: string;
+  readonly cwd: string;
+  readonly model: string;
+  readonly state: string;
+  readonly agents: number;
+  readonly cost_usd: number;
+  readonly tokens: number;
+}
+
+/** A command that the user can write after a slash. */
+export interface HostCommand {
+  readonly name: string;
+  /** What it does, in a few words. */
+  readonly about: string;
+  /** Lists what can be chosen if the user gives no argument. The command then gets the chosen value as its argument. */
+  readonly choices?: (() => Promise<readonly HostChoice[]>) | undefined;
+  /** Carries out the command. Returns a text for the user; may be empty. Rejects with an error for the user. */
+  run(argument: string, tools: CommandTools): Promise<string>;
+}
+
+export interface HostChoice {
+  readonly value: string;
+  readonly label: string;
+  readonly about?: string | undefined;
+  readonly facts?: string | undefined;
+}
+
+export interface CommandTools {
+  /** Lets the user edit a file in the editor that VISUAL or EDITOR names. */
+  edit(file: string): Promise<void>;
+  /** Sends a prompt, as if the user had written it. */
+  prompt(text: string): void;
+  /** Puts a text into the box in which the user writes. */
+  write(text: string): void;
+}
+
+/** What is known about a session when it is opened. */
+export interface SessionFacts {
+  readonly sessionId: string;
+  readonly cwd: string;
+  readonly model: string;
+  readonly agentType: string;
+  /** Current permission mode, as far as it is known before the first prompt. */
+  readonly permissionMode?: PermissionMode | undefined;
+  /** Whether the model is the one that works without a provider. */
+  readonly isOffline: boolean;
+  /** Whether the session goes on when the terminal is closed. */
+  readonly isRemote: boolean;
+  /**
+   * Position of the last update from before the session was opened here, if no other process has it open. Agents that
+   * have not ended by then were cut off.
+   */
+  readonly resumedAt?: number | undefined;
+  /** Messages for the user. */
+  readonly notices: readonly string[];
+  /** Names of the agents that the main agent can start. */
+  readonly agents: readonly string[];
+}
+
+/** A session that can be resumed. */
+export interface ListedSession {
+  readonly id: string;
+  readonly title: string;
+  readonly updatedAt: number;
+  readonly state: string;
+}
+
+/** What the terminal needs from the program that starts it. */
+export interface TerminalProgram {
+  /** Opens a new session, or the one with the given id. Rejects with an error for the user. */
+  open(request: OpenRequest): Promise<TerminalHost>;
+  /** Lists the sessions of the directory, newest first. */
+  sessions(): Promise<readonly ListedSession[]>;
+  /**
+   * Returns the files that the directory has and that are not used, because the user does not trust it. Undefined if
+   * there are none, or if the user has been asked. Never rejects.
+   */
+  untrusted?(): Promise<Untrusted | undefined>;
+  /** Prompts of earlier sessions in the same directory, oldest first. Neither function throws. */
+  readonly history: { load(): readonly string[]; add(prompt: string): void };
+  /** Name of the user, who answers requests for approval. */
+  readonly user: string;
+  readonly version: string;
+}
+
+export interface Untrusted {
+  readonly cwd: string;
+  /** Paths of the files. */
+  readonly files: readonly string[];
+  /** Trusts the directory. Rejects with an error for the user. */
+  trust(): Promise<void>;
+}
+
+export interface OpenRequest {
+  /** Complete id of a session. */
+  readonly resume?: string | undefined;
+  /** Receives messages for the user while the session is open. */
+  readonly report: (message: string) => void;
+  readonly signal: AbortSignal;
+}

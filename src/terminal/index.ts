@@ -1,0 +1,14 @@
+// Owns: the terminal interface: drawing a session's view, reading keys, and what the keys do.
+// Does not own: the state of a session and the words for it (client), or how a session is opened and reached (cli).
+// Called by: cli, which loads it as a bundle of its own when `retinue` is started in a terminal.
+export type {
+  HostCommand,
+  ListedSession,
+  OpenRequest,
+  SessionFacts,
+  StatusFacts,
+  TerminalHost,
+  TerminalProgram,
+  Untrusted,
+} from "./host.ts";
+export { runTerminal, type TerminalOptions } from "./run-terminal.ts";

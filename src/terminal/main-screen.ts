@@ -1,0 +1,135 @@
+import { type AgentView, activityWords, agentOf, tokensOf, totalsOf } from "../client/index.ts";
+import { MAIN_AGENT, textOf } from "../protocol/index.ts";
+import type { Drawing, Layer } from "./app.ts";
+import { thousands } from "./conversation/item-rows.ts";
+import { composeFrame, hintRow } from "./frame.ts";
+import { busyAgents, clock, dollars, panelRows } from "./parts/agents-panel.ts";
+import type { Completion } from "./parts/completion.ts";
+import type { PromptBox } from "./parts/prompt-box.ts";
+import type { Requests } from "./parts/requests.ts";
+import { type Row, span } from "./screen/row.ts";
+import type { Screen } from "./screen/screen.ts";
+import { cleanLine, cut } from "./screen/text.ts";
+import type { SessionFeed } from "./session-feed.ts";
+import type { Submit } from "./submit.ts";
+
+export interface MainScreenParts {
+  readonly screen: Screen;
+  readonly feed: SessionFeed;
+  readonly box: PromptBox;
+  readonly completion: Completion;
+  readonly requests: Requests;
+  readonly submit: Submit;
+  readonly isBusy: () => boolean;
+  /** Whether only what the user writes and chooses is shown, for screen readers. */
+  readonly isPlain: boolean;
+  /** Returns what is shown instead of the keys for a moment; undefined if there is nothing. */
+  readonly flash: () => string | undefined;
+  /** The line that the user's own command has printed. */
+  readonly statusLine: () => Row | undefined;
+}
+
+/** Draws everything below the conversation. `open` is the part of the conversation that is not finished. */
+export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top: Layer | undefined): Drawing {
+  const { screen, feed, box, completion, requests, statusLine } = parts;
+  const { columns, rows } = screen.size;
+  const status = statusLine();
+  if (parts.isPlain) return drawPlain(parts, top);
+  return composeFrame({
+    columns,
+    rows,
+    open,
+    activity: activityRows(parts),
+    panel: (room) =>
+      top?.hasAgents ? [] : panelRows(feed.view, { columns: columns - 1, rows: room, now: Date.now() }),
+    queue: [...queueRows(parts, columns), ...requests.rows(columns)],
+    layer: top,
+    suggestions: top === undefined ? completion.rows(columns) : [],
+    box: (space) => box.draw(space, placeholder(parts)),
+    hint: [hintRow(keysHint(parts, top), facts(parts), columns)],
+    status: status === undefined ? [] : [status],
+  });
+}
+
+/** Draws only what the user writes and chooses from. Everything else is printed once, when it is complete. */
+function drawPlain(parts: MainScreenParts, top: Layer | undefined): Drawing {
+  const { screen, box, completion, requests } = parts;
+  const { columns, rows } = screen.size;
+  const layer = top?.draw({ columns, rows: rows - 3 });
+  if (layer !== undefined) return { rows: [...layer.rows, [span(top?.keys.join(", ") ?? "")]], cursor: layer.cursor };
+  const above = [...queueRows(parts, columns), ...requests.rows(columns)];
+  const { rows: written, cursor } = box.draw({ columns, rows: 5 }, "");
+  const flashed = parts.flash();
+  const below = [...completion.rows(columns), ...(flashed === undefined ? [] : [[span(flashed)]])];
+  return {
+    rows: [...above, ...written, ...below],
+    cursor: cursor && { row: above.length + cursor.row, column: cursor.column },
+  };
+}
+
+function mainAgent({ feed }: MainScreenParts): AgentView | undefined {
+  return agentOf(feed.view, MAIN_AGENT);
+}
+
+function activityRows(parts: MainScreenParts): readonly Row[] {
+  const { feed, submit, isBusy } = parts;
+  if (feed.problem !== undefined) return [[span(`  ${cleanLine(feed.problem)}`, "bad")]];
+  if (feed.isOpening) return [[span("  opening the session", "dim")]];
+  const shell =
+    submit.shell === undefined
+      ? []
+      : [[span("  ! ", "accent"), span(cleanLine(submit.shell)), span("  Esc stops it", "dim")]];
+  const agent = mainAgent(parts);
+  if (agent === undefined || !isBusy()) return shell;
+  const elapsed = clock(Date.now() - agent.startedAt);
+  return [
+    [
+      span("  ● ", "accent"),
+      span(cleanLine(activityWords(agent))),
+      span(`  ${elapsed} · ${thousands(tokensOf(agent.usage))} tokens · Esc interrupts`, "dim"),
+    ],
+    ...shell,
+  ];
+}
+
+function queueRows({ feed }: MainScreenParts, columns: number): readonly Row[] {
+  return feed.view.queue.map(({ content }): Row => {
+    return [span("  queued  ", "dim"), span(cut(cleanLine(textOf(content)), columns - 12))];
+  });
+}
+
+function placeholder({ feed, isBusy }: MainScreenParts): string {
+  if (feed.view.queue.length > 0) return "↑ edits the queued prompt · Ctrl+S sends it now";
+  return isBusy() ? "Enter queues a prompt · Ctrl+S steers now" : "What shall we do?";
+}
+
+function keysHint({ feed, completion, flash, isBusy }: MainScreenParts, layer: Layer | undefined): readonly string[] {
+  const flashed = flash();
+  if (flashed !== undefined) return [flashed];
+  if (layer !== undefined) return layer.keys;
+  if (completion.isOpen) return ["Tab completes", "↑↓ choose", "Esc hides"];
+  const hasAwaited = busyAgents(feed.view).some(({ background }) => !background);
+  return [
+    `Enter ${isBusy() ? "queues" : "sends"}`,
+    ...(hasAwaited ? ["Ctrl+B background"] : []),
+    ...(feed.view.agents.length > 1 ? ["↓ agents"] : []),
+    "/ commands",
+    "@ files",
+    "! shell",
+    "Alt+Enter new line",
+  ];
+}
+
+function facts(parts: MainScreenParts): string {
+  const { feed } = parts;
+  const { costUsd, isCostKnown } = totalsOf(feed.view);
+  const { permissionMode: mode = feed.host?.facts.permissionMode, window, contextTokens = 0 } = mainAgent(parts) ?? {};
+  const filled = window === undefined ? 0 : Math.round((contextTokens / window) * 100);
+  const shown = [
+    feed.host?.facts.model || (mainAgent(parts)?.model ?? ""),
+    mode === undefined || mode === "default" ? "" : mode,
+    filled > 0 ? `context ${filled} %` : "",
+    isCostKnown && costUsd > 0 ? dollars(costUsd) : "",
+  ];
+  return shown.filter((part) => part !== "").join(" · ");
+}

@@ -1,0 +1,31 @@
+import type { AgentView } from "../../client/index.ts";
+import type { App } from "../app.ts";
+
+/** What a user can tell an agent with one key. Returns false for any other key. */
+export function actOnAgent(app: App, agent: AgentView, key: string): boolean {
+  const { agentId, background } = agent;
+  switch (key) {
+    case "s":
+      void tell({ type: "stop", what: agentId });
+      return true;
+    case "r":
+      void tell({ type: "resume", agent: agentId });
+      return true;
+    case "b":
+      void tell({ type: background ? "foreground" : "background", agent: agentId });
+      return true;
+    default:
+      return false;
+  }
+
+  async function tell(command: Parameters<App["send"]>[0]): Promise<void> {
+    const receipt = await app.send(command);
+    if (receipt?.status === "done") app.say(receipt.message);
+  }
+}
+
+/** Names the keys that have an effect on an agent now. */
+export function agentKeys({ end, isCutOff, background }: AgentView): readonly string[] {
+  if (end === undefined && !isCutOff) return ["m message", "s stop", background ? "b wait for it" : "b background"];
+  return end?.reason === "done" ? ["m message"] : ["m message", "r resume"];
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { foldSession, newSessionView, type SessionView, type ViewUpdate } from "../../client/index.ts";
+import { answered, created, line, runEnded, started } from "../../client/view/agent-events.test-support.ts";
+import type { DurableEvent } from "../../protocol/index.ts";
+import { textOfRow } from "../screen/row.ts";
+import { widthOfRow } from "../screen/text.ts";
+import { allAgents, panelRows } from "./agents-panel.ts";
+
+const at = 1_000_000;
+
+/** Returns a session with a number of agents, of which every tenth still works. */
+function sessionWith(count: number): SessionView {
+  const ids = Array.from({ length: count }, (_, index) => `a${String(index).padStart(12, "0")}`);
+  const events = ids.flatMap((agentId, index): readonly (readonly [string, DurableEvent])[] => [
+    [agentId, created([agentId], `part ${index}`)],
+    [agentId, started()],
+    ...(index % 10 === 0
+      ? []
+      : ([
+          [agentId, answered("Found it.")],
+          [agentId, runEnded()],
+        ] as const)),
+  ]);
+  const updates = [["main", started()] as const, ...events].map(
+    ([agentId, event], index): ViewUpdate => ({ agentId, seq: index + 1, event: line(event, at) }),
+  );
+  return updates.reduce(foldSession, newSessionView());
+}
+
+const texts = (
+  view: SessionView,
+  options: { rows: number; selected?: string; columns?: number },
+): readonly string[] => {
+  const { columns = 79 } = options;
+  const listed = options.selected === undefined ? undefined : allAgents(view);
+  const rows = panelRows(view, { columns, now: at + 65_000, listed, ...options });
+  expect(rows.every((row) => widthOfRow(row) <= columns)).toBe(true);
+  return rows.map(textOfRow);
+};
+
+describe("the tree of agents", () => {
+  it("lists the agents that work, with time, tokens and totals", () => {
+    const [head, ...agents] = texts(sessionWith(3), { rows: 10 });
+    expect(head).toMatch(/^ {2}3 agents {2}1 working · 2 succeeded .*2\.1k tokens · \$1\.00$/);
+    expect(agents).toEqual([expect.stringMatching(/^ {2}● Explore part 0: starting +1:05 +0$/)]);
+  });
+
+  it("is readable with 300 agents: it counts them, and shows those around the selected one", () => {
+    const view = sessionWith(300);
+    const calm = texts(view, { rows: 6 });
+    expect(calm).toHaveLength(6);
+    expect(calm[0]).toContain("300 agents  30 working · 270 succeeded · 25 more");
+    const around = texts(view, { rows: 7, selected: "a000000000150" });
+    expect(around.slice(1).map((row) => /part (\d+)/.exec(row)?.[1])).toEqual([
+      "147",
+      "148",
+      "149",
+      "150",
+      "151",
+      "152",
+    ]);
+    expect(around.find((row) => row.includes("part 150"))).toMatch(/^› ● Explore/);
+    expect(around.find((row) => row.includes("part 151"))).toMatch(/✓ Explore part 151: succeeded: Found it\./);
+  });
+
+  it("stays within the width of any terminal", () => {
+    for (const columns of [20, 40, 200]) texts(sessionWith(12), { rows: 8, columns });
+  });
+});

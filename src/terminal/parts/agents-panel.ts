@@ -1,0 +1,187 @@
+import {
+  type AgentView,
+  activityWords,
+  elements,
+  inTreeOrder,
+  lastLineOf,
+  outcomeMarks,
+  type SessionView,
+  stateOf,
+  tokensOf,
+  totalsOf,
+} from "../../client/index.ts";
+import { plural } from "../../lib/index.ts";
+import { MAIN_AGENT } from "../../protocol/index.ts";
+import { thousands } from "../conversation/item-rows.ts";
+import { type Row, type Span, span } from "../screen/row.ts";
+import { cleanLine, pad, spread } from "../screen/text.ts";
+
+export interface PanelOptions {
+  readonly columns: number;
+  readonly rows: number;
+  readonly now: number;
+  /** Agents to list; by default, those that are working. */
+  readonly listed?: readonly AgentView[] | undefined;
+  /** Id of the selected agent, if the user moves in the panel. */
+  readonly selected?: string | undefined;
+}
+
+/** Returns the subagents that the panel lists while no one moves in it: those that work, then those that wait. */
+export function busyAgents(view: SessionView): readonly AgentView[] {
+  return inTreeOrder(view).filter(({ agentId, runId, end, isCutOff }) => {
+    return agentId !== MAIN_AGENT && runId !== undefined && end === undefined && !isCutOff;
+  });
+}
+
+/** Returns all subagents, in the order of the tree. */
+export function allAgents(view: SessionView): readonly AgentView[] {
+  return inTreeOrder(view).filter(({ agentId }) => agentId !== MAIN_AGENT);
+}
+
+/** The panel is not wider than this, because figures far to the right are hard to read. */
+const MAX_COLUMNS = 130;
+
+/** Returns the tree of subagents: a line with totals, then one line for each agent, as many as there is room for. */
+export function panelRows(view: SessionView, given: PanelOptions): readonly Row[] {
+  const options = { ...given, columns: Math.min(given.columns, MAX_COLUMNS) };
+  const isOpen = options.selected !== undefined;
+  const listed = options.listed ?? busyAgents(view);
+  if (options.rows < 2 || listed.length === 0) return [];
+  const room = options.rows - 1;
+  const shown = isOpen ? around(listed, options.selected, room) : mostUrgent(listed, room);
+  const width = Math.min(24, Math.max(...shown.agents.map((agent) => nameWidth(agent))));
+  const rows = shown.agents.map((agent) => agentRow(agent, { ...options, width }));
+  return [headRow(view, { shown: shown.agents.length, listed: listed.length, columns: options.columns }), ...rows];
+}
+
+/** Returns the agents around the selected one. */
+function around(agents: readonly AgentView[], selected: string | undefined, room: number) {
+  const at = Math.max(
+    0,
+    agents.findIndex(({ agentId }) => agentId === selected),
+  );
+  const first = Math.max(0, Math.min(at - Math.floor(room / 2), agents.length - room));
+  return { agents: agents.slice(first, first + room) };
+}
+
+/** If there is no room for all agents, those that wait for the user come first. */
+function mostUrgent(agents: readonly AgentView[], room: number) {
+  if (agents.length <= room) return { agents };
+  const isAsking = (agent: AgentView): boolean => stateOf(agent) === "waitingForApproval";
+  const asking = agents.filter(isAsking);
+  const others = agents.filter((agent) => !isAsking(agent));
+  return { agents: [...asking, ...others].slice(0, room) };
+}
+
+interface HeadOptions {
+  readonly columns: number;
+  readonly shown: number;
+  readonly listed: number;
+}
+
+function headRow(view: SessionView, { columns, shown, listed }: HeadOptions): Row {
+  const counts = new Map<string, number>();
+  for (const agent of elements(view.agents)) {
+    if (agent.agentId === MAIN_AGENT) continue;
+    const word = groupOf(agent);
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  const parts = groups.flatMap((word) => (counts.has(word) ? [`${counts.get(word)} ${word}`] : []));
+  const hidden = listed > shown ? [`${listed - shown} more`] : [];
+  const { usage, costUsd, isCostKnown } = totalsOf(view);
+  const cost = isCostKnown && costUsd > 0 ? ` · ${dollars(costUsd)}` : "";
+  return spread(
+    [
+      span(`  ${plural(view.agents.length - 1, "agent")}`, "bold"),
+      span(`  ${[...parts, ...hidden].join(" · ")}`, "dim"),
+    ],
+    [span(`${thousands(tokensOf(usage))} tokens${cost}`, "dim")],
+    columns,
+  );
+}
+
+const groups = ["waiting for you", "working", "waiting for agents", "succeeded", "cut", "failed", "stopped"] as const;
+
+function groupOf(agent: AgentView): (typeof groups)[number] {
+  switch (stateOf(agent)) {
+    case "waitingForApproval":
+      return "waiting for you";
+    case "waitingForAgents":
+      return "waiting for agents";
+    case "ended": {
+      const { outcome = "incomplete" } = agent.end ?? {};
+      return outcome === "incomplete" ? "cut" : outcome;
+    }
+    default:
+      return "working";
+  }
+}
+
+function nameWidth(agent: AgentView): number {
+  return nameOf(agent).length + 2 * indentOf(agent);
+}
+
+function indentOf({ path }: AgentView): number {
+  return Math.min(4, Math.max(0, path.length - 1));
+}
+
+export function nameOf({ name, agentType }: AgentView): string {
+  return cleanLine(name ?? agentType);
+}
+
+interface RowOptions extends PanelOptions {
+  readonly width: number;
+}
+
+function agentRow(agent: AgentView, { columns, now, selected, width }: RowOptions): Row {
+  const isSelected = agent.agentId === selected;
+  const indent = "  ".repeat(indentOf(agent));
+  const name = pad(`${indent}${nameOf(agent)}`, width);
+  const { end, usage, costUsd, startedAt, background } = agent;
+  const elapsed = clock((end?.milliseconds ?? now - startedAt) || 0);
+  const cost = costUsd !== undefined && costUsd > 0 ? dollars(costUsd) : "";
+  const figures = [elapsed.padStart(5), thousands(tokensOf(usage)).padStart(5), cost.padStart(6)].join(" ").trimEnd();
+  const doing = end === undefined ? activityWords(agent) : `${activityWords(agent)}${lastWords(agent)}`;
+  const about = agent.description === "" ? "" : `${agent.description}: `;
+  return spread(
+    [
+      span(isSelected ? "› " : "  ", "accent"),
+      markOf(agent),
+      span(` ${name} `, isSelected ? "bold" : undefined),
+      span(cleanLine(about), "dim"),
+      span(cleanLine(doing), stateOf(agent) === "waitingForApproval" ? "warn" : undefined),
+      ...(background && end === undefined ? [span("  background", "dim")] : []),
+    ],
+    [span(figures, "dim")],
+    columns,
+  );
+}
+
+function lastWords(agent: AgentView): string {
+  const line = lastLineOf(agent);
+  return line === "" ? "" : `: ${line}`;
+}
+
+export function markOf(agent: AgentView): Span {
+  const state = stateOf(agent);
+  if (state === "ended") {
+    const { outcome } = agent.end ?? {};
+    if (outcome === undefined) return span("!", "warn");
+    return span(outcomeMarks[outcome], outcome === "succeeded" ? "good" : outcome === "failed" ? "bad" : "warn");
+  }
+  if (state === "waitingForApproval") return span("?", "strong");
+  return span(state === "waitingForAgents" ? "○" : "●", "accent");
+}
+
+/** `134000` is shown as `2:14`. */
+export function clock(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1_000));
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor((seconds % 3_600) / 60);
+  const rest = String(seconds % 60).padStart(2, "0");
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
+}
+
+export function dollars(usd: number): string {
+  return usd < 0.01 ? "<$0.01" : `$${usd.toFixed(2)}`;
+}

@@ -1,0 +1,130 @@
+import { type Editor, replacePart } from "../editor/editor.ts";
+import { type Row, span } from "../screen/row.ts";
+import { cleanLine, cut, pad, spread, widthOf } from "../screen/text.ts";
+
+/** Something that completes what the user has begun to write. */
+export interface Suggestion {
+  /** Text that replaces what was written. */
+  readonly text: string;
+  readonly about?: string | undefined;
+}
+
+export interface CompletionSources {
+  /** Commands, without their slashes. */
+  readonly commands: () => readonly Suggestion[];
+  readonly agents: () => readonly Suggestion[];
+  readonly files: () => readonly string[];
+}
+
+/** What the user is writing at the cursor. */
+interface Word {
+  readonly kind: "command" | "mention";
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+export interface Completion {
+  /** Looks at the text after each change. */
+  update(editor: Editor): void;
+  readonly isOpen: boolean;
+  move(by: -1 | 1): void;
+  /** Returns the editor with the selected suggestion. */
+  accept(editor: Editor): Editor;
+  /** Hides the suggestions until the word changes. */
+  hide(): void;
+  rows(columns: number): readonly Row[];
+}
+
+const MAX_SHOWN = 6;
+
+/** Suggests commands after a slash, and agents and files after an at sign. */
+export function createCompletion(sources: CompletionSources): Completion {
+  let word: Word | undefined;
+  let found: readonly Suggestion[] = [];
+  let selected = 0;
+  let hidden = "";
+
+  return {
+    get isOpen() {
+      return found.length > 0;
+    },
+    update: (editor) => {
+      const next = wordAt(editor);
+      const isSame = next?.text === word?.text && next?.from === word?.from;
+      word = next;
+      if (next?.text !== hidden) hidden = "";
+      if (!isSame) selected = 0;
+      found = next === undefined || next.text === hidden ? [] : suggestions(next, sources);
+      selected = Math.min(selected, Math.max(0, found.length - 1));
+    },
+    move: (by) => {
+      selected = (selected + by + found.length) % Math.max(1, found.length);
+    },
+    accept: (editor) => {
+      const chosen = found[selected];
+      if (word === undefined || chosen === undefined) return editor;
+      const isDirectory = chosen.text.endsWith("/");
+      return replacePart(editor, word, isDirectory ? chosen.text : `${chosen.text} `);
+    },
+    hide: () => {
+      hidden = word?.text ?? "";
+      found = [];
+    },
+    rows: (columns) => {
+      const first = Math.max(0, Math.min(selected - MAX_SHOWN + 2, found.length - MAX_SHOWN));
+      const shown = found.slice(first, first + MAX_SHOWN);
+      const width = Math.min(36, Math.max(0, ...shown.map(({ text }) => widthOf(text))));
+      return shown.map(({ text, about = "" }, index): Row => {
+        const isSelected = first + index === selected;
+        const name = about === "" ? text : pad(cut(text, width), width);
+        const left = [
+          span(isSelected ? "› " : "  ", "accent"),
+          span(cleanLine(name), isSelected ? "bold" : undefined),
+          span(about === "" ? "" : `  ${cleanLine(about)}`, "dim"),
+        ];
+        const hasMore = index === shown.length - 1 && found.length > first + shown.length;
+        return spread(left, hasMore ? [span(`${found.length - first - shown.length} more`, "dim")] : [], columns - 1);
+      });
+    },
+  };
+}
+
+function wordAt({ text, cursor }: Editor): Word | undefined {
+  const before = text.slice(0, cursor);
+  const command = /^\/[\w:-]*$/.exec(before);
+  if (command !== null) return { kind: "command", from: 0, to: cursor, text: before };
+  const mention = /(?:^|\s)(@[^\s@]*)$/.exec(before)?.[1];
+  return mention === undefined
+    ? undefined
+    : { kind: "mention", from: cursor - mention.length, to: cursor, text: mention };
+}
+
+function suggestions({ kind, text }: Word, { commands, agents, files }: CompletionSources): readonly Suggestion[] {
+  const query = text.slice(1).toLowerCase();
+  if (kind === "command") {
+    const named = commands().filter(({ text: name }) => name.toLowerCase().startsWith(query));
+    // A command that is complete needs no suggestion.
+    const isComplete = named.length === 1 && named[0]?.text === query;
+    return isComplete ? [] : named.map((each) => ({ ...each, text: `/${each.text}` }));
+  }
+  const named = agents().filter(({ text: name }) => name.toLowerCase().startsWith(query));
+  const paths = bestFiles(files(), query);
+  return [...named.map((each) => ({ ...each, text: `@${each.text}` })), ...paths.map((path) => ({ text: `@${path}` }))];
+}
+
+const MAX_FILES = 50;
+
+/** Returns the files that match best: by the start of their names, then by any part of their paths. */
+function bestFiles(files: readonly string[], query: string): readonly string[] {
+  const starts: string[] = [];
+  const contains: string[] = [];
+  for (const path of files) {
+    const lower = path.toLowerCase();
+    const name = lower.slice(lower.lastIndexOf("/", lower.length - 2) + 1);
+    if (name.startsWith(query) || lower.startsWith(query)) starts.push(path);
+    else if (contains.length < MAX_FILES && lower.includes(query)) contains.push(path);
+    if (starts.length >= MAX_FILES) break;
+  }
+  return [...starts, ...contains].slice(0, MAX_FILES);
+}

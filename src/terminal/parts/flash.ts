@@ -1,0 +1,30 @@
+/** A message that takes the place of the keys for a moment, and keys that have to be pressed twice. */
+export interface Flash {
+  /** Undefined if there is nothing to show. */
+  readonly text: string | undefined;
+  show(text: string): void;
+  /** Returns whether the same key was pressed a moment ago. */
+  isAgain(key: string): boolean;
+}
+
+/** How long a message is shown, and within which time a key has to be pressed again. */
+const SHOWN_MS = 2_000;
+
+export function createFlash(redraw: () => void): Flash {
+  let shown: { readonly text: string; readonly until: number } | undefined;
+  let pressed: { readonly key: string; readonly at: number } | undefined;
+  return {
+    get text() {
+      return shown !== undefined && shown.until > Date.now() ? shown.text : undefined;
+    },
+    show: (text) => {
+      shown = { text, until: Date.now() + SHOWN_MS };
+      setTimeout(redraw, SHOWN_MS + 10).unref();
+    },
+    isAgain: (key) => {
+      const isSame = pressed?.key === key && Date.now() - pressed.at < SHOWN_MS;
+      pressed = isSame ? undefined : { key, at: Date.now() };
+      return isSame;
+    },
+  };
+}

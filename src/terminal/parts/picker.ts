@@ -1,0 +1,92 @@
+import type { App, Layer } from "../app.ts";
+import { type Row, span } from "../screen/row.ts";
+import { cleanLine, cut, pad, spread, widthOf } from "../screen/text.ts";
+
+export interface Choice<Value> {
+  readonly label: string;
+  /** Shown after the label. */
+  readonly about?: string | undefined;
+  /** Shown at the right edge. */
+  readonly facts?: string | undefined;
+  /** Key that chooses it at once. */
+  readonly hotkey?: string | undefined;
+  readonly value: Value;
+}
+
+export interface PickerOptions<Value> {
+  readonly title: string;
+  readonly choices: readonly Choice<Value>[];
+  readonly onChoose: (value: Value) => void;
+  readonly onCancel?: (() => void) | undefined;
+}
+
+/** Opens a list from which the user chooses with the arrow keys, or by typing a part of a label. */
+export function openPicker<Value>(app: App, { title, choices, onChoose, onCancel }: PickerOptions<Value>): void {
+  let filter = "";
+  let selected = 0;
+  const hasHotkeys = choices.some(({ hotkey }) => hotkey !== undefined);
+  const found = (): readonly Choice<Value>[] => {
+    const wanted = filter.toLowerCase();
+    return choices.filter(({ label, about = "" }) => `${label} ${about}`.toLowerCase().includes(wanted));
+  };
+  const choose = (choice: Choice<Value> | undefined): void => {
+    if (choice === undefined) return;
+    app.close(layer);
+    onChoose(choice.value);
+  };
+  const layer: Layer = {
+    keys: ["↑↓ choose", "Enter takes it", "Esc back", ...(hasHotkeys ? [] : ["type to search"])],
+    draw: ({ columns, rows }) => {
+      const listed = found();
+      const room = Math.max(1, rows - 1);
+      const first = Math.max(0, Math.min(selected - Math.floor(room / 2), listed.length - room));
+      const width = Math.min(40, Math.max(0, ...listed.map(({ label }) => widthOf(label))));
+      const head: Row = [
+        span(`  ${title}`, "bold"),
+        ...(filter === "" ? [] : [span(`  ${filter}`, "accent")]),
+        ...(listed.length > room ? [span(`  ${selected + 1} of ${listed.length}`, "dim")] : []),
+      ];
+      const shown = listed.slice(first, first + room).map(({ label, about = "", facts = "", hotkey }, index): Row => {
+        const isSelected = first + index === selected;
+        const name = cleanLine(about === "" ? label : pad(cut(label, width), width));
+        return spread(
+          [
+            span(isSelected ? "› " : "  ", "accent"),
+            ...(hotkey === undefined ? [] : [span(`${hotkey} `, "accent")]),
+            span(name, isSelected ? "bold" : undefined),
+            span(about === "" ? "" : `  ${cleanLine(about)}`, "dim"),
+          ],
+          facts === "" ? [] : [span(facts, "dim")],
+          columns - 1,
+        );
+      });
+      return { rows: [head, ...(shown.length === 0 ? [[span("  Nothing matches.", "dim")]] : shown)] };
+    },
+    key: (key, isAlone) => {
+      const listed = found();
+      if (key.kind === "text" && hasHotkeys) {
+        if (isAlone) choose(choices.find(({ hotkey }) => hotkey === key.text));
+        return true;
+      }
+      if (key.kind !== "key") {
+        filter += cleanLine(key.text);
+        selected = 0;
+        return true;
+      }
+      if (key.name === "esc" || key.name === "ctrl-c") {
+        app.close(layer);
+        onCancel?.();
+      } else if (key.name === "enter") choose(listed[selected]);
+      else if (key.name === "up") selected = Math.max(0, selected - 1);
+      else if (key.name === "down") selected = Math.min(Math.max(0, listed.length - 1), selected + 1);
+      else if (key.name === "pageup") selected = Math.max(0, selected - 10);
+      else if (key.name === "pagedown") selected = Math.min(Math.max(0, listed.length - 1), selected + 10);
+      else if (key.name === "backspace") {
+        filter = filter.slice(0, -1);
+        selected = 0;
+      } else return false;
+      return true;
+    },
+  };
+  app.open(layer);
+}

@@ -1,0 +1,104 @@
+import type { UserQuestion, UserReply } from "../../protocol/index.ts";
+import type { App, Drawing, Layer, Space } from "../app.ts";
+import type { Key } from "../screen/keys.ts";
+import { type Row, span } from "../screen/row.ts";
+import { cleanLine, wrap } from "../screen/text.ts";
+import type { RequestLayerOptions } from "./approval-layer.ts";
+import { createLineInput, type LineInput } from "./line-input.ts";
+import { requestHead } from "./request-rows.ts";
+
+/** Asks the user the questions of an agent, one after the other. A question without an answer is left to the agent. */
+export function createQuestionLayer(app: App, options: RequestLayerOptions): Layer {
+  const { question, by, waiting, onAnswer, onAside } = options;
+  const { questions = [] } = question;
+  const replies: UserReply[] = [];
+  let selected = 0;
+  let chosen = new Set<number>();
+  let input: LineInput | undefined;
+
+  const asked = (): UserQuestion => questions[replies.length] ?? { question: "", header: "", options: [] };
+
+  function reply(with_: UserReply): void {
+    replies.push(with_);
+    selected = 0;
+    chosen = new Set();
+    input = undefined;
+    if (replies.length < questions.length) return;
+    const isEmpty = replies.every((each) => each.length === 0);
+    onAnswer(isEmpty ? { answer: "deny", by } : { answer: "allow", by, replies });
+  }
+
+  /** Chooses an option. The one after the last is a text of the user's own. */
+  function choose(index: number): void {
+    const { options: offered, multiSelect } = asked();
+    if (index === offered.length) input = createLineInput("› ");
+    else if (multiSelect) toggle(index);
+    else reply([offered[index]?.label ?? ""]);
+  }
+
+  function toggle(index: number): void {
+    if (!chosen.delete(index)) chosen.add(index);
+  }
+
+  function confirm(): void {
+    const { options: offered, multiSelect } = asked();
+    if (!multiSelect || selected === offered.length) choose(selected);
+    else reply([...chosen].sort((left, right) => left - right).map((index) => offered[index]?.label ?? ""));
+  }
+
+  function draw({ columns, rows }: Space): Drawing {
+    const { header, question: text, options: offered, multiSelect } = asked();
+    const head = requestHead(question, app.view, { columns, waiting: waiting() });
+    const count = questions.length > 1 ? ` (${replies.length + 1} of ${questions.length})` : "";
+    const title = wrap([span(`${cleanLine(header)}${count}: `, "bold"), span(cleanLine(text))], {
+      columns: columns - 1,
+      first: [span("  ")],
+    });
+    const list = [...offered, { label: "something else…" }].flatMap(({ label, ...option }, index): readonly Row[] => {
+      const isSelected = index === selected && input === undefined;
+      const box = multiSelect && index < offered.length ? (chosen.has(index) ? "☑ " : "☐ ") : "";
+      const about = "description" in option && option.description ? `  ${cleanLine(option.description)}` : "";
+      return wrap([span(`${box}${cleanLine(label)}`, isSelected ? "bold" : undefined), span(about, "dim")], {
+        columns: columns - 1,
+        first: [span(isSelected ? "› " : "  ", "accent"), span(`${index + 1} `, "accent")],
+      });
+    });
+    const line = input?.draw(columns);
+    const above = [head, ...title, ...list].slice(0, Math.max(1, rows - (line?.rows.length ?? 0)));
+    return {
+      rows: [...above, ...(line?.rows ?? [])],
+      cursor: line?.cursor && { row: above.length + line.cursor.row, column: line.cursor.column },
+    };
+  }
+
+  function key(pressed: Key): boolean {
+    if (input !== undefined) {
+      const result = input.key(pressed);
+      if (result === "done") reply(input.text.trim() === "" ? [] : [input.text.trim()]);
+      else if (result === "back") input = undefined;
+      return true;
+    }
+    const last = asked().options.length;
+    if (pressed.kind === "text" && /^[1-9]$/.test(pressed.text) && Number(pressed.text) <= last + 1)
+      choose(Number(pressed.text) - 1);
+    else if (pressed.kind === "text" && pressed.text === " " && selected < last) toggle(selected);
+    else if (pressed.kind === "text" && pressed.text === "s") reply([]);
+    else if (pressed.kind !== "key") return pressed.text.length === 1;
+    else if (pressed.name === "up") selected = Math.max(0, selected - 1);
+    else if (pressed.name === "down") selected = Math.min(last, selected + 1);
+    else if (pressed.name === "enter") confirm();
+    else if (["esc", "tab", "ctrl-c"].includes(pressed.name)) onAside();
+    else return false;
+    return true;
+  }
+
+  return {
+    draw,
+    key,
+    get keys() {
+      if (input !== undefined) return ["Enter answers", "Esc back"];
+      const several = asked().multiSelect ? ["Space chooses several"] : [];
+      return ["↑↓ or a number", ...several, "Enter answers", "s let the agent decide", "Esc write a prompt first"];
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { agentOf, breakLines, describeRequest, type SessionView, wishWords } from "../../client/index.ts";
+import { showExactly } from "../../lib/index.ts";
+import type { ApprovalQuestion } from "../../protocol/index.ts";
+import { type Row, span } from "../screen/row.ts";
+import { cleanLine, spread, wrap } from "../screen/text.ts";
+import { nameOf } from "./agents-panel.ts";
+
+/** Names the agent that asks, and the agents above it: `main › general-purpose › Explore`. */
+function askerPath({ path, agentType }: ApprovalQuestion, view: SessionView): string {
+  if (path.length === 0) return agentType;
+  const names = path.map((agentId) => {
+    const agent = agentOf(view, agentId);
+    return agent === undefined ? agentId : nameOf(agent);
+  });
+  return ["main", ...names].map(showExactly).join(" › ");
+}
+
+/** Returns the line that says who asks, and for what kind of thing. */
+export function requestHead(
+  question: ApprovalQuestion,
+  view: SessionView,
+  { columns, waiting }: { readonly columns: number; readonly waiting: number },
+): Row {
+  const path = askerPath(question, view);
+  const agent = agentOf(view, question.agentId);
+  const about = agent?.description ? ` (${cleanLine(agent.description)})` : "";
+  const verb = question.kind === "question" ? "asks you" : "asks for approval";
+  return spread(
+    [span("  ? ", "strong"), span(path, "bold"), span(about, "dim"), span(` ${verb}`)],
+    waiting > 1 ? [span(`1 of ${waiting}`, "warn")] : [],
+    columns - 1,
+  );
+}
+
+/** Returns the whole call, as it will run, with everything that could mislead made visible, and why it needs approval. */
+export function requestRows(question: ApprovalQuestion, columns: number): readonly Row[] {
+  const { call, details } = describeRequest(question);
+  const { rule, scope, reason } = question.decision;
+  // The reason for a built-in rule says what the rule checks.
+  const isNamed = scope === "builtin" || reason.includes(rule);
+  const because = isNamed ? [] : [`rule: ${showExactly(rule)} (${scope})`];
+  const rows = (text: string, isCall: boolean): readonly Row[] =>
+    breakLines(text)
+      .split("\n")
+      .flatMap((line, index) => {
+        const first = [span(isCall ? "  │ " : "    ", isCall ? "warn" : undefined)];
+        const shown = index === 0 ? line : line.trimStart();
+        return wrap([span(shown, isCall ? undefined : "dim")], { columns: columns - 1, first, others: first });
+      });
+  return [...rows(call, true), ...[...details, ...because].flatMap((line) => rows(line, false))];
+}
+
+/** Says what an agent waits for, on one line. */
+export function requestLine(question: ApprovalQuestion, view: SessionView): string {
+  return cleanLine(`${askerPath(question, view)} ${wishWords(question.call)}`);
+}

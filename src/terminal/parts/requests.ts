@@ -1,0 +1,97 @@
+import type { ApprovalAnswer, ApprovalQuestion } from "../../protocol/index.ts";
+import type { App, Layer } from "../app.ts";
+import { type Row, span } from "../screen/row.ts";
+import { cutRow } from "../screen/text.ts";
+import { createApprovalLayer } from "./approval-layer.ts";
+import { createQuestionLayer } from "./question-layer.ts";
+import { requestLine } from "./request-rows.ts";
+
+export interface RequestsOptions {
+  readonly app: App;
+  /** Name of the user. */
+  readonly by: string;
+  /** Returns whether the user is busy with something else: a text, a list or a transcript. */
+  readonly isOccupied: () => boolean;
+}
+
+/** Requests for approval and questions of agents. One at a time is shown, and none takes keys from a user who types. */
+export interface Requests {
+  /** Looks at the view: opens the request that waits longest, and closes one that was settled elsewhere. */
+  update(): void;
+  /** Shows the request that waits now, even if the user is busy. Returns false if there is none. */
+  show(): boolean;
+  /** The request that waits but is not shown, on one line. */
+  rows(columns: number): readonly Row[];
+  /** Whether a key is too early to be an answer: it may have been typed before the request could be read. */
+  isEarly(layer: Layer): boolean;
+}
+
+/** Time that a request has to be on the screen before a key answers it. */
+const QUIET_MS = 400;
+
+export function createRequests({ app, by, isOccupied }: RequestsOptions): Requests {
+  let current: ApprovalQuestion | undefined;
+  let loading: string | undefined;
+  let layer: Layer | undefined;
+  let shownAt = 0;
+  /** The request that the user has put aside to write something first. */
+  let aside: string | undefined;
+
+  const close = (): void => {
+    if (layer !== undefined) app.close(layer);
+    layer = undefined;
+  };
+  const open = (question: ApprovalQuestion): void => {
+    const options = {
+      question,
+      by,
+      waiting: () => app.view.approvals.length,
+      onAnswer: (answer: ApprovalAnswer) => {
+        close();
+        aside = undefined;
+        void app.send({ type: "answer", requestId: question.requestId, answer });
+      },
+      onAside: () => {
+        close();
+        aside = question.requestId;
+      },
+    };
+    layer = question.kind === "question" ? createQuestionLayer(app, options) : createApprovalLayer(app, options);
+    shownAt = Date.now();
+    app.open(layer);
+  };
+  const load = async (requestId: string): Promise<void> => {
+    loading = requestId;
+    const question = await app.host?.question(requestId);
+    if (loading !== requestId) return;
+    loading = undefined;
+    current = question;
+    app.redraw();
+  };
+  const first = (): string | undefined => app.view.approvals[0]?.requestId;
+
+  return {
+    update: () => {
+      const wanted = first();
+      if (current !== undefined && current.requestId !== wanted) {
+        close();
+        current = undefined;
+      }
+      if (wanted === undefined) loading = undefined;
+      else if (current === undefined && loading !== wanted) void load(wanted);
+      if (current !== undefined && layer === undefined && aside !== current.requestId && !isOccupied()) open(current);
+    },
+    show: () => {
+      if (current === undefined || layer !== undefined) return false;
+      aside = undefined;
+      open(current);
+      return true;
+    },
+    rows: (columns) => {
+      if (current === undefined || layer !== undefined) return [];
+      const row = [span("  ? ", "strong"), span(requestLine(current, app.view), "warn"), span("  Tab answers", "dim")];
+      return [cutRow(row, columns - 1)];
+    },
+    isEarly: (of) => of === layer && Date.now() - shownAt < QUIET_MS,
+  };
+}

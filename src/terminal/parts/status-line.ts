@@ -1,0 +1,54 @@
+import { elements, stateOf, tokensOf, totalsOf } from "../../client/index.ts";
+import { type Row, rowFromProgram } from "../screen/row.ts";
+import type { SessionFeed } from "../session-feed.ts";
+
+/** The line that a command of the user prints. */
+export interface StatusLine {
+  /** Undefined if there is none. */
+  readonly row: Row | undefined;
+  /** Runs the command again soon. */
+  refresh(): void;
+}
+
+/** Shortest time between two runs of the command. */
+const PAUSE_MS = 1_000;
+
+export function createStatusLine(
+  feed: SessionFeed,
+  { isBusy, redraw }: { readonly isBusy: () => boolean; readonly redraw: () => void },
+): StatusLine {
+  let row: Row | undefined;
+  let isWaiting = false;
+  let isRunning = false;
+
+  const run = async (): Promise<void> => {
+    const { host, view } = feed;
+    isWaiting = false;
+    if (host?.statusLine === undefined) return;
+    isRunning = true;
+    const { costUsd, usage } = totalsOf(view);
+    const { sessionId, cwd, model } = host.facts;
+    const line = await host.statusLine({
+      session_id: sessionId,
+      cwd,
+      model,
+      state: isBusy() ? "running" : "idle",
+      agents: [...elements(view.agents)].filter((agent) => stateOf(agent) !== "ended").length,
+      cost_usd: costUsd,
+      tokens: tokensOf(usage),
+    });
+    isRunning = false;
+    row = line === "" ? undefined : rowFromProgram(line);
+    redraw();
+  };
+  return {
+    get row() {
+      return row;
+    },
+    refresh: () => {
+      if (isWaiting || isRunning || feed.host?.statusLine === undefined) return;
+      isWaiting = true;
+      setTimeout(() => void run(), row === undefined ? 0 : PAUSE_MS).unref();
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { type AgentView, activityWords, agentOf, elements, type Item, tokensOf } from "../../client/index.ts";
+import type { AgentId } from "../../protocol/index.ts";
+import type { App, Drawing, Layer, Space } from "../app.ts";
+import { isStoppedRequest, type PrintedKind, printedItem, textColumns, thousands } from "../conversation/item-rows.ts";
+import { markdownRows } from "../conversation/markdown.ts";
+import type { Key } from "../screen/keys.ts";
+import { type Row, span } from "../screen/row.ts";
+import { cleanLine, spread } from "../screen/text.ts";
+import { actOnAgent, agentKeys } from "./agent-actions.ts";
+import { allAgents, clock, dollars, markOf, nameOf } from "./agents-panel.ts";
+import { createLineInput, type LineInput } from "./line-input.ts";
+
+/** Shows the conversation of an agent on the whole screen, as it goes on. */
+export function openTranscript(app: App, first: AgentId): void {
+  let agentId = first;
+  let input: LineInput | undefined;
+  /** Number of rows below the screen. 0: new rows appear as they are written. */
+  let below = 0;
+  let page = 10;
+  let cache = new Map<number, { readonly item: Item; readonly rows: readonly Row[]; readonly kind: PrintedKind }>();
+  let cachedColumns = 0;
+  void app.watch(agentId);
+
+  function show(next: AgentId): void {
+    app.unwatch(agentId);
+    agentId = next;
+    below = 0;
+    cache = new Map();
+    void app.watch(agentId);
+  }
+
+  function neighbor(by: -1 | 1): void {
+    const all = allAgents(app.view);
+    const at = all.findIndex((each) => each.agentId === agentId);
+    const next = all[at + by];
+    if (next !== undefined) show(next.agentId);
+  }
+
+  function close(): void {
+    app.unwatch(agentId);
+    app.close(layer);
+  }
+
+  function itemRows(agent: AgentView, columns: number): readonly Row[] {
+    if (cachedColumns !== columns) cache = new Map();
+    cachedColumns = columns;
+    const rows: Row[] = [];
+    let last: PrintedKind | undefined;
+    for (const item of elements(agent.items)) {
+      if (isStoppedRequest(item, agent)) continue;
+      const known = cache.get(item.position);
+      const printed = known?.item === item ? known : printedItem(item, { columns });
+      if (printed === undefined || printed.rows.length === 0) continue;
+      cache.set(item.position, { item, ...printed });
+      if (last !== undefined && (last !== printed.kind || last === "text" || last === "prompt")) rows.push([]);
+      rows.push(...printed.rows);
+      last = printed.kind;
+    }
+    const writing = agent.draft?.parts.findLast(({ kind }) => kind === "text");
+    if (writing?.kind === "text") rows.push([], ...markdownRows(writing.text, textColumns(columns)));
+    return rows;
+  }
+
+  function draw({ columns, rows }: Space): Drawing {
+    const agent = agentOf(app.view, agentId);
+    if (agent === undefined) return { rows: [[span("  This agent is not known.", "dim")]] };
+    const rule: Row = [span("─".repeat(columns - 1), "dim")];
+    const line = input?.draw(columns);
+    const head = headRows(agent, app, columns);
+    const foot = line?.rows ?? [keysRow(agent, columns)];
+    page = Math.max(1, rows - head.length - foot.length - 2);
+    const all = itemRows(agent, columns);
+    below = Math.max(0, Math.min(below, all.length - page));
+    const end = all.length - below;
+    const shown = all.slice(Math.max(0, end - page), end);
+    const blank = Array.from({ length: page - shown.length }, (): Row => []);
+    const above = [...head, rule, ...shown, ...blank, rule];
+    return {
+      rows: [...above, ...foot],
+      cursor: line?.cursor && { row: above.length + line.cursor.row, column: line.cursor.column },
+    };
+  }
+
+  function keysRow(agent: AgentView, columns: number): Row {
+    const keys = ["↑↓ scroll", ...agentKeys(agent), "←→ other agents", "Esc back"];
+    return spread(
+      [span(`  ${keys.join(" · ")}`, "dim")],
+      below > 0 ? [span(`${below} rows below`, "warn")] : [],
+      columns - 1,
+    );
+  }
+
+  function key(pressed: Key): boolean {
+    if (input !== undefined) {
+      const result = input.key(pressed);
+      const text = input.text.trim();
+      if (result !== "edited") input = undefined;
+      if (result === "done" && text !== "")
+        void app.send({ type: "prompt", to: agentId, content: [{ type: "text", text }], when: "now" });
+      return true;
+    }
+    const name = pressed.kind === "key" ? pressed.name : pressed.text;
+    const agent = agentOf(app.view, agentId);
+    if (name === "up" || name === "k") below += 1;
+    else if (name === "down" || name === "j") below -= 1;
+    else if (name === "pageup") below += page;
+    else if (name === "pagedown" || name === " ") below -= page;
+    else if (name === "home" || name === "g") below = Number.MAX_SAFE_INTEGER;
+    else if (name === "end" || name === "G") below = 0;
+    else if (name === "left") neighbor(-1);
+    else if (name === "right") neighbor(1);
+    else if (["esc", "q", "ctrl-c"].includes(name)) close();
+    else if (name === "m" && agent !== undefined) input = createLineInput(`to ${nameOf(agent)}: `);
+    else if (agent !== undefined) actOnAgent(app, agent, name === "ctrl-b" ? "b" : name);
+    return true;
+  }
+
+  const layer: Layer = { draw, key, keys: [], isFull: true };
+  app.open(layer);
+}
+
+function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
+  const { usage, costUsd = 0, end, startedAt, turns, maxTurns, model, path } = agent;
+  const names = path.map((each) => {
+    const found = agentOf(app.view, each);
+    return found === undefined ? each : nameOf(found);
+  });
+  const elapsed = clock(end?.milliseconds ?? app.now() - startedAt);
+  const figures = [
+    elapsed,
+    `turn ${turns}${maxTurns === undefined ? "" : ` of ${maxTurns}`}`,
+    `${thousands(tokensOf(usage))} tokens`,
+    ...(costUsd > 0 ? [dollars(costUsd)] : []),
+    model,
+  ];
+  return [
+    spread(
+      [
+        span("  "),
+        markOf(agent),
+        span(` ${["main", ...names].join(" › ")}`, "bold"),
+        span(`  ${cleanLine(agent.description)}`, "dim"),
+      ],
+      [span(agent.agentId, "dim")],
+      columns - 1,
+    ),
+    spread([span(`    ${cleanLine(activityWords(agent))}`)], [span(figures.join(" · "), "dim")], columns - 1),
+  ];
+}

@@ -1,0 +1,41 @@
+import { describeError } from "../../lib/index.ts";
+import type { App } from "../app.ts";
+import type { TerminalProgram } from "../host.ts";
+import { type Row, span } from "../screen/row.ts";
+import { cleanLine } from "../screen/text.ts";
+import { openPicker } from "./picker.ts";
+
+const MAX_FILES = 8;
+
+/** Asks whether to use the files of a directory that the user does not trust. Resolves when the session can be opened. */
+export async function askForTrust(app: App, program: TerminalProgram, leave: () => void): Promise<void> {
+  const found = await program.untrusted?.();
+  if (found === undefined) return;
+  const { cwd, files, trust } = found;
+  const more = files.length > MAX_FILES ? [`and ${files.length - MAX_FILES} more`] : [];
+  app.print([
+    [],
+    [span("  Do you trust the files in "), span(cleanLine(cwd), "bold"), span("?")],
+    [span("  They can tell agents what to do, and start programs:", "dim")],
+    ...[...files.slice(0, MAX_FILES), ...more].map((file): Row => [span(`    ${cleanLine(file)}`)]),
+  ]);
+  const choice = await new Promise<"trust" | "ignore" | "leave">((resolve) => {
+    openPicker(app, {
+      title: "Trust this directory?",
+      choices: [
+        { hotkey: "n", label: "No, work without these files", value: "ignore" },
+        { hotkey: "y", label: "Yes, use them from now on", value: "trust" },
+        { hotkey: "q", label: "Leave", value: "leave" },
+      ],
+      onChoose: resolve,
+      onCancel: () => resolve("ignore"),
+    });
+  });
+  if (choice === "leave") leave();
+  if (choice !== "trust") return;
+  try {
+    await trust();
+  } catch (error) {
+    app.say(describeError(error), "bad");
+  }
+}

@@ -1,0 +1,147 @@
+import { spawn } from "node:child_process";
+import { createController } from "./controller.ts";
+import { loadHighlighter } from "./conversation/highlight.ts";
+import type { TerminalProgram } from "./host.ts";
+import { openInput, type TerminalInput } from "./screen/open-input.ts";
+import { createPaint, type Row, span } from "./screen/row.ts";
+import { createScreen, type ScreenOutput } from "./screen/screen.ts";
+
+export interface TerminalOptions {
+  readonly program: TerminalProgram;
+  readonly input: TerminalInput;
+  readonly output: ScreenOutput & NodeJS.EventEmitter;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Complete id of the session to resume. */
+  readonly resume?: string | undefined;
+  /** First prompt. */
+  readonly prompt?: string | undefined;
+  /** Shows everything as plain sentences, for screen readers. */
+  readonly isPlain?: boolean | undefined;
+  /** Fires when the process is asked to end. */
+  readonly signal: AbortSignal;
+}
+
+/** Leaves the whole screen, shows the cursor, and ends the marks of pasted text. */
+const RESTORE = "\u001b[?1049l\u001b[?25h\u001b[?2004l";
+
+/** Shortest time between two frames that no key caused. */
+const FRAME_MS = 33;
+
+/** Runs the terminal interface until the user leaves. */
+export async function runTerminal(options: TerminalOptions): Promise<void> {
+  const { program, input, output, environment, signal, isPlain = false } = options;
+  const { NO_COLOR = "", TERM, XTERM_VERSION, STY } = environment;
+  const screen = createScreen({
+    output,
+    paint: createPaint({ hasColor: NO_COLOR === "" && TERM !== "dumb" }),
+    // These cut their rows instead.
+    reflows: XTERM_VERSION === undefined && STY === undefined && TERM !== "linux",
+  });
+  let leave = (): void => {};
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+
+  let drawnAt = 0;
+  let isSuspended = false;
+  let timer: NodeJS.Timeout | undefined;
+  const draw = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (isSuspended) return;
+    // A slow connection gets fewer frames instead of late ones.
+    if (output.writableNeedDrain) output.once("drain", redraw);
+    else {
+      drawnAt = Date.now();
+      controller.draw();
+    }
+  };
+  const redraw = (): void => {
+    timer ??= setTimeout(draw, Math.max(0, drawnAt + FRAME_MS - Date.now()));
+  };
+  const clear = (): void => {
+    output.write("\u001b[H\u001b[2J");
+    screen.forget();
+    redraw();
+  };
+  /** Gives the terminal to another program. */
+  const edit = async (file: string): Promise<void> => {
+    stopReading();
+    screen.close();
+    const editor = environment["VISUAL"] || environment["EDITOR"] || "vi";
+    const child = spawn(editor, [file], { stdio: "inherit", shell: /\s/.test(editor) });
+    await new Promise((resolve) => child.on("close", resolve).on("error", resolve));
+    stopReading = read();
+    draw();
+  };
+  const controller = createController({ program, screen, isPlain, redraw, leave, clear, edit });
+
+  const read = (): (() => void) =>
+    openInput({
+      input,
+      write: (text) => output.write(text),
+      onKeys: (keys) => {
+        const isStop = keys.some((key) => key.kind === "key" && key.name === "ctrl-z");
+        controller.keys(keys.filter((key) => key.kind !== "key" || key.name !== "ctrl-z"));
+        if (isStop) suspend();
+        else draw();
+      },
+    });
+  let stopReading = read();
+  const suspend = (): void => {
+    isSuspended = true;
+    stopReading();
+    screen.close();
+    process.kill(0, "SIGTSTP");
+  };
+  const onContinued = (): void => {
+    isSuspended = false;
+    stopReading();
+    stopReading = read();
+    screen.forget();
+    draw();
+  };
+  const onResize = (): void => {
+    screen.resized();
+    draw();
+  };
+  // If a bug ends the process, the shell must find the terminal as it was.
+  const restore = (): void => void output.write(RESTORE);
+  process.on("exit", restore);
+  // The terminal may have been closed.
+  output.on("error", ignore);
+  process.on("SIGCONT", onContinued);
+  output.on("resize", onResize);
+  const tick = setInterval(() => {
+    if (controller.isTicking) redraw();
+  }, 1_000);
+
+  try {
+    void controller.start(options.resume, options.prompt ?? "");
+    draw();
+    void loadHighlighter();
+    await Promise.race([left, aborted(signal)]);
+    if (signal.aborted) await controller.close();
+  } finally {
+    clearInterval(tick);
+    clearTimeout(timer);
+    process.off("exit", restore);
+    process.off("SIGCONT", onContinued);
+    output.off("resize", onResize);
+    const farewell: readonly Row[] = controller.farewell === "" ? [] : [[], [span(controller.farewell, "dim")]];
+    screen.print(farewell);
+    screen.close();
+    stopReading();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function ignore(): void {
+  // Nothing can be shown any more.
+}

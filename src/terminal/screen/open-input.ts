@@ -1,0 +1,48 @@
+import { createKeyDecoder, type Key } from "./keys.ts";
+
+/** The part of a terminal's input that is used here. */
+export interface TerminalInput {
+  setRawMode(isRaw: boolean): unknown;
+  on(event: "data", listener: (bytes: Uint8Array) => void): unknown;
+  off(event: "data", listener: (bytes: Uint8Array) => void): unknown;
+  resume(): unknown;
+  pause(): unknown;
+}
+
+export interface InputOptions {
+  readonly input: TerminalInput;
+  readonly write: (text: string) => unknown;
+  /** Receives the keys that arrived together. */
+  readonly onKeys: (keys: readonly Key[]) => void;
+}
+
+/** Time after which an escape character that nothing followed was the Esc key. Slow connections split sequences. */
+const ESCAPE_MS = 40;
+
+const PASTE_ON = "\u001b[?2004h";
+const PASTE_OFF = "\u001b[?2004l";
+
+/** Reads single keys from a terminal, until the returned function restores the terminal. */
+export function openInput({ input, write, onKeys }: InputOptions): () => void {
+  const decoder = createKeyDecoder();
+  let timer: NodeJS.Timeout | undefined;
+  const pass = (keys: readonly Key[]): void => {
+    if (keys.length > 0) onKeys(keys);
+  };
+  const onData = (bytes: Uint8Array): void => {
+    clearTimeout(timer);
+    pass(decoder.push(bytes));
+    if (decoder.isPending) timer = setTimeout(() => pass(decoder.flush()), ESCAPE_MS);
+  };
+  input.setRawMode(true);
+  write(PASTE_ON);
+  input.on("data", onData);
+  input.resume();
+  return () => {
+    clearTimeout(timer);
+    input.off("data", onData);
+    input.setRawMode(false);
+    input.pause();
+    write(PASTE_OFF);
+  };
+}

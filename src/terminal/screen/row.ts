@@ -1,0 +1,88 @@
+import { stripControls } from "../../lib/index.ts";
+
+/** A line of the screen. It never contains line breaks or control characters when it is painted. */
+export type Row = readonly Span[];
+
+export interface Span {
+  readonly text: string;
+  readonly style?: Style | undefined;
+  /** Look that a program of the user has chosen, as parameters of an escape sequence: digits and semicolons. */
+  readonly look?: string | undefined;
+}
+
+/** What a text means. The theme decides how it looks. */
+export type Style = keyof typeof looks;
+
+/**
+ * Looks, as parameters of the escape sequence that selects them. Only the sixteen colors that users choose themselves
+ * are used, so that everything is readable on their background.
+ */
+const looks = {
+  dim: "2",
+  bold: "1",
+  italic: "3",
+  underline: "4",
+  strike: "9",
+  selected: "7",
+  accent: "94",
+  title: "1;94",
+  good: "32",
+  warn: "33",
+  strong: "1;33",
+  bad: "31",
+  code: "36",
+  keyword: "35",
+  string: "32",
+  number: "33",
+  comment: "2;3",
+  type: "36",
+  added: "32",
+  removed: "31",
+} as const;
+
+/** Returns the escape sequence of a row. Without colors, only bold, dim and similar attributes are left. */
+export type Paint = (row: Row) => string;
+
+export function createPaint({ hasColor }: { readonly hasColor: boolean }): Paint {
+  const codes = new Map<Style, string>();
+  for (const [style, look] of Object.entries(looks) as [Style, string][]) {
+    const kept = hasColor ? look : look.split(";").filter((code) => Number(code) < 10);
+    codes.set(style, typeof kept === "string" ? kept : kept.join(";"));
+  }
+  return (row) => row.map(({ text, style, look }) => painted(safe(text), codeOf(style, look))).join("");
+
+  function codeOf(style: Style | undefined, look: string | undefined): string | undefined {
+    if (look !== undefined && hasColor && /^[\d;]+$/.test(look)) return look;
+    return style && codes.get(style);
+  }
+}
+
+function painted(text: string, code: string | undefined): string {
+  return code ? `\u001b[${code}m${text}\u001b[0m` : text;
+}
+
+/** Last line of defense: whatever the rest of the program does, no control character of a text reaches the terminal. */
+function safe(text: string): string {
+  return /\p{Cc}/u.test(text) ? stripControls(text).replace(/[\n\t]/g, " ") : text;
+}
+
+export function span(text: string, style?: Style): Span {
+  return { text, style };
+}
+
+/** Returns the text of a row without its styles. */
+export function textOfRow(row: Row): string {
+  return row.map(({ text }) => text).join("");
+}
+
+/** Converts a line of a program to a row. Its colors are kept, and all other control characters are removed. */
+export function rowFromProgram(line: string): Row {
+  const [first = "", ...others] = line.split("\u001b[");
+  let look = "";
+  const spans = others.map((part): Span => {
+    const [whole = "", codes = "", final] = /^([\d;:<=>?]*)[ -/]*([@-~])/.exec(part) ?? [];
+    if (final === "m") look = codes === "" || codes === "0" ? "" : look === "" ? codes : `${look};${codes}`;
+    return { text: stripControls(part.slice(whole.length)), look: look === "" ? undefined : look };
+  });
+  return [{ text: stripControls(first) }, ...spans];
+}

@@ -1,0 +1,155 @@
+import stringWidth from "string-width";
+import { stripControls } from "../../lib/index.ts";
+import type { Row, Span, Style } from "./row.ts";
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const plain = /^[ -~]*$/;
+
+/** Splits text into characters as people see them. */
+export function graphemes(text: string): readonly string[] {
+  return plain.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+/** Returns the number of terminal columns that a text takes. */
+export function widthOf(text: string): number {
+  return plain.test(text) ? text.length : stringWidth(text);
+}
+
+export function widthOfRow(row: Row): number {
+  return row.reduce((width, { text }) => width + widthOf(text), 0);
+}
+
+/** Makes untrusted text safe to show on one line. */
+export function cleanLine(text: string): string {
+  return stripControls(text)
+    .replace(/\t/g, "  ")
+    .replace(/[\r\n]+/g, " ");
+}
+
+/** Makes untrusted text safe, and splits it into lines. */
+export function cleanLines(text: string): readonly string[] {
+  const lines = stripControls(text.replace(/\r\n?/g, "\n")).split(/[\n\u2028\u2029]/);
+  return lines.map((line) => line.replace(/\t/g, "  "));
+}
+
+/** Cuts a text to a number of columns. A text that is too long ends with `…`. */
+export function cut(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  if (columns <= 0) return "";
+  return `${startOf(text, columns - 1)}…`;
+}
+
+/** Returns as much of the start of a text as fits. */
+function startOf(text: string, columns: number): string {
+  let width = 0;
+  let kept = "";
+  for (const grapheme of graphemes(text)) {
+    width += widthOf(grapheme);
+    if (width > columns) break;
+    kept += grapheme;
+  }
+  return kept;
+}
+
+export function cutRow(row: Row, columns: number): Row {
+  if (widthOfRow(row) <= columns) return row;
+  let left = columns;
+  const kept: Span[] = [];
+  for (const each of row) {
+    const width = widthOf(each.text);
+    if (width >= left) return [...kept, { ...each, text: cut(`${each.text}…`, left) }];
+    kept.push(each);
+    left -= width;
+  }
+  return kept;
+}
+
+/** Appends spaces up to a number of columns. A text that is too long is cut. */
+export function pad(text: string, columns: number): string {
+  return `${cut(text, columns)}${" ".repeat(Math.max(0, columns - widthOf(text)))}`;
+}
+
+/**
+ * Puts one part of a row at its left edge and the other at its right edge. The left one is cut if necessary, and the
+ * right one is left out if there is no room for both.
+ */
+export function spread(left: Row, right: Row, columns: number): Row {
+  const rightWidth = widthOfRow(right);
+  if (rightWidth === 0 || columns - rightWidth < MIN_LEFT) return cutRow(left, columns);
+  const kept = cutRow(left, Math.max(0, columns - rightWidth - 2));
+  return [...kept, { text: " ".repeat(Math.max(2, columns - rightWidth - widthOfRow(kept))) }, ...right];
+}
+
+/** Number of columns that the left part of a row gets at least. */
+const MIN_LEFT = 16;
+
+export interface Wrapping {
+  readonly columns: number;
+  /** Spans before the first line, and before the others. They must be equally wide. */
+  readonly first?: Row | undefined;
+  readonly others?: Row | undefined;
+}
+
+/** Breaks a row between words into rows that fit. A word that is longer than a row is broken anywhere. */
+export function wrap(row: Row, { columns, first = [], others = first.map(blank) }: Wrapping): readonly Row[] {
+  const room = Math.max(1, columns - widthOfRow(first));
+  const rows: Span[][] = [];
+  let line: Span[] = [];
+  let width = 0;
+  const end = (): void => {
+    rows.push(trimmed(line));
+    line = [];
+    width = 0;
+  };
+  const add = (text: string, style: Style | undefined): void => {
+    const last = line.at(-1);
+    if (last !== undefined && last.style === style) line[line.length - 1] = { text: last.text + text, style };
+    else line.push({ text, style });
+    width += widthOf(text);
+  };
+  for (const word of words(row)) {
+    const wordWidth = widthOfRow(word);
+    if (width > 0 && width + wordWidth > room && !isBlank(word)) end();
+    for (const { text, style } of word) {
+      if (width + widthOf(text) <= room) {
+        if (width > 0 || rows.length === 0 || text.trim() !== "") add(text, style);
+        continue;
+      }
+      if (text.trim() === "") continue;
+      for (const grapheme of graphemes(text)) {
+        if (width + widthOf(grapheme) > room) end();
+        add(grapheme, style);
+      }
+    }
+  }
+  if (line.length > 0 || rows.length === 0) end();
+  return rows.map((each, index) => [...(index === 0 ? first : others), ...each]);
+}
+
+/** Splits a row into words, which may consist of several spans, and the blanks between them. */
+function words(row: Row): readonly Row[] {
+  const found: Span[][] = [];
+  let isOpen = false;
+  for (const { text, style } of row) {
+    for (const part of text.match(/ +|[^ ]+/g) ?? []) {
+      const isWord = part.trim() !== "";
+      if (isWord && isOpen) found.at(-1)?.push({ text: part, style });
+      else found.push([{ text: part, style }]);
+      isOpen = isWord;
+    }
+  }
+  return found;
+}
+
+function isBlank(row: Row): boolean {
+  return row.every(({ text }) => text.trim() === "");
+}
+
+function trimmed(line: readonly Span[]): Span[] {
+  const last = line.at(-1);
+  return last === undefined ? [] : [...line.slice(0, -1), { ...last, text: last.text.trimEnd() }];
+}
+
+function blank({ text }: Span): Span {
+  return { text: " ".repeat(widthOf(text)) };
+}

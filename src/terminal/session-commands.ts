@@ -1,0 +1,105 @@
+import type { NewCommand } from "../client/index.ts";
+import { type ContextReport, type PermissionMode, permissionModes } from "../protocol/index.ts";
+import type { App } from "./app.ts";
+import { thousands } from "./conversation/item-rows.ts";
+import type { HostCommand } from "./host.ts";
+import { type Row, span } from "./screen/row.ts";
+import { cleanLine, pad } from "./screen/text.ts";
+
+/** Returns the commands that change a session, or show what fills its window. `write` puts text into the prompt box. */
+export function sessionCommands(app: App, write: (text: string) => void): readonly HostCommand[] {
+  /** Sends a command, and returns what it did. */
+  async function told(command: NewCommand): Promise<string> {
+    const receipt = await app.send(command);
+    return receipt?.status === "done" ? receipt.message : "";
+  }
+
+  return [
+    {
+      name: "model",
+      about: "use another model from the next prompt on",
+      choices: async () => tiers,
+      run: (model) => told({ type: "configure", model }),
+    },
+    {
+      name: "permissions",
+      about: "change the permission mode, or list the rules",
+      choices: async () => [
+        ...(app.host?.rules === undefined ? [] : [{ value: "rules", label: "rules", about: "list those in force" }]),
+        ...permissionModes.map((mode) => ({ value: mode, label: mode, about: modes[mode] })),
+      ],
+      run: async (argument) => {
+        if (argument === "rules") return (await app.host?.rules?.()) ?? "";
+        const mode = permissionModes.find((each) => each === argument);
+        if (mode === undefined) return `There is no permission mode "${argument}". Use ${permissionModes.join(", ")}.`;
+        return told({ type: "configure", permissionMode: mode });
+      },
+    },
+    {
+      name: "context",
+      about: "what fills the context window",
+      run: async () => {
+        const report = await app.host?.context();
+        if (report === undefined) return "The main agent has not made a request yet.";
+        app.print([[], ...contextRows(report)]);
+        return "";
+      },
+    },
+    {
+      name: "compact",
+      about: "replace the conversation with a summary",
+      run: (instructions) => told({ type: "compact", instructions: instructions === "" ? undefined : instructions }),
+    },
+    {
+      name: "rewind",
+      about: "go back to an earlier prompt, and restore files",
+      choices: async () => {
+        const prompts = (await app.host?.prompts()) ?? [];
+        return prompts.toReversed().map(({ id, text, at }) => ({
+          value: id,
+          label: cleanLine(text),
+          facts: new Date(at).toTimeString().slice(0, 5),
+        }));
+      },
+      run: async (id) => {
+        const prompt = (await app.host?.prompts())?.find((each) => each.id === id);
+        const message = await told({ type: "rewind", to: id, files: true });
+        if (message !== "" && prompt !== undefined) write(prompt.text);
+        return message;
+      },
+    },
+  ];
+}
+
+const tiers = [
+  { value: "small", label: "small", about: "fast and cheap" },
+  { value: "medium", label: "medium", about: "for most work" },
+  { value: "large", label: "large", about: "for hard problems; /model NAME uses any other" },
+];
+
+const modes: Readonly<Record<PermissionMode, string>> = {
+  default: "ask about what the rules leave open",
+  acceptEdits: "edit files of the workspace without asking",
+  plan: "only read, and present a plan",
+  dontAsk: "deny what would need approval",
+  bypassPermissions: "run everything that no rule denies",
+};
+
+const BAR_COLUMNS = 30;
+
+function contextRows({ used, window, parts, model }: ContextReport): readonly Row[] {
+  const whole = window ?? used;
+  const share = (tokens: number): string => `${((100 * tokens) / Math.max(1, whole)).toFixed(1).padStart(5)} %`;
+  const bar = (tokens: number): string => "█".repeat(Math.round((BAR_COLUMNS * tokens) / Math.max(1, used)));
+  const total = window === undefined ? "" : ` of ${thousands(window)}, ${share(used).trim()}`;
+  return [
+    [span(`  ${thousands(used)} tokens${total}`, "bold"), span(`  ${cleanLine(model)}`, "dim")],
+    ...parts.map(
+      ({ name, tokens }): Row => [
+        span(`  ${pad(cleanLine(name), 24)}`),
+        span(`${thousands(tokens).padStart(6)} ${share(tokens)}  `, "dim"),
+        span(bar(tokens), "accent"),
+      ],
+    ),
+  ];
+}

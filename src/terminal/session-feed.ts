@@ -1,0 +1,129 @@
+import {
+  agentOf,
+  closeAgent,
+  foldSession,
+  newSessionView,
+  openAgent,
+  reconnected,
+  type SessionView,
+  sessionClosed,
+  type ViewUpdate,
+} from "../client/index.ts";
+import { describeError } from "../lib/index.ts";
+import type { AgentId } from "../protocol/index.ts";
+import type { TerminalHost, TerminalProgram } from "./host.ts";
+
+/** The session that the terminal shows, and its view. */
+export interface SessionFeed {
+  readonly view: SessionView;
+  /** Undefined while a session is being opened. */
+  readonly host: TerminalHost | undefined;
+  /** Whether a session is being opened. */
+  readonly isOpening: boolean;
+  /** Why no session is open. */
+  readonly problem: string | undefined;
+  /** Resolves when a session is open; undefined if that failed. */
+  readonly opened: Promise<TerminalHost | undefined>;
+  /** Closes the session that is open, and opens a new one or the given one. Never rejects. */
+  open(resume?: string): Promise<void>;
+  close(how: "stop" | "park"): Promise<void>;
+  /** Keeps the whole conversation of an agent, from its first line, until `unwatch`. Never rejects. */
+  watch(agentId: AgentId): Promise<void>;
+  unwatch(agentId: AgentId): void;
+}
+
+export interface FeedOptions {
+  readonly program: TerminalProgram;
+  readonly report: (message: string) => void;
+  /** Called when a session has been opened, before its updates. */
+  readonly onOpened: (host: TerminalHost) => void;
+  /** Called after each update, with the view before it. */
+  readonly onUpdate: (update: ViewUpdate, before: SessionView) => void;
+  readonly onChange: () => void;
+}
+
+/** Number of items that are kept for each agent. What was printed is in the terminal, and transcripts can be read again. */
+const KEPT_ITEMS = 200;
+
+export function createSessionFeed({ program, report, onOpened, onUpdate, onChange }: FeedOptions): SessionFeed {
+  let view = newSessionView({ keep: KEPT_ITEMS });
+  let host: TerminalHost | undefined;
+  let problem: string | undefined;
+  let isOpening = false;
+  let opened: Promise<TerminalHost | undefined> = Promise.resolve(undefined);
+  let leaving = new AbortController();
+
+  const follow = async (of: TerminalHost, { signal }: AbortController): Promise<void> => {
+    const { resumedAt = 0 } = of.facts;
+    try {
+      for await (const update of of.updates(signal)) {
+        if (signal.aborted) return;
+        const before = view;
+        view = foldSession(view, update);
+        if (resumedAt > before.seq && view.seq >= resumedAt) view = sessionClosed(view);
+        onUpdate(update, before);
+      }
+    } catch (error) {
+      if (!signal.aborted) report(describeError(error));
+    }
+  };
+  const close = async (how: "stop" | "park"): Promise<void> => {
+    leaving.abort();
+    const closing = host;
+    host = undefined;
+    await closing?.close(how);
+  };
+  const start = async (resume: string | undefined): Promise<TerminalHost | undefined> => {
+    await close("stop");
+    leaving = new AbortController();
+    problem = undefined;
+    isOpening = true;
+    view = reconnected(newSessionView({ keep: KEPT_ITEMS }), Date.now());
+    try {
+      const next = await program.open({ resume, report, signal: leaving.signal });
+      host = next;
+      onOpened(next);
+      void follow(next, leaving);
+      return next;
+    } catch (error) {
+      problem = describeError(error);
+      return undefined;
+    } finally {
+      isOpening = false;
+      onChange();
+    }
+  };
+  return {
+    get view() {
+      return view;
+    },
+    get host() {
+      return host;
+    },
+    get isOpening() {
+      return isOpening;
+    },
+    get problem() {
+      return problem;
+    },
+    get opened() {
+      return opened;
+    },
+    open: async (resume) => {
+      opened = start(resume);
+      await opened;
+    },
+    close,
+    watch: async (agentId) => {
+      // From now on, nothing is dropped. What was dropped before is read from the transcript.
+      view = openAgent(view, agentId);
+      const { dropped = 0 } = agentOf(view, agentId) ?? {};
+      const lines = dropped === 0 ? [] : await host?.lines(agentId).catch(() => undefined);
+      if (lines !== undefined) view = openAgent(view, agentId, lines);
+      onChange();
+    },
+    unwatch: (agentId) => {
+      view = closeAgent(view, agentId);
+    },
+  };
+}
