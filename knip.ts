@@ -17,10 +17,11 @@ const config = {
     "layers.cjs",
     "scripts/*.mjs",
     "bench/main.ts",
+    "bench/floor-ink.mjs",
     "test/torture/main.ts",
     "test/**/*.test.ts",
   ],
-  project: ["src/**/*.ts", "test/**/*.ts", "bench/**/*.ts", "scripts/**/*.mjs", "*.{ts,cjs}"],
+  project: ["src/**/*.ts", "test/**/*.ts", "bench/**/*.ts", "bench/floor-ink.mjs", "scripts/**/*.mjs", "*.{ts,cjs}"],
   ignoreDependencies: [...runByPath, ...foundAtRunTime],
   // Tests start system programs such as git and mkfifo, which no package provides.
   exclude: ["binaries"],

@@ -74,7 +74,11 @@ const modules = {
     packages: ["hono", "@hono/node-server", "ws", "zod"],
     builtins: true,
   },
-  cli: { modules: ["protocol", "lib", "app", "client", "link", "schedules", "server"], packages: [], builtins: true },
+  cli: {
+    modules: ["protocol", "lib", "app", "client", "terminal", "link", "schedules", "server"],
+    packages: [],
+    builtins: true,
+  },
   testing: { modules: shared, packages: [], builtins: true },
 };
 

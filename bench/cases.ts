@@ -15,6 +15,7 @@ import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
 import { serverCase } from "./server-case.ts";
 import { sessionCase } from "./session-case.ts";
+import { terminalCase } from "./terminal-case.ts";
 import { viewCase } from "./view-case.ts";
 import { workerCase } from "./worker-case.ts";
 
@@ -40,6 +41,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   worker: workerCase,
   view: viewCase,
   server: serverCase,
+  terminal: terminalCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

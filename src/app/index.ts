@@ -104,6 +104,7 @@ export {
   type AgentDetails,
   type AgentList,
   listAgents,
+  listSkills,
   type NewAgent,
   showAgent,
   whyNotNew,

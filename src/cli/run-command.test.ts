@@ -127,9 +127,10 @@ describe("parseRoot", () => {
     [["help", "trust"], { kind: "help", topic: "trust" }],
     [["help", "doctor"], { kind: "help", topic: "doctor" }],
     [["--version"], { kind: "version" }],
-    [["do", "something", "about", "it"], { kind: "interactive", prompt: "do something about it" }],
+    [["do", "something", "about", "it"], { kind: "interactive", options: { prompt: "do something about it" } }],
+    [["--plain", "--continue"], { kind: "interactive", options: { plain: true, continueLatest: true, prompt: "" } }],
   ])("%j", (argv, command) => {
-    expect(parseRoot(argv)).toEqual(command);
+    expect(parseRoot(argv)).toMatchObject(command);
   });
 
   it.each([
@@ -161,12 +162,14 @@ describe("parseRoot", () => {
     [["explain"]],
     [["why?"]],
   ])("%j is a prompt", (argv) => {
-    expect(parseRoot(argv)).toEqual({ kind: "interactive", prompt: argv.join(" ") });
+    expect(parseRoot(argv)).toMatchObject({ kind: "interactive", options: { prompt: argv.join(" ") } });
     expect(parseRoot(["-p", ...argv])).toMatchObject({ kind: "print", options: { prompt: argv.join(" ") } });
   });
 
   it.each([
     [["--nope"]],
+    [["--output-format", "json"]],
+    [["-p", "--plain", "x"]],
     [["-p", "--max-turns", "x"]],
     [["-p", "--max-cost", "-1"]],
     [["-p", "--max-cost", "1e"]],

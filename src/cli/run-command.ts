@@ -5,10 +5,12 @@ import type { SteeringVerb } from "./commands/steer.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { CommandName, HelpTopic } from "./help/help.ts";
 import { printHelp } from "./help/print-help.ts";
+import { serverOption } from "./host/session-host.ts";
+import type { InteractiveOptions } from "./interactive/run-interactive.ts";
 import { createOutput } from "./output.ts";
 import { type PrintOptions, parsePrintOptions, printOptionKinds } from "./print/print-options.ts";
 import { printRun } from "./print/print-run.ts";
-import { type HelpRequest, helpOption, readOptions, usageError } from "./read-options.ts";
+import { type HelpRequest, helpOption, type ReadOptions, readOptions, usageError } from "./read-options.ts";
 import { runToExit } from "./run-to-exit.ts";
 import { type ServingCommand, servingCommands } from "./serving-commands.ts";
 
@@ -71,14 +73,17 @@ async function dispatch(argv: readonly string[], codeCache: CodeCache): Promise<
     case "version":
       await createOutput(process.stdout).write(`${VERSION}\n`);
       return exitCodes.succeeded;
-    case "interactive":
-      throw noInteractiveMode(request.prompt);
+    case "interactive": {
+      const { hasWholeTerminal, runInteractive } = await import("./interactive/run-interactive.ts");
+      if (!hasWholeTerminal()) throw noTerminal(request.options.prompt);
+      return runInteractive(request.options);
+    }
   }
 }
 
 type RootRequest =
   | { readonly kind: "print"; readonly options: PrintOptions }
-  | { readonly kind: "interactive"; readonly prompt: string }
+  | { readonly kind: "interactive"; readonly options: InteractiveOptions }
   | { readonly kind: "version" }
   | HelpRequest;
 
@@ -87,14 +92,32 @@ export function parseRoot(argv: readonly string[]): RootRequest {
   const [first, ...rest] = argv;
   if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
   if (first === "version" && rest.length === 0) return { kind: "version" };
-  const kinds = { print: { short: "p" }, ...printOptionKinds, version: { short: "V" }, help: helpOption };
+  const interactive = { server: serverOption, plain: {} };
+  const kinds = {
+    print: { short: "p" },
+    ...printOptionKinds,
+    ...interactive,
+    version: { short: "V" },
+    help: helpOption,
+  };
   const options = readOptions(argv, { kinds, help: "retinue --help" });
   if (options.has("help")) return { kind: "help", topic: "retinue" };
   if (options.has("version")) return { kind: "version" };
-  if (options.has("print")) return { kind: "print", options: parsePrintOptions(options) };
+  if (options.has("print")) {
+    const unusable = Object.keys(interactive).find((name) => options.has(name));
+    if (unusable !== undefined) throw usageError(`--${unusable} does not work with -p`, "Leave one of them out.");
+    return { kind: "print", options: parsePrintOptions(options) };
+  }
   const problem = unknownCommand(options.positionals, commandNames);
   if (problem !== undefined) throw problem;
-  return { kind: "interactive", prompt: options.positionals.join(" ") };
+  return { kind: "interactive", options: parseInteractiveOptions(options) };
+}
+
+function parseInteractiveOptions(options: ReadOptions): InteractiveOptions {
+  const forPrinting = ["output-format", "include-partial-messages", "forward-subagent-text", "acceptance", "on-ask"];
+  const unusable = forPrinting.find((name) => options.has(name));
+  if (unusable !== undefined) throw usageError(`--${unusable} works only with -p`, "Add -p, or leave it out.");
+  return { ...parsePrintOptions(options), server: options.value("server"), plain: options.has("plain") };
 }
 
 function topicOf(name: string | undefined): HelpTopic {
@@ -106,9 +129,12 @@ function topicOf(name: string | undefined): HelpTopic {
   throw usageError(`There is no command "${name}"`, cure);
 }
 
-function noInteractiveMode(prompt: string): UserError {
+function noTerminal(prompt: string): UserError {
   const example = asPrompt(prompt === "" ? "Map this repository" : prompt);
-  return usageError("This version has no interactive mode yet", `Use: ${example} (retinue --help shows more).`);
+  return usageError(
+    "The terminal interface needs a terminal for standard input and output",
+    `Without one, use: ${example} (retinue --help shows more).`,
+  );
 }
 
 /**

@@ -47,8 +47,8 @@ describe("bad usage", () => {
     [["sessions", "show"], /needs the id/],
     [["sessions", "delete", "zzzz", "--yes"], /no sessions yet/],
     [["sessions", "show", "zzz"], /No session id starts with "zzz".*end of an id.*at least 4 characters/],
-    [["Fix", "the", "tests", "please"], /no interactive mode yet.*retinue -p "Fix the tests please"/],
-    [[], /no interactive mode yet/],
+    [["Fix", "the", "tests", "please"], /needs a terminal.*retinue -p "Fix the tests please"/],
+    [[], /needs a terminal/],
     [["doctor", "--jsn"], /--jsn.*--json/],
   ])("%j is refused with exit code 2", async (words, says) => {
     expectComplaint(await retinue(words, createPlace()), { code: 2, says });

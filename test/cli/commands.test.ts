@@ -161,7 +161,7 @@ describe("help and version", () => {
   it.each([[["--help"]], [["-p", "x", "--help"]], [["help"]]])("%j shows the main page", async (words) => {
     const run = await retinue(words, createPlace());
     expect(run).toMatchObject({ code: 0, stderr: "" });
-    expect(run.stdout).toContain("Examples\n  retinue -p ");
+    expect(run.stdout).toContain("Examples\n  retinue\n  retinue -p ");
   });
 
   it.each([[["sessions", "--help"]], [["help", "sessions"]]])("%j shows the page for sessions", async (words) => {

@@ -18,6 +18,8 @@ describe("all pages", () => {
       "docs/architecture.md: npm run check compares it with layers.cjs",
       "docs/hooks.md: it is what a hook prints",
       "docs/models.md: it needs Ollama with that model on its own port",
+      "docs/terminal.md: it needs a terminal",
+      "docs/terminal.md: it shows a terminal",
       "docs/workers.md: it needs a server",
     ]);
   });

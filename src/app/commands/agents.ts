@@ -63,6 +63,20 @@ export async function listAgents(options: CatalogOptions): Promise<AgentList> {
   return { agents, tokens, switchedOff, diagnostics, trusted: trustedRoot !== undefined, off, root };
 }
 
+export interface SkillRow {
+  readonly name: string;
+  readonly description: string;
+  readonly body: string;
+}
+
+/** Lists the skills of a workspace, by name. */
+export async function listSkills(options: CatalogOptions): Promise<readonly SkillRow[]> {
+  const { snapshot } = await loadAgentCatalog(options);
+  return snapshot.skills
+    .map(({ definition: { name, description }, body }) => ({ name, description, body }))
+    .sort((left, right) => left.name.localeCompare(right.name, "en"));
+}
+
 export interface AgentDetails extends AgentRow {
   /** All fields of the definition as read. */
   readonly definition: AgentDefinition;

@@ -62,7 +62,7 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
   return { kind: "check", root: options.value("root"), sandbox };
 }
 
-function renderRules({ rules, mode }: RuleList, origin: boolean): string {
+export function renderRules({ rules, mode }: RuleList, origin: boolean): string {
   const about = `Mode: ${mode}.`;
   if (rules.length === 0)
     return `${about} There are no rules. Calls that the mode neither allows nor denies need approval.\n`;

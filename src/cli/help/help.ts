@@ -52,6 +52,7 @@ export const helpPages = {
   retinue: `Retinue lets a model and its subagents work on the files in a directory.
 
 Examples
+  retinue
   retinue -p "Map this repository"
   retinue -p "Fix the failing test" --permission-mode acceptEdits
   git diff | retinue -p "Review this change"
@@ -59,6 +60,7 @@ Examples
   retinue -p "List the TODOs" --output-format json | jq -r .result
 
 Usage
+  retinue [options] [prompt]       Talk to the agents in the terminal
   retinue -p [options] [prompt]    Run a prompt and print the answer
   retinue sessions [command]       List, show, resume, export or delete sessions
   retinue ps                       List running and resumable agents
@@ -134,6 +136,11 @@ Output
       --forward-subagent-text      In stream-json, include subagents' text
       --verbose                    Show every tool call, and notices in full
   -q, --quiet                      Show notices and errors, but no progress
+
+Terminal (without -p)
+      --server URL                 Use a session of a server. Its token is read
+                                   from RETINUE_TOKEN
+      --plain                      Print plain sentences, for screen readers
 
 Other
       --settings FILE              Use FILE instead of ~/.retinue/settings.json

@@ -22,7 +22,7 @@ interface ServerConnection {
 }
 
 /** Finds the token for a server. Sends nothing. */
-function connectTo({ url, home }: ServerHostOptions): ServerConnection {
+export function connectTo({ url, home }: ServerHostOptions): ServerConnection {
   const address = addressOf(url);
   const { token, origin } = tokenFor(address, home);
   const explain = (error: unknown): unknown =>

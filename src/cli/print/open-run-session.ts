@@ -37,6 +37,8 @@ export interface RunSessionOptions {
   readonly approvals?: Approvals | undefined;
   /** Cancels opening the session. */
   readonly signal: AbortSignal;
+  /** Whether a person is present who can give further prompts. */
+  readonly interactive?: boolean | undefined;
 }
 
 /** Opens the session of a run, new or resumed, with the directory's settings and the command-line options. */
@@ -44,12 +46,23 @@ export async function openRunSession(options: PrintOptions, run: RunSessionOptio
   return open(options, run).catch(explainHome);
 }
 
+/** Opens a session that waits for prompts, new or resumed. */
+export async function openInteractiveSession(
+  options: PrintOptions,
+  run: Omit<RunSessionOptions, "prompt" | "interactive">,
+): Promise<RunSession> {
+  const home = stateDirectory(process.env);
+  const cwd = chosenDirectory(options.cwd);
+  const place = { home, cwd, resume: sessionToResume(options, { home, cwd }) };
+  return openIn(place, options, { ...run, interactive: true }).catch(explainHome);
+}
+
 async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunSession> {
-  const { prompt, report, agentUpdates, approvals, signal } = run;
+  const { prompt } = run;
   const home = stateDirectory(process.env);
   const cwd = chosenDirectory(options.cwd);
   const resume = sessionToResume(options, { home, cwd });
-  const { trust, agent } = options;
+  const { agent } = options;
   const needsInitialPrompt = prompt === "" && (resume === undefined || isDone(home, resume));
   // Only a named agent in a new session can have an initial prompt.
   if (needsInitialPrompt && resume !== undefined)
@@ -58,6 +71,26 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
       `Give it a prompt: retinue resume ${resume} "…".`,
     );
   if (needsInitialPrompt && agent === undefined) throw noPrompt();
+  const opened = await openIn({ home, cwd, resume }, options, run);
+  const { session } = opened;
+  if (!needsInitialPrompt || session.initialPrompt?.trim()) return opened;
+  await session.close();
+  throw noPrompt(session.agentType);
+}
+
+interface SessionPlace {
+  readonly home: string;
+  readonly cwd: string;
+  readonly resume: string | undefined;
+}
+
+async function openIn(
+  { home, cwd, resume }: SessionPlace,
+  options: PrintOptions,
+  run: Omit<RunSessionOptions, "prompt">,
+): Promise<RunSession> {
+  const { report, agentUpdates, approvals, signal, interactive = false } = run;
+  const { trust, agent } = options;
   const flags = flagSettings(options);
   const loaded = loadProjectSettings({ home, cwd, environment: process.env, trust, flags, file: options.settings });
   const { unmanaged, overridden } = withoutManaged(options, loaded.origins);
@@ -84,6 +117,7 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
     disallowedTools,
     acceptance,
     agentUpdates,
+    interactive,
     signal,
     onTrouble: report,
   }).catch((error: unknown) => {
@@ -91,11 +125,7 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
     for (const notice of openingNotices(found, options)) report(notice);
     throw error;
   });
-  if (!needsInitialPrompt || session.initialPrompt?.trim()) {
-    return { session, settings: loaded.settings, notices: [...found, ...session.notices] };
-  }
-  await session.close();
-  throw noPrompt(session.agentType);
+  return { session, settings: loaded.settings, notices: [...found, ...session.notices] };
 }
 
 /** Returns the id of the session to resume; undefined for a new session. */

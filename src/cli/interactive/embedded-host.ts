@@ -1,0 +1,117 @@
+import {
+  type ApprovalQuestion,
+  type Approvals,
+  lastEventNumber,
+  listRules,
+  readTranscript,
+  type Session,
+  stateDirectory,
+} from "../../app/index.ts";
+import { createDeferred, createId, type Deferred, describeError } from "../../lib/index.ts";
+import { MAIN_AGENT } from "../../protocol/index.ts";
+import type { OpenRequest, SessionFacts, TerminalHost } from "../../terminal/index.ts";
+import { renderRules } from "../commands/permissions.ts";
+import { withFlags } from "../output.ts";
+import { openingNotices } from "../print/notices.ts";
+import { openInteractiveSession } from "../print/open-run-session.ts";
+import type { PrintOptions } from "../print/print-options.ts";
+import { readAgentTranscript } from "../progress/agent-transcripts.ts";
+import { createHostCommands } from "./host-commands.ts";
+import { listFiles } from "./list-files.ts";
+import { readImage } from "./read-image.ts";
+import { runShell } from "./run-shell.ts";
+import { createStatusLine } from "./status-line.ts";
+
+/** Opens a session in this process, for the terminal. */
+export async function openEmbeddedHost(
+  given: PrintOptions,
+  { resume, signal, ...request }: OpenRequest,
+): Promise<TerminalHost> {
+  const report = (message: string): void => request.report(withFlags(message));
+  const options = resume === undefined ? given : { ...given, resume, continueLatest: false };
+  const questions = collectQuestions();
+  const opened = await openInteractiveSession(options, { report, agentUpdates: "all", approvals: questions, signal });
+  const { session } = opened;
+  const isResumed = options.resume !== undefined || options.continueLatest;
+  const resumedAt = isResumed && session.transcriptPath ? lastEventNumber(session.transcriptPath) : undefined;
+  const isOffline = session.model.provider === "offline";
+  // The terminal itself says what to do without a provider.
+  const notices = opened.notices.filter((notice) => !isOffline || !notice.includes("using the offline model"));
+  const facts: SessionFacts = {
+    sessionId: session.id,
+    cwd: session.cwd,
+    get model() {
+      return session.model.model;
+    },
+    agentType: session.agentType,
+    get permissionMode() {
+      return session.permissionMode;
+    },
+    isOffline,
+    isRemote: false,
+    resumedAt,
+    notices: openingNotices(notices, options).map(withFlags),
+    agents: session.agents,
+  };
+  if (isResumed) void continueWork(session, report);
+  const commands = createHostCommands(session, options);
+  return {
+    facts,
+    updates: (stop) => session.events({ signal: stop }),
+    send: (command) => session.send({ ...command, id: command.id ?? createId("command_") }),
+    question: (requestId) => questions.find(requestId),
+    prompts: () => session.prompts(),
+    context: () => session.context(),
+    rules: async () => {
+      const place = { cwd: session.cwd, home: stateDirectory(process.env), environment: process.env };
+      return renderRules(listRules({ ...place, trust: options.trust, file: options.settings }), true);
+    },
+    commands,
+    shell: (command, stop) => runShell(command, { cwd: session.cwd, signal: stop }),
+    statusLine: opened.settings.statusLine && createStatusLine(opened.settings.statusLine, session.cwd),
+    image: (path) => readImage(path, session.cwd),
+    files: () => listFiles(session.cwd),
+    lines: async (agentId) => {
+      const { transcriptPath } = session;
+      if (transcriptPath === undefined) return [];
+      if (agentId === MAIN_AGENT) return readTranscript(transcriptPath).lines;
+      return readAgentTranscript(transcriptPath, agentId).lines;
+    },
+    close: async (how) => {
+      await (how === "park" ? session.park() : session.close()).catch((error: unknown) => report(describeError(error)));
+    },
+  };
+}
+
+/** Lets the agents continue that were working when the session was closed. */
+async function continueWork(session: Session, report: (message: string) => void): Promise<void> {
+  try {
+    for (const problem of await session.continueWork()) report(problem);
+  } catch (error) {
+    report(describeError(error));
+  }
+}
+
+/** Receives the requests for approval of a session. They are answered with commands. */
+function collectQuestions(): Approvals & { find(requestId: string): Promise<ApprovalQuestion | undefined> } {
+  const open = new Map<string, Deferred<ApprovalQuestion | undefined>>();
+  const of = (requestId: string): Deferred<ApprovalQuestion | undefined> => {
+    const known = open.get(requestId) ?? createDeferred<ApprovalQuestion | undefined>();
+    open.set(requestId, known);
+    return known;
+  };
+  return {
+    // The request is recorded before it arrives here, so that it may be looked for earlier.
+    find: (requestId) => of(requestId).promise,
+    ask: (question, signal) =>
+      new Promise((resolve) => {
+        of(question.requestId).resolve(question);
+        const end = (): void => {
+          open.delete(question.requestId);
+          resolve({ answer: "deny", by: "nobody" });
+        };
+        if (signal.aborted) end();
+        else signal.addEventListener("abort", end, { once: true });
+      }),
+  };
+}

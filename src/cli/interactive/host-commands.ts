@@ -1,0 +1,112 @@
+import { homedir } from "node:os";
+import {
+  type CatalogOptions,
+  lintAgents,
+  listAgents,
+  listSkills,
+  reportCache,
+  type Session,
+  showAgent,
+  stateDirectory,
+  whyNotNew,
+  writeNewAgent,
+} from "../../app/index.ts";
+import type { HostCommand } from "../../terminal/index.ts";
+import { renderAgent } from "../commands/agents/render.ts";
+import { renderReport } from "../commands/cache.ts";
+import { renderDiagnostics } from "../commands/diagnostics.ts";
+import type { PrintOptions } from "../print/print-options.ts";
+import { usageError } from "../read-options.ts";
+
+/** Returns the commands of a session in this process: those that show its state, and one for each skill. */
+export function createHostCommands(session: Session, options: PrintOptions): () => readonly HostCommand[] {
+  const { cwd } = session;
+  const place: CatalogOptions = {
+    cwd,
+    home: stateDirectory(process.env),
+    environment: process.env,
+    trust: options.trust,
+  };
+  let skills: readonly HostCommand[] = [];
+  void listSkills(place).then(
+    (found) => {
+      skills = found.map(skillCommand);
+    },
+    // The session reports problems with its files itself.
+    () => undefined,
+  );
+  const commands: readonly HostCommand[] = [
+    agentsCommand(place),
+    {
+      name: "cache",
+      about: "what the prompt cache has saved",
+      run: async () => {
+        if (session.transcriptPath === undefined) return "This session stores nothing, so there is no report.";
+        return renderReport(await reportCache(session.transcriptPath));
+      },
+    },
+  ];
+  return () => [...commands, ...skills];
+}
+
+/** Lists agents, shows one, checks all of them, creates one and opens one in an editor. */
+function agentsCommand(place: CatalogOptions): HostCommand {
+  const usage = "Write /agents NAME, /agents check, /agents new NAME DESCRIPTION or /agents edit NAME.";
+  return {
+    name: "agents",
+    about: "list, check, create and edit agents",
+    choices: async () => {
+      const { agents } = await listAgents(place);
+      return agents.map(({ name, description, source }) => ({
+        value: name,
+        label: name,
+        about: description,
+        facts: source,
+      }));
+    },
+    run: async (argument, { edit }) => {
+      const [verb = "", name = "", ...rest] = argument.split(/\s+/);
+      if (verb === "check") {
+        const { findings } = await lintAgents([], place);
+        return findings.length === 0 ? "All agents are fine." : renderDiagnostics(findings);
+      }
+      if (verb === "new") {
+        if (name === "" || rest.length === 0) throw usageError("A new agent needs a name and a description", usage);
+        const base = place.cwd;
+        const problem = whyNotNew(name, base);
+        if (problem !== undefined) return problem;
+        const path = writeNewAgent({ name, description: rest.join(" ") }, base);
+        await edit(path);
+        return `Wrote ${path}. It is used from the next prompt on, if this directory is trusted.`;
+      }
+      if (verb === "edit") {
+        const { file } = await showAgent(name, place);
+        if (file === null) return `${name} is built in. Create an agent with the same name to replace it.`;
+        await edit(file);
+        return `${file.replace(homedir(), "~")} is read again with the next prompt.`;
+      }
+      return renderAgent(await showAgent(verb, place));
+    },
+  };
+}
+
+/** A skill that the user starts. What the user writes after its name takes the place of `$ARGUMENTS`, or follows. */
+function skillCommand({
+  name,
+  description,
+  body,
+}: {
+  readonly name: string;
+  readonly description: string;
+  readonly body: string;
+}): HostCommand {
+  return {
+    name,
+    about: description,
+    run: async (argument, { prompt }) => {
+      const text = body.includes("$ARGUMENTS") ? body.replaceAll("$ARGUMENTS", argument) : `${body}\n\n${argument}`;
+      prompt(`Follow the skill "${name}":\n\n${text.trim()}`);
+      return "";
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { createRequire } from "node:module";
+import { isatty } from "node:tty";
+import {
+  addTrust,
+  isTrusted,
+  listAgents,
+  listSessions,
+  refuseAgentCommand,
+  stateDirectory,
+  userName,
+  VERSION,
+} from "../../app/index.ts";
+import { describeError } from "../../lib/index.ts";
+import type { ListedSession, TerminalProgram, Untrusted } from "../../terminal/index.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { withFlags } from "../output.ts";
+import type { PrintOptions } from "../print/print-options.ts";
+import { chosenDirectory } from "../real-directory.ts";
+import { leaveOnSignal } from "../stop-signals.ts";
+import { openEmbeddedHost } from "./embedded-host.ts";
+import { createPromptHistory } from "./prompt-history.ts";
+
+export interface InteractiveOptions extends PrintOptions {
+  /** URL of the server on which the session is. */
+  readonly server?: string | undefined;
+  readonly plain: boolean;
+}
+
+/** Returns whether this process has a terminal in which a user can type. */
+export function hasWholeTerminal(): boolean {
+  return isatty(0) && process.stdout.isTTY === true && process.env["TERM"] !== "dumb";
+}
+
+/** Runs the terminal interface. Returns the exit code. */
+export async function runInteractive(options: InteractiveOptions): Promise<number> {
+  // An agent that types into a terminal would approve its own calls.
+  refuseAgentCommand("use the terminal interface");
+  const { runTerminal } = loadTerminal();
+  const leaving = leaveOnSignal();
+  try {
+    await runTerminal({
+      program: await programFor(options),
+      input: process.stdin,
+      output: process.stdout,
+      environment: process.env,
+      prompt: options.prompt,
+      isPlain: options.plain,
+      signal: leaving.controller.signal,
+    });
+    return leaving.code() ?? exitCodes.succeeded;
+  } finally {
+    leaving.release();
+  }
+}
+
+/** Loads the terminal interface, which is a bundle of its own, because only this command needs it. */
+function loadTerminal(): typeof import("../../terminal/index.ts") {
+  return createRequire(import.meta.filename)("./terminal.cjs") as typeof import("../../terminal/index.ts");
+}
+
+async function programFor(options: InteractiveOptions): Promise<TerminalProgram> {
+  const history = createPromptHistory(stateDirectory(process.env), chosenDirectory(options.cwd));
+  const common = { user: userName(), version: VERSION, history };
+  if (options.server !== undefined) {
+    const { createRemoteProgram } = await import("./remote-host.ts");
+    const { open, sessions } = createRemoteProgram(options.server, options);
+    return { ...common, open: (request) => explained(open(request)), sessions };
+  }
+  return {
+    ...common,
+    open: (request) => explained(openEmbeddedHost(options, request)),
+    untrusted: () => findUntrusted(options),
+    sessions: async () => {
+      const found = listSessions({ home: stateDirectory(process.env), cwd: chosenDirectory(options.cwd) });
+      return found.map(
+        ({ id, firstPrompt = "", updatedAt, lastReason, inUse }): ListedSession => ({
+          id,
+          title: firstPrompt,
+          updatedAt,
+          state: inUse ? "open elsewhere" : (lastReason ?? ""),
+        }),
+      );
+    },
+  };
+}
+
+/** Converts errors to plain ones, because the terminal is a bundle of its own and does not know our classes. */
+async function explained<Value>(promise: Promise<Value>): Promise<Value> {
+  try {
+    return await promise;
+  } catch (error) {
+    throw new Error(withFlags(describeError(error)));
+  }
+}
+
+/** Finds files that are not used because the directory is not trusted. Never rejects. */
+async function findUntrusted({ trust, cwd }: InteractiveOptions): Promise<Untrusted | undefined> {
+  const place = { cwd: chosenDirectory(cwd), home: stateDirectory(process.env), environment: process.env };
+  if (trust || isTrusted(place)) return undefined;
+  const { off } = await listAgents({ ...place, trust: false }).catch(() => ({ off: [] }));
+  if (off.length === 0) return undefined;
+  return { cwd: place.cwd, files: off, trust: async () => void (await explained(addTrust(place))) };
+}

@@ -1,0 +1,138 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { ApiServer } from "../../src/testing/index.ts";
+import { serve } from "../cli/command-line.ts";
+import { openTerminal, say } from "./session.ts";
+import { hasTmux } from "./tmux.ts";
+
+const bash = (command: string) => ({ tool: "Bash", input: { command } });
+const buttons = "y allow once";
+
+/** Returns the results that the model has received, oldest first. */
+function results(server: ApiServer): readonly string[] {
+  const body = server.requests.at(-1)?.body as { readonly messages: readonly { readonly content: unknown }[] };
+  const blocks = body.messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+  return blocks.filter(({ type }) => type === "tool_result").map(({ content }) => JSON.stringify(content));
+}
+
+describe.skipIf(!hasTmux)("a call that needs approval", () => {
+  it("is shown in full, and runs once, never, as edited, or always, as the user decides", async () => {
+    const calls = ["touch once\necho 'a\u202eb'", "touch never", "touch wrong", "touch always", "touch always"];
+    const server = await serve([...calls.map((call) => ({ content: [bash(call)] })), { content: "All done." }]);
+    const terminal = await openTerminal(server, { columns: 100, rows: 30 });
+    const answer = async (shown: string, ...keys: readonly string[]): Promise<void> => {
+      await terminal.waitFor((screen) => screen.includes(shown) && screen.includes(buttons));
+      // A key that comes too early is not an answer.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      for (const key of keys) await terminal.press(key);
+    };
+    await say(terminal, "Go");
+    const first = await terminal.waitFor("main asks for approval");
+    expect(first).toContain("│ Bash touch once↵\n  │ echo 'a\\u{202e}b'");
+    expect(first).toContain("No rule allows this command");
+    await answer("touch once", "y");
+
+    await answer("touch never", "n");
+    await terminal.waitFor("Why?");
+    await say(terminal, "Not on Fridays");
+
+    await answer("touch wrong", "e");
+    await terminal.waitFor("Enter allows it as edited");
+    await terminal.press("C-w");
+    await say(terminal, "right");
+
+    await answer("touch always", "a");
+    expect(await terminal.waitFor("Always allow")).toContain("Bash(touch always)");
+    await terminal.press("Enter");
+    await terminal.waitFor("All done.");
+
+    const made = ["once", "never", "wrong", "right", "always"].filter((name) => existsSync(join(terminal.cwd, name)));
+    expect(made).toEqual(["once", "right", "always"]);
+    expect(results(server)[1]).toContain("Not on Fridays");
+    server.assertDone();
+  });
+
+  it("names the agent that asks, from any depth, and takes no key from a user who types", async () => {
+    const task = {
+      tool: "Task",
+      input: { description: "look at it", prompt: "CHILD: go", subagent_type: "general-purpose" },
+    };
+    const server = await serve({
+      conversations: [
+        {
+          match: { firstUserContains: "CHILD:" },
+          steps: [
+            { reply: { content: [bash("touch made")], pacing: { delayMs: 500 } } },
+            { reply: { content: "Made." } },
+          ],
+        },
+        {
+          match: { firstUserContains: "MAIN:" },
+          steps: [{ reply: { content: [task] } }, { reply: { content: "The end." } }],
+        },
+      ],
+    });
+    const terminal = await openTerminal(server);
+    await say(terminal, "MAIN: go");
+    await terminal.type("Yes, and then");
+    const screen = await terminal.waitFor("Tab answers");
+    expect(screen).toContain("main › general-purpose wants to run: touch made");
+    await terminal.type(" yyy");
+    await terminal.waitFor("› Yes, and then yyy");
+    expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
+    await terminal.press("Tab");
+    await terminal.waitFor("main › general-purpose (look at it) asks for approval");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await terminal.press("y");
+    const end = await terminal.waitFor("The end.");
+    expect(end).toContain("› Yes, and then yyy");
+    expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
+  });
+
+  it("that is longer than the screen can be allowed only after its end was shown", async () => {
+    const long = Array.from({ length: 40 }, (_, index) => `echo ${index}`).join("\n");
+    const server = await serve([{ content: [bash(`${long}\ntouch made`)] }, { content: "The end." }]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "Go");
+    const screen = await terminal.waitFor(/↓ \d+ more rows/);
+    expect(screen).not.toContain("│ touch made");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await terminal.press("y");
+    await terminal.waitFor("│ touch made");
+    expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
+    await terminal.press("y");
+    await terminal.waitFor("The end.");
+    expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
+  });
+});
+
+describe.skipIf(!hasTmux)("a question of an agent", () => {
+  it("is answered with an option, several options, or the user's own words", async () => {
+    const options = [{ label: "Red", description: "like fire" }, { label: "Blue" }];
+    const questions = [
+      { question: "Which color?", header: "Color", options },
+      { question: "Which ones?", header: "Several", options, multiSelect: true },
+      { question: "What else?", header: "Other", options },
+    ];
+    const server = await serve([
+      { content: [{ tool: "AskUserQuestion", input: { questions } }] },
+      { content: "Thanks." },
+    ]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "Ask me");
+    await terminal.waitFor("Color (1 of 3): Which color?");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await terminal.press("2");
+    await terminal.waitFor("Several (2 of 3)");
+    await terminal.press("Space", "Down", "Space", "Enter");
+    await terminal.waitFor("Other (3 of 3)");
+    await terminal.press("3");
+    await say(terminal, "Green, please");
+    await terminal.waitFor("Thanks.");
+    const [result] = results(server);
+    expect(result).toContain("Blue");
+    expect(result).toContain("Red\\nBlue");
+    expect(result).toContain("Green, please");
+  });
+});

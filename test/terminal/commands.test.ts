@@ -1,0 +1,148 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createPlace, retinueProcess, serve } from "../cli/command-line.ts";
+import { openTerminal, say } from "./session.ts";
+import { hasTmux } from "./tmux.ts";
+
+/** Returns the text of the last message that the model has received. */
+function lastMessage(server: Awaited<ReturnType<typeof serve>>): string {
+  const body = server.requests.at(-1)?.body as { readonly messages: readonly unknown[] };
+  return JSON.stringify(body.messages.at(-1));
+}
+
+describe.skipIf(!hasTmux)("what the user can type", () => {
+  it("is completed: commands after a slash, files and agents after an at sign", async () => {
+    const place = createPlace();
+    mkdirSync(join(place.cwd, "src"));
+    writeFileSync(join(place.cwd, "src/invoice.ts"), "");
+    const server = await serve([{ content: "Read." }]);
+    const terminal = await openTerminal(server, place);
+    await terminal.type("/co");
+    await terminal.waitFor("/cost");
+    await terminal.press("Escape");
+    await terminal.waitFor((screen) => !screen.includes("/cost"));
+    await terminal.press("C-u");
+    await terminal.type("Explain @inv");
+    await terminal.waitFor("› @src/invoice.ts");
+    await terminal.press("Tab");
+    await say(terminal, "please");
+    await terminal.waitFor("Read.");
+    expect(lastMessage(server)).toContain("Explain @src/invoice.ts please");
+  });
+
+  it("can be a shell command, whose output goes with the next prompt", async () => {
+    const server = await serve([{ content: "Seen." }]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "!echo one; echo two; exit 3");
+    await terminal.waitFor(/! echo one; echo two; exit 3\n {2}one\n {2}two\n {2}\(exit code 3\)/);
+    await say(terminal, "What happened?");
+    await terminal.waitFor("Seen.");
+    expect(lastMessage(server)).toMatch(/one\\ntwo\\n\(exit code 3\).*What happened\?/);
+  });
+
+  it("can be work for an agent", async () => {
+    const server = await serve([{ content: "Started." }]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "@Explore find the router");
+    await terminal.waitFor("Started.");
+    expect(lastMessage(server)).toContain('Start the agent \\"Explore\\" with this task: find the router');
+  });
+
+  it("can mention an image, which is sent with the prompt", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "shot.png"), "not really an image");
+    const server = await serve([{ content: "A picture." }]);
+    const terminal = await openTerminal(server, place);
+    await say(terminal, "What is on @shot.png ?");
+    await terminal.waitFor("A picture.");
+    expect(lastMessage(server)).toContain(Buffer.from("not really an image").toString("base64"));
+    expect(await terminal.screen()).toContain("› What is on @shot.png ? [1 image]");
+  });
+
+  it("can be a long text that is pasted, with several lines, which is folded and sent as a whole", async () => {
+    const server = await serve([{ content: "Long." }]);
+    const terminal = await openTerminal(server);
+    const text = Array.from({ length: 120 }, (_, index) => `line ${index}`).join("\n");
+    await terminal.paste(text);
+    await terminal.waitFor("› [pasted 120 lines]");
+    await terminal.press("Enter");
+    await terminal.waitFor("Long.");
+    expect(lastMessage(server)).toContain(text.replaceAll("\n", "\\n"));
+  });
+});
+
+describe.skipIf(!hasTmux)("commands", () => {
+  it("show help, costs, rules and agents, and report unknown ones", async () => {
+    const server = await serve([{ content: "Hello." }]);
+    const terminal = await openTerminal(server, { columns: 100, rows: 50 });
+    await say(terminal, "Hi");
+    await terminal.waitFor("Hello.");
+    await say(terminal, "/help");
+    await terminal.waitFor("/permissions");
+    await say(terminal, "/cost");
+    await terminal.waitFor("1 turns, 0 calls");
+    await say(terminal, "/permissions rules");
+    await terminal.waitFor("Mode: default.");
+    await say(terminal, "/agents");
+    await terminal.waitFor("general-purpose");
+    await terminal.type("explo");
+    await terminal.press("Enter");
+    await terminal.waitFor(/Explore[\s\S]*built-in/);
+    await say(terminal, "/nothing");
+    await terminal.waitFor("There is no command /nothing.");
+  });
+
+  it("change the model and the mode, show the context, and go back to an earlier prompt", async () => {
+    const place = createPlace();
+    const file = join(place.cwd, "made.txt");
+    const server = await serve([
+      { content: "First answer." },
+      { content: [{ tool: "Write", input: { file_path: "made.txt", content: "made" } }] },
+      { content: "Written." },
+    ]);
+    const terminal = await openTerminal(server, { ...place, columns: 100, rows: 40 });
+    await terminal.press("BTab");
+    await terminal.waitFor(/Permission mode: acceptEdits/);
+    await say(terminal, "First prompt");
+    await terminal.waitFor("First answer.");
+    await say(terminal, "Second prompt");
+    await terminal.waitFor("Written.");
+    expect(existsSync(file)).toBe(true);
+    await say(terminal, "/context");
+    await terminal.waitFor(/tokens of \d+[kM]/);
+    await say(terminal, "/model large");
+    await terminal.waitFor("claude-opus");
+    await say(terminal, "/rewind");
+    await terminal.waitFor("go back to an earlier prompt");
+    await terminal.press("Enter");
+    await terminal.waitFor(/› Second prompt\n─/);
+    expect(existsSync(file)).toBe(false);
+    await terminal.press("C-u");
+    await say(terminal, "/compact");
+    await terminal.waitFor("There is nothing to compact yet.");
+  });
+
+  it("resume another session, and start a skill", async () => {
+    const server = await serve([{ content: "First answer." }, { content: "Done as told." }]);
+    const place = createPlace();
+    mkdirSync(join(place.cwd, ".agents/skills/greet"), { recursive: true });
+    writeFileSync(
+      join(place.cwd, ".agents/skills/greet/SKILL.md"),
+      "---\nname: greet\ndescription: Greets.\n---\nGreet $ARGUMENTS.\n",
+    );
+    await retinueProcess(["trust", "add"], place);
+    await retinueProcess(["-p", "First prompt"], { ...place, server });
+    const terminal = await openTerminal(server, place);
+    await say(terminal, "/resume");
+    await terminal.waitFor("continue an earlier session");
+    await terminal.press("Enter");
+    await terminal.waitFor("First answer.");
+    await terminal.type("/gre");
+    await terminal.waitFor("Greets.");
+    await terminal.press("Tab");
+    await say(terminal, "the world");
+    await terminal.waitFor("Done as told.");
+    expect(lastMessage(server)).toContain("Greet the world.");
+  });
+});

@@ -1,0 +1,76 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createPlace, retinueProcess, serve } from "../cli/command-line.ts";
+import { openTerminal, say } from "./session.ts";
+import { hasTmux } from "./tmux.ts";
+
+if (!hasTmux) console.warn("SKIPPED: the terminal interface, because tmux is not installed.");
+
+describe.skipIf(!hasTmux)("a conversation", () => {
+  it("shows the answer while it is written, and each call on one line, and is left with Ctrl+C twice", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "a.ts"), "export const a = 1;\n");
+    const server = await serve([
+      { content: ["Let me look.", { tool: "Read", input: { file_path: "a.ts" } }] },
+      {
+        content: "It has **one** line.\n\n```ts\nexport const a = 1;\n```\n\nThat is all.",
+        pacing: { chunkMs: 20, chunkCharacters: 8 },
+      },
+    ]);
+    const terminal = await openTerminal(server, place);
+    await say(terminal, "What is in a.ts?");
+    await terminal.waitFor("writing");
+    await terminal.waitFor(/^That is all\.$/m);
+    await terminal.waitFor((screen) => !screen.includes("writing"));
+    const all = await terminal.scrollback();
+    expect(all).toContain("› What is in a.ts?\n\nLet me look.\n\n  ✓ Read   a.ts");
+    expect(all).toMatch(
+      /✓ Read {3}a\.ts +1 line · \d+ ms\n\nIt has one line\.\n\n {2}export const a = 1;\n\nThat is all\.\n/,
+    );
+    await terminal.press("C-c");
+    await terminal.waitFor("Ctrl+C again leaves");
+    await terminal.press("C-c");
+    expect(await terminal.ended()).toBe(0);
+    expect(await terminal.screen()).toContain("Resume this session with: retinue --resume");
+    server.assertDone();
+  });
+
+  it("is resumed with what was said before, and continues", async () => {
+    const server = await serve([{ content: "First answer." }, { content: "Second answer." }]);
+    const place = createPlace();
+    await retinueProcess(["-p", "First prompt"], { ...place, server });
+    const terminal = await openTerminal(server, { ...place, words: ["--continue"] });
+    await terminal.waitFor("First answer.");
+    await say(terminal, "Second prompt");
+    await terminal.waitFor("Second answer.");
+    // Prompts are remembered, also those of other sessions in the directory.
+    const other = await openTerminal(server, place);
+    await other.press("Up");
+    await other.waitFor(/^› Second prompt$/m);
+    expect(await terminal.scrollback()).toMatch(
+      /› First prompt\n\nFirst answer\.\n\n› Second prompt\n\nSecond answer\./,
+    );
+  });
+
+  it("keeps every line in the scrollback, in order and once, even if the terminal is resized meanwhile", async () => {
+    const lines = Array.from({ length: 120 }, (_, index) => `Line number ${index + 1} of the answer.`);
+    const server = await serve([{ content: lines.join("\n\n"), pacing: { chunkMs: 12, chunkCharacters: 24 } }]);
+    const after = (least: number) => (screen: string) =>
+      [...screen.matchAll(/Line number (\d+)/g)].some(([, number]) => Number(number) >= least);
+    const terminal = await openTerminal(server);
+    await say(terminal, "Count");
+    await terminal.waitFor(after(20));
+    await terminal.resize(60, 18);
+    await terminal.waitFor(after(50));
+    await terminal.resize(120, 40);
+    await terminal.waitFor(after(80));
+    await terminal.resize(80, 24);
+    await terminal.waitFor("Line number 120");
+    await terminal.waitFor((screen) => !screen.includes("writing"));
+    const all = await terminal.scrollback();
+    expect(all.match(/Line number \d+/g)).toEqual(lines.map((_, index) => `Line number ${index + 1}`));
+    expect(all.match(/Enter sends/g)).toHaveLength(1);
+    expect(all.match(/^─+$/gm)).toHaveLength(1);
+  });
+});

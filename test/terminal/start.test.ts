@@ -1,0 +1,101 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createPlace, dist, retinueProcess, serve } from "../cli/command-line.ts";
+import { openTerminal, say } from "./session.ts";
+import { hasTmux, startInTmux } from "./tmux.ts";
+
+describe.skipIf(!hasTmux)("the first start", () => {
+  it("says what was found, how to get a model, and is useful without one", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "app.ts"), "export const port = 80;\n");
+    const terminal = await openTerminal(undefined, place);
+    const screen = await terminal.waitFor("Try: Map this repository");
+    expect(screen).toMatch(/retinue \d+\.\d+\.\d+ {2}/);
+    expect(screen).toContain("ANTHROPIC_API_KEY");
+    await say(terminal, "Map this repository");
+    await terminal.waitFor(/app\.ts/);
+  });
+
+  it("asks whether to trust the files of a directory, and uses them only then", async () => {
+    const server = await serve([{ content: "Hello." }]);
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "AGENTS.md"), "Always answer in rhymes.\n");
+    const start = async (key: string) => {
+      const opening = openTerminal(server, place);
+      const terminal = await opening;
+      await terminal.waitFor("Trust this directory?");
+      expect(await terminal.screen()).toContain("AGENTS.md");
+      await terminal.press(key);
+      await terminal.waitFor("Enter sends");
+      return terminal;
+    };
+    await start("n");
+    const { stdout: before } = await retinueProcess(["trust", "list"], place);
+    expect(before).toContain("No directory is trusted.");
+    const terminal = await start("y");
+    const { stdout: after } = await retinueProcess(["trust", "list"], place);
+    expect(after).toContain(place.cwd);
+    await say(terminal, "Hi");
+    await terminal.waitFor("Hello.");
+    expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("Always answer in rhymes.");
+  });
+});
+
+describe.skipIf(!hasTmux)("Ctrl+Z", () => {
+  it("gives the terminal back to the shell, and `fg` continues with what was written", async () => {
+    const place = createPlace();
+    const tmux = startInTmux({
+      command: ["bash", "--norc"],
+      cwd: place.cwd,
+      environment: {
+        PATH: process.env["PATH"],
+        HOME: join(place.home, ".."),
+        RETINUE_HOME: place.home,
+        PS1: "shell: ",
+      },
+    });
+    onTestFinished(tmux.close);
+    await tmux.waitFor("shell:");
+    await say(tmux, `'${process.execPath}' '${join(dist, "cli.cjs")}'`);
+    await tmux.waitFor("Try: Map this repository");
+    await tmux.type("Hello");
+    await tmux.waitFor("› Hello");
+    await tmux.press("C-z");
+    await tmux.waitFor("Stopped");
+    await say(tmux, "fg");
+    await tmux.waitFor("› Hello");
+    await tmux.type(" again");
+    const screen = await tmux.waitFor("› Hello again");
+    expect(screen.match(/› Hello/g)).toHaveLength(1);
+  });
+});
+
+describe.skipIf(!hasTmux)("the looks", () => {
+  it("include a status line from a command of the user, with its colors", async () => {
+    const server = await serve([{ content: "Hello." }]);
+    const place = createPlace();
+    mkdirSync(place.home, { recursive: true });
+    const command = String.raw`printf '\033[35m%s\033[0m \033[2Jend' "$(cat | grep -o '"state":"[a-z]*"')"`;
+    writeFileSync(
+      join(place.home, "settings.json"),
+      JSON.stringify({ statusLine: { type: "command", command, padding: 2 } }),
+    );
+    const terminal = await openTerminal(server, place);
+    await terminal.waitFor('  "state":"idle" end');
+    expect(await terminal.scrollback({ styled: true })).toContain('\u001b[35m"state":"idle"');
+  });
+
+  it("have no colors with NO_COLOR, and are plain sentences with --plain", async () => {
+    const server = await serve([{ content: [{ tool: "LS", input: { path: "." } }] }, { content: "One **file**." }]);
+    const terminal = await openTerminal(server, { words: ["--plain"], environment: { NO_COLOR: "1" } });
+    await say(terminal, "List");
+    await terminal.waitFor("One file.");
+    const styled = await terminal.scrollback({ styled: true });
+    // tmux adds the codes 39 and 49 for the default colors.
+    expect(styled).not.toMatch(/\[(\d;)?(3|4|9|10)[0-7]m/);
+    const shown = await terminal.scrollback();
+    expect(shown).toMatch(/You: List\n\nLS \.: \d+ entr(y|ies), \d+ ms\n\nOne file\./);
+    expect(shown).not.toMatch(/[─●✓›]/);
+  });
+});

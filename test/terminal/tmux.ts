@@ -1,0 +1,121 @@
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+
+/** Whether tmux, in which these tests drive the real program, is installed. */
+export const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+
+export interface TmuxOptions {
+  /** Command line, without a shell. */
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+}
+
+/** A program in a terminal of its own. */
+export interface Tmux {
+  /** Types text as it is. */
+  type(text: string): Promise<void>;
+  /** Presses keys by their names in tmux: `Enter`, `Escape`, `C-c`, `Up`. */
+  press(...keys: readonly string[]): Promise<void>;
+  /** Pastes text, with the marks of a paste if the program asked for them. */
+  paste(text: string): Promise<void>;
+  /** Returns the visible rows. */
+  screen(): Promise<string>;
+  /** Returns everything that the terminal has kept, and the visible rows. */
+  scrollback(options?: { readonly styled?: boolean }): Promise<string>;
+  /** Waits until the screen fulfills a condition, and returns it. Fails with the screen after 20 seconds. */
+  waitFor(wanted: string | RegExp | ((screen: string) => boolean)): Promise<string>;
+  resize(columns: number, rows: number): Promise<void>;
+  /** Writes all bytes that the program sends from now on to a file. */
+  record(file: string): Promise<void>;
+  /** Waits for the end of the program and returns its exit code. */
+  ended(): Promise<number>;
+  /** Ends the program and its terminal. Resolves when both have ended. */
+  close(): Promise<void>;
+}
+
+const WAIT_MS = 20_000;
+const POLL_MS = 25;
+/** Time that a program has to end by itself when its terminal is closed. */
+const END_MS = 5_000;
+
+export function startInTmux({ command, cwd, environment, columns = 80, rows = 24 }: TmuxOptions): Tmux {
+  const socket = `retinue-test-${randomBytes(6).toString("hex")}`;
+  const base = ["-L", socket, "-f", "/dev/null"];
+  const variables = Object.entries({ TERM: "screen-256color", LANG: "C.UTF-8", ...environment })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${value}`);
+  const size = ["-x", String(columns), "-y", String(rows)];
+  const started = ["env", "-i", ...variables, ...command];
+  const settings = ["set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "history-limit", "50000", ";"];
+  execFileSync("tmux", [...base, ...settings, "new-session", "-d", ...size, "-c", cwd, ...started], {
+    env: { PATH: process.env["PATH"], LANG: "C.UTF-8" },
+  });
+  const shown = execFileSync("tmux", [...base, "display-message", "-p", "#{pane_pid}"], { encoding: "utf8" });
+  const pid = Number(shown);
+  const tmux = async (...words: readonly string[]): Promise<string> => {
+    const { stdout } = await execute("tmux", [...base, ...words], { maxBuffer: 64_000_000 });
+    return stdout;
+  };
+  const screen = (): Promise<string> => tmux("capture-pane", "-p");
+  const until = async <Value>(look: () => Promise<Value | undefined>, what: () => string): Promise<Value> => {
+    const end = Date.now() + WAIT_MS;
+    for (;;) {
+      const found = await look();
+      if (found !== undefined) return found;
+      if (Date.now() > end) throw new Error(`The terminal shows no ${what()}, but:\n${await screen()}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  };
+  return {
+    type: async (text) => void (await tmux("send-keys", "-l", text)),
+    press: async (...keys) => void (await tmux("send-keys", ...keys)),
+    paste: async (text) => {
+      await tmux("set-buffer", "-b", "paste", text);
+      await tmux("paste-buffer", "-p", "-b", "paste");
+    },
+    screen,
+    scrollback: ({ styled = false } = {}) => tmux("capture-pane", "-p", "-J", ...(styled ? ["-e"] : []), "-S", "-"),
+    waitFor: (wanted) => {
+      const isFound = (text: string): boolean => {
+        if (typeof wanted === "string") return text.includes(wanted);
+        return wanted instanceof RegExp ? wanted.test(text) : wanted(text);
+      };
+      const look = async (): Promise<string | undefined> => {
+        const text = await screen();
+        return isFound(text) ? text : undefined;
+      };
+      return until(look, () => String(wanted));
+    },
+    resize: async (width, height) => void (await tmux("resize-window", "-x", String(width), "-y", String(height))),
+    record: async (file) => void (await tmux("pipe-pane", `cat >> '${file}'`)),
+    ended: () =>
+      until(
+        async () => {
+          const [isDead, code] = (await tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}")).split(" ");
+          return isDead === "1" ? Number(code) : undefined;
+        },
+        () => "end of the program",
+      ),
+    close: async () => {
+      spawnSync("tmux", [...base, "kill-server"]);
+      for (let waited = 0; isRunning(pid) && waited < WAIT_MS; waited += POLL_MS) {
+        if (waited > END_MS) process.kill(pid, "SIGKILL");
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+    },
+  };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
