@@ -68,6 +68,12 @@ const modules = {
     packages: ["marked", "highlight.js", "string-width"],
     builtins: true,
   },
+  web: {
+    modules: ["protocol", "lib", "client"],
+    packages: ["react", "react-dom", "@tanstack/react-virtual", "marked", "lowlight"],
+    builtins: false,
+    browser: true,
+  },
   schedules: { modules: shared, packages: ["croner"], builtins: true },
   server: {
     modules: [...shared, "link", "app", "schedules"],
@@ -83,7 +89,7 @@ const modules = {
 };
 
 // Tests may import anything. Files that only tests use end in .test-support.ts and are not built.
-const tests = String.raw`\.test(-support)?\.ts$`;
+const tests = String.raw`\.test(-support)?\.tsx?$`;
 const npmTypes = ["npm", "npm-dev", "npm-optional", "npm-peer", "npm-bundled", "npm-no-pkg", "npm-unknown"];
 
 const inModule = (name) => `^src/${name}/`;

@@ -1,5 +1,5 @@
-// Builds dist/: the library with tsc (dist/lib), bundled with esbuild (dist/esm), and the command line with esbuild
-// (dist/cli.cjs and its entries).
+// Builds dist/: the library with tsc (dist/lib), bundled with esbuild (dist/esm), the command line with esbuild
+// (dist/cli.cjs and its entries) and the web view with vite (dist/web), which is kept if its own inputs have not changed.
 //   --cli-only   leave the library as it is
 //   --if-stale   do nothing if dist/ was built from the current inputs
 //   --checked    skip the type check because types.mjs has done it; use the library that it compiled if still current
@@ -22,11 +22,12 @@ import {
 import { join, resolve } from "node:path";
 import { bundle } from "./bundle.mjs";
 import { bundleLibrary } from "./bundle-library.mjs";
+import { bundleWeb } from "./bundle-web.mjs";
 import { checkedDirectory, hashInputs, readStamp } from "./stamp.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const dist = join(root, "dist");
-const sources = { cli: "src/cli/main.ts", lib: "src/index.ts" };
+const sources = { cli: "src/cli/main.ts", lib: "src/index.ts", web: "src/web/index.html" };
 
 const options = process.argv.slice(2);
 const unknown = options.find((option) => !["--cli-only", "--if-stale", "--checked"].includes(option));
@@ -40,31 +41,32 @@ process.exit(
 );
 
 async function main({ cliOnly, ifStale, checked }) {
-  const parts = (cliOnly ? ["cli"] : ["cli", "lib"]).filter((part) => {
+  const parts = (cliOnly ? ["cli", "web"] : ["cli", "lib", "web"]).filter((part) => {
     if (existsSync(join(root, sources[part]))) return true;
-    console.error(`build: skipped ${part}: ${sources[part]} does not exist`);
+    if (part !== "web") console.error(`build: skipped ${part}: ${sources[part]} does not exist`);
     return false;
   });
-  const hash = hashInputs(root);
-  const fresh = () => parts.every((part) => readStamp(dist)[part] === hash);
-  if (parts.length === 0 || (ifStale && fresh())) return 0;
+  const stamp = Object.fromEntries(parts.map((part) => [part, hashInputs(root, part)]));
+  const isFresh = (part) => readStamp(dist)[part] === stamp[part];
+  if (parts.length === 0 || (ifStale && parts.every(isFresh))) return 0;
 
   removeLeftovers();
   const made = mkdtempSync(join(root, ".dist-"));
   try {
     chmodSync(made, 0o755);
+    const isKept = parts.includes("web") && isFresh("web") && keep("web", made);
     const isMade = await Promise.all([
-      !parts.includes("lib") || makeLibrary(made, { checked, hash }),
+      !parts.includes("lib") || makeLibrary(made, { checked, hash: stamp.lib }),
       !parts.includes("cli") || bundle({ root, directory: made }),
+      !parts.includes("web") || isKept || bundleWeb({ root, directory: join(made, "web") }),
     ]);
     if (!isMade.every(Boolean)) return 1;
-    const stamp = Object.fromEntries(parts.map((part) => [part, hash]));
     const { lib } = readStamp(dist);
     const hasLibrary = !parts.includes("lib") && ["lib", "esm"].every((part) => keep(part, made));
     const kept = hasLibrary && lib ? { lib } : {};
     writeFileSync(join(made, ".stamp"), JSON.stringify({ ...kept, ...stamp }));
     // Another process may have built the same inputs in the meantime. Its files are equally good and may be in use.
-    if (!ifStale || !fresh()) putInPlace(made);
+    if (!ifStale || !parts.every(isFresh)) putInPlace(made);
     return 0;
   } finally {
     rmSync(made, { recursive: true, force: true });

@@ -9,7 +9,8 @@ import { hashInputs, readStamp } from "./stamp.mjs";
 const root = resolve(import.meta.dirname, "..");
 const cli = join(root, "dist/cli.cjs");
 
-if (!existsSync(cli) || readStamp(join(root, "dist")).cli !== hashInputs(root)) {
+const stamp = readStamp(join(root, "dist"));
+if (!existsSync(cli) || stamp.cli !== hashInputs(root, "cli") || stamp.web !== webHash()) {
   console.error("retinue: building the command line (only needed after source changes) ...");
   const build = join(root, "scripts/build.mjs");
   // Standard output is reserved for the command.
@@ -26,6 +27,11 @@ if (INIT_CWD && npm_lifecycle_event === "start" && isOurs(npm_package_json)) pro
 
 process.argv[1] = cli;
 await import(pathToFileURL(cli).href);
+
+/** Returns the hash of the inputs of the web view; undefined if there is no source. */
+function webHash() {
+  return existsSync(join(root, "src/web")) ? hashInputs(root, "web") : undefined;
+}
 
 // An npm script in another package may start this file. In that case, the variables describe that package.
 function isOurs(packageFile) {

@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, "..");
 process.exitCode = main() ? 0 : 1;
 
 function main() {
-  const hash = hashInputs(root);
+  const hash = hashInputs(root, "lib");
   const everything = readConfig("tsconfig.json");
   const program = ts.createProgram({
     rootNames: everything.fileNames,
@@ -18,7 +18,14 @@ function main() {
     configFileParsingDiagnostics: everything.errors,
   });
   if (!isFree(problemsOf(program))) return false;
+  if (existsSync(join(root, "src/web")) && !isFree(problemsOf(webProgram()))) return false;
   return !existsSync(join(root, "src/index.ts")) || leaveLibrary(program, hash);
+}
+
+/** The web view runs in browsers, so it is checked with their types instead of those of Node. */
+function webProgram() {
+  const { fileNames, options, errors } = readConfig("tsconfig.web.json");
+  return ts.createProgram({ rootNames: fileNames, options, configFileParsingDiagnostics: errors });
 }
 
 function leaveLibrary(program, hash) {

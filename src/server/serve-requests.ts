@@ -6,21 +6,23 @@ import { handleRoutes, refuse } from "./http/handle-routes.ts";
 import { sizeProblem } from "./http/json-body.ts";
 import { escaped, Page, styleHash } from "./http/pages.ts";
 import { HttpProblem, problem } from "./http/problem.ts";
+import { readWebFiles } from "./http/web-files.ts";
 import { createRoutes } from "./routes/create-routes.ts";
 import type { ServerContext } from "./server-context.ts";
 import type { Limits, ServerOptions } from "./server-options.ts";
 
-export interface Serving extends Pick<ServerOptions, "home" | "report"> {
+export interface Serving extends Pick<ServerOptions, "home" | "report" | "web"> {
   readonly context: ServerContext;
   readonly guard: Guard;
   readonly limits: Limits;
 }
 
 /** Answers all requests to a server. The guard comes first, then the routes. */
-export function serveRequests(http: Server, { context, guard, limits, home, report }: Serving): void {
+export function serveRequests(http: Server, { context, guard, limits, home, report, web }: Serving): void {
   const accesses = new WeakMap<IncomingMessage, Access>();
   const headers = securityHeaders(styleHash);
   const { projects, hub } = context;
+  const webFiles = readWebFiles(web);
   const withoutPaths = (message: string): string =>
     [{ name: "the state directory", root: home }, ...projects.all()].reduce(
       (text, { name, root }) => text.replaceAll(root, name),
@@ -42,7 +44,7 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
     if (wrong !== undefined) refuse(incoming, outgoing, wrong);
     else if (origin !== undefined && incoming.method === "OPTIONS") outgoing.writeHead(204).end();
     else if (incoming.method === "GET" && incoming.url?.startsWith(ticketPath)) openLink(incoming, outgoing);
-    else letIn(incoming, outgoing);
+    else if (!webFiles.answer(incoming, outgoing)) letIn(incoming, outgoing);
   };
 
   function letIn(incoming: IncomingMessage, outgoing: ServerResponse): void {

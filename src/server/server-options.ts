@@ -54,6 +54,8 @@ export interface ServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** Whether to listen on an address of the network without TLS. */
   readonly insecure?: boolean | undefined;
+  /** Directory with the files of the web view. */
+  readonly web?: string | undefined;
   readonly hub?: WorkerHub | undefined;
   readonly clock: Clock;
   /** Whether sessions that were working when the last server ended go on by themselves; defaults to true. */

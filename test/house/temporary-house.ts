@@ -24,7 +24,7 @@ export interface House {
  */
 export async function createHouse(files: Record<string, string>): Promise<House> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "retinue-house-")));
-  const tooling = ["package.json", "package-lock.json", "tsconfig.build.json", "biome.json"];
+  const tooling = ["package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.web.json", "biome.json"];
   for (const name of [...tooling, ".gitignore", "knip.ts", "layers.cjs", ".dependency-cruiser.cjs", "scripts"]) {
     await cp(join(root, name), join(directory, name), { recursive: true });
   }

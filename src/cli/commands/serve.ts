@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { stateDirectory, systemClock, VERSION } from "../../app/index.ts";
 import { errorCode } from "../../lib/index.ts";
 import { createWorkerHub } from "../../link/index.ts";
@@ -25,6 +26,8 @@ export async function serve(argv: readonly string[]): Promise<number> {
     projects:
       projects.length === 0 ? [chosenDirectory(undefined)] : projects.map((each) => chosenDirectory(each, "project")),
     tls: tlsCert && tlsKey ? { cert: readPem(tlsCert, "tls-cert"), key: readPem(tlsKey, "tls-key") } : undefined,
+    // The build puts the page next to the bundle.
+    web: join(import.meta.dirname, "web"),
     clock: systemClock,
     hub: createWorkerHub({ version: VERSION, clock: systemClock }),
     report,

@@ -22,13 +22,6 @@ export class Page {
   }
 }
 
-export function startPage(): Page {
-  return new Page(
-    "Retinue",
-    '<h1>Retinue</h1>\n<p>The server is running. <a href="/docs">The routes of its API</a> are described here.</p>',
-  );
-}
-
 export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

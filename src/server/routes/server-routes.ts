@@ -2,7 +2,6 @@ import * as z from "zod/v4";
 import { listAgents } from "../../app/index.ts";
 import { docsPage } from "../http/docs-page.ts";
 import { describeApi } from "../http/openapi.ts";
-import { startPage } from "../http/pages.ts";
 import { type Route, route } from "../http/route.ts";
 import type { ServerContext } from "../server-context.ts";
 import { agentCatalog, workerInfo, workerQuery } from "./schemas.ts";
@@ -57,15 +56,6 @@ export function serverRoutes(context: ServerContext, table: () => readonly Route
       summary: "Describes all routes in a page.",
       response: { status: 200, type: "text/html" },
       handle: () => docsPage(table()),
-    }),
-    route({
-      method: "GET",
-      path: "/",
-      scope: "read",
-      page: true,
-      summary: "Returns the start page.",
-      response: { status: 200, type: "text/html" },
-      handle: () => startPage(),
     }),
   ];
 }

@@ -1,0 +1,32 @@
+// Bundles the web view: index.html and files whose names contain a hash of their content. `bundleWeb` prints a message and
+// returns false if it fails.
+
+import { join } from "node:path";
+import { build } from "vite";
+
+export async function bundleWeb({ root, directory }) {
+  // Vitest sets another value, with which vite would build for development.
+  process.env.NODE_ENV = "production";
+  try {
+    await build({
+      configFile: false,
+      root: join(root, "src/web"),
+      logLevel: "warn",
+      build: {
+        outDir: directory,
+        emptyOutDir: true,
+        target: "es2022",
+        // The oldest browsers that know light-dark().
+        cssTarget: ["chrome123", "firefox120", "safari17.5"],
+        // Scripts and styles of data: addresses are refused by the content security policy.
+        assetsInlineLimit: 0,
+        modulePreload: { polyfill: false },
+        reportCompressedSize: false,
+      },
+    });
+    return true;
+  } catch (error) {
+    console.error(`build: the web view can't be built: ${error.message}`);
+    return false;
+  }
+}

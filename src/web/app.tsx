@@ -1,0 +1,114 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { AgentsPage } from "./agents/agents-page.tsx";
+import { InboxPage } from "./approvals/inbox-page.tsx";
+import { Problem } from "./parts/problem.tsx";
+import { SessionPage } from "./session/session-page.tsx";
+import { SessionsPage } from "./sessions/sessions-page.tsx";
+import { linkTo, type Route, useRoute } from "./state/route.ts";
+import { useServer } from "./state/server-context.ts";
+import type { Link } from "./state/server-store.ts";
+import { signOut } from "./state/sign-in.ts";
+import { useStore } from "./state/store.ts";
+import { applyTheme, storedTheme, type Theme } from "./state/theme.ts";
+
+/** The page: navigation, the state of the connection, and what the address asks for. */
+export function App(): ReactNode {
+  const route = useRoute();
+  const { link, approvals } = useStore(useServer().store);
+  const waiting = approvals.length;
+  useEffect(() => {
+    // Visible among other tabs, where nobody looks at the page.
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}Retinue`;
+  }, [waiting]);
+  const isSignedOut = link.state === "refused" && link.error?.status === 401;
+  useEffect(() => {
+    if (isSignedOut) signOut();
+  }, [isSignedOut]);
+  return (
+    <div className="app">
+      <header className="bar">
+        <a className="brand" href={linkTo({ page: "sessions" })}>
+          retinue
+        </a>
+        <nav aria-label="Pages">
+          <PageLink to="sessions" current={route}>
+            Sessions
+          </PageLink>
+          <PageLink to="inbox" current={route}>
+            Waiting for you{waiting > 0 && <span className="badge">{waiting}</span>}
+          </PageLink>
+          <PageLink to="agents" current={route}>
+            Agents
+          </PageLink>
+        </nav>
+        <span className="space" />
+        <ThemeButton />
+      </header>
+      <LinkNote link={link} />
+      {isSignedOut ? (
+        <main className="alone">
+          <Problem title="The token is no longer valid">
+            The server was started again, and every start has a new token. Open the link that <code>retinue serve</code>{" "}
+            printed last.
+          </Problem>
+        </main>
+      ) : (
+        <Page route={route} />
+      )}
+    </div>
+  );
+}
+
+function Page({ route }: { readonly route: Route }): ReactNode {
+  switch (route.page) {
+    case "sessions":
+      return <SessionsPage />;
+    case "inbox":
+      return <InboxPage />;
+    case "agents":
+      return <AgentsPage />;
+    case "session":
+      return <SessionPage key={route.id} id={route.id} agentId={route.agent} />;
+  }
+}
+
+interface PageLinkProps {
+  readonly to: "sessions" | "inbox" | "agents";
+  readonly current: Route;
+  readonly children: ReactNode;
+}
+
+function PageLink({ to, current, children }: PageLinkProps): ReactNode {
+  return (
+    <a href={linkTo({ page: to })} aria-current={current.page === to ? "page" : undefined}>
+      {children}
+    </a>
+  );
+}
+
+/** Says that what is shown may be old, because the connection is lost. */
+function LinkNote({ link: { state, error } }: { readonly link: Link }): ReactNode {
+  if (state !== "lost" && !(state === "refused" && error?.status !== 401)) return null;
+  return (
+    <p className="link-note" role="status">
+      {state === "lost" ? "Connection lost. " : ""}
+      {error?.detail} {state === "lost" && "What you see may be out of date. Connecting again…"}
+    </p>
+  );
+}
+
+const themes: readonly Theme[] = ["system", "dark", "light"];
+
+function ThemeButton(): ReactNode {
+  const [theme, setTheme] = useState(storedTheme);
+  const change = (): void => {
+    const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "system";
+    applyTheme(next);
+    setTheme(next);
+  };
+  return (
+    <button type="button" className="quiet" onClick={change} title="Changes between system, dark and light">
+      Theme: {theme}
+    </button>
+  );
+}

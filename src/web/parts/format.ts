@@ -1,0 +1,28 @@
+import { formatCount } from "../../lib/portable.ts";
+
+/** Formats a time span in few characters: `4 s`, `2:14`, `3 h`, `5 d`. */
+export function formatAge(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  const hours = Math.floor(seconds / 3600);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
+}
+
+export function formatMs(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : formatAge(milliseconds);
+}
+
+/** Formats dollars with enough digits to see small costs. */
+export function formatCost(costUsd: number | undefined): string {
+  if (costUsd === undefined) return "cost unknown";
+  if (costUsd > 0 && costUsd < 0.0005) return "<$0.001";
+  return `$${costUsd.toFixed(costUsd > 0 && costUsd < 0.1 ? 3 : 2)}`;
+}
+
+/** Formats a number of tokens: `930`, `41.2 k`, `1.3 M`. */
+export function formatTokens(tokens: number): string {
+  if (tokens < 10_000) return formatCount(tokens);
+  return tokens < 999_500 ? `${(tokens / 1000).toFixed(1)} k` : `${(tokens / 1_000_000).toFixed(1)} M`;
+}

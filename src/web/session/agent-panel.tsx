@@ -1,0 +1,160 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { type AgentView, type SessionView, stateOf, stateWords, tokensOf } from "../../client/index.ts";
+import { formatCount, plural } from "../../lib/portable.ts";
+import { type ContextReport, MAIN_AGENT } from "../../protocol/index.ts";
+import { formatCost, formatTokens } from "../parts/format.ts";
+import { useServer } from "../state/server-context.ts";
+import { nameOf, pathWords, typeOf } from "./agent-words.ts";
+import { useReceipts } from "./receipts.ts";
+import { useSessionId } from "./session-context.ts";
+
+interface AgentPanelProps {
+  readonly agent: AgentView;
+  readonly view: SessionView;
+}
+
+/** What is known about an agent, and what can be done with it. */
+export function AgentPanel({ agent, view }: AgentPanelProps): ReactNode {
+  const { usage, end } = agent;
+  const filesChanged = end?.facts.filesChanged ?? [];
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    ["State", stateWords(agent)],
+    ...(agent.path.length > 0 ? [["Path", pathWords(view, agent.path)] as const] : []),
+    ["Model", agent.model],
+    ["Mode", agent.permissionMode ?? "default"],
+    ["Turns", agent.maxTurns === undefined ? agent.turns : `${agent.turns} of ${agent.maxTurns}`],
+    ["Calls", agent.toolCalls],
+    ...(agent.denied.length > 0 ? [["Denied", agent.denied.length] as const] : []),
+    ...(filesChanged.length > 0 ? [["Files changed", filesChanged.join(", ")] as const] : []),
+    ["Tokens", `${formatTokens(tokensOf(usage) - usage.outputTokens)} in · ${formatTokens(usage.outputTokens)} out`],
+    ["From cache", `${formatTokens(usage.cacheReadTokens)}`],
+    ["Cost", formatCost(agent.costUsd)],
+  ];
+  return (
+    <>
+      <h2>
+        {nameOf(agent)} <span className="plain">{typeOf(agent)}</span>
+      </h2>
+      <AgentActions agent={agent} />
+      <dl className="facts">
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <ContextWindow agent={agent} />
+    </>
+  );
+}
+
+function AgentActions({ agent }: { readonly agent: AgentView }): ReactNode {
+  const session = useServer().client.sessions.open(useSessionId());
+  const { outcome, isBusy, send } = useReceipts();
+  const { agentId, background } = agent;
+  const isMain = agentId === MAIN_AGENT;
+  const isOver = ["idle", "ended"].includes(stateOf(agent));
+  const mayResume =
+    isOver && (agent.isCutOff === true || (agent.end !== undefined && agent.end.outcome !== "succeeded"));
+  return (
+    <>
+      <div className="actions">
+        {!isOver && (
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => void send(() => session.stop(isMain ? "turn" : agentId))}
+          >
+            Stop
+          </button>
+        )}
+        {!isOver && isMain && (
+          <button type="button" disabled={isBusy} onClick={() => void send(() => session.stop("tree"))}>
+            Stop all agents
+          </button>
+        )}
+        {mayResume && (
+          <button type="button" disabled={isBusy} onClick={() => void send(() => session.resume(agentId))}>
+            Resume
+          </button>
+        )}
+        {!isOver && !isMain && (
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => void send(() => (background ? session.foreground(agentId) : session.background(agentId)))}
+          >
+            {background ? "Let its parent wait" : "To background"}
+          </button>
+        )}
+      </div>
+      <p className={`receipt ${outcome?.isRefused ? "bad" : "dim"}`} role="status">
+        {outcome?.text}
+      </p>
+    </>
+  );
+}
+
+/** Shows what fills the context window, newly asked for after each response. */
+function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
+  const { client } = useServer();
+  const id = useSessionId();
+  const { agentId, contextTokens } = agent;
+  const [report, setReport] = useState<ContextReport>();
+  useEffect(() => {
+    if (contextTokens === 0) return undefined;
+    let isCurrent = true;
+    client.sessions
+      .open(id)
+      .context(agentId)
+      .then(
+        (newer) => isCurrent && setReport(newer),
+        // There is none before the first request.
+        () => undefined,
+      );
+    return () => {
+      isCurrent = false;
+    };
+  }, [client, id, agentId, contextTokens]);
+  if (report === undefined || report.agentId !== agentId) return null;
+  const { used, window, parts } = report;
+  const whole = window ?? used;
+  const shown = parts.slice(0, COLORS);
+  const others = parts.slice(COLORS).reduce((sum, { tokens }) => sum + tokens, 0);
+  const all = others > 0 ? [...shown, { name: plural(parts.length - COLORS, "other part"), tokens: others }] : shown;
+  return (
+    <div className="context">
+      <h3>
+        Context window
+        {window !== undefined && <span className="number">{percent(used, window)}</span>}
+      </h3>
+      <div className="context-bar" aria-hidden="true">
+        {all.map(({ name, tokens }, index) => (
+          <span key={name} className={`part part-${index}`} style={{ width: percent(tokens, whole, 2) }} />
+        ))}
+      </div>
+      <ul>
+        {all.map(({ name, tokens }, index) => (
+          <li key={name}>
+            <span className={`part part-${index}`} aria-hidden="true" />
+            {name}
+            <span className="number">{formatTokens(tokens)}</span>
+          </li>
+        ))}
+      </ul>
+      {window !== undefined && (
+        <p className="dim">
+          {formatCount(used)} of {formatCount(window)} tokens, estimated
+        </p>
+      )}
+    </div>
+  );
+}
+
+const COLORS = 5;
+
+function percent(part: number, whole: number, digits = 0): string {
+  const value = whole === 0 ? 0 : (100 * part) / whole;
+  return `${value > 0 && value < 1 && digits === 0 ? value.toFixed(1) : value.toFixed(digits)}${digits === 0 ? " " : ""}%`;
+}

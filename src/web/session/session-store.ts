@@ -1,0 +1,174 @@
+import {
+  type Client,
+  type ClientError,
+  closeAgent,
+  foldSession,
+  newSessionView,
+  openAgent,
+  reconnected,
+  type SessionView,
+  sessionClosed,
+  type ViewUpdate,
+} from "../../client/index.ts";
+import type { AgentId, Line, SessionClosed, SessionId, SessionInfo } from "../../protocol/index.ts";
+import { asClientError, type Link, linkOf, type ServerStore } from "../state/server-store.ts";
+import { createStore, type Store, until } from "../state/store.ts";
+import { foldSpans, noSpans, type Spans } from "./spans.ts";
+
+/** Everything that the page knows about a session that it shows. */
+export interface SessionState {
+  readonly view: SessionView;
+  /** Turns and calls over time. Changed in place; `spans.version` tells that it has changed. */
+  readonly spans: Spans;
+  readonly info?: SessionInfo | undefined;
+  readonly link: Link;
+  /** Why the stream of the session has ended, until it is connected again. */
+  readonly closed?: SessionClosed["reason"] | undefined;
+  /** Whether everything that was recorded before the connection has been read. */
+  readonly isLoaded: boolean;
+}
+
+export interface SessionStore extends Store<SessionState> {
+  /** Keeps all items of an agent, and loads those that were dropped. */
+  open(agentId: AgentId): void;
+  close(agentId: AgentId): void;
+  leave(): void;
+}
+
+/** Number of items to keep of each agent whose transcript is not shown. */
+const KEEP = 30;
+const PAUSE_MS = 1_000;
+/** Time to spend on updates before the browser may draw. */
+const SLICE_MS = 8;
+
+/** Follows a session until `leave` is called. Updates are applied in batches, once per frame. */
+export function watchSession(client: Client, server: ServerStore, id: SessionId): SessionStore {
+  const session = client.sessions.open(id);
+  const leaving = new AbortController();
+  const store = createStore<SessionState>({
+    view: newSessionView({ keep: KEEP }),
+    spans: noSpans(),
+    link: { state: "connecting" },
+    isLoaded: false,
+  });
+  const change = (part: Partial<SessionState>): void => store.set({ ...store.get(), ...part });
+
+  const changeView = (part: (view: SessionView) => SessionView): void => change({ view: part(store.get().view) });
+
+  let waiting: ViewUpdate[] = [];
+  let isPlanned = false;
+  /** Called when all updates have been applied. */
+  let onDrained: (() => void) | undefined;
+  const plan = (): void => {
+    if (isPlanned) return;
+    isPlanned = true;
+    nextFrame(() => {
+      isPlanned = false;
+      apply();
+    });
+  };
+  const apply = (): void => {
+    const startedAt = performance.now();
+    let { view, spans } = store.get();
+    let index = 0;
+    for (; index < waiting.length; index++) {
+      const update = waiting[index] as ViewUpdate;
+      view = foldSession(view, update);
+      spans = foldSpans(spans, update);
+      if (index % 50 === 49 && performance.now() - startedAt > SLICE_MS) break;
+    }
+    waiting = waiting.slice(index + 1);
+    change({ view, spans, isLoaded: store.get().isLoaded || waiting.length === 0 });
+    if (waiting.length > 0) plan();
+    else onDrained?.();
+  };
+  const drained = (): Promise<void> =>
+    new Promise((resolve) => {
+      onDrained = resolve;
+      plan();
+    });
+
+  async function follow(): Promise<void> {
+    let closed: SessionClosed["reason"] | undefined;
+    const updates = session.events({
+      after: store.get().view.seq,
+      signal: leaving.signal,
+      onState: (state) => {
+        change({ link: linkOf(state), closed: undefined });
+        if (state.state === "connected") changeView((view) => reconnected(view, state.at));
+      },
+      onSnapshot: ({ session: info }) => {
+        change({ info });
+        plan();
+      },
+      onClosed: ({ reason }) => {
+        closed = reason;
+      },
+    });
+    let pausedAt = performance.now();
+    for await (const update of updates) {
+      waiting.push(update);
+      plan();
+      if (performance.now() - pausedAt < SLICE_MS) continue;
+      // Parsing many events that arrive together would otherwise be one long task.
+      await pause(0);
+      pausedAt = performance.now();
+    }
+    await drained();
+    if (closed === undefined) return;
+    changeView(sessionClosed);
+    change({ closed });
+  }
+
+  /** Connects again whenever a message has opened the session. */
+  async function followAlways(): Promise<void> {
+    while (!leaving.signal.aborted) {
+      await follow();
+      if (store.get().closed === "deleted") return;
+      // The list of sessions learns a little later that the session was closed.
+      await pause(PAUSE_MS);
+      await until(server, ({ sessions }) => isOpen(sessions?.find((each) => each.id === id)), leaving.signal);
+    }
+  }
+  void followAlways().catch((error: unknown) =>
+    change({ link: { state: "refused", error: asClientError(error) as ClientError } }),
+  );
+  const stopWatching = server.subscribe(() => {
+    const info = server.get().sessions?.find((each) => each.id === id);
+    if (info !== undefined && info !== store.get().info) change({ info });
+  });
+
+  return {
+    ...store,
+    open: (agentId) => {
+      changeView((view) => openAgent(view, agentId));
+      void (async () => {
+        const lines: Line[] = [];
+        for await (const line of session.lines(agentId)) lines.push(line);
+        changeView((view) => openAgent(view, agentId, lines));
+        // Without the earlier items, the transcript says that they are missing.
+      })().catch(() => undefined);
+    },
+    close: (agentId) => changeView((view) => closeAgent(view, agentId)),
+    leave: () => {
+      stopWatching();
+      leaving.abort();
+    },
+  };
+}
+
+function isOpen(info: SessionInfo | undefined): boolean {
+  return info !== undefined && (info.state === "running" || info.state === "waiting" || info.state === "idle");
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+const HIDDEN_MS = 250;
+
+/** Calls back before the next frame. A page that is not visible has no frames, but its title still changes. */
+function nextFrame(callback: () => void): void {
+  if (document.hidden) setTimeout(callback, HIDDEN_MS);
+  else requestAnimationFrame(callback);
+}

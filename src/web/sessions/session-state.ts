@@ -1,0 +1,24 @@
+import { endWords } from "../../client/index.ts";
+import { plural } from "../../lib/portable.ts";
+import type { SessionInfo } from "../../protocol/index.ts";
+
+/** How important something is. Colors only repeat what words say. */
+export type Tone = "busy" | "asking" | "good" | "bad" | "calm";
+
+/** Describes the state of a session in a few words. */
+export function sessionState({ state, approvals, outcome, reason, detail, elsewhere }: SessionInfo): {
+  readonly words: string;
+  readonly tone: Tone;
+} {
+  if (approvals > 0) return { words: `${plural(approvals, "request")} waiting for you`, tone: "asking" };
+  const where = elsewhere ? ", in another process" : "";
+  if (state === "running" || state === "waiting") return { words: `working${where}`, tone: "busy" };
+  if (state === "parked") return { words: detail ?? "parked, continues by itself", tone: "calm" };
+  if (detail !== undefined) return { words: detail, tone: "bad" };
+  if (outcome === undefined || reason === undefined) {
+    return state === "idle" ? { words: `ready${where}`, tone: "calm" } : { words: "ended", tone: "calm" };
+  }
+  return { words: `${endWords({ outcome, reason })}${where}`, tone: toneOf[outcome] };
+}
+
+const toneOf = { succeeded: "good", incomplete: "asking", failed: "bad", stopped: "calm" } as const;

@@ -1,0 +1,17 @@
+import { createContext, useContext } from "react";
+import type { Client } from "../../client/index.ts";
+import type { ServerStore } from "./server-store.ts";
+
+/** The server that the page belongs to. */
+export interface Server {
+  readonly client: Client;
+  readonly store: ServerStore;
+}
+
+export const ServerContext = createContext<Server | undefined>(undefined);
+
+export function useServer(): Server {
+  const server = useContext(ServerContext);
+  if (server === undefined) throw new Error("There is no server above this component.");
+  return server;
+}

@@ -1,0 +1,74 @@
+import { type Client, ClientError } from "../../client/index.ts";
+import type { ServerEvent, SessionInfo, WaitingApproval, WorkerInfo } from "../../protocol/index.ts";
+import { createStore, type Store } from "./store.ts";
+
+/** State of a connection, as shown to people. `error` is set if it was lost; it is not tried again after `refused`. */
+export interface Link {
+  readonly state: "connecting" | "connected" | "lost" | "refused";
+  readonly error?: ClientError | undefined;
+}
+
+/** What the server has: all sessions, what waits for an answer, and the workers. */
+export interface ServerState {
+  readonly link: Link;
+  /** Newest first. Undefined until the first connection. */
+  readonly sessions: readonly SessionInfo[] | undefined;
+  /** Oldest first. */
+  readonly approvals: readonly WaitingApproval[];
+  readonly workers: readonly WorkerInfo[];
+}
+
+export type ServerStore = Store<ServerState>;
+
+/** Follows what happens on the server as long as the page is open. */
+export function watchServer(client: Client): ServerStore {
+  const store = createStore<ServerState>({
+    link: { state: "connecting" },
+    sessions: undefined,
+    approvals: [],
+    workers: [],
+  });
+  const onState: NonNullable<Parameters<Client["events"]>[0]>["onState"] = (state) =>
+    store.set({ ...store.get(), link: linkOf(state) });
+  void (async () => {
+    try {
+      for await (const event of client.events({ onState })) store.set(withEvent(store.get(), event));
+    } catch (error) {
+      store.set({ ...store.get(), link: { state: "refused", error: asClientError(error) } });
+    }
+  })();
+  return store;
+}
+
+export function linkOf(state: { readonly state: "connected" | "lost"; readonly error?: ClientError }): Link {
+  return { state: state.state, error: state.error };
+}
+
+export function asClientError(error: unknown): ClientError {
+  if (error instanceof ClientError) return error;
+  return new ClientError({ status: 0, code: "bug", detail: `This is a bug in the page: ${String(error)}` });
+}
+
+function withEvent(state: ServerState, event: ServerEvent): ServerState {
+  const { sessions = [], approvals } = state;
+  switch (event.type) {
+    case "server_snapshot":
+      return { ...state, sessions: event.sessions, approvals: event.approvals, workers: event.workers };
+    case "session_changed": {
+      const others = sessions.filter(({ id }) => id !== event.session.id);
+      const changed = [event.session, ...others].sort((left, right) => right.updatedAt - left.updatedAt);
+      return { ...state, sessions: changed };
+    }
+    case "session_deleted":
+      return { ...state, sessions: sessions.filter(({ id }) => id !== event.sessionId) };
+    case "approval_requested":
+      return { ...state, approvals: [...approvals, event.approval] };
+    case "approval_settled":
+      return {
+        ...state,
+        approvals: approvals.filter(({ question }) => question.requestId !== event.requestId),
+      };
+    case "workers_changed":
+      return { ...state, workers: event.workers };
+  }
+}

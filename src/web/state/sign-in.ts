@@ -1,0 +1,47 @@
+const KEY = "retinue-token";
+const TOKEN = /^#([\w-]{43})$/;
+/** Time in which another tab answers, if there is one. */
+const ANSWER_MS = 300;
+
+/**
+ * Returns the token of the server: from the link, which is removed from the address bar, from before a reload, or from
+ * another tab of the page. Undefined if there is none.
+ */
+export async function signIn(): Promise<string | undefined> {
+  const given = TOKEN.exec(location.hash)?.[1];
+  if (given !== undefined) history.replaceState(null, "", "/");
+  const token = given ?? sessionStorage.getItem(KEY) ?? (await askOtherTabs());
+  if (token === undefined) return undefined;
+  sessionStorage.setItem(KEY, token);
+  tellOtherTabs(token);
+  return token;
+}
+
+/** Forgets a token that the server no longer accepts. */
+export function signOut(): void {
+  sessionStorage.removeItem(KEY);
+}
+
+/** The storage of a tab ends with it, so that the token is not kept longer than necessary. New tabs ask the others. */
+function askOtherTabs(): Promise<string | undefined> {
+  const channel = new BroadcastChannel(KEY);
+  return new Promise((resolve) => {
+    const end = (token?: string): void => {
+      clearTimeout(timer);
+      channel.close();
+      resolve(token);
+    };
+    const timer = setTimeout(end, ANSWER_MS);
+    channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (typeof data === "string" && data !== "") end(data);
+    };
+    channel.postMessage("");
+  });
+}
+
+function tellOtherTabs(token: string): void {
+  const channel = new BroadcastChannel(KEY);
+  channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+    if (data === "" && sessionStorage.getItem(KEY) !== null) channel.postMessage(token);
+  };
+}

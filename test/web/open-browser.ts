@@ -1,0 +1,58 @@
+import sparticuz from "@sparticuz/chromium";
+import axe from "axe-core";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+/** Starts the Chromium that npm has installed. It may talk only to this machine. */
+export async function openBrowser(): Promise<Browser> {
+  sparticuz.setGraphicsMode = false;
+  return chromium.launch({
+    executablePath: await sparticuz.executablePath(),
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** Opens a page that remembers what went wrong in it. */
+export async function openPage(
+  browser: Browser,
+  { width = 1440, height = 860, theme = "dark" }: { width?: number; height?: number; theme?: "dark" | "light" } = {},
+): Promise<{ readonly page: Page; readonly problems: readonly string[] }> {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    reducedMotion: "reduce",
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("console", (message) => {
+    // The browser reports each lost connection; the page tells the user about it.
+    if (message.type() === "error" && !/net::ERR|Failed to load resource/.test(message.text()))
+      problems.push(message.text());
+  });
+  return { page, problems };
+}
+
+/** Returns what makes the page hard to use for some people, in one line each. */
+export async function barriersIn(page: Page): Promise<readonly string[]> {
+  // The policy of the page allows no other script, but the protocol of the browser does.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: axe.source });
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => JSON.stringify(
+      violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + " " + target.join(" ") + ": " + failureSummary))))`,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  return JSON.parse(String(result.value)) as string[];
+}

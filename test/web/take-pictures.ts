@@ -1,0 +1,62 @@
+// Takes pictures of every view in both themes and three widths: node --import tsx test/web/take-pictures.ts DIRECTORY
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { openBrowser, openPage } from "./open-browser.ts";
+import { openScene, PROMPT } from "./scene.ts";
+
+const directory = process.argv[2] ?? "pictures";
+mkdirSync(directory, { recursive: true });
+const scene = await openScene();
+const browser = await openBrowser();
+try {
+  const { page, problems } = await openPage(browser);
+  await page.goto(scene.link);
+  await page.getByLabel("Prompt").fill(PROMPT);
+  await page.getByRole("button", { name: "Options" }).click();
+  await page.getByLabel("Budget in $").fill("1");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.getByRole("button", { name: /Allow once/ }).click();
+  await page.getByText("npm test -- price").first().waitFor();
+  const cart = page.getByRole("treeitem", { name: /cart/ });
+  await cart.click();
+  await page.waitForTimeout(1_500);
+  const session = new URL(page.url()).hash.split("/").slice(0, 3).join("/");
+  const agent = new URL(page.url()).hash;
+  const views = { sessions: "#/", session, agent, inbox: "#/inbox", agents: "#/agents" };
+  const take = async (names: Readonly<Record<string, string>>): Promise<void> => {
+    for (const theme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme: theme });
+      for (const [width, height] of [
+        [1440, 860],
+        [900, 760],
+        [400, 800],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        for (const [name, hash] of Object.entries(names)) {
+          await page.goto(`${scene.url}/${hash}`);
+          await page.waitForTimeout(400);
+          await page.screenshot({ path: join(directory, `${name}-${theme}-${width}.png`) });
+          const tabs = name === "session" && width < 1200 ? await page.locator(".regions button:visible").count() : 0;
+          for (let index = 0; index < tabs; index++) {
+            await page.locator(".regions button:visible").nth(index).click();
+            await page.waitForTimeout(200);
+            await page.screenshot({ path: join(directory, `${name}-${theme}-${width}-tab${index}.png`) });
+          }
+        }
+      }
+    }
+  };
+  await take(views);
+  await page.setViewportSize({ width: 1440, height: 860 });
+  await page.goto(`${scene.url}/${session}`);
+  await page.getByRole("button", { name: /Allow once/ }).click();
+  scene.finishInvoice();
+  await page.getByText("Prices are now rounded").first().waitFor();
+  await page.waitForTimeout(1_000);
+  await take({ done: session });
+  console.log(problems.length === 0 ? "No problem in the page." : problems.join("\n"));
+} finally {
+  await browser.close();
+  await scene.close();
+}
