@@ -27,6 +27,9 @@ const RESTORE = "\u001b[?1049l\u001b[?25h\u001b[?2004l";
 /** Shortest time between two frames that no key caused. */
 const FRAME_MS = 33;
 
+/** Time after a change of the terminal's size until no other is expected. tmux reports changes up to 250 ms late. */
+const SETTLE_MS = 400;
+
 /** Runs the terminal interface until the user leaves. */
 export async function runTerminal(options: TerminalOptions): Promise<void> {
   const { program, input, output, environment, signal, isPlain = false } = options;
@@ -45,6 +48,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   let drawnAt = 0;
   let isSuspended = false;
   let timer: NodeJS.Timeout | undefined;
+  let settling: NodeJS.Timeout | undefined;
   const draw = (): void => {
     clearTimeout(timer);
     timer = undefined;
@@ -53,8 +57,16 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     if (output.writableNeedDrain) output.once("drain", redraw);
     else {
       drawnAt = Date.now();
+      if (screen.measure()) {
+        clearTimeout(settling);
+        settling = setTimeout(settle, SETTLE_MS);
+      }
       controller.draw();
     }
+  };
+  const settle = (): void => {
+    screen.settled();
+    draw();
   };
   const redraw = (): void => {
     timer ??= setTimeout(draw, Math.max(0, drawnAt + FRAME_MS - Date.now()));
@@ -101,17 +113,13 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     screen.forget();
     draw();
   };
-  const onResize = (): void => {
-    screen.resized();
-    draw();
-  };
   // If a bug ends the process, the shell must find the terminal as it was.
   const restore = (): void => void output.write(RESTORE);
   process.on("exit", restore);
   // The terminal may have been closed.
   output.on("error", ignore);
   process.on("SIGCONT", onContinued);
-  output.on("resize", onResize);
+  output.on("resize", draw);
   const tick = setInterval(() => {
     if (controller.isTicking) redraw();
   }, 1_000);
@@ -125,9 +133,10 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   } finally {
     clearInterval(tick);
     clearTimeout(timer);
+    clearTimeout(settling);
     process.off("exit", restore);
     process.off("SIGCONT", onContinued);
-    output.off("resize", onResize);
+    output.off("resize", draw);
     const farewell: readonly Row[] = controller.farewell === "" ? [] : [[], [span(controller.farewell, "dim")]];
     screen.print(farewell);
     screen.close();

@@ -1,5 +1,5 @@
 import type { Paint, Row } from "./row.ts";
-import { cutRow, widthOfRow } from "./text.ts";
+import { cutRow, splitRow, widthOfRow } from "./text.ts";
 
 /** What is shown at the end of the terminal's text, or on the whole screen. It must be lower than the terminal. */
 export interface Frame {
@@ -20,8 +20,8 @@ export interface Size {
 
 /** The part of a terminal's output that is used here. */
 export interface ScreenOutput {
-  readonly columns?: number;
-  readonly rows?: number;
+  /** Returns the number of columns and rows that the terminal has at this moment. */
+  getWindowSize(): [number, number];
   readonly writableNeedDrain?: boolean;
   write(text: string): unknown;
 }
@@ -38,8 +38,14 @@ export interface Screen {
   draw(frame: Frame): void;
   /** Shows a frame on the whole screen, until the next call of `draw`. What is printed meanwhile waits. */
   drawFull(frame: Frame): void;
-  /** Called when the size of the terminal has changed. Removes the frame, which the terminal may have rewrapped. */
-  resized(): void;
+  /**
+   * Reads the size of the terminal. If it has changed, removes the frame, which the terminal may have rewrapped, and
+   * returns true. Called before each frame, because the signal that reports a change may come later than bytes for the
+   * old size. While a user changes the size, a terminal may be ahead of what it reports, so frames are narrow until
+   * `settled` is called.
+   */
+  measure(): boolean;
+  settled(): void;
   /** Draws the next frame as a whole, because another program may have written to the terminal. */
   forget(): void;
   /** Removes the frame, writes what was printed and shows the cursor again. */
@@ -58,6 +64,9 @@ const SYNC_END = "\u001b[?2026l";
 const HIDE = "\u001b[?25l";
 const SHOW = "\u001b[?25h";
 const CLEAR_ROW = "\r\u001b[2K";
+/** Text that does not fit is cut instead of continued in the next row. */
+const WRAP_OFF = "\u001b[?7l";
+const WRAP_ON = "\u001b[?7h";
 const SAVE = "\u001b7";
 const RESTORE = "\u001b8";
 const FULL_START = "\u001b[?1049h";
@@ -67,27 +76,42 @@ interface Drawn {
   readonly texts: readonly string[];
   readonly widths: readonly number[];
   readonly cursor: Position;
+  /** The row with the cursor, before and after it. */
+  readonly split: readonly [string, string];
   readonly isCursorShown: boolean;
 }
 
-const nothing: Drawn = { texts: [], widths: [], cursor: { row: 0, column: 0 }, isCursorShown: true };
+const nothing: Drawn = {
+  texts: [],
+  widths: [],
+  cursor: { row: 0, column: 0 },
+  split: ["", ""],
+  isCursorShown: true,
+};
+
+/** Rows that are narrower fit into one row of any terminal that people use. */
+const NARROW = 40;
 
 export function createScreen({ output, paint, reflows }: ScreenOptions): Screen {
   let printed: Row[] = [];
   let drawn = nothing;
   let full: Drawn | undefined;
-
-  const size = (): Size => ({ columns: output.columns || 80, rows: output.rows || 24 });
+  let size = measured();
+  let isSettled = true;
 
   const asDrawn = ({ rows, cursor }: Frame): Drawn => {
     // The last column stays empty, because terminals disagree about the cursor after a character there.
-    const room = Math.max(1, size().columns - 1);
+    const room = Math.max(1, Math.min(size.columns, isSettled ? size.columns : NARROW) - 1);
     const kept = rows.map((row) => cutRow(row, room));
-    const last = { row: Math.max(0, kept.length - 1), column: 0 };
+    const row = Math.min(cursor?.row ?? kept.length, Math.max(0, kept.length - 1));
+    const column = Math.min(cursor?.column ?? 0, room);
+    const [before, after] = splitRow(kept[row] ?? [], column);
     return {
       texts: kept.map(paint),
       widths: kept.map(widthOfRow),
-      cursor: cursor === undefined ? last : { row: cursor.row, column: Math.min(cursor.column, room) },
+      cursor: { row, column },
+      // Behind the end of a row, there are only blanks before the cursor.
+      split: [`${paint(before)}${" ".repeat(Math.max(0, column - widthOfRow(before)))}`, paint(after)],
       isCursorShown: cursor !== undefined,
     };
   };
@@ -95,11 +119,26 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
   /** Returns the sequence that removes the frame and leaves the cursor where it began. */
   const removed = (): string => `${up(drawn.cursor.row)}${clearRows(drawn.texts.length)}`;
 
-  const whole = (next: Drawn): string => {
+  /**
+   * Writes everything again. Rows above the cursor are continued in the next row if they do not fit, just as the terminal
+   * does it with old rows when it becomes narrower. So `measure` knows how high they are, even if the terminal became
+   * narrower before these bytes reached it.
+   */
+  const whole = ({ texts, cursor, split: [before, after] }: Drawn): string => {
     const lines = printed.map((row) => `${paint(row)}\r\n`).join("");
     printed = [];
-    return `${removed()}${lines}${next.texts.join("\r\n")}${moved({ row: Math.max(0, next.texts.length - 1), column: 0 }, next.cursor)}`;
+    const last = Math.max(0, texts.length - 1);
+    // Only line breaks create rows at the bottom of the screen. Afterwards nothing scrolls.
+    const room = `${"\n".repeat(last)}${up(last)}`;
+    const above = texts.slice(0, cursor.row).map((text) => `${text}\r\n`);
+    const below = texts.slice(cursor.row + 1).map((text) => `\u001b[1B${CLEAR_ROW}${text}`);
+    return `${removed()}${lines}${room}${above.join("")}${before}${apart(`${after}${below.join("")}`)}`;
   };
+
+  function measured(): Size {
+    const [columns, rows] = output.getWindowSize();
+    return { columns: columns || 80, rows: rows || 24 };
+  }
 
   const write = (next: Drawn, change: string): void => {
     const cursor = next.isCursorShown ? SHOW : "";
@@ -114,7 +153,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
 
   return {
     get size() {
-      return size();
+      return size;
     },
     print: (rows) => {
       for (const row of rows) printed.push(row);
@@ -122,7 +161,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     draw: (frame) => {
       leaveFull();
       const next = asDrawn(frame);
-      const change = printed.length > 0 || drawn.texts.length === 0 ? whole(next) : difference(drawn, next);
+      const change = printed.length === 0 && canPatch(drawn, next) ? patch(drawn, next) : whole(next);
       if (change !== "" || next.isCursorShown !== drawn.isCursorShown) write(next, change);
       drawn = next;
     },
@@ -133,13 +172,20 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
       if (change !== "") write(next, change);
       full = next;
     },
-    resized: () => {
-      const { columns } = size();
+    measure: () => {
+      const { columns, rows } = measured();
+      if (columns === size.columns && rows === size.rows) return false;
+      size = { columns, rows };
+      isSettled = false;
       const heights = drawn.widths.map((width) => (reflows ? Math.max(1, Math.ceil(width / columns)) : 1));
       const above = sum(heights.slice(0, drawn.cursor.row)) + (reflows ? Math.floor(drawn.cursor.column / columns) : 0);
       if (full === undefined && drawn.texts.length > 0) output.write(`${up(above)}${clearRows(sum(heights))}`);
       if (full === undefined) drawn = nothing;
       else full = nothing;
+      return true;
+    },
+    settled: () => {
+      isSettled = true;
     },
     forget: () => {
       drawn = nothing;
@@ -154,25 +200,35 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
   };
 }
 
+/** Returns whether only rows have changed whose height is known, or that are below the cursor. */
+function canPatch(before: Drawn, next: Drawn): boolean {
+  const { row, column } = next.cursor;
+  if (before.texts.length === 0 || before.texts.length !== next.texts.length || before.cursor.row !== row) return false;
+  const isNarrow = (index: number): boolean => Math.max(before.widths[index] ?? 0, next.widths[index] ?? 0) < NARROW;
+  if (before.cursor.column !== column && !isNarrow(row)) return false;
+  return next.texts.slice(0, row + 1).every((text, index) => text === before.texts[index] || isNarrow(index));
+}
+
 /** Returns what changes one frame into another: only rows that differ are written. */
-function difference(before: Drawn, next: Drawn): string {
-  let at: Position = before.cursor;
+function patch(before: Drawn, next: Drawn): string {
+  const { row, column } = next.cursor;
+  let at = row;
   let change = "";
-  const last = before.texts.length - 1;
-  for (const [row, text] of next.texts.entries()) {
-    if (row <= last && text === before.texts[row]) continue;
-    if (row <= last) change += `${vertical(at.row, row)}${CLEAR_ROW}${text}`;
-    // Only a line break creates a row at the bottom of the screen.
-    else change += `${vertical(at.row, row - 1)}\r\n${text}`;
-    at = { row, column: next.widths[row] ?? 0 };
+  for (const [index, text] of next.texts.entries()) {
+    if (text === before.texts[index]) continue;
+    change += `${vertical(at, index)}${CLEAR_ROW}${text}`;
+    at = index;
   }
-  if (next.texts.length < before.texts.length) {
-    const firstGone = next.texts.length;
-    change += `${vertical(at.row, firstGone)}${clearRows(before.texts.length - firstGone)}`;
-    at = { row: firstGone, column: 0 };
-  }
-  const isMoved = change !== "" || at.row !== next.cursor.row || at.column !== next.cursor.column;
-  return isMoved ? `${change}${moved(at, next.cursor)}` : change;
+  const isMoved = before.cursor.column !== column;
+  return `${change === "" ? "" : apart(change)}${isMoved ? `\r${column > 0 ? `\u001b[${column}C` : ""}` : ""}`;
+}
+
+/**
+ * Writes something that scrolls nothing, and returns to where the cursor was. Counting rows back would lead to a wrong
+ * row if the terminal has become smaller and the program does not know it yet.
+ */
+function apart(change: string): string {
+  return `${SAVE}${WRAP_OFF}${change}${WRAP_ON}${RESTORE}`;
 }
 
 function fullDifference(before: Drawn, next: Drawn): string {
@@ -198,10 +254,6 @@ function clearRows(count: number): string {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((left, right) => left + right, 0);
-}
-
-function moved(from: Position, to: Position): string {
-  return `${vertical(from.row, to.row)}\r${to.column > 0 ? `\u001b[${to.column}C` : ""}`;
 }
 
 function vertical(from: number, to: number): string {

@@ -64,6 +64,23 @@ export function cutRow(row: Row, columns: number): Row {
   return kept;
 }
 
+/** Divides a row at a column. A character that is two columns wide stays whole. */
+export function splitRow(row: Row, column: number): readonly [Row, Row] {
+  let left = column;
+  const before: Span[] = [];
+  for (const [index, each] of row.entries()) {
+    const width = widthOf(each.text);
+    if (width > left) {
+      const text = startOf(each.text, left);
+      const after = [{ ...each, text: each.text.slice(text.length) }, ...row.slice(index + 1)];
+      return [[...before, { ...each, text }], after];
+    }
+    before.push(each);
+    left -= width;
+  }
+  return [before, []];
+}
+
 /** Appends spaces up to a number of columns. A text that is too long is cut. */
 export function pad(text: string, columns: number): string {
   return `${cut(text, columns)}${" ".repeat(Math.max(0, columns - widthOf(text)))}`;
