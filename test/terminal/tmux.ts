@@ -1,6 +1,7 @@
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
+import { isAlive } from "../../src/tools/shared/tool-context.test-support.ts";
 
 const execute = promisify(execFile);
 
@@ -104,18 +105,10 @@ export function startInTmux({ command, cwd, environment, columns = 80, rows = 24
       ),
     close: async () => {
       spawnSync("tmux", [...base, "kill-server"]);
-      for (let waited = 0; isRunning(pid) && waited < WAIT_MS; waited += POLL_MS) {
+      for (let waited = 0; isAlive(pid) && waited < WAIT_MS; waited += POLL_MS) {
         if (waited > END_MS) process.kill(pid, "SIGKILL");
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       }
     },
   };
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
