@@ -15,6 +15,7 @@ import type { ToolExecutor, Workspace } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
 import { createWorkerTools } from "../tools/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../workspace/index.ts";
+import { hasSandbox } from "../workspace/sandbox/sandbox.test-support.ts";
 import { createExecutor, judgeCall } from "./index.ts";
 
 let top = "";
@@ -67,9 +68,8 @@ function policyWith(changes: Partial<Policy>): Policy {
   };
 }
 
-/** Runs a command through the executor; undefined if there is no sandbox here. */
+/** Runs a command through the executor. */
 async function bash(command: string, changes: Partial<Policy> = {}) {
-  if ((await sandbox.ready()).kind !== "on") return undefined;
   const policy = policyWith(changes);
   const call = { callId: "c1", name: "Bash", inputJson: JSON.stringify({ command }) };
   const ran = await executor.execute({ agentId: "main", call, policy }, () => {}, new AbortController().signal);
@@ -90,7 +90,7 @@ const attacks = readFileSync(join(import.meta.dirname, "../permissions/fixtures/
   .map((line) => JSON.parse(line) as Row)
   .filter(({ acceptable, setup }) => !acceptable.includes("allow") && setup.fs === undefined);
 
-describe("What is allowed without a rule", () => {
+describe.skipIf(!hasSandbox)("What is allowed without a rule", () => {
   it("includes attacks only if they run read-only, and then they have no effect", { timeout: 120_000 }, async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     put("project/f.txt", "a\n");
@@ -117,12 +117,12 @@ describe("What is allowed without a rule", () => {
 
   it("does not reach a file beside the target of a link, or beside a directory that does not exist", async () => {
     const rules = [rule("allow", "Bash(cat ./public/*)")];
-    expect((await bash("cat ./public/../.env", { rules }))?.text).not.toContain("SECRET");
+    expect((await bash("cat ./public/../.env", { rules })).text).not.toContain("SECRET");
     rmSync(join(root, "public"));
-    expect((await bash("cat ./public/../.env", { rules }))?.text).not.toContain("SECRET");
+    expect((await bash("cat ./public/../.env", { rules })).text).not.toContain("SECRET");
     mkdirSync(join(root, "public"));
     const denied = await bash("cat ./public/../.env", { rules: [...rules, rule("deny", "Read(.env)")] });
-    expect(denied?.outcome ?? "denied").toBe("denied");
+    expect(denied.outcome ?? "denied").toBe("denied");
   });
 
   it("runs no program of a bare repository inside the working tree", async () => {
@@ -151,7 +151,7 @@ describe("What is allowed without a rule", () => {
     git("init", "-q");
     git("add", "a.ts");
     const rules = [rule("allow", "Bash(ls:*)"), rule("allow", "Bash(mkdir:*)")];
-    expect((await bash(command, { rules, mode }))?.outcome ?? "ok").toBe("ok");
+    expect((await bash(command, { rules, mode })).outcome).toBe("ok");
     put("project/.gitattributes", "*.ts filter=evil\n");
     git("config", "filter.evil.clean", join(top, "evil.sh"));
     // Git runs the filter to compare a file that has the same size as before.
@@ -167,8 +167,8 @@ describe("What is allowed without a rule", () => {
     const rules = [rule("allow", "Bash(grep:*)"), rule("deny", "Read(.env)")];
     for (const command of commands) {
       const ran = await bash(command, { rules, mode });
-      expect(ran?.text).not.toContain("SECRET");
-      if (ran?.outcome === "ok") expect(ran.text).toContain("plain");
+      expect(ran.text).not.toContain("SECRET");
+      if (ran.outcome === "ok") expect(ran.text).toContain("plain");
     }
   });
 });

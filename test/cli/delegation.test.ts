@@ -147,7 +147,7 @@ describe("a run with agents", () => {
     expect(quiet).toMatchObject({ code: 0, stdout: "It says alpha.\n" });
     // Only the denial, because no approver is available.
     expect(quiet.stderr).toMatch(
-      /^retinue: Bash touch made was denied: no approver is available\. .*--on-ask wait\.\n$/,
+      /^(retinue: Commands run without a sandbox: .*\n)?retinue: Bash touch made was denied: no approver is available\. .*--on-ask wait\.\n$/,
     );
     const loud = await retinue(["-p", "MAIN: go", "--verbose"], { ...placeWithNotes(), server: await serve(reading) });
     expect(loud.stderr).toMatch(/^ {2}✓ general-purpose read the notes · succeeded · 2 calls/m);
