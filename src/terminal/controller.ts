@@ -75,6 +75,7 @@ export function createController(options: ControllerOptions): Controller {
   let printer: ConversationPrinter = createConversationPrinter();
   let shownSession: string | undefined;
   let typedAt = 0;
+  let typing: NodeJS.Timeout | undefined;
   let files: readonly string[] = [];
 
   const feed = createSessionFeed({
@@ -298,8 +299,6 @@ export function createController(options: ControllerOptions): Controller {
   function draw(): void {
     const { columns, rows } = screen.size;
     requests.update();
-    // The request is shown when the user has stopped typing.
-    if (requests.rows(columns).length > 0 && box.isEmpty) setTimeout(redraw, TYPING_MS).unref();
     const agent = main();
     const nameIn = (agentId: string): string => {
       const found = agentOf(feed.view, agentId);
@@ -315,14 +314,18 @@ export function createController(options: ControllerOptions): Controller {
 
   return {
     start: async (resume, prompt) => {
-      await askForTrust(app, program, options.leave);
+      if ((await askForTrust(app, program)) === "leave") return options.leave();
       void feed.open(resume);
       if (prompt.trim() !== "") submit.prompt(prompt);
     },
     keys: (keys) => {
       for (const key of keys) onKey(key, keys.length === 1);
-      if (layers.length === 0) typedAt = Date.now();
       redraw();
+      if (layers.length > 0) return;
+      typedAt = Date.now();
+      // A request that waits is shown when the user has stopped typing.
+      clearTimeout(typing);
+      typing = setTimeout(redraw, TYPING_MS).unref();
     },
     draw,
     get isTicking() {

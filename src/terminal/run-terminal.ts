@@ -46,7 +46,10 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   });
 
   let drawnAt = 0;
+  /** Whether another program has the terminal. */
   let isSuspended = false;
+  let isEditing = false;
+  let isSlow = false;
   let timer: NodeJS.Timeout | undefined;
   let settling: NodeJS.Timeout | undefined;
   const draw = (): void => {
@@ -54,8 +57,10 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     timer = undefined;
     if (isSuspended) return;
     // A slow connection gets fewer frames instead of late ones.
-    if (output.writableNeedDrain) output.once("drain", redraw);
-    else {
+    if (output.writableNeedDrain) {
+      if (!isSlow) output.once("drain", onDrain);
+      isSlow = true;
+    } else {
       drawnAt = Date.now();
       if (screen.measure()) {
         clearTimeout(settling);
@@ -71,6 +76,10 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   const redraw = (): void => {
     timer ??= setTimeout(draw, Math.max(0, drawnAt + FRAME_MS - Date.now()));
   };
+  const onDrain = (): void => {
+    isSlow = false;
+    redraw();
+  };
   const clear = (): void => {
     output.write("\u001b[H\u001b[2J");
     screen.forget();
@@ -78,11 +87,15 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   };
   /** Gives the terminal to another program. */
   const edit = async (file: string): Promise<void> => {
+    isEditing = true;
+    isSuspended = true;
     stopReading();
     screen.close();
     const editor = environment["VISUAL"] || environment["EDITOR"] || "vi";
     const child = spawn(editor, [file], { stdio: "inherit", shell: /\s/.test(editor) });
     await new Promise((resolve) => child.on("close", resolve).on("error", resolve));
+    isEditing = false;
+    isSuspended = false;
     stopReading = read();
     draw();
   };
@@ -107,6 +120,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     process.kill(0, "SIGTSTP");
   };
   const onContinued = (): void => {
+    if (isEditing) return;
     isSuspended = false;
     stopReading();
     stopReading = read();

@@ -74,22 +74,30 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
     await closing?.close(how);
   };
   const start = async (resume: string | undefined): Promise<TerminalHost | undefined> => {
-    await close("stop");
-    leaving = new AbortController();
+    const closed = close("stop");
+    const own = new AbortController();
+    leaving = own;
+    await closed;
+    if (own.signal.aborted) return undefined;
     problem = undefined;
     isOpening = true;
     view = reconnected(newSessionView({ keep: KEPT_ITEMS }), Date.now());
     try {
-      const next = await program.open({ resume, report, signal: leaving.signal });
+      const next = await program.open({ resume, report, signal: own.signal });
+      // Another session was opened meanwhile, or the user left.
+      if (own.signal.aborted) {
+        await next.close("stop");
+        return undefined;
+      }
       host = next;
       onOpened(next);
-      void follow(next, leaving);
+      void follow(next, own);
       return next;
     } catch (error) {
-      problem = describeError(error);
+      if (!own.signal.aborted) problem = describeError(error);
       return undefined;
     } finally {
-      isOpening = false;
+      if (leaving === own) isOpening = false;
       onChange();
     }
   };

@@ -8,6 +8,10 @@ export interface ShellOptions {
 
 /** Maximum number of characters of the output that are kept. */
 const MAX_OUTPUT = 30_000;
+/** Time that a command has to end when the user stops it. */
+const GRACE_MS = 2_000;
+/** Time for the rest of the output after a command has ended. A process that it left behind may keep the output open. */
+const OUTPUT_MS = 200;
 
 /**
  * Runs a shell command that the user has typed. Returns its output, and its exit code if it failed. Never rejects. The
@@ -22,17 +26,36 @@ export function runShell(command: string, { cwd, signal }: ShellOptions): Promis
       if (output.length <= MAX_OUTPUT) output += text;
     });
   }
+  let killing: NodeJS.Timeout | undefined;
   const stop = (): void => {
-    if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM");
+    endGroup(child.pid, "SIGTERM");
+    killing = setTimeout(() => endGroup(child.pid, "SIGKILL"), GRACE_MS);
   };
+  if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   return new Promise((resolve) => {
-    child.on("error", (error) => resolve(describeError(error)));
-    child.on("close", (code) => {
+    const finish = (text: string): void => {
+      clearTimeout(killing);
       signal.removeEventListener("abort", stop);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve(text);
+    };
+    const end = (code: number | null): void => {
       const text = output.length > MAX_OUTPUT ? `${output.slice(0, MAX_OUTPUT)}\n… (the rest was left out)` : output;
-      const end = code === 0 ? "" : code === null ? "(stopped)" : `(exit code ${code})`;
-      resolve([text.trimEnd(), end].filter((part) => part !== "").join("\n"));
-    });
+      const last = code === 0 ? "" : code === null ? "(stopped)" : `(exit code ${code})`;
+      finish([text.trimEnd(), last].filter((part) => part !== "").join("\n"));
+    };
+    child.on("error", (error) => finish(describeError(error)));
+    child.on("exit", (code) => setTimeout(() => end(code), OUTPUT_MS));
+    child.on("close", end);
   });
+}
+
+function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // All processes of the group have ended.
+  }
 }

@@ -29,6 +29,9 @@ export interface Requests {
 /** Time that a request has to be on the screen before a key answers it. */
 const QUIET_MS = 400;
 
+/** Time after which a request that could not be read is read again. */
+const RETRY_MS = 2_000;
+
 export function createRequests({ app, by, isOccupied }: RequestsOptions): Requests {
   let current: ApprovalQuestion | undefined;
   let loading: string | undefined;
@@ -63,6 +66,7 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
   const load = async (requestId: string): Promise<void> => {
     loading = requestId;
     const question = await app.host?.question(requestId);
+    if (question === undefined) await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
     if (loading !== requestId) return;
     loading = undefined;
     current = question;

@@ -20,12 +20,14 @@ export function createStatusLine(
   let row: Row | undefined;
   let isWaiting = false;
   let isRunning = false;
+  let hasRun = false;
 
   const run = async (): Promise<void> => {
     const { host, view } = feed;
     isWaiting = false;
     if (host?.statusLine === undefined) return;
     isRunning = true;
+    hasRun = true;
     const { costUsd, usage } = totalsOf(view);
     const { sessionId, cwd, model } = host.facts;
     const line = await host.statusLine({
@@ -48,7 +50,7 @@ export function createStatusLine(
     refresh: () => {
       if (isWaiting || isRunning || feed.host?.statusLine === undefined) return;
       isWaiting = true;
-      setTimeout(() => void run(), row === undefined ? 0 : PAUSE_MS).unref();
+      setTimeout(() => void run(), hasRun ? PAUSE_MS : 0).unref();
     },
   };
 }

@@ -7,10 +7,10 @@ import { openPicker } from "./picker.ts";
 
 const MAX_FILES = 8;
 
-/** Asks whether to use the files of a directory that the user does not trust. Resolves when the session can be opened. */
-export async function askForTrust(app: App, program: TerminalProgram, leave: () => void): Promise<void> {
+/** Asks whether to use the files of a directory that the user does not trust. */
+export async function askForTrust(app: App, program: TerminalProgram): Promise<"open" | "leave"> {
   const found = await program.untrusted?.();
-  if (found === undefined) return;
+  if (found === undefined) return "open";
   const { cwd, files, trust } = found;
   const more = files.length > MAX_FILES ? [`and ${files.length - MAX_FILES} more`] : [];
   app.print([
@@ -31,11 +31,11 @@ export async function askForTrust(app: App, program: TerminalProgram, leave: () 
       onCancel: () => resolve("ignore"),
     });
   });
-  if (choice === "leave") leave();
-  if (choice !== "trust") return;
+  if (choice === "leave") return "leave";
   try {
-    await trust();
+    if (choice === "trust") await trust();
   } catch (error) {
     app.say(describeError(error), "bad");
   }
+  return "open";
 }
