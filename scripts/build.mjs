@@ -20,9 +20,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { bundle } from "./bundle.mjs";
-import { bundleLibrary } from "./bundle-library.mjs";
-import { bundleWeb } from "./bundle-web.mjs";
 import { checkedDirectory, hashInputs, readStamp } from "./stamp.mjs";
 
 const root = resolve(import.meta.dirname, "..");
@@ -50,6 +47,9 @@ async function main({ cliOnly, ifStale, checked }) {
   const isFresh = (part) => readStamp(dist)[part] === stamp[part];
   if (parts.length === 0 || (ifStale && parts.every(isFresh))) return 0;
 
+  // Loaded only when there is something to build: `npm start` asks each time whether dist/ is current.
+  const { bundle } = await import("./bundle.mjs");
+  const { bundleWeb } = parts.includes("web") ? await import("./bundle-web.mjs") : {};
   removeLeftovers();
   const made = mkdtempSync(join(root, ".dist-"));
   try {
@@ -76,6 +76,7 @@ async function main({ cliOnly, ifStale, checked }) {
 async function makeLibrary(made, { checked, hash }) {
   const isCompiled = (checked && takeChecked(made, hash)) || (await buildLibrary(made, { checked }));
   const { dependencies = {} } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { bundleLibrary } = await import("./bundle-library.mjs");
   return isCompiled && bundleLibrary({ root, directory: made, dependencies: Object.keys(dependencies) });
 }
 
