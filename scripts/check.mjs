@@ -9,6 +9,7 @@ const bin = (path) => join(root, "node_modules", path);
 // Slowest first, so that the last check to finish is a short one.
 const checks = [
   { name: "types", args: [join(root, "scripts/types.mjs")] },
+  { name: "web types", args: [join(root, "scripts/types.mjs"), "--web"] },
   { name: "unused", args: [bin("knip/bin/knip.js"), "--no-progress", "--no-config-hints"] },
   { name: "layers", args: [bin("dependency-cruiser/bin/dependency-cruise.mjs"), "src"] },
   { name: "style", args: [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."] },
