@@ -112,6 +112,14 @@ export class Chain {
     return child;
   }
 
+  /** Returns a chain of the same messages and marks that can grow independently. No bytes are copied. */
+  copy(): Chain {
+    const copy = this.fork();
+    copy.forkMark = this.forkMark;
+    copy.longLived = this.longLived;
+    return copy;
+  }
+
   /** Returns the fingerprint of the messages' bytes, without cache marks. */
   fingerprint(): string {
     return messagesFingerprint({ head: this.head, chunks: this.chunks(), segments: this.length, marks: [] });

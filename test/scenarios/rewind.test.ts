@@ -83,6 +83,30 @@ it("goes back to the first prompt, even after a checkpoint, and keeps files if i
   expect(again.model.requests("MAIN")[0]).toHaveLength(1);
 });
 
+it("goes back many times as quickly as once, also in a resumed session", async () => {
+  const times = 24;
+  const steps = Array.from({ length: times }, (_, index) => ({ text: `Try ${index}.` }));
+  const { session, home, cwd } = await open({ MAIN: [{ text: "One." }, ...steps] });
+  await session.prompt("MAIN: one").result;
+  for (let index = 0; index < times; index += 1) {
+    await session.prompt(`try ${index}`).result;
+    const [, second] = await session.prompts();
+    await session.rewind(second?.id ?? "");
+  }
+  expect((await session.prompts()).map(({ text }) => text)).toEqual(["MAIN: one"]);
+  expect(await session.context()).toMatchObject({ agentId: "main" });
+  await session.close();
+  const again = await open({ MAIN: [{ text: "Two." }] }, { at: { home, cwd }, resume: session.id });
+  await again.session.prompt("two").result;
+  await again.session.close();
+  const [resumed = []] = again.model.requests("MAIN");
+  expect(resumed.map(({ content }) => textOf(content).split("\n").at(-1))).toEqual([
+    expect.stringContaining("MAIN: one"),
+    "One.",
+    "two",
+  ]);
+});
+
 it("is refused while agents work, and for an unknown prompt", async () => {
   const { session } = await open({ MAIN: [{ text: "So far.", hangs: true }] });
   void session.prompt("MAIN: one");

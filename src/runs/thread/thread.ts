@@ -46,6 +46,15 @@ interface ThreadFacts {
   readonly chain: PackedChain["facts"];
 }
 
+/** A conversation as it was before a run. */
+interface Moment {
+  readonly state: LoopState;
+  readonly chain: Chain | undefined;
+  readonly head: string | undefined;
+  readonly prompt: WrittenPrompt | undefined;
+  readonly answer: LineId | undefined;
+}
+
 export type Recall = NonNullable<ToolExecutor["recall"]>;
 
 export interface RestoreOptions {
@@ -76,8 +85,8 @@ export class Thread {
   private isAtFork = false;
   private inheritedRequests = 0;
   private readonly uncleanedRuns = new Set<RunId>();
-  /** This thread as it was before runs that the user goes back to, by the ids of their `run.started` lines. */
-  private readonly earlier = new Map<LineId, Thread>();
+  /** The moments before runs that the user goes back to, by the ids of their `run.started` lines. */
+  private readonly earlier = new Map<LineId, Moment>();
   private readonly queue: RecordQueue<LoopState>;
 
   constructor(agentId: AgentId, journal: Journal, onRequest?: (prompt: WrittenPrompt) => void) {
@@ -173,7 +182,8 @@ export class Thread {
     const { agentId, journal } = this;
     // `onRequest` must be called for every request, so all lines are read, even if there is a checkpoint.
     const saved = this.onRequest || lines ? undefined : journal.checkpoints?.take(agentId);
-    const isRestored = saved !== undefined && (await this.restoreCheckpoint(saved.checkpoint));
+    const isRestored =
+      saved !== undefined && !goesBackBefore(saved.lines) && (await this.restoreCheckpoint(saved.checkpoint));
     await this.replay(isRestored ? saved.lines : (lines ?? (await journal.read(agentId))));
     return this.recover(recall);
   }
@@ -186,11 +196,13 @@ export class Thread {
 
   private async replay(lines: readonly Line[]): Promise<this> {
     const open = openRun(lines);
-    const newest = lines.findLastIndex(({ type }) => type === "model.ended");
+    const targets = new Set(lines.flatMap((line) => (line.type === "conversation.rewound" ? [line.line] : [])));
+    // If the user went back, the newest answer may be an earlier one, so the progress of all calls is folded.
+    const newest = targets.size > 0 ? -1 : lines.findLastIndex(({ type }) => type === "model.ended");
     for (const [index, line] of lines.entries()) {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
-      if (line.type === "conversation.rewound") await this.readEarlier(line.line, lines.slice(0, index));
+      if (line.type === "run.started" && targets.has(line.id)) this.earlier.set(line.id, this.moment());
       // The `run.started` line sets the counters of a run, which matter only while the run is open, so the line is not
       // folded for runs that have ended.
       const isOver = line.type === "run.started" ? line !== open : index < newest && progressOfCalls.has(line.type);
@@ -200,22 +212,22 @@ export class Thread {
     return this;
   }
 
+  private moment(): Moment {
+    const { chain, head, prompt, answer } = this;
+    return { state: this.current, chain: chain?.copy(), head, prompt, answer };
+  }
+
   /**
    * Goes back to the conversation before a run, which is given by the id of its `run.started` line. Returns false if
    * there is no such run.
    */
   async rewind(line: LineId): Promise<boolean> {
-    if (!(await this.readEarlier(line, await this.journal.read(this.agentId)))) return false;
-    await this.record([{ type: "conversation.rewound", line }]);
-    return true;
-  }
-
-  private async readEarlier(line: LineId, known: readonly Line[]): Promise<boolean> {
-    // After a checkpoint, the lines before it have not been read.
-    const lines = known.some(({ id }) => id === line) ? known : await this.journal.read(this.agentId);
+    const lines = await this.journal.read(this.agentId);
     const index = lines.findIndex(({ id, type }) => id === line && type === "run.started");
     if (index === -1) return false;
-    this.earlier.set(line, await new Thread(this.agentId, this.journal).replay(lines.slice(0, index)));
+    const earlier = await new Thread(this.agentId, this.journal).replay(lines.slice(0, index));
+    this.earlier.set(line, earlier.moment());
+    await this.record([{ type: "conversation.rewound", line }]);
     return true;
   }
 
@@ -320,20 +332,21 @@ export class Thread {
   private apply(event: DurableEvent, id: LineId | undefined): void {
     this.note(event);
     if (event.type === "model.ended") this.answer = id;
-    if (event.type === "conversation.rewound") this.goBackTo(this.earlier.get(event.line));
+    if (event.type === "conversation.rewound") this.goBackTo(event.line);
     else this.extendConversation(event);
     this.current = fold(this.current, event);
   }
 
-  /** Takes over the conversation of an earlier thread. Undefined if its lines are missing from a damaged transcript. */
-  private goBackTo(earlier: Thread | undefined): void {
+  /** Restores the conversation before a run. Has no effect if its line is missing from a damaged transcript. */
+  private goBackTo(line: LineId): void {
+    const earlier = this.earlier.get(line);
     if (earlier === undefined) return;
+    this.earlier.delete(line);
     this.chain = earlier.chain;
     this.prompt = earlier.prompt;
     this.head = earlier.head;
     this.answer = earlier.answer;
-    for (const [hash, head] of earlier.heads) this.heads.set(hash, head);
-    this.current = rewound(this.current, earlier.current);
+    this.current = rewound(this.current, earlier.state);
   }
 
   /**
@@ -394,6 +407,12 @@ const progressOfCalls = new Set<string>(["tool.requested", "tool.started", "appr
 
 function hasCurrentFormat(facts: unknown): facts is ThreadFacts {
   return (facts as ThreadFacts).format === FORMAT;
+}
+
+/** Returns whether the user went back to a run before these lines. */
+function goesBackBefore(lines: readonly Line[]): boolean {
+  const ids = new Set(lines.map(({ id }) => id));
+  return lines.some((line) => line.type === "conversation.rewound" && !ids.has(line.line));
 }
 
 /** Returns the `run.started` line of the run that has not ended, if there is one. */
