@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Transcript } from "../../src/ports/index.ts";
 import { type Message, type SessionUpdate, textOf } from "../../src/protocol/index.ts";
+import { createMemoryTranscript } from "../../src/transcript/index.ts";
 import {
   asAfterKill,
   lastWords,
@@ -83,6 +85,31 @@ describe("prompts that arrive during a run", () => {
     await session.prompt("three").result;
     await session.close();
     expect(JSON.stringify(model.requests("MAIN"))).not.toContain('"two"');
+  });
+
+  it("run, even if the one before them is withdrawn when its turn has come", async () => {
+    const memory = createMemoryTranscript();
+    const { promise: written, keep: write } = promised();
+    const append: Transcript["append"] = async (agentId, events) => {
+      if (events.some(({ type }) => type === "prompt.queued")) await written;
+      return memory.append(agentId, events);
+    };
+    const { session } = await open(
+      { MAIN: [{ text: "One." }, { text: "Three." }] },
+      { transcript: { ...memory, append } },
+    );
+    const first = session.prompt("MAIN: one");
+    await watch(session).until(({ event }) => event.type === "run.ended");
+    const withdrawal = new AbortController();
+    const second = session.prompt("two", { signal: withdrawal.signal });
+    const third = session.prompt("three");
+    await first.result;
+    withdrawal.abort();
+    write();
+    expect(await second.result).toMatchObject({ outcome: "stopped", message: expect.stringContaining("withdrawn") });
+    expect(await third.result).toMatchObject({ outcome: "succeeded", text: "Three." });
+    expect(session.queue()).toEqual([]);
+    await session.close();
   });
 
   it("get their own runs after a kill, when the interrupted run has been continued", async () => {

@@ -57,7 +57,8 @@ type PromptParts = Pick<RunRequest, "promptId" | "output">;
 
 /** A prompt of this process that waits for its turn. */
 interface WaitingPrompt extends QueuedPrompt {
-  readonly turn: Deferred<"run" | StopCause>;
+  /** Resolves when the prompt is the first one in the queue and may run, or has been removed from the queue. */
+  readonly turn: Deferred<void>;
   /** Settles when the prompt is in the transcript. */
   readonly recorded: Promise<void>;
 }
@@ -176,9 +177,11 @@ export class MainRuns {
     const isQueued = ({ queue }: { readonly queue: readonly QueuedPrompt[] }): boolean =>
       queue.some((queued) => queued.promptId === promptId);
     const [waiting] = index === -1 ? [] : this.waiting.splice(index, 1);
+    // It may have been the turn of this prompt, which is now that of the next one.
+    this.startNext();
     await waiting?.recorded.catch(() => undefined);
     const recorded = await this.options.thread.recordIf(isQueued, [{ type: "prompt.withdrawn", promptId }]);
-    waiting?.turn.resolve("stopped");
+    waiting?.turn.resolve();
     return waiting !== undefined || recorded !== undefined;
   }
 
@@ -191,7 +194,7 @@ export class MainRuns {
   /** Stops the run in progress. The prompts in the queue stay there for the next process. */
   async close(cause: "stopped" | "parked"): Promise<void> {
     this.closedBy = cause;
-    for (const { turn } of this.waiting.splice(0)) turn.resolve(cause);
+    for (const { turn } of this.waiting.splice(0)) turn.resolve();
     this.current?.stop(cause);
     await this.current?.result;
   }
@@ -247,11 +250,16 @@ export class MainRuns {
     this.current = run;
     void run.result.finally(() => {
       this.current = undefined;
-      this.waiting[0]?.turn.resolve("run");
+      this.startNext();
     });
     if (callback === undefined) return run;
     const record = thread.record.bind(thread);
     return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
+  }
+
+  /** Lets the first prompt in the queue run, unless a run is in progress. */
+  private startNext(): void {
+    if (this.current === undefined) this.waiting[0]?.turn.resolve();
   }
 
   /** Returns the queued prompts that no run of this process will receive. */
@@ -283,11 +291,10 @@ export class MainRuns {
       const onAbort = (): void => void this.withdraw(promptId).catch(() => undefined);
       outlet.signal.addEventListener("abort", onAbort);
       await recorded.catch(() => undefined);
-      const turn = await waiting.turn.promise;
+      await waiting.turn.promise;
       outlet.signal.removeEventListener("abort", onAbort);
-      // The session may have been closed after the run before this one had ended.
-      const stopped = turn === "run" ? this.closedBy : turn;
-      if (stopped !== undefined) return this.notRun(runId, stopped);
+      // The prompt may have been withdrawn, or the session closed, after the run before this one had ended.
+      if (this.waiting[0] !== waiting) return this.notRun(runId, this.closedBy ?? "stopped");
       this.waiting.shift();
       return forward(this.start({ content, promptId, output, runId }), outlet);
     });
