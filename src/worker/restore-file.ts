@@ -19,7 +19,7 @@ export async function restoreFile(request: FileRestoration, workspace: Workspace
 async function restore({ path, content, expect }: FileRestoration, workspace: Workspace): Promise<RestoredFile> {
   if (!(await isInside(path, workspace.root))) return refuse("it is outside the workspace");
   const now = await workspace.read(path, { maxBytes: MAX_BYTES });
-  if (!now.ok && now.code !== "missing") return refuse(now.message);
+  if (!now.ok && now.code !== "ENOENT") return refuse(now.message);
   const bytes = content === null ? undefined : Buffer.from(content, "base64");
   const current = now.ok ? hashOf(now.bytes) : undefined;
   if (current === (bytes && hashOf(bytes))) return { ok: true };

@@ -1,6 +1,6 @@
 import { isAbsolute, relative, sep } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { UserError } from "../../lib/index.ts";
+import { describeError, UserError } from "../../lib/index.ts";
 import { inputOf } from "../../loop/index.ts";
 import type { WorkerSession } from "../../ports/index.ts";
 import { type FileImage, type Line, type LineId, MAIN_AGENT, type PastPrompt, textOf } from "../../protocol/index.ts";
@@ -67,22 +67,28 @@ export async function rewindTo(
   const lines = await transcript.read(MAIN_AGENT);
   const prompt = promptsIn(lines).find((each) => each.id === id);
   const from = lines.find((line) => line.id === id)?.seq;
-  if (prompt === undefined || from === undefined)
-    throw new UserError(`There is no prompt ${id} to go back to`, {
-      code: "rewind",
-      cure: "session.prompts() lists those that there are.",
-    });
+  if (prompt === undefined || from === undefined) throw unknownPrompt(id);
   const since = await linesSince(from, transcript);
-  await thread.rewind(id);
-  const outcomes = files ? await restoreAll(changesIn(since), { transcript, worker }) : changesIn(since).map(asKept);
+  const changes = changesIn(since, seqsOf(lines));
+  // Files are restored first. If the process dies before the line is written, the user can go back again.
+  const outcomes = files ? await restoreAll(changes, { transcript, worker }) : changes.map(asKept);
+  const restored = outcomes.flatMap(({ path, reason }) => (reason === undefined ? [path] : []));
+  if (!(await thread.rewind(id, restored))) throw unknownPrompt(id);
   return {
     prompt: prompt.text,
-    restored: outcomes.flatMap(({ path, reason }) => (reason === undefined ? [shownPath(path, cwd)] : [])),
+    restored: restored.map((path) => shownPath(path, cwd)),
     kept: outcomes.flatMap(({ path, reason }) =>
       reason === undefined ? [] : [{ path: shownPath(path, cwd), reason }],
     ),
     commands: commandsIn(since),
   };
+}
+
+export function unknownPrompt(id: LineId): UserError {
+  return new UserError(`There is no prompt ${id} to go back to`, {
+    code: "rewind",
+    cure: "session.prompts() lists those that there are.",
+  });
 }
 
 /** Returns a path in the workspace relative to it, as tools report it. */
@@ -99,19 +105,29 @@ async function linesSince(position: number, transcript: Transcript): Promise<rea
   return lines.flatMap((own) => own.filter(isLater)).sort((left, right) => (left.seq ?? 0) - (right.seq ?? 0));
 }
 
+/** Returns the positions of lines in the session by their ids. */
+function seqsOf(lines: readonly Line[]): ReadonlyMap<LineId, number> {
+  return new Map(lines.map(({ id, seq = 0 }) => [id, seq]));
+}
+
 /** Content of a file before the first change, and the hash of its content after the last one. */
 type Change = FileImage;
 
-/** Returns one change for each file. */
-function changesIn(lines: readonly Line[]): readonly Change[] {
-  const changes = new Map<string, Change>();
+/** Returns one change for each file, without changes that were already undone. */
+function changesIn(lines: readonly Line[], seqs: ReadonlyMap<LineId, number>): readonly Change[] {
+  const images = new Map<string, readonly (FileImage & { readonly seq: number })[]>();
   for (const line of lines) {
+    const { seq = 0 } = line;
     const image = line.type === "tool.ended" ? line.result.facts?.image : undefined;
-    if (image === undefined) continue;
-    const { before } = changes.get(image.path) ?? image;
-    changes.set(image.path, { ...image, before });
+    if (image !== undefined) images.set(image.path, [...(images.get(image.path) ?? []), { ...image, seq }]);
+    if (line.type !== "conversation.rewound") continue;
+    const target = seqs.get(line.line) ?? seq;
+    for (const path of line.restored ?? [])
+      images.set(path, images.get(path)?.filter((each) => each.seq < target) ?? []);
   }
-  return [...changes.values()];
+  return [...images].flatMap(([path, [first, ...others]]) =>
+    first === undefined ? [] : [{ path, before: first.before, after: (others.at(-1) ?? first).after }],
+  );
 }
 
 /** `reason` says why the file was not restored. */
@@ -121,7 +137,7 @@ interface Outcome {
 }
 
 function asKept({ path }: Change): Outcome {
-  return { path, reason: "files were to be kept" };
+  return { path, reason: "the option `files` is false" };
 }
 
 async function restoreAll(
@@ -129,7 +145,10 @@ async function restoreAll(
   parts: Pick<RewindParts, "transcript" | "worker">,
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const change of changes) outcomes.push(await restore(change, parts));
+  for (const change of changes) {
+    const { path } = change;
+    outcomes.push(await restore(change, parts).catch((error) => ({ path, reason: describeError(error) })));
+  }
   return outcomes;
 }
 
@@ -137,9 +156,9 @@ async function restore(
   { path, before, after }: Change,
   { transcript, worker }: Pick<RewindParts, "transcript" | "worker">,
 ): Promise<Outcome> {
-  if (before === undefined) return { path, reason: "its earlier content could not be kept" };
+  if (before === undefined) return { path, reason: "its earlier content could not be saved before the change" };
   const kept = before === null ? null : await transcript.results.read(before);
-  if (kept === undefined) return { path, reason: "its earlier content is no longer there" };
+  if (kept === undefined) return { path, reason: "the saved copy of its earlier content is missing" };
   const content = kept === null ? null : (await buffer(kept)).toString("base64");
   const restored = await worker.restoreFile({ path, content, expect: after });
   return { path, reason: restored.ok ? undefined : restored.message };

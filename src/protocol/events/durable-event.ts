@@ -97,9 +97,10 @@ export type DurableEvent =
   | { readonly type: "plan.left"; readonly by: PlanChange }
   /**
    * The user went back: the conversation is as it was before the run with this `run.started` line. Everything that was
-   * recorded since then stays in the transcript.
+   * recorded since then stays in the transcript. `restored` has the real paths of the files that have the contents of
+   * that time again.
    */
-  | { readonly type: "conversation.rewound"; readonly line: LineId }
+  | { readonly type: "conversation.rewound"; readonly line: LineId; readonly restored?: readonly string[] | undefined }
   /** The user changed the permission mode of the main agent. Agents below it never have a freer mode. */
   | { readonly type: "mode.changed"; readonly mode: PermissionMode }
   | {

@@ -218,16 +218,16 @@ export class Thread {
   }
 
   /**
-   * Goes back to the conversation before a run, which is given by the id of its `run.started` line. Returns false if
-   * there is no such run.
+   * Goes back to the conversation before a run, which is given by the id of its `run.started` line. `restored` has the
+   * files that were restored. Returns false if there is no such run.
    */
-  async rewind(line: LineId): Promise<boolean> {
+  async rewind(line: LineId, restored: readonly string[]): Promise<boolean> {
     const lines = await this.journal.read(this.agentId);
     const index = lines.findIndex(({ id, type }) => id === line && type === "run.started");
     if (index === -1) return false;
     const earlier = await new Thread(this.agentId, this.journal).replay(lines.slice(0, index));
     this.earlier.set(line, earlier.moment());
-    await this.record([{ type: "conversation.rewound", line }]);
+    await this.record([{ type: "conversation.rewound", line, restored }]);
     return true;
   }
 
