@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { Transcript } from "../../src/ports/index.ts";
 import { textOf } from "../../src/protocol/index.ts";
-import { mainLines, open, read, task } from "./delegation-place.ts";
+import { createMemoryTranscript } from "../../src/transcript/index.ts";
+import { mainLines, newPlace, open, promised, read, task } from "./delegation-place.ts";
 
 const edit = (from: string, to: string) => ({
   name: "Edit",
@@ -105,6 +107,104 @@ it("goes back many times as quickly as once, also in a resumed session", async (
     "One.",
     "two",
   ]);
+});
+
+it("restores files when the user goes back twice, and those that were kept the first time", async () => {
+  for (const files of [true, false]) {
+    const { session, cwd } = await open(
+      {
+        MAIN: [
+          { calls: [read] },
+          { calls: [edit("alpha", "one")] },
+          { text: "One." },
+          { calls: [edit("one", "two"), write("made.txt")] },
+          { text: "Two." },
+        ],
+      },
+      { permissionMode: "acceptEdits" },
+    );
+    const notes = () => readFileSync(join(cwd, "notes.txt"), "utf8");
+    for (const words of ["MAIN: one", "two"]) await session.prompt(words).result;
+    const [first, second] = await session.prompts();
+    const report = await session.rewind(second?.id ?? "", { files });
+    expect(report.restored).toEqual(files ? ["notes.txt", "made.txt"] : []);
+    expect(report.kept.map(({ reason }) => reason)).toEqual(
+      files ? [] : ["the option `files` is false", "the option `files` is false"],
+    );
+    expect(notes()).toBe(files ? "one\nbeta\n" : "two\nbeta\n");
+    expect(await session.rewind(first?.id ?? "")).toMatchObject({
+      restored: files ? ["notes.txt"] : ["notes.txt", "made.txt"],
+      kept: [],
+    });
+    expect(notes()).toBe("alpha\nbeta\n");
+    await session.close();
+  }
+});
+
+/** Opens a session with a conversation of one prompt that changed two files. */
+async function openChanged(transcript: Transcript) {
+  const place = newPlace();
+  const { session, model } = await open(
+    {
+      MAIN: [{ calls: [write("a.txt"), read] }, { calls: [edit("alpha", "one")] }, { text: "One." }, { text: "Two." }],
+    },
+    { at: place, permissionMode: "acceptEdits", transcript },
+  );
+  await session.prompt("MAIN: one").result;
+  const [first] = await session.prompts();
+  return { session, model, id: first?.id ?? "", notes: () => readFileSync(join(place.cwd, "notes.txt"), "utf8") };
+}
+
+it("restores files before it records that the conversation is an earlier one, so that a crash loses nothing", async () => {
+  const memory = createMemoryTranscript();
+  const found: string[] = [];
+  let notes = (): string => "";
+  const append: Transcript["append"] = async (agentId, events) => {
+    if (events.some(({ type }) => type === "conversation.rewound")) {
+      found.push(notes());
+      if (found.length === 1) throw new Error("The process is killed here.");
+    }
+    return memory.append(agentId, events);
+  };
+  const changed = await openChanged({ ...memory, append });
+  notes = changed.notes;
+  await expect(changed.session.rewind(changed.id)).rejects.toThrow("killed here");
+  expect(await changed.session.rewind(changed.id)).toMatchObject({ restored: ["a.txt", "notes.txt"], kept: [] });
+  expect(found).toEqual(["alpha\nbeta\n", "alpha\nbeta\n"]);
+  await changed.session.close();
+});
+
+it("reports a file whose earlier content can't be read, and restores the others", async () => {
+  const memory = createMemoryTranscript();
+  const read = () => Promise.reject(new Error("The disk is broken."));
+  const { session, id } = await openChanged({ ...memory, results: { ...memory.results, read } });
+  expect(await session.rewind(id)).toMatchObject({
+    restored: ["a.txt"],
+    kept: [{ path: "notes.txt", reason: expect.stringContaining("The disk is broken.") }],
+  });
+  await session.close();
+});
+
+it("lets prompts wait, and refuses to go back twice at the same time", async () => {
+  const memory = createMemoryTranscript();
+  const { promise: written, keep: write } = promised();
+  const append: Transcript["append"] = async (agentId, events) => {
+    if (events.some(({ type }) => type === "conversation.rewound")) await written;
+    return memory.append(agentId, events);
+  };
+  const { session, model, id } = await openChanged({ ...memory, append });
+  const report = session.rewind(id);
+  const next = session.prompt("MAIN: next");
+  await expect(session.rewind(id)).rejects.toThrow("already going back");
+  write();
+  expect(await report).toMatchObject({ prompt: "MAIN: one" });
+  expect(await next.result).toMatchObject({ outcome: "succeeded", text: "Two." });
+  expect(model.requests("MAIN").at(-1)).toHaveLength(1);
+  const types = (await memory.read("main")).map(({ type }) => type);
+  expect(types.lastIndexOf("run.started")).toBeGreaterThan(types.indexOf("conversation.rewound"));
+  const last = session.rewind((await session.prompts())[0]?.id ?? "");
+  await session.close();
+  expect(await last).toMatchObject({ prompt: "MAIN: next" });
 });
 
 it("is refused while agents work, and for an unknown prompt", async () => {

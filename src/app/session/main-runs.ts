@@ -76,6 +76,8 @@ export class MainRuns {
   private isStarted = false;
   private closedBy: StopCause | undefined;
   private readonly waiting: WaitingPrompt[] = [];
+  /** Work during which no run may start. */
+  private held: Promise<unknown> | undefined;
 
   constructor(options: MainRunsOptions) {
     this.options = options;
@@ -106,7 +108,24 @@ export class MainRuns {
 
   /** Whether a new prompt would have to wait. */
   get isBusy(): boolean {
-    return this.current !== undefined || this.waiting.length > 0;
+    return this.current !== undefined || this.held !== undefined || this.waiting.length > 0;
+  }
+
+  /** Whether work is in progress during which no run may start. */
+  get isHeld(): boolean {
+    return this.held !== undefined;
+  }
+
+  /** Does work during which no run may start. Prompts that arrive meanwhile are queued. */
+  async hold<Result>(work: () => Promise<Result>): Promise<Result> {
+    const held = work();
+    this.held = held;
+    try {
+      return await held;
+    } finally {
+      this.held = undefined;
+      this.startNext();
+    }
   }
 
   /** Starts a run, or queues the prompt if the main agent is busy. */
@@ -197,6 +216,7 @@ export class MainRuns {
     for (const { turn } of this.waiting.splice(0)) turn.resolve();
     this.current?.stop(cause);
     await this.current?.result;
+    await this.held?.catch(() => undefined);
   }
 
   /** Returns the main agent as the parent of agents that are resumed while it has no run in progress. */
@@ -257,9 +277,9 @@ export class MainRuns {
     return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
   }
 
-  /** Lets the first prompt in the queue run, unless a run is in progress. */
+  /** Lets the first prompt in the queue run, unless it has to wait. */
   private startNext(): void {
-    if (this.current === undefined) this.waiting[0]?.turn.resolve();
+    if (this.current === undefined && this.held === undefined) this.waiting[0]?.turn.resolve();
   }
 
   /** Returns the queued prompts that no run of this process will receive. */

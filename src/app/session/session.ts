@@ -59,6 +59,7 @@ import {
   type RewindReport,
   rewindOptionTypes,
   rewindTo,
+  unknownPrompt,
 } from "./rewind.ts";
 import { readSpending, type SessionSpending } from "./session-spending.ts";
 import { createSubagents, type Subagents } from "./subagents.ts";
@@ -131,8 +132,8 @@ export interface Session {
   prompts(): Promise<readonly PastPrompt[]>;
   /**
    * Goes back to the conversation before a prompt. Files that the tools for editing have changed since get their earlier
-   * contents back, unless someone else has changed them too; the effects of commands stay. Throws a `UserError` while
-   * agents work.
+   * contents back, unless someone else has changed them too; the effects of commands stay. Prompts that arrive meanwhile
+   * are queued. Throws a `UserError` while agents work.
    */
   rewind(promptId: LineId, options?: RewindOptions): Promise<RewindReport>;
   /**
@@ -272,9 +273,13 @@ export function createSession(parts: SessionParts): CreatedSession {
   async function rewind(promptId: LineId, options: RewindOptions = {}): Promise<RewindReport> {
     checkOpen();
     checkOptions("session.rewind", options, rewindOptionTypes);
+    if (runs.isHeld)
+      throw new UserError("The session is already going back to a prompt", { code: "rewind", cure: "Wait for it." });
     if (runs.isBusy || registry.working().length > 0)
       throw new UserError("Agents are working", { code: "rewind", cure: "Wait for them, or stop them first." });
-    return rewindTo(promptId, options, { ...parts, cwd: services.cwd });
+    // A prompt that is queued can't be the first line of a transcript.
+    if (thread.isEmpty) throw unknownPrompt(promptId);
+    return runs.hold(() => rewindTo(promptId, options, { ...parts, cwd: services.cwd }));
   }
 
   /** Throws a `UserError` if there is nothing that a run without a prompt could continue. */
