@@ -99,8 +99,14 @@ describe("the permission mode", () => {
       { MAIN: [{ calls: [write("a.txt")] }, { text: "Done." }] },
       { permissionMode: "plan", approvals: allowing() },
     );
-    await session.setPermissionMode("acceptEdits");
-    await session.prompt("MAIN: go").result;
+    for (const mode of ["acceptEdits", "plan", "default", "plan", "acceptEdits"] as const) {
+      await session.setPermissionMode(mode);
+      expect(session.permissionMode).toBe(mode);
+    }
+    const run = session.prompt("MAIN: go");
+    expect(session.permissionMode).toBe("acceptEdits");
+    await run.result;
+    expect(session.permissionMode).toBe("acceptEdits");
     await session.close();
     expect(readFileSync(join(cwd, "a.txt"), "utf8")).toBe("new");
   });
@@ -132,6 +138,20 @@ it("can't be configured by another process that writes to the inbox of the sessi
     receipt: { status: "refused", message: expect.stringContaining("Change them where the session runs.") },
   });
   expect(session.permissionMode).toBe("default");
+  await session.close();
+});
+
+it("changes neither the mode nor the model if a command has an invalid one", async () => {
+  const provider = { dialect: "openai", baseUrl: "http://127.0.0.1:9/v1", models: { large: "llama" } } as const;
+  const { session } = await open({ MAIN: [] }, { settings: { providers: { local: provider } } });
+  const before = session.model.model;
+  const configure = (id: string, permissionMode: string, model: string) =>
+    session.send({ id, type: "configure", permissionMode: permissionMode as PermissionMode, model });
+  expect(await configure("c1", "yolo", "local/large")).toMatchObject({ status: "refused" });
+  expect(await configure("c2", "acceptEdits", "nowhere/nothing")).toMatchObject({ status: "refused" });
+  expect([session.model.model, session.permissionMode]).toEqual([before, "default"]);
+  expect(await configure("c3", "acceptEdits", "local/large")).toMatchObject({ status: "done" });
+  expect([session.model.model, session.permissionMode]).toEqual(["llama", "acceptEdits"]);
   await session.close();
 });
 

@@ -100,6 +100,7 @@ it("says that a session is closed, whatever it is asked for", async () => {
     () => session.setModel("sonnet"),
     () => session.rewind(prompt?.id ?? ""),
     () => session.save(),
+    () => session.continueWork(),
   ])
     await expect(work()).rejects.toMatchObject({
       name: "UserError",

@@ -5,7 +5,6 @@ import {
   type Command,
   type LineId,
   MAIN_AGENT,
-  type PermissionMode,
   type PromptId,
   type Receipt,
   textOf,
@@ -17,6 +16,9 @@ import { idInUse, outlivesProcess, unmatchedAgent } from "../commands/steer.ts";
 import { problemOf } from "./check-command.ts";
 import type { MainRuns } from "./main-runs.ts";
 import type { RewindOptions, RewindReport } from "./rewind.ts";
+
+/** What a command can change about a session. */
+export type Configuration = Pick<Extract<Command, { type: "configure" }>, "permissionMode" | "model">;
 
 export interface ControlOptions {
   readonly runs: MainRuns;
@@ -34,8 +36,8 @@ export interface ControlOptions {
   readonly endsWithRun: boolean;
   /** Receives messages for the user. */
   readonly onTrouble: (message: string) => void;
-  setPermissionMode(mode: PermissionMode): Promise<void>;
-  setModel(model: string): Promise<void>;
+  /** Changes the permission mode and the model. Rejects and changes neither if one of them can't be used. */
+  configure(changes: Configuration): Promise<void>;
   rewind(promptId: LineId, options: RewindOptions): Promise<RewindReport>;
   interrupt(): Promise<StopReceipt>;
   stopAll(): Promise<StopReceipt>;
@@ -162,9 +164,7 @@ export function createControl(options: ControlOptions): Control {
   async function configure({ permissionMode, model }: Extract<Command, { type: "configure" }>): Promise<Done> {
     if (permissionMode === undefined && model === undefined)
       return refused("There is nothing to change. Give `permissionMode` or `model`.");
-    // The model is checked first, so that a command is carried out as a whole or not at all.
-    if (model !== undefined) await options.setModel(model);
-    if (permissionMode !== undefined) await options.setPermissionMode(permissionMode);
+    await options.configure({ permissionMode, model });
     const changes = [
       ...(permissionMode === undefined ? [] : [`The permission mode is now ${permissionMode}.`]),
       ...(model === undefined ? [] : [`The main agent uses the model ${model} from its next prompt on.`]),

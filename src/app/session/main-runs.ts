@@ -15,7 +15,9 @@ import {
 } from "../../protocol/index.ts";
 import {
   createRun,
+  type Dispatcher,
   type LiveAgent,
+  planEvents,
   type RefreshedAgent,
   type Run,
   type RunOutlet,
@@ -40,6 +42,7 @@ export interface MainRunsOptions {
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
   readonly services: RunServices;
+  readonly dispatcher: Pick<Dispatcher, "isPlanning" | "setMode">;
   /** Returns the main agent if it has a run in progress. */
   readonly live: () => LiveAgent | undefined;
   /** Options for every run. */
@@ -69,8 +72,8 @@ export class MainRuns {
   private usedModel: Model;
   /** Takes effect with the next run. */
   private change: MainAgentChoice | undefined;
-  /** Mode in which the first run begins. If undefined, it is the agent's. */
-  requestedMode: PermissionMode | undefined;
+  /** Mode in which the first run of this process begins. If undefined, it is the agent's. */
+  private requestedMode: PermissionMode | undefined;
   private readonly options: MainRunsOptions;
   private current: Run | undefined;
   private isStarted = false;
@@ -89,6 +92,24 @@ export class MainRuns {
   /** The model of the next run. */
   get model(): Model {
     return this.change?.model ?? this.usedModel;
+  }
+
+  /** The mode in which the first run of this process will begin. Undefined if it is the agent's, or has begun. */
+  get openingMode(): PermissionMode | undefined {
+    return this.isStarted && !this.options.thread.isNew ? undefined : this.requestedMode;
+  }
+
+  /** Changes the permission mode at once, even during a run. */
+  async changeMode(mode: PermissionMode): Promise<void> {
+    const { thread, dispatcher, live } = this.options;
+    await live()?.begun;
+    // The first line of a transcript describes the session, so a session without lines begins in the new mode.
+    this.requestedMode = mode;
+    const plans = mode === "plan";
+    const change = plans === dispatcher.isPlanning ? [] : planEvents(plans ? "enter" : "leave", this.agent);
+    const record = live()?.record ?? ((events) => thread.record(events));
+    if (!thread.isEmpty) await record([...change, { type: "mode.changed", mode }]);
+    if (!plans) dispatcher.setMode(mode);
   }
 
   /** Uses another agent or model from the next run on. */

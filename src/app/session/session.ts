@@ -19,6 +19,7 @@ import {
   MAIN_AGENT,
   type PastPrompt,
   type PermissionMode,
+  permissionModes,
   type Receipt,
   type SessionId,
   type SessionUpdate,
@@ -41,14 +42,13 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { anAbortSignal, checkOptions, type OptionTypes, optional, optionError } from "../check-options.ts";
+import { anAbortSignal, checkOptions, type OptionTypes, oneOf, optional, optionError } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
 import { createStructuredOutput } from "../output/structured-output.ts";
 import { isSchema, type Schema } from "../tools/schema.ts";
 import { modelOption } from "./check-session-options.ts";
-import { changeMode } from "./configure-session.ts";
 import type { ContextUpdate } from "./context-updates.ts";
-import { createControl, failed } from "./control.ts";
+import { type Configuration, createControl, failed } from "./control.ts";
 import { closedSession, type MainAgentChoice, MainRuns, type MainRunsOptions } from "./main-runs.ts";
 import { isPromptContent, textBlocks, wrongBlock } from "./prompt-content.ts";
 import { createPromptRun, type OutputValue, type PromptOptions, type Run } from "./prompt-run.ts";
@@ -110,7 +110,8 @@ export interface Session {
   queue(): readonly QueuedPrompt[];
   /**
    * Carries out a command: sends a prompt to any agent, withdraws a queued prompt, answers a request for approval, stops
-   * or resumes an agent, or moves one to the background or back. Sending the same id again has no effect. Never rejects.
+   * or resumes an agent, moves one to the background or back, changes the permission mode or the model, compacts the
+   * conversation, or goes back to an earlier prompt. Sending the same id again has no effect. Never rejects.
    */
   send(command: Command): Promise<Receipt>;
   /**
@@ -220,9 +221,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     runs,
     journal: transcript,
     isResumed: !thread.isEmpty,
-    endsWithRun: parts.endsWithRun,
-    setPermissionMode,
-    setModel,
+    configure,
     rewind,
     interrupt,
     stopAll,
@@ -261,13 +260,31 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   async function setPermissionMode(mode: PermissionMode): Promise<void> {
     checkOpen();
-    return changeMode(mode, { ...parts, runs, live });
+    checkPermissionMode(mode);
+    await runs.changeMode(mode);
   }
 
   async function setModel(model: string | Model): Promise<void> {
     checkOpen();
     checkOptions("session.setModel", { model }, { model: modelOption });
     runs.use(parts.withModel(model));
+  }
+
+  /** Changes the permission mode and the model. Changes neither if one of them can't be used. */
+  async function configure({ permissionMode, model }: Configuration): Promise<void> {
+    checkOpen();
+    if (permissionMode !== undefined) checkPermissionMode(permissionMode);
+    const choice = model === undefined ? undefined : parts.withModel(model);
+    if (permissionMode !== undefined) await runs.changeMode(permissionMode);
+    if (choice !== undefined) runs.use(choice);
+  }
+
+  /** Throws a `UserError` if a permission mode can't be used. */
+  function checkPermissionMode(mode: PermissionMode): void {
+    const known = oneOf(permissionModes);
+    if (!known.accepts(mode))
+      throw optionError(`The permission mode can't be ${JSON.stringify(mode)}`, `Use ${known.description}.`);
+    parts.checkMode(mode);
   }
 
   async function rewind(promptId: LineId, options: RewindOptions = {}): Promise<RewindReport> {
@@ -322,7 +339,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     tools: agent.policy.pool,
     agents: agent.policy.pool.includes("Task") ? dispatcher.offered() : [],
     get permissionMode() {
-      return dispatcher.policyOf(MAIN_AGENT, runs.agent.policy).mode;
+      return runs.openingMode ?? dispatcher.policyOf(MAIN_AGENT, runs.agent.policy).mode;
     },
     get state() {
       const working = [...(runs.isBusy ? [MAIN_AGENT] : []), ...registry.working().map(({ agentId }) => agentId)];
@@ -360,6 +377,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     interrupt,
     stopAll,
     continueWork: async () => {
+      checkOpen();
       const problems = await dispatcher.continueUnfinished(inbox.askedCalls, { lost: true });
       const isCut = thread.lastEnd === "parked" || thread.lastEnd === "process_lost";
       if (!runs.isBusy) await runs.continueWork({ isUnfinished: isCut || control.hasEarlier() });
