@@ -209,8 +209,8 @@ describe("a session on a worker", () => {
     startWorker({ url: network.url, at, worker: { ...local, open } });
     const remote = await connected;
     const saved = new Map<string, string>();
-    const save = async (id: string, text: string) => {
-      saved.set(id, text);
+    const save = async (id: string, content: string | Uint8Array) => {
+      saved.set(id, Buffer.from(content as string).toString("utf8"));
       return `retinue://result/${id}`;
     };
     const session = await openOn(remote, { results: { save, saveFile: () => Promise.reject(new Error("Not here.")) } });

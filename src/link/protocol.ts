@@ -168,6 +168,8 @@ export interface SavePart extends SessionRef {
   readonly part: number;
   readonly isLast: boolean;
   readonly text: string;
+  /** Set if the text is the content of a file in base64, because not every file is UTF-8. */
+  readonly isBase64?: true | undefined;
 }
 
 export type SavedPart = { readonly address: string } | { /** Part to send next. */ readonly next: number };

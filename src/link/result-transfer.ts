@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
-import { createId, endOfWholeCharacters, formatCount, UserError } from "../lib/index.ts";
+import { createId, formatCount, UserError } from "../lib/index.ts";
 import type { ResultStore } from "../ports/index.ts";
 import type { Link } from "./link.ts";
 import { PART_CHARACTERS, type SavedPart, type SavePart, type SessionRef } from "./protocol.ts";
@@ -30,7 +30,7 @@ export function createRemoteResults({ link, ref }: RemoteResultsOptions): Result
     }
   }
 
-  async function send(id: string, source: TextSource): Promise<string> {
+  async function send(id: string, source: PartSource): Promise<string> {
     const transfer = createId();
     for (let part = 0; ; ) {
       const sent: Omit<SavePart, keyof SessionRef> = { transfer, id, part, ...(await source(part)) };
@@ -54,9 +54,11 @@ export function createRemoteResults({ link, ref }: RemoteResultsOptions): Result
 }
 
 /** Returns a part of a text by its number. Parts before the last one that was returned can be asked for again. */
-type TextSource = (part: number) => Pick<SavePart, "text" | "isLast"> | Promise<Pick<SavePart, "text" | "isLast">>;
+type PartSource = (part: number) => SourcePart | Promise<SourcePart>;
 
-function partsOf(text: string): TextSource {
+type SourcePart = Pick<SavePart, "text" | "isLast" | "isBase64">;
+
+function partsOf(text: string): PartSource {
   const count = Math.max(1, Math.ceil(text.length / PART_CHARACTERS));
   return (part) => {
     const from = part * PART_CHARACTERS;
@@ -64,16 +66,15 @@ function partsOf(text: string): TextSource {
   };
 }
 
-/** Reads the parts of a file, which must not change. Characters are not split. */
-function partsOfFile(file: FileHandle): TextSource {
-  const offsets = [0];
+/** Number of bytes in a part of a file. In base64, they are `PART_CHARACTERS` characters. */
+const PART_BYTES = (PART_CHARACTERS / 4) * 3;
+
+/** Reads the parts of a file, which must not change. */
+function partsOfFile(file: FileHandle): PartSource {
   return async (part) => {
-    const from = offsets[part] ?? 0;
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(PART_CHARACTERS), 0, PART_CHARACTERS, from);
-    const isLast = bytesRead < PART_CHARACTERS;
-    const bytes = buffer.subarray(0, isLast ? bytesRead : endOfWholeCharacters(buffer));
-    offsets[part + 1] = from + bytes.length;
-    return { text: bytes.toString("utf8"), isLast };
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(PART_BYTES), 0, PART_BYTES, part * PART_BYTES);
+    const text = buffer.toString("base64", 0, bytesRead);
+    return { text, isBase64: true, isLast: bytesRead < PART_BYTES };
   };
 }
 
@@ -92,6 +93,10 @@ interface Transfer {
   saved?: Promise<string> | undefined;
 }
 
+function fromBase64(text: string): Buffer {
+  return Buffer.from(text, "base64");
+}
+
 /** The server's end: stores the texts that arrive in parts. */
 export class ResultTransfers {
   private readonly store: ResultStore;
@@ -103,7 +108,7 @@ export class ResultTransfers {
     this.store = store;
   }
 
-  async save({ transfer, id, part, isLast, text }: SavePart): Promise<SavedPart> {
+  async save({ transfer, id, part, isLast, text, isBase64 }: SavePart): Promise<SavedPart> {
     const problem = this.problemOf(part, text);
     if (problem !== undefined) {
       // The sender gives the text up.
@@ -119,9 +124,9 @@ export class ResultTransfers {
       parts.push(text);
       this.held += text.length;
       if (isLast) {
-        const whole = parts.splice(0).join("");
-        this.held -= whole.length;
-        known.saved = this.store.save(id, whole);
+        const all = parts.splice(0);
+        for (const { length } of all) this.held -= length;
+        known.saved = this.store.save(id, isBase64 ? Buffer.concat(all.map(fromBase64)) : all.join(""));
       }
     }
     // A part may be sent again, or belong to a text whose first parts another server has received.

@@ -62,8 +62,8 @@ export interface ToolExecutor {
 
 /** Stores the complete text of outputs that were truncated for the model. */
 export interface ResultStore {
-  /** Stores text and returns its address: `retinue://result/<id>`. */
-  save(id: string, text: string): Promise<string>;
+  /** Stores text, or the bytes of a file, and returns its address: `retinue://result/<id>`. */
+  save(id: string, content: string | Uint8Array): Promise<string>;
   /** Stores the content of a file on the machine of the caller and returns its address. The file is not changed. */
   saveFile(id: string, path: string): Promise<string>;
 }

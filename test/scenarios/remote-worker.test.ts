@@ -69,6 +69,22 @@ it("a server that the worker's machine configures never gets the variables of th
   expect(received.join()).not.toContain("server-secret");
 });
 
+it("going back restores the bytes of a file that is not UTF-8", async () => {
+  const at = newPlace();
+  const file = join(at.cwd, "notes.txt");
+  const latin1 = Buffer.from("caf\u00e9\n", "latin1");
+  writeFileSync(file, latin1);
+  const { remote } = await connect(at);
+  const write = { name: "Write", input: { file_path: "notes.txt", content: "new" } };
+  const { session } = await open({ MAIN: [{ calls: [read] }, { calls: [write] }, { text: "Done." }] }, { at, remote });
+  await session.prompt("MAIN: go").result;
+  expect(readFileSync(file, "utf8")).toBe("new");
+  const [first] = await session.prompts();
+  expect(await session.rewind(first?.id ?? "")).toMatchObject({ restored: ["notes.txt"], kept: [] });
+  await session.close();
+  expect(readFileSync(file).equals(latin1)).toBe(true);
+});
+
 it("a session works on a worker in another process: tools, hooks, MCP servers, worktrees, acceptance", async () => {
   const at = newPlace();
   const git = (...words: string[]) =>

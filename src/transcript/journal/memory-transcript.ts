@@ -47,7 +47,7 @@ export function createMemoryTranscript({
     problems: [],
     leftOpen: false,
     results: {
-      save: async (id, text) => saveResult(id, Buffer.from(text)),
+      save: async (id, content) => saveResult(id, Buffer.from(content as string)),
       saveFile: async (id, path) => saveResult(id, await readStart(path)),
       async read(address) {
         const parsed = parseAddress(address);

@@ -26,7 +26,7 @@ export function createResultStore({ directory, retry, alsoSync }: ResultStoreOpt
     return resultAddress(name);
   }
   return {
-    save: (id, text) => store(id, (path) => writeFile(path, text, { mode: 0o600 })),
+    save: (id, content) => store(id, (path) => writeFile(path, content, { mode: 0o600 })),
     saveFile: (id, from) =>
       store(id, async (path) => {
         await copyFile(from, path);
