@@ -12,7 +12,7 @@ import type {
   Workspace,
 } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
-import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
+import { executeCall, type JudgedCalls, textResult } from "./execute-call.ts";
 import { type Advised, judgeUse } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
 
@@ -53,19 +53,19 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
   const place = { workspace, homes: homesOf(options.home ?? homedir()), advised: options.advised };
-  /** Allowed calls with their decisions, so that `execute` does not apply the same policy to the same call again. */
-  const allowed: AllowedCalls = new WeakMap();
+  const judgedCalls: JudgedCalls = new WeakMap();
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
 
   async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
-    const read = readCall(call, { tools, absent, names, pool: policy.pool });
+    const known = judgedCalls.get(call)?.read;
+    const read = known ?? readCall(call, { tools, absent, names, pool: policy.pool });
     if (!read.ok) return { kind: "invalid", message: read.message };
     const use = await judgeUse({ tool: read.tool, input: read.input, policy }, place);
     if (!use.ok) return { kind: "invalid", message: use.message };
     const { judged } = use;
     const { decision, accesses } = judged;
-    if (decision.effect === "allow") allowed.set(call, { policy, read, judged });
+    judgedCalls.set(call, { policy, read, judged });
     return {
       kind: "decided",
       decision,
@@ -87,7 +87,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
         place,
         results,
         limits,
-        allowed,
+        judgedCalls,
         emit,
         signal,
         running: mine,

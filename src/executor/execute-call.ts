@@ -15,10 +15,10 @@ import { authorizeAccess, type JudgedCall, judgeUse, type Place } from "./judge-
 import { type AbsentTool, type ReadCall, readCall } from "./read-call.ts";
 import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
 
-/** Calls that the policy allows without approval. */
-export type AllowedCalls = WeakMap<ToolCall, AllowedCall>;
+/** Calls that have been judged, so that `execute` does not read them again, or apply the same policy again. */
+export type JudgedCalls = WeakMap<ToolCall, KnownCall>;
 
-interface AllowedCall {
+interface KnownCall {
   readonly policy: Policy;
   readonly read: Extract<ReadCall, { ok: true }>;
   readonly judged: JudgedCall;
@@ -36,7 +36,7 @@ export interface ExecutionContext {
     readonly abortGraceMs: number;
     readonly maxCharacters: number;
   };
-  readonly allowed: AllowedCalls;
+  readonly judgedCalls: JudgedCalls;
   readonly emit: (progress: string) => void;
   readonly signal: AbortSignal;
   readonly running: RunLimits["running"];
@@ -48,7 +48,9 @@ export interface ExecutionContext {
  */
 export async function executeCall(request: ExecuteRequest, execution: ExecutionContext): Promise<ToolResult> {
   const { limits, signal, running } = execution;
-  const known = takeAllowed(request, execution.allowed);
+  const known = execution.judgedCalls.get(request.call);
+  execution.judgedCalls.delete(request.call);
+  const judged = known && isAllowed(known, request) ? known.judged : undefined;
   const read = known?.read ?? readCall(request.call, { ...execution, pool: request.policy.pool });
   if (!read.ok) return textResult("error", read.message);
   const { tool, input, remark } = read;
@@ -60,7 +62,7 @@ export async function executeCall(request: ExecuteRequest, execution: ExecutionC
     running,
   };
   const run = await runWithinLimits(
-    (own) => decideAndRun({ request, tool, input, remark, judged: known?.judged, execution, signal: own }),
+    (own) => decideAndRun({ request, tool, input, remark, judged, execution, signal: own }),
     bounds,
   );
   switch (run.kind) {
@@ -78,10 +80,8 @@ export async function executeCall(request: ExecuteRequest, execution: ExecutionC
   }
 }
 
-function takeAllowed({ call, policy }: ExecuteRequest, allowed: AllowedCalls): AllowedCall | undefined {
-  const known = allowed.get(call);
-  allowed.delete(call);
-  return known?.policy === policy ? known : undefined;
+function isAllowed({ policy, judged }: KnownCall, request: ExecuteRequest): boolean {
+  return judged.decision.effect === "allow" && policy === request.policy;
 }
 
 interface Attempt {

@@ -249,6 +249,25 @@ describe("the access of a tool", () => {
   });
   const call = (path: string): Reply => ({ content: [{ tool: "note", input: { path } }] });
 
+  it("is determined from the same value that the tool gets, even if the schema creates values", async () => {
+    let made = 0;
+    const seen: string[] = [];
+    const numbered = defineTool({
+      name: "numbered",
+      description: "Writes a new file.",
+      input: z.object({ path: z.string().default(() => `${++made}.txt`) }),
+      access: ({ path }) => {
+        seen.push(path);
+        return { write: path };
+      },
+      run: ({ path }) => void seen.push(path),
+    });
+    const steps = [{ content: [{ tool: "numbered", input: {} }] }, say("Done.")];
+    await play({ MAIN: steps }, { tools: [numbered], approvals: allowAll });
+    expect(seen.length).toBeGreaterThan(1);
+    expect(new Set(seen).size).toBe(1);
+  });
+
   it("lets rules and modes decide as for built-in tools", async () => {
     const steps = [call("notes.txt"), call("/etc/hosts"), call("private/notes.txt"), say("Done.")];
     const { server } = await play(
@@ -326,6 +345,21 @@ it("accepts text, JSON and blocks as results", async () => {
   const { server } = await play({ MAIN: [...steps, say("Done.")] }, { tools });
   expect(resultsIn(server, "MAIN").slice(0, 3)).toEqual(["plain", '[1,{"two":2}]', "(no result)"]);
   expect(server.requests.at(-1)?.rawBody.toString()).toContain(image.data);
+});
+
+it("says that a result which is not JSON can't be used", async () => {
+  const large = defineTool({
+    name: "large",
+    description: "Returns a large number.",
+    input: z.object({}),
+    access: "none",
+    run: () => ({ cents: 10n }),
+  });
+  const { server } = await play(
+    { MAIN: [{ content: [{ tool: "large", input: {} }] }, say("Hm.")] },
+    { tools: [large] },
+  );
+  expect(resultsIn(server, "MAIN")[0]).toMatch(/^large failed: `run` must return text, blocks or JSON: .*BigInt/);
 });
 
 it("validates the result of a tool with an output schema", async () => {

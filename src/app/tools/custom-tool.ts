@@ -20,7 +20,7 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
     async accesses(given): Promise<DescribedAccesses> {
       try {
         const valid = await validate(given);
-        if (!valid.ok) return { ok: false, message: `${name}: The input is not valid: ${valid.problems}.` };
+        if (!valid.ok) return { ok: false, message: `${name}: ${invalidInput(valid.problems)}` };
         if (access === undefined) return { ok: true, accesses: [] };
         return { ok: true, accesses: listed(typeof access === "function" ? access(valid.value as never) : access) };
       } catch (error) {
@@ -29,13 +29,17 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
     },
     async run(given, { signal, agentId, callId, progress }) {
       const valid = await validate(given);
-      if (!valid.ok) throw new Error(`The input is not valid: ${valid.problems}.`);
+      if (!valid.ok) throw new Error(invalidInput(valid.problems));
       const result = await tool.run(valid.value as never, { signal, agentId, callId, cwd, progress });
       const checked = output === undefined ? undefined : await output.validate(result);
       if (checked?.ok === false) throw new Error(`Its result is not valid: ${checked.problems}.`);
       return { content: contentOf(checked === undefined ? result : checked.value) };
     },
   };
+}
+
+function invalidInput(problems: string): string {
+  return `The input is not valid: ${problems}. Make the call again with valid input.`;
 }
 
 /**
@@ -65,5 +69,9 @@ function listed(access: ToolAccess): readonly Access[] {
 function contentOf(result: unknown): ToolOutput["content"] {
   if (typeof result === "string") return result === "" ? "(no result)" : result;
   if (isPromptContent(result) && result.length > 0) return result as Exclude<ToolOutput["content"], string>;
-  return JSON.stringify(result) ?? "(no result)";
+  try {
+    return JSON.stringify(result) ?? "(no result)";
+  } catch (error) {
+    throw new Error(`\`run\` must return text, blocks or JSON: ${describeError(error)}`);
+  }
 }
