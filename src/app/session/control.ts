@@ -56,13 +56,15 @@ export interface Control {
   deliverEarlier(): Promise<void>;
 }
 
-type Done = Omit<Receipt, "commandId">;
+/** What became of a command: done or refused, with a message. */
+type Outcome = Omit<Receipt, "commandId">;
 
 /** Creates the control of a session. */
 export function createControl(options: ControlOptions): Control {
   const { runs, dispatcher, approvals, inbox, journal, thread } = options;
   const { registry } = dispatcher;
-  const receipts = new Map<string, { readonly hash: string; readonly receipt: Promise<Receipt> }>();
+  /** Commands that are being carried out. The inbox has the receipts of the others. */
+  const underWay = new Map<string, { readonly hash: string; readonly receipt: Promise<Receipt> }>();
   /** Commands that were sent before this process opened the session. */
   let earlier: readonly Command[] = [];
 
@@ -70,26 +72,33 @@ export function createControl(options: ControlOptions): Control {
     const problem = problemOf(command);
     if (problem !== undefined) return Promise.resolve({ commandId: String(command?.id), ...refused(problem) });
     const hash = hashCommand(command);
-    const known = receipts.get(command.id);
+    const known = underWay.get(command.id);
     if (inbox.isIdInUse(command) || (known && known.hash !== hash)) return Promise.resolve(idInUse(command.id));
     if (known !== undefined) return known.receipt;
     const receipt = carryOutOnce(command);
-    receipts.set(command.id, { hash, receipt });
+    underWay.set(command.id, { hash, receipt });
     return receipt;
   }
 
   /** Carries out a command, unless this process or an earlier one has done so. */
   async function carryOutOnce(command: Command): Promise<Receipt> {
     const earlierReceipt = inbox.receiptOf(command.id);
-    if (earlierReceipt !== undefined) return earlierReceipt;
+    if (earlierReceipt !== undefined) {
+      underWay.delete(command.id);
+      return earlierReceipt;
+    }
     const isDelivered = command.type === "prompt" && options.isResumed && (await isReceived(command));
-    const outcome = isDelivered ? done("The agent has received the message.") : await carryOut(command).catch(failed);
+    const outcome = isDelivered ? done("The agent has received the message.") : await carryOut(command).catch(refusalOf);
     const receipt: Receipt = { commandId: command.id, ...outcome };
-    await inbox.settle(receipt, command).catch(() => undefined);
+    // A command whose receipt can't be written must not be carried out again, so it stays in the list.
+    await inbox.settle(receipt, command).then(
+      () => underWay.delete(command.id),
+      () => undefined,
+    );
     return receipt;
   }
 
-  async function carryOut(command: Command): Promise<Done> {
+  async function carryOut(command: Command): Promise<Outcome> {
     switch (command.type) {
       case "prompt":
         return prompt(command);
@@ -114,7 +123,7 @@ export function createControl(options: ControlOptions): Control {
     }
   }
 
-  async function prompt({ id, to, content, when }: Extract<Command, { type: "prompt" }>): Promise<Done> {
+  async function prompt({ id, to, content, when }: Extract<Command, { type: "prompt" }>): Promise<Outcome> {
     if (content.every((block) => block.type === "text" && block.text.trim() === ""))
       return refused("The prompt is empty.");
     if (isMain(to)) return promptMain(content, { promptId: id, when });
@@ -127,7 +136,7 @@ export function createControl(options: ControlOptions): Control {
   async function promptMain(
     content: readonly UserBlock[],
     { promptId, when }: { readonly promptId: PromptId; readonly when: "now" | "next" },
-  ): Promise<Done> {
+  ): Promise<Outcome> {
     if (when === "now" && (await runs.tell(content, promptId)))
       return done("The main agent reads the message before its next step.");
     const accepted = await runs.accept(content, promptId);
@@ -136,7 +145,7 @@ export function createControl(options: ControlOptions): Control {
     );
   }
 
-  async function promptSubagent(subagent: Subagent, content: readonly UserBlock[], promptId: PromptId): Promise<Done> {
+  async function promptSubagent(subagent: Subagent, content: readonly UserBlock[], promptId: PromptId): Promise<Outcome> {
     const { agentId } = subagent;
     do {
       await dispatcher.resumptionOf(agentId)?.catch(() => undefined);
@@ -149,19 +158,19 @@ export function createControl(options: ControlOptions): Control {
       : refused(problem);
   }
 
-  async function withdraw(promptId: PromptId): Promise<Done> {
+  async function withdraw(promptId: PromptId): Promise<Outcome> {
     if (await runs.withdraw(promptId)) return done("The prompt was removed from the queue.");
     return refused(`There is no prompt ${promptId} in the queue. The agent may have received it already.`);
   }
 
-  async function answer({ requestId, answer: given }: Extract<Command, { type: "answer" }>): Promise<Done> {
+  async function answer({ requestId, answer: given }: Extract<Command, { type: "answer" }>): Promise<Outcome> {
     const counted = await approvals.answer(requestId, given);
     if (counted === undefined) return refused(`There is no open request ${requestId}.`);
     if (!counted.isOwn) return refused(`${requestId} was already answered by ${counted.answer.by}.`);
     return done(`${requestId} was ${given.answer === "allow" ? "allowed" : "denied"}.`);
   }
 
-  async function configure({ permissionMode, model }: Extract<Command, { type: "configure" }>): Promise<Done> {
+  async function configure({ permissionMode, model }: Extract<Command, { type: "configure" }>): Promise<Outcome> {
     if (permissionMode === undefined && model === undefined)
       return refused("There is nothing to change. Give `permissionMode` or `model`.");
     await options.configure({ permissionMode, model });
@@ -172,12 +181,12 @@ export function createControl(options: ControlOptions): Control {
     return done(changes.join(" "));
   }
 
-  async function compact(instructions: string | undefined): Promise<Done> {
+  async function compact(instructions: string | undefined): Promise<Outcome> {
     await runs.acceptCompaction(instructions);
     return done("The main agent summarizes its conversation.");
   }
 
-  async function rewind({ to, files }: Extract<Command, { type: "rewind" }>): Promise<Done> {
+  async function rewind({ to, files }: Extract<Command, { type: "rewind" }>): Promise<Outcome> {
     const { restored, kept, commands } = await options.rewind(to, { files });
     const parts = [
       "The conversation is as it was before the prompt.",
@@ -188,14 +197,14 @@ export function createControl(options: ControlOptions): Control {
     return done(parts.join(" "));
   }
 
-  async function stop(what: string): Promise<Done> {
+  async function stop(what: string): Promise<Outcome> {
     if (isWholeSession(what)) return stopped(await options.stopAll());
     if (what === "turn" || isMain(what)) return stopped(await options.interrupt());
     const found = await find(what);
     return "agentId" in found ? stopped(await options.stopAgent(found.agentId)) : found;
   }
 
-  async function resume(reference: string): Promise<Done> {
+  async function resume(reference: string): Promise<Outcome> {
     if (isMain(reference)) {
       if (runs.isBusy) return refused("The main agent is already running.");
       const { queue, background } = thread.state;
@@ -216,7 +225,7 @@ export function createControl(options: ControlOptions): Control {
     return problem === undefined ? done(`Agent ${agentId} continues in the background.`) : refused(problem);
   }
 
-  async function moveToBackground(reference: string): Promise<Done> {
+  async function moveToBackground(reference: string): Promise<Outcome> {
     if (isMain(reference)) return refused("Only subagents can be moved to the background.");
     const found = await find(reference);
     if (!("agentId" in found)) return found;
@@ -232,7 +241,7 @@ export function createControl(options: ControlOptions): Control {
     return refused(`Agent ${agentId} already works in the background.`);
   }
 
-  async function moveToForeground(reference: string): Promise<Done> {
+  async function moveToForeground(reference: string): Promise<Outcome> {
     if (isMain(reference)) return refused("Only subagents can be moved to the foreground.");
     const found = await find(reference);
     if (!("agentId" in found)) return found;
@@ -254,7 +263,7 @@ export function createControl(options: ControlOptions): Control {
     return [...registry.live.values()].find(isTold);
   }
 
-  async function find(reference: string): Promise<Subagent | Done> {
+  async function find(reference: string): Promise<Subagent | Outcome> {
     const found = await registry.find(reference);
     if (found !== undefined) return found;
     const { message, cure } = unmatchedAgent(reference, await registry.all());
@@ -326,12 +335,12 @@ export function createControl(options: ControlOptions): Control {
       if (status === "refused") options.onTrouble(`A message that was sent earlier could not be delivered: ${message}`);
       return;
     }
-    const outcome = await deliverToMain(command).catch(failed);
+    const outcome = await deliverToMain(command).catch(refusalOf);
     await inbox.settle({ commandId: command.id, ...outcome }, command).catch(() => undefined);
   }
 
   /** Leaves a prompt to the run of the main agent that is about to begin. */
-  async function deliverToMain(command: Command): Promise<Done> {
+  async function deliverToMain(command: Command): Promise<Outcome> {
     if (isMainResumption(command)) return done("The main agent continues.");
     if (command.type !== "prompt") return refused("The session ended before it could carry out this command.");
     if (!(await isReceived(command)))
@@ -343,12 +352,12 @@ export function createControl(options: ControlOptions): Control {
     send,
     listen() {
       earlier = inbox.commands();
-      const seen = new Set(earlier.map(({ id }) => id));
+      let seen = new Set(earlier.map(({ id }) => id));
       const look = (): void => {
-        for (const command of inbox.commands().filter(({ id }) => !seen.has(id))) {
-          seen.add(command.id);
-          void obey(command);
-        }
+        const commands = inbox.commands();
+        const added = commands.filter(({ id }) => !seen.has(id));
+        seen = new Set(commands.map(({ id }) => id));
+        for (const command of added) void obey(command);
       };
       return inbox.watch(look, { idle: true });
     },
@@ -369,8 +378,8 @@ function isMainResumption(command: Command): boolean {
   return command.type === "resume" && isMain(command.agent);
 }
 
-/** Returns a receipt that says why a command failed. */
-export function failed(error: unknown): Done {
+/** Returns the outcome of a command that failed, with the reason. */
+export function refusalOf(error: unknown): Outcome {
   return refused(error instanceof UserError ? withCure(error) : describeError(error));
 }
 
@@ -398,15 +407,15 @@ function shortened(text: string): string {
   return line.length <= MAX_SHOWN ? line : `${line.slice(0, MAX_SHOWN)}…`;
 }
 
-function done(message: string): Done {
+function done(message: string): Outcome {
   return { status: "done", message };
 }
 
-function refused(message: string): Done {
+function refused(message: string): Outcome {
   return { status: "refused", message };
 }
 
-function stopped({ stopped: ended, goesOn }: StopReceipt): Done {
+function stopped({ stopped: ended, goesOn }: StopReceipt): Outcome {
   if (ended.length === 0 && goesOn.length === 0) return done("Nothing was running.");
   const names = ended.map(({ agentId }) => agentId).join(", ");
   const what = ended.length === 0 ? "Nothing was stopped." : `Stopped ${names}.`;

@@ -48,7 +48,7 @@ import { createStructuredOutput } from "../output/structured-output.ts";
 import { isSchema, type Schema } from "../tools/schema.ts";
 import { modelOption } from "./check-session-options.ts";
 import type { ContextUpdate } from "./context-updates.ts";
-import { type Configuration, createControl, failed } from "./control.ts";
+import { type Configuration, createControl, refusalOf } from "./control.ts";
 import { closedSession, type MainAgentChoice, MainRuns, type MainRunsOptions } from "./main-runs.ts";
 import { isPromptContent, textBlocks, wrongBlock } from "./prompt-content.ts";
 import { createPromptRun, type OutputValue, type PromptOptions, type Run } from "./prompt-run.ts";
@@ -322,7 +322,7 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   async function sendCommand(command: Command): Promise<Receipt> {
     if (closing === undefined) return control.send(command);
-    return { commandId: String(command?.id), ...failed(closedSession(services.sessionId)) };
+    return { commandId: String(command?.id), ...refusalOf(closedSession(services.sessionId)) };
   }
 
   const send = (command: NewCommand): Promise<Receipt> => sendCommand({ ...command, id: createId("command_") });

@@ -95,6 +95,7 @@ async function continueWork(session: Session, report: (message: string) => void)
 /** Receives the requests for approval of a session. They are answered with commands. */
 function collectQuestions(): Approvals & { find(requestId: string): Promise<ApprovalQuestion | undefined> } {
   const open = new Map<string, Deferred<ApprovalQuestion | undefined>>();
+  const ended = new Set<string>();
   const of = (requestId: string): Deferred<ApprovalQuestion | undefined> => {
     const known = open.get(requestId) ?? createDeferred<ApprovalQuestion | undefined>();
     open.set(requestId, known);
@@ -102,12 +103,14 @@ function collectQuestions(): Approvals & { find(requestId: string): Promise<Appr
   };
   return {
     // The request is recorded before it arrives here, so that it may be looked for earlier.
-    find: (requestId) => of(requestId).promise,
+    find: async (requestId) => (ended.has(requestId) ? undefined : of(requestId).promise),
     ask: (question, signal) =>
       new Promise((resolve) => {
+        ended.delete(question.requestId);
         of(question.requestId).resolve(question);
         const end = (): void => {
           open.delete(question.requestId);
+          ended.add(question.requestId);
           resolve({ answer: "deny", by: "nobody" });
         };
         if (signal.aborted) end();
