@@ -86,3 +86,8 @@ export function hashTexts(texts: Iterable<string>): string {
   for (const text of texts) hash.update(`${text.length}:`).update(text);
   return hash.digest("base64url").slice(0, 16);
 }
+
+/** Returns the SHA-256 of bytes as hexadecimal digits. */
+export function hashBytes(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

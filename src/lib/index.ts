@@ -23,6 +23,7 @@ export {
 export { writeAtomically } from "./files/write-atomically.ts";
 export {
   createId,
+  hashBytes,
   hashTexts,
   type IdMatch,
   matchAgentId,

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { realpath, rm } from "node:fs/promises";
 import { dirname, sep } from "node:path";
-import { describeError } from "../lib/index.ts";
+import { describeError, hashBytes } from "../lib/index.ts";
 import type { FileRestoration, RestoredFile, Workspace } from "../ports/index.ts";
 
-/** Files that the tools change are not larger. */
+/** Larger files are left as they are. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Gives a file of a workspace its earlier content, unless someone else has changed the file. Never rejects. */
@@ -21,8 +20,8 @@ async function restore({ path, content, expect }: FileRestoration, workspace: Wo
   const now = await workspace.read(path, { maxBytes: MAX_BYTES });
   if (!now.ok && now.code !== "ENOENT") return refuse(now.message);
   const bytes = content === null ? undefined : Buffer.from(content, "base64");
-  const current = now.ok ? hashOf(now.bytes) : undefined;
-  if (current === (bytes && hashOf(bytes))) return { ok: true };
+  const current = now.ok ? hashBytes(now.bytes) : undefined;
+  if (current === (bytes && hashBytes(bytes))) return { ok: true };
   if (current !== expect) return refuse(now.ok ? "it has been changed since" : "it has been deleted since");
   if (bytes === undefined) {
     await rm(path);
@@ -37,10 +36,6 @@ async function isInside(path: string, root: string): Promise<boolean> {
   if (!path.startsWith(root + sep)) return false;
   const directory = await realpath(dirname(path)).catch(() => undefined);
   return directory === undefined || directory === dirname(path);
-}
-
-function hashOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 function refuse(message: string): RestoredFile {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hashBytes } from "../../lib/index.ts";
 import type { FileFailure, FileStat, ResultStore, ToolContext, Workspace } from "../../ports/index.ts";
 import type { FileImage } from "../../protocol/index.ts";
 
@@ -26,5 +26,5 @@ export async function replaceFile(
     expect === "missing" ? null : await results.saveFile(`image_${context.callId}`, real).catch(() => undefined);
   const written = await workspace.write(real, bytes, { expect });
   if (!written.ok) return written;
-  return { ...written, image: { path: real, before, after: createHash("sha256").update(bytes).digest("hex") } };
+  return { ...written, image: { path: real, before, after: hashBytes(bytes) } };
 }
