@@ -5,7 +5,7 @@ import { openSession } from "./session/open-session.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./session/prompt-run.ts";
 import { promptOptionTypes } from "./session/session.ts";
 import type { SessionOptions } from "./session/session-options.ts";
-import type { Schema } from "./tools/schema.ts";
+import type { Schema } from "./schemas/schema.ts";
 
 /** Options of `run`: those of the session, and the schema of the answer. `signal` also stops the run. */
 export type RunOptions<Output extends Schema | undefined = undefined> = SessionOptions & PromptOptions<Output>;

@@ -378,7 +378,7 @@ it("validates the result of a tool with an output schema", async () => {
 describe("openSession", () => {
   const good = { name: "good", description: "Good.", input: { type: "object" }, run: () => "" } as const;
   it.each([
-    [[good, good], 'The tools option of openSession has two tools named "good"'],
+    [[good, good], 'The option `tools` has two tools named "good"'],
     [[{ ...good, name: "Read" }], "is the name of a built-in tool"],
     [[{ ...good, name: "shell" }], "is another name of the built-in tool Bash"],
     [[{ ...good, name: "mcp__x__y" }], "mcp__"],

@@ -1,8 +1,8 @@
 import type { RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
 import type { Run as PlainRun } from "../../runs/index.ts";
 import { oneOf, optionError } from "../check-options.ts";
-import type { StructuredOutput } from "../output/structured-output.ts";
-import type { Schema, SchemaValue } from "../tools/schema.ts";
+import type { StructuredOutput } from "../schemas/structured-output.ts";
+import type { Schema, SchemaValue } from "../schemas/schema.ts";
 
 /** Options of one prompt. */
 export interface PromptOptions<Output extends Schema | undefined = undefined> {

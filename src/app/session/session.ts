@@ -44,8 +44,8 @@ import {
 import type { Transcript } from "../../transcript/index.ts";
 import { anAbortSignal, checkOptions, type OptionTypes, oneOf, optional, optionError } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
-import { createStructuredOutput } from "../output/structured-output.ts";
-import { isSchema, type Schema } from "../tools/schema.ts";
+import { createStructuredOutput } from "../schemas/structured-output.ts";
+import { isSchema, type Schema } from "../schemas/schema.ts";
 import { modelOption } from "./check-session-options.ts";
 import type { ContextUpdate } from "./context-updates.ts";
 import { type Configuration, createControl, refusalOf } from "./control.ts";

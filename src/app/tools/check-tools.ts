@@ -1,4 +1,4 @@
-import { describeError, isRecord } from "../../lib/index.ts";
+import { isRecord } from "../../lib/index.ts";
 import { canonicalToolName, toolNames } from "../../protocol/index.ts";
 import {
   aBoolean,
@@ -12,7 +12,7 @@ import {
   optionError,
 } from "../check-options.ts";
 import { type AgentTool, type CustomTool, isToolAccess } from "./define-tool.ts";
-import { isSchema, readSchema } from "./schema.ts";
+import { isSchema, requireSchema } from "../schemas/schema.ts";
 
 /** Throws a `UserError` if a tool that the program defines can't be used. */
 export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
@@ -22,7 +22,7 @@ export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
     else checkOptions(nameOf(tool), tool, types);
     checkName(tool.name);
     if (names.has(tool.name))
-      throw optionError(`The tools option of openSession has two tools named "${tool.name}"`, "Rename one of them.");
+      throw optionError(`The option \`tools\` has two tools named "${tool.name}"`, "Rename one of them.");
     names.add(tool.name);
     if (!("agent" in tool)) checkInput(tool);
   }
@@ -73,25 +73,9 @@ function checkName(name: string): void {
 }
 
 function checkInput({ name, input, inputSchema }: CustomTool): void {
-  const json = convert(`The input of the tool "${name}"`, () => readSchema(input, inputSchema)?.json);
-  if (json === undefined) {
-    throw optionError(
-      `The library of the input schema of the tool "${name}" can't convert it to JSON Schema`,
-      "Pass the JSON Schema as inputSchema too.",
-    );
-  }
+  const what = `The input of the tool "${name}"`;
+  const cure = "Use types that JSON has, or pass the JSON Schema as inputSchema too.";
+  const { json } = requireSchema(input, { what, cure, given: inputSchema });
   if (json["type"] !== "object")
-    throw optionError(`The input of the tool "${name}" must describe an object`, "Wrap the schema in an object.");
-}
-
-/** Calls a function that converts a schema, and explains its failure. */
-function convert<Value>(what: string, read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    throw optionError(
-      `${what} can't be converted to JSON Schema: ${describeError(error)}`,
-      "Use types that JSON has, or pass the JSON Schema as inputSchema too.",
-    );
-  }
+    throw optionError(`${what} must describe an object`, "Wrap the schema in an object.");
 }

@@ -3,7 +3,7 @@ import type { DescribedAccesses, Tool, ToolOutput } from "../../ports/index.ts";
 import type { Access, JsonObject } from "../../protocol/index.ts";
 import { isPromptContent } from "../session/prompt-content.ts";
 import { type CustomTool, isToolAccess, type ToolAccess } from "./define-tool.ts";
-import { type ReadSchema, readSchema, type Validation } from "./schema.ts";
+import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.ts";
 
 /** Creates a tool that a program defines, for agents that work in a directory. The tool has been checked. */
 export function createCustomTool(tool: CustomTool, cwd: string): Tool {

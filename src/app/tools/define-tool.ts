@@ -1,6 +1,6 @@
 import { isRecord } from "../../lib/index.ts";
 import type { AgentId, CallId, JsonSchema, UserBlock } from "../../protocol/index.ts";
-import type { Schema, SchemaValue } from "./schema.ts";
+import type { Schema, SchemaValue } from "../schemas/schema.ts";
 
 /** What a call to a tool touches. `none`: nothing outside the program. Paths are relative to the agent's directory. */
 export type ToolAccess =

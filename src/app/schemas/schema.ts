@@ -1,5 +1,6 @@
-import { checkSchema, isRecord } from "../../lib/index.ts";
+import { checkSchema, describeError, isRecord } from "../../lib/index.ts";
 import type { JsonSchema } from "../../protocol/index.ts";
+import { optionError } from "../check-options.ts";
 
 /**
  * A schema from any library that implements Standard Schema, such as zod, valibot or arktype. If the library also
@@ -84,7 +85,28 @@ export function isSchema(value: unknown): value is Schema {
 export function readSchema(schema: Schema, given?: JsonSchema): ReadSchema | undefined {
   if (!isStandard(schema)) return { json: schema as JsonSchema, validate: async (value) => checkPlain(schema, value) };
   const json = given ?? converted(schema);
-  return json && { json, validate: async (value) => described(await schema["~standard"].validate(value)) };
+  return json && { json, validate: async (value) => validationOf(await schema["~standard"].validate(value)) };
+}
+
+interface SchemaUse {
+  /** Names the schema at the beginning of a message. */
+  readonly what: string;
+  /** Says what to do if the schema can't be used. */
+  readonly cure: string;
+  /** The JSON Schema, if the program passes it too. */
+  readonly given?: JsonSchema | undefined;
+}
+
+/** Reads a schema. Throws a `UserError` if it can't be converted to JSON Schema. */
+export function requireSchema(schema: Schema, { what, cure, given }: SchemaUse): ReadSchema {
+  let read: ReadSchema | undefined;
+  try {
+    read = readSchema(schema, given);
+  } catch (error) {
+    throw optionError(`${what} can't be converted to JSON Schema: ${describeError(error)}`, cure);
+  }
+  if (read === undefined) throw optionError(`${what} can't be converted to JSON Schema by its library`, cure);
+  return read;
 }
 
 // The schemas of arktype are functions.
@@ -116,7 +138,7 @@ function checkPlain(schema: Readonly<Record<string, unknown>>, value: unknown): 
   return { ok: false, problems: inOneLine(problems.map(({ path, message }) => ({ path, text: ` ${message}` }))) };
 }
 
-function described(result: StandardResult<unknown>): Validation {
+function validationOf(result: StandardResult<unknown>): Validation {
   if (result.issues === undefined) return { ok: true, value: result.value };
   const issues = result.issues.map(({ path = [], message }) => ({
     path: path.map((part) => String(typeof part === "object" ? part.key : part)).join("."),

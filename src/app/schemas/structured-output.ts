@@ -1,7 +1,7 @@
 import { describeError } from "../../lib/index.ts";
 import type { OutputCheck } from "../../runs/index.ts";
 import { optionError } from "../check-options.ts";
-import { isSchema, readSchema, type Schema } from "../tools/schema.ts";
+import { isSchema, requireSchema, type Schema } from "./schema.ts";
 
 /** Checks answers against a schema, and keeps the value of the last valid one. */
 export interface StructuredOutput extends OutputCheck {
@@ -36,18 +36,7 @@ export function createStructuredOutput(schema: Schema): StructuredOutput {
 function readOutputSchema(schema: Schema) {
   const cure = "Use a schema of zod, valibot or arktype that JSON Schema can describe, or a JSON Schema.";
   if (!isSchema(schema)) throw optionError("The option output is not a schema", cure);
-  let read: ReturnType<typeof readSchema>;
-  try {
-    read = readSchema(schema);
-  } catch (error) {
-    throw optionError(
-      `The schema of the option output can't be converted to JSON Schema: ${describeError(error)}`,
-      cure,
-    );
-  }
-  if (read === undefined)
-    throw optionError("The library of the schema in output can't convert it to JSON Schema", cure);
-  return read;
+  return requireSchema(schema, { what: "The schema of the option output", cure });
 }
 
 /** Finds the JSON in an answer: all of it, its last code block, or what is between its first and last brackets. */
