@@ -91,6 +91,8 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
       return { ...restartCount(state), plan: "entered" };
     case "plan.left":
       return { ...restartCount(state), plan: "left" };
+    case "mode.changed":
+      return event.mode === "plan" ? state : { ...state, mode: event.mode };
     case "run.ended":
       return { ...state, run: undefined, awaited: unfinished.has(event.reason) ? state.awaited : [] };
     default:
@@ -103,8 +105,8 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
  * done or reported stays as it is, and turns are counted on, because their numbers are part of call ids.
  */
 export function rewound(now: LoopState, earlier: LoopState): LoopState {
-  const { run, turn, underWay, queue, background, plan } = now;
-  return { ...earlier, run, turn, underWay, queue, background, plan, awaited: [], repetition: newCount(turn) };
+  const { run, turn, underWay, queue, background, plan, mode } = now;
+  return { ...earlier, run, turn, underWay, queue, background, plan, mode, awaited: [], repetition: newCount(turn) };
 }
 
 /** Returns the user turn of the next request. Undefined if nothing has been added since the last request. */

@@ -1,5 +1,6 @@
 import type {
   EndReason,
+  PermissionMode,
   PromptId,
   ReachedLimit,
   RunFacts,
@@ -43,6 +44,8 @@ export interface LoopState {
   readonly awaited: readonly RunId[];
   /** Last plan mode change. Undefined if there was none. */
   readonly plan: "entered" | "left" | undefined;
+  /** Mode that the user last changed to, other than plan mode. Undefined if the user never changed it. */
+  readonly mode: PermissionMode | undefined;
   /** Number of consecutive answers that were cut off at the output limit. */
   readonly cutOff: number;
   /** First and latest prompt. Compaction always keeps them. */
@@ -109,6 +112,7 @@ export const initialState: LoopState = {
   background: [],
   awaited: [],
   plan: undefined,
+  mode: undefined,
   cutOff: 0,
   asked: undefined,
   environment: undefined,

@@ -137,7 +137,7 @@ it("contains what its format specifies", async () => {
   const { format, ...parts } = JSON.parse(facts) as { format: number; state: object; chain: object };
   // If these keys change, or the result of the fold, increase FORMAT in thread.ts and the number here.
   expect({ format, keys: [parts, parts.state, parts.chain].map((part) => Object.keys(part).sort().join()) }).toEqual({
-    format: 6,
+    format: 7,
     keys: [
       "answer,chain,ended,head,kept,lines,state,type",
       "asked,awaited,background,calls,context,cutOff,queue,repetition,said,turn,unanswered,underWay",

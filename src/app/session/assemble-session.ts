@@ -153,7 +153,7 @@ async function assembleWithServers(
     },
     mayBackground: mayBackground(context),
     endsWithRun: options.entryPoint === "cli" && options.interactive !== true,
-    requestedMode: options.permissionMode,
+    requestedMode: options.keepsMode ? undefined : options.permissionMode,
     checkMode: (mode) => checkMode(settings, mode),
     withModel: (model) => {
       const given = { ...options, model, provider: undefined };

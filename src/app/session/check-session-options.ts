@@ -99,6 +99,7 @@ export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   model: optional(modelOption),
   effort: optional(oneOf(efforts)),
   permissionMode: optional(oneOf(permissionModes)),
+  keepsMode: optional(aBoolean),
   tools: optional(anArray),
   mcpServers: optional({
     accepts: (value) => isRecord(value) && Object.values(value).every(isRecord),

@@ -20,7 +20,7 @@ import { recallUntilClosed } from "./recall-until-closed.ts";
 import type { Session } from "./session.ts";
 import { createOwnContext, type OwnContext, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { checkMode } from "./session-permissions.ts";
+import { beginningMode, checkMode } from "./session-permissions.ts";
 import { openWorker } from "./session-tools.ts";
 
 /** Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix. */
@@ -48,7 +48,8 @@ export async function openSessionOn(
     const chosen = chooseSessionModel(options, context, main.definition);
     // The files of a new session are opened last, so that a session that can't start leaves no files.
     opened ??= await openThread(options, context, worker);
-    return await assembleSession(options, { context, main, chosen, ...opened });
+    const permissionMode = beginningMode(options, context, opened.thread.state.mode);
+    return await assembleSession({ ...options, permissionMode }, { context, main, chosen, ...opened });
   } catch (error) {
     await opened?.worker.close({ keepsCalls: true });
     await (opened?.transcript ?? options.transcript)?.close();

@@ -92,6 +92,11 @@ export interface SessionOptions {
   readonly model?: string | Model | undefined;
   readonly effort?: Effort | undefined;
   readonly permissionMode?: PermissionMode | undefined;
+  /**
+   * Whether `permissionMode` is only the mode that the session began with. A resumed session then stays in plan mode,
+   * and in the mode that it was changed to.
+   */
+  readonly keepsMode?: boolean | undefined;
   /** Tools that run in the program (`defineTool`), and agents that are called like tools (`agentTool`). */
   readonly tools?: readonly (CustomTool | AgentTool)[] | undefined;
   /** MCP servers by name, in addition to those of the settings. */

@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { stricter } from "../../agents/index.ts";
 import { UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
@@ -15,6 +16,7 @@ import type {
   Settings,
 } from "../../protocol/index.ts";
 import { askUserQuestionSpec, planSpecs, type RunRequest } from "../../runs/index.ts";
+import { withoutManaged } from "../settings/without-managed.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
@@ -108,6 +110,19 @@ export function attendedTools(
 export function modeAfterPlan({ permissions = {} }: Settings): PermissionMode {
   const { defaultMode = "default" } = permissions;
   return defaultMode === "plan" ? "default" : defaultMode;
+}
+
+/** Returns the mode to open a session in: the requested one, or the one that the session was last changed to. */
+export function beginningMode(
+  { permissionMode, keepsMode, settingsOrigins = [] }: SessionOptions,
+  { settings: { permissions = {} } }: Pick<SessionContext, "settings">,
+  changedTo: PermissionMode | undefined,
+): PermissionMode | undefined {
+  if (!keepsMode || changedTo === undefined) return permissionMode;
+  const { defaultMode = changedTo, disableBypassPermissionsMode } = permissions;
+  if (changedTo === "bypassPermissions" && disableBypassPermissionsMode === "disable") return permissionMode;
+  const isManaged = withoutManaged({ permissionMode: changedTo }, settingsOrigins).overridden.length > 0;
+  return isManaged ? stricter(changedTo, defaultMode) : changedTo;
 }
 
 interface OpeningModes {

@@ -31,7 +31,7 @@ import { RecordQueue } from "./record-queue.ts";
  * Version of the checkpoint format. Increase it whenever the contents of a checkpoint or the folding of lines change,
  * so that older checkpoints are ignored. A test pins the contents.
  */
-const FORMAT = 6;
+const FORMAT = 7;
 
 /** The part of a thread that a checkpoint stores as JSON. The bytes of the conversation are stored separately. */
 interface ThreadFacts {

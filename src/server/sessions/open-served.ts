@@ -11,7 +11,10 @@ import type { Clock, WorkerPort } from "../../ports/index.ts";
 import type { NewSession, ProjectSettings, SessionId } from "../../protocol/index.ts";
 import type { Project } from "./projects.ts";
 
-/** What the client who started a session has chosen. It also applies when the session is resumed. */
+/**
+ * What the client who started a session has chosen. It also applies when the session is resumed, except for the mode if
+ * it was changed since.
+ */
 export interface SessionChoices extends Omit<NewSession, "prompt" | "worker"> {
   /** Set for a session that nobody has started by hand: its runs wait for background agents. */
   readonly unattended?: true | undefined;
@@ -63,6 +66,7 @@ export async function openServed(
     onAsk: "wait",
     agent,
     ...unmanaged,
+    keepsMode: true,
     resume,
     signal,
     onTrouble: report,

@@ -68,8 +68,11 @@ export class SessionControl {
     const { host } = this.context;
     const isOpenHere = host.has(session.id);
     if (isOpenHere || !session.summary.inUse) {
-      const receipt = await this.whereOpen(session, async ({ session: open }) => {
+      const receipt = await this.whereOpen(session, async (served) => {
+        const { session: open } = served;
         const given = await open.send(command);
+        if (command.type === "configure" && command.model !== undefined && given.status === "done")
+          await host.chooseModel(served, command.model);
         // The agent that asked goes on with the answer.
         if (command.type === "answer" && !isOpenHere) await this.continueWork(open);
         return given;

@@ -13,7 +13,7 @@ type ClosingReason = Exclude<SessionClosed["reason"], "ended">;
 export interface ServedSession {
   readonly session: Session;
   readonly project: Project;
-  readonly choices: SessionChoices;
+  choices: SessionChoices;
   readonly openedAt: number;
   /** Number of clients that read or steer the session now. */
   users: number;
@@ -118,6 +118,12 @@ export class SessionHost {
     }
   }
 
+  /** Stores the model that a client has chosen for an open session, so that it keeps it when it is resumed. */
+  async chooseModel(served: ServedSession, model: string): Promise<void> {
+    served.choices = { ...served.choices, model };
+    await this.record(served);
+  }
+
   /** Closes a session that is open here, and then deletes its files with `remove`. */
   async delete(id: SessionId, remove: () => void): Promise<void> {
     const entry = this.entries.get(id);
@@ -179,9 +185,13 @@ export class SessionHost {
     const { clock } = this.options;
     const openedAt = clock.now();
     const served = { session, project, choices, openedAt, users: 0, lastUsed: clock.monotonic() };
-    if (session.transcriptPath !== undefined) await writeRecord(session.transcriptPath, { v: 1, choices, open: true });
+    await this.record(served);
     this.served.set(session.id, served);
     return served;
+  }
+
+  private async record({ session: { transcriptPath }, choices }: ServedSession): Promise<void> {
+    if (transcriptPath !== undefined) await writeRecord(transcriptPath, { v: 1, choices, open: true });
   }
 
   private closeIdle(): void {
@@ -200,13 +210,13 @@ export class SessionHost {
   }
 
   private async closeNow(served: ServedSession, reason: ClosingReason): Promise<void> {
-    const { session, choices } = served;
+    const { session } = served;
     const { id, transcriptPath = "" } = session;
     served.closedBy = reason;
     try {
       if (reason === "deleted") await session.close();
       else await session.park(reason === "worker_lost" ? lostReason(served) : undefined);
-      if (reason === "idle") await writeRecord(transcriptPath, { v: 1, choices, open: false });
+      if (reason === "idle") await writeRecord(transcriptPath, { v: 1, choices: served.choices, open: false });
     } finally {
       this.served.delete(id);
       this.entries.delete(id);

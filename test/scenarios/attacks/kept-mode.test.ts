@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { PermissionMode, SessionInfo } from "../../../src/protocol/index.ts";
+import {
+  newPlace,
+  said,
+  startApi,
+  startServer,
+  startSession,
+  type TestServer,
+} from "../../../src/server/server.test-support.ts";
+
+const write = said([{ tool: "Write", input: { file_path: "made.txt", content: "made" } }]);
+const enterPlan = said([{ tool: "EnterPlanMode", input: {} }]);
+
+/** Waits until a session waits for approval, or its last run has ended after so many turns. */
+async function settled(server: TestServer, id: string, turns: number): Promise<SessionInfo> {
+  const read = async () => (await server.send("GET", `/session/${id}`)).json as SessionInfo;
+  await expect
+    .poll(
+      async () => {
+        const { state, turns: done } = await read();
+        return state === "waiting" || (state !== "running" && done >= turns);
+      },
+      { timeout: 15_000 },
+    )
+    .toBe(true);
+  return read();
+}
+
+it.each<[PermissionMode, PermissionMode, "waiting" | "idle"]>([
+  ["bypassPermissions", "plan", "idle"],
+  ["acceptEdits", "plan", "idle"],
+  ["bypassPermissions", "default", "waiting"],
+  ["acceptEdits", "dontAsk", "idle"],
+])("a session that was changed from %s to %s stays so when a server opens it again", async (from, to, state) => {
+  const place = newPlace();
+  const api = await startApi([said("One."), write, said("Two.")]);
+  const first = await startServer({ place, api });
+  const { id } = await startSession(first, { permissionMode: from, prompt: "One" });
+  await settled(first, id, 1);
+  const body = { id: "c1", type: "configure", permissionMode: to };
+  expect((await first.send("POST", `/session/${id}/command`, { body })).json).toMatchObject({ status: "done" });
+  await first.close();
+  const server = await startServer({ place, api });
+  await server.send("POST", `/session/${id}/message`, { body: { prompt: "Two" } });
+  expect(await settled(server, id, 3)).toMatchObject({ state });
+  expect(existsSync(join(place.cwd, "made.txt"))).toBe(false);
+});
+
+it("a session that its agent put into plan mode stays there when a server opens it again", async () => {
+  const place = newPlace();
+  const api = await startApi([enterPlan, said("One."), write, said("Two.")]);
+  const first = await startServer({ place, api });
+  const { id } = await startSession(first, { permissionMode: "bypassPermissions", prompt: "One" });
+  await settled(first, id, 2);
+  await first.close();
+  const server = await startServer({ place, api });
+  await server.send("POST", `/session/${id}/message`, { body: { prompt: "Two" } });
+  await settled(server, id, 4);
+  expect(existsSync(join(place.cwd, "made.txt"))).toBe(false);
+});
+
+it("a session keeps the mode and the model that a client has chosen for it before its first prompt", async () => {
+  const place = newPlace();
+  const api = await startApi([write, said("One.")]);
+  const first = await startServer({ place, api });
+  const { id } = await startSession(first, { permissionMode: "plan" });
+  const body = { id: "c1", type: "configure", permissionMode: "acceptEdits", model: "claude-haiku-4-5" };
+  expect((await first.send("POST", `/session/${id}/command`, { body })).json).toMatchObject({ status: "done" });
+  await first.close();
+  const server = await startServer({ place, api });
+  await server.send("POST", `/session/${id}/message`, { body: { prompt: "One" } });
+  expect(await settled(server, id, 2)).toMatchObject({ state: "idle", model: expect.stringContaining("haiku") });
+  expect(existsSync(join(place.cwd, "made.txt"))).toBe(true);
+});
