@@ -129,6 +129,8 @@ export interface Workspace {
     bytes: Uint8Array,
     options: { readonly expect?: string | undefined },
   ): Promise<{ readonly ok: true; readonly stat: FileStat } | FileFailure>;
+  /** Deletes a regular file without following links. Fails with the code `changed` if it has a different version. */
+  remove(realPath: string, options: { readonly expect: string }): Promise<{ readonly ok: true } | FileFailure>;
   list(realPath: string): Promise<{ readonly ok: true; readonly entries: readonly DirectoryEntry[] } | FileFailure>;
   /**
    * Returns hooks and other programs that git runs automatically and that have changed since the session began. If

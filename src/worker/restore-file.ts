@@ -1,4 +1,4 @@
-import { realpath, rm } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { describeError, hashBytes } from "../lib/index.ts";
 import type { FileRestoration, RestoredFile, Workspace } from "../ports/index.ts";
@@ -23,12 +23,12 @@ async function restore({ path, content, expect }: FileRestoration, workspace: Wo
   const current = now.ok ? hashBytes(now.bytes) : undefined;
   if (current === (bytes && hashBytes(bytes))) return { ok: true };
   if (current !== expect) return refuse(now.ok ? "it has been changed since" : "it has been deleted since");
-  if (bytes === undefined) {
-    await rm(path);
-    return { ok: true };
-  }
-  const written = await workspace.write(path, bytes, { expect: now.ok ? now.stat.version : "missing" });
-  return written.ok ? { ok: true } : refuse(written.message);
+  const version = now.ok ? now.stat.version : "missing";
+  const changed =
+    bytes === undefined
+      ? await workspace.remove(path, { expect: version })
+      : await workspace.write(path, bytes, { expect: version });
+  return changed.ok ? { ok: true } : refuse(changed.message);
 }
 
 /** Returns whether a path is in a directory, even if one of its directories has been replaced by a link. */

@@ -6,6 +6,7 @@ import { listDirectory } from "./files/checked-directory.ts";
 import { expandPatterns, walkDirectory } from "./files/expand-patterns.ts";
 import { statPath } from "./files/file-stat.ts";
 import { readRegularFile } from "./files/read-regular-file.ts";
+import { removeFile } from "./files/remove-file.ts";
 import { resolvePath } from "./files/resolve-path.ts";
 import { writeWholeFile } from "./files/write-whole-file.ts";
 import type { Sandbox } from "./sandbox/create-sandbox.ts";
@@ -55,6 +56,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
         return written;
       });
     },
+    remove: removeFile,
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
     gitPrograms: async () => (await import("./git-programs.ts")).findGitPrograms(root)?.file,

@@ -70,6 +70,21 @@ describe.runIf(process.platform === "linux")("a directory that is constantly rep
     expect(readFileSync(join(outside, "f"), "utf8")).toBe("secret");
   });
 
+  it("never lets a removal escape", async () => {
+    const workspace = createLocalWorkspace({ root, environment: {} });
+    const path = join(root, "d", "f");
+    const outcomes = new Set<string>();
+    for (let round = 0; round < 500; round++) {
+      const { version } = await workspace.stat(path);
+      const result = await workspace.remove(path, { expect: version });
+      outcomes.add(result.ok ? "removed" : result.code);
+      if (result.ok) await workspace.write(path, Buffer.from("inside"), {});
+    }
+    expect(await endRace()).toBeGreaterThan(0);
+    expect(outcomes.size).toBeGreaterThan(1);
+    expect(readFileSync(join(outside, "f"), "utf8")).toBe("secret");
+  });
+
   it("never lets a read escape", async () => {
     const workspace = createLocalWorkspace({ root, environment: {} });
     const seen = new Set<string>();

@@ -113,7 +113,8 @@ interface Target {
   readonly owner?: { readonly user: number; readonly group: number };
 }
 
-function targetAt(path: string, realPath: string): Target | FileFailure {
+/** Examines a file by a path that stays in an open directory. */
+export function targetAt(path: string, realPath: string): Target | FileFailure {
   try {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (!stats) return { stat: missing };
@@ -123,7 +124,8 @@ function targetAt(path: string, realPath: string): Target | FileFailure {
   }
 }
 
-function refusalFor(
+/** Returns why a file must not be replaced or deleted. */
+export function refusalFor(
   target: Target | FileFailure,
   request: { readonly realPath: string; readonly expect?: string | undefined },
 ): FileFailure | undefined {
