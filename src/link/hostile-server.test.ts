@@ -73,6 +73,40 @@ it("a server can't lift the deny rules of the worker's user", async () => {
   expect(judged).toMatchObject({ decision: { effect: "deny", rule: "Read(secret.txt)" } });
 });
 
+const deny = ["Read(secret.txt)", "Edit(plain.txt)", "Bash(curl *)"];
+
+it.each([
+  "tee plain.txt <<< x",
+  "sed -i s/p/q/ plain.txt",
+  "cp secret.txt z; cat z",
+  "tar cf - secret.txt",
+  "ln secret.txt hard; cat hard",
+  "cat $(echo secret.txt)",
+  "cat $(echo secre)t.txt",
+  "cp -r . ../copy",
+  "name=secret; cp $name.txt z",
+  "mkdir d; mv d e; touch e/x",
+  "curl${IFS}--version",
+  "$(echo curl) --version",
+  "eval curl --version",
+])("a server can't approve %s, which may do what a rule of the worker's user denies", async (command) => {
+  for (const ask of [[], ["Bash"], ["Bash(tee:*)", "Edit(z)", "Read(z)"]]) {
+    const { remote, root } = await attack({ permissions: { deny, ask } });
+    const session = await open({ remote });
+    expect(await perform(session, { root, tool: "Bash", input: { command } })).toMatchObject({ outcome: "denied" });
+    expect(readFileSync(join(root, "plain.txt"), "utf8")).toBe("plain\n");
+  }
+});
+
+it.each(["touch made", "npm --version", "echo hello > made", "git init -q .", "mkdir d && touch d/x"])(
+  "a server can approve %s, although there are deny rules",
+  async (command) => {
+    const { remote, root } = await attack({ permissions: { deny } });
+    const session = await open({ remote });
+    expect(await perform(session, { root, tool: "Bash", input: { command } })).toMatchObject({ outcome: "ok" });
+  },
+);
+
 it("a server can't use files outside the directories that the worker was given", async () => {
   const { remote, root, outside } = await attack();
   const session = await open({ remote });

@@ -6,6 +6,7 @@ import {
   type Effect,
   type Policy,
   type ResolvedPath,
+  type Rule,
   type RuleScope,
   type ShellPath,
 } from "../../protocol/index.ts";
@@ -66,21 +67,48 @@ export interface DecideRequest {
 /** Returns the strictest decision among those for all accesses of the call. This function is pure and never throws. */
 export function decide(request: DecideRequest): Decision {
   const { limits } = request.policy;
-  const limit = limits && decide({ ...request, policy: limits });
-  return limit?.effect === "deny" ? limit : decideWithoutLimits(request);
+  const limit = limits && decideWithinLimits({ ...request, policy: limits });
+  return limit?.effect === "deny" ? limit : judge(request).decision;
 }
 
-function decideWithoutLimits(request: DecideRequest): Decision {
+/** Denies what may evade a deny rule, because no one on the machine with the rules can be asked. */
+function decideWithinLimits(request: DecideRequest): Decision {
+  const { decision } = judge(request);
+  if (decision.effect !== "ask") return decision;
+  const { evasion } = judge({ ...request, policy: withoutAskRules(request.policy) });
+  if (evasion === undefined) return decision;
+  const reason = `${evasion.reason} No one can approve this, because the rules of the worker's machine always apply.`;
+  return asDecision(evasion, "deny", reason);
+}
+
+/** Returns a policy in which only deny rules restrict. A compact line that asks still reverses the lines above it. */
+function withoutAskRules(policy: Policy): Policy {
+  const rules = policy.rules.flatMap((rule): Rule[] => {
+    if (rule.effect !== "ask") return [rule];
+    return rule.form === "compact" ? [{ ...rule, effect: "allow" }] : [];
+  });
+  return { ...policy, rules };
+}
+
+interface JudgedCall {
+  readonly decision: Decision;
+  /** Says why the call may do what a deny rule denies. */
+  readonly evasion?: Finding | undefined;
+}
+
+function judge(request: DecideRequest): JudgedCall {
   const { toolName, accesses, policy, homes, changedHooks = [], gitPrograms } = request;
   const compiled = compilePolicy(policy, homes);
   const name = canonicalToolName(toolName);
   if (!compiled.pool.has(name)) {
-    return asDecision(builtin("deny", "not in pool", `This agent does not have the tool ${name}.`), "deny");
+    const finding = builtin("deny", "not in pool", `This agent does not have the tool ${name}.`);
+    return { decision: asDecision(finding, "deny") };
   }
-  if (accesses.length === 0) return applyMode(judgeUndescribed(name, compiled), compiled);
+  if (accesses.length === 0) return { decision: applyMode(judgeUndescribed(name, compiled), compiled) };
   const spelledOut = lineRule(name, accesses, compiled);
   let strictest: Decision | undefined;
   const findings = findingsOf(request, compiled);
+  const evasion = findings.find(({ found }) => found.mayEvade)?.found;
   for (const { access, found } of findings) {
     const isOpen = found.rule === CREATED_PATH || (found.effect === "open" && found.rule === WRITE_IN_WORKSPACE);
     const isNamed = spelledOut !== undefined && isOpen;
@@ -95,11 +123,14 @@ function decideWithoutLimits(request: DecideRequest): Decision {
     const isFirm = isProtected || (decision.insists && !strictest?.insists);
     if (isStricter || ((isReason || isFirm) && decision.effect === strictest?.effect)) strictest = decision;
   }
-  if (strictest!.readsOnly && request.cannotHide && deniedPlaces(policy, compiled.homes) !== undefined)
-    return applyMode(builtin("insist", "too many files", TOO_MANY_FILES), compiled);
+  if (strictest!.readsOnly && request.cannotHide && deniedPlaces(policy, compiled.homes) !== undefined) {
+    const finding = builtin("insist", "too many files", TOO_MANY_FILES);
+    return { decision: applyMode(finding, compiled), evasion: finding };
+  }
   const isPlain = strictest!.effect === "allow" && strictest!.readsOnly !== true;
-  if (gitPrograms === undefined || !isPlain || !findings.some(({ found }) => found.unruledGit)) return strictest!;
-  return applyMode(judgeGitPrograms(gitPrograms), compiled);
+  if (gitPrograms === undefined || !isPlain || !findings.some(({ found }) => found.unruledGit))
+    return { decision: strictest!, evasion };
+  return { decision: applyMode(judgeGitPrograms(gitPrograms), compiled), evasion };
 }
 
 const TOO_MANY_FILES =
@@ -178,7 +209,7 @@ function unsettled(request: DecideRequest, compiled: CompiledPolicy): (access: A
     if (found.effect === "deny" || !("path" in access)) return found;
     if (!isCreated(access.path, "shell" in access ? access.shell : undefined)) return found;
     const reason = `Another command on this line may change where ${access.path} leads. Run the commands one by one.`;
-    return builtin(isGuarded ? "insist" : "open", CREATED_PATH, reason);
+    return { ...builtin(isGuarded ? "insist" : "open", CREATED_PATH, reason), mayEvade: compiled.deniesPaths };
   };
 }
 
@@ -189,7 +220,7 @@ function unsettled(request: DecideRequest, compiled: CompiledPolicy): (access: A
 function leaveToPerson(finding: Finding): Finding {
   if (finding.effect !== "deny") return finding;
   const reason = `The command would come across a file that a rule denies. ${finding.reason} The Grep tool skips such files.`;
-  return { ...finding, effect: "insist", reason };
+  return { ...finding, effect: "insist", reason, mayEvade: true };
 }
 
 /**

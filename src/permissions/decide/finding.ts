@@ -40,6 +40,8 @@ export interface Finding {
   readonly reason: string;
   /** True if the command line contains a git command that no rule allows. */
   readonly unruledGit?: boolean | undefined;
+  /** True if the call may do what a deny rule denies, so that a person must decide. */
+  readonly mayEvade?: boolean | undefined;
 }
 
 export function builtin(effect: Finding["effect"], rule: string, reason: string): Finding {

@@ -59,8 +59,9 @@ export function judgeCommand(toolName: string, command: string, context: Command
   if (judgement.asked !== undefined) return byVerdict(judgement.asked, "this command");
   const bySession = judgement.allowed?.rule.rule.scope === "session" && judgement.open === undefined;
   const hidden = bySession ? undefined : judgeConcealment(line, compiled);
-  if (hidden !== undefined) return hidden;
-  if (judgement.open !== undefined) return builtin("open", "command", judgement.open);
+  if (hidden !== undefined) return { ...hidden, mayEvade: true };
+  if (judgement.open !== undefined)
+    return { ...builtin("open", "command", judgement.open), mayEvade: mayUseDenied(line, compiled) };
   // Only a rule for every command on the line lets a line do more than read.
   const { unruledGit } = judgement;
   const mustOnlyRead = sandboxed || compiled.policy.mode === "plan" || !judgement.covered;
@@ -271,6 +272,20 @@ function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding 
   );
 }
 
+/** Returns true if it is not known which files a command uses, and rules deny some files. */
+function mayUseDenied(line: CommandLine, { deniesPaths }: CompiledPolicy): boolean {
+  if (!deniesPaths) return false;
+  const { analysis, units, reads } = line;
+  if (analysis.obscure !== undefined || [...reads.values()].flat().some(({ mayEvade }) => mayEvade)) return true;
+  const vague = units.filter(({ command }) => !knowsItsFiles(command, line));
+  return hasUnknownFiles(vague, analysis);
+}
+
+function hasUnknownFiles(units: readonly CommandUnit[], { redirections }: ShellAnalysis): boolean {
+  const isVague = units.some(({ command }) => !takesNoFiles(command) && command.words.slice(1).some(isUnknown));
+  return isVague || redirections.some(({ path }) => path === undefined);
+}
+
 /** Returns the variables that the line sets for its commands, with their values if they are known. */
 function settingsOf({ analysis, units }: CommandLine): readonly string[] {
   const commands = units.flatMap(({ command, wrappers }) => [...wrappers, ...everyCommand([command])]);
@@ -337,8 +352,7 @@ function guardedMention(line: CommandLine, compiled: CompiledPolicy): Finding | 
     return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
   }
   const [first] = compiled.guardedNames;
-  const unknown = vague.find(({ command }) => !takesNoFiles(command) && command.words.slice(1).some(isUnknown));
-  if (unknown === undefined && analysis.redirections.every(({ path }) => path !== undefined)) return undefined;
+  if (!hasUnknownFiles(vague, analysis)) return undefined;
   const { rule } = first!;
   const reason = `Only the shell knows which files the command names, and the rule \`${rule.text}\` (${rule.scope} scope) restricts some files. Spell out their names.`;
   return { effect: "insist", rule: rule.text, scope: rule.scope, reason };

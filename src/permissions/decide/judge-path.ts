@@ -32,18 +32,12 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   if (verdict?.rule.target.kind !== "path" && leavesConfinement(request, resolved, compiled.policy))
     return builtin("deny", "confined", `${shown(access.path)} is outside the directories of this worker.`);
   if (resolved === undefined) {
-    return builtin(
-      "insist",
-      "unresolved path",
-      `${shown(access.path)} can't be resolved: it has a loop of symlinks, or a directory that can't be read.`,
-    );
+    const reason = `${shown(access.path)} can't be resolved: it has a loop of symlinks, or a directory that can't be read.`;
+    return { ...builtin("insist", "unresolved path", reason), mayEvade: compiled.deniesPaths };
   }
   if (resolved.hardLink !== undefined && request.denied === undefined) {
-    return builtin(
-      "insist",
-      "hard link",
-      `${shown(access.path)} has several names, and it is not known whether a rule denies one of them.`,
-    );
+    const reason = `${shown(access.path)} has several names, and it is not known whether a rule denies one of them.`;
+    return { ...builtin("insist", "hard link", reason), mayEvade: compiled.deniesPaths };
   }
   const part = access.kind === "write" ? protectedIn(resolved, compiled.policy.workspaceRoots) : undefined;
   if (part === undefined) {

@@ -32,6 +32,8 @@ interface CompiledRules {
   readonly allow: readonly CompiledRule[];
   /** True if a restriction depends on which program a command runs, so that commands must not hide the program. */
   readonly limitsCommands: boolean;
+  /** True if a rule denies the use of some paths. */
+  readonly deniesPaths: boolean;
   readonly guardedNames: readonly GuardedName[];
 }
 
@@ -106,6 +108,7 @@ function compile(policy: Policy, homes: readonly string[]): CompiledPolicy {
     pool: new Set(policy.pool.map(canonicalToolName)),
     layers: layered.map(({ layer, compiled: { all } }) => ({ layer, rules: all })),
     limitsCommands: own.limitsCommands || layered.some((each) => each.compiled.limitsCommands),
+    deniesPaths: own.deniesPaths || layered.some((each) => each.compiled.deniesPaths),
     guardedNames: [own, ...layered.map((each) => each.compiled)].flatMap(({ guardedNames }) => guardedNames),
   };
 }
@@ -140,6 +143,7 @@ function compileRules(rules: readonly Rule[], roots: RuleRoots): RootedRules {
     session: of(({ effect, form, scope }) => effect === "allow" && form === undefined && scope === "session"),
     allow: of(({ effect }) => effect === "allow"),
     limitsCommands: restricting.some(({ target }) => target.kind === "command"),
+    deniesPaths: restricting.some(({ rule, target }) => rule.effect === "deny" && target.kind === "path"),
     guardedNames: restricting.flatMap(guardedNamesOf),
   };
   byList.set(rules, [...known, fresh].slice(-MAX_ROOTS));
