@@ -11,6 +11,7 @@ import {
 } from "../permissions/index.ts";
 import type { Confinement, Tool, WalkedPath, Workspace } from "../ports/index.ts";
 import type { Access, Decision, DirectoryWalk, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
+import { ambiguousPath } from "./ambiguous-path.ts";
 
 export interface JudgedCall {
   readonly decision: Decision;
@@ -55,6 +56,8 @@ export async function judgeUse({ tool, input, policy }: ToolUse, place: Place): 
   const toolName = tool.declaration.name;
   const described = await tool.accesses?.(input);
   if (described?.ok === false) return described;
+  const ambiguity = described && (await ambiguousPath(described.accesses, place.workspace));
+  if (ambiguity !== undefined) return { ok: false, message: `${toolName}: ${ambiguity}` };
   const accesses = described?.accesses ?? accessesOf(toolName, input);
   return { ok: true, judged: await judgeAccesses({ toolName, accesses, policy }, place) };
 }

@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import {
@@ -453,5 +456,49 @@ describe("an agent as a tool", () => {
   it("must exist", async () => {
     const unknown = openSession({ tools: [{ ...review, agent: "revewer" }], agents: { reviewer }, home: false });
     await expect(unknown).rejects.toThrow('The tool "review" starts the agent "revewer", which does not exist');
+  });
+});
+
+describe("a path with `..` after a symbolic link", () => {
+  const file = z.object({ path: z.string() });
+  const use = defineTool({
+    name: "use",
+    description: "Reads a file, as the system follows its path.",
+    input: file,
+    access: ({ path }) => ({ read: path }),
+    run: ({ path }, { cwd }) => readFileSync(`${cwd}/${path}`, "utf8"),
+  });
+  const put = defineTool({
+    name: "put",
+    description: "Writes a file, as the system follows its path.",
+    input: file,
+    access: ({ path }) => ({ write: path }),
+    run: ({ path }, { cwd }) => writeFileSync(`${cwd}/${path}`, "written"),
+  });
+
+  it.each<[string, SessionOptions]>([
+    ["use", { permissionMode: "default", disallowedTools: ["Read(below/key.txt)"] }],
+    ["put", { permissionMode: "acceptEdits" }],
+    ["use", { permissionMode: "bypassPermissions", disallowedTools: ["Read(below/key.txt)"] }],
+    ["put", { permissionMode: "bypassPermissions", disallowedTools: ["Edit(below/key.txt)"] }],
+  ])("is refused: %s in %o", async (tool, options) => {
+    const at = newPlace();
+    const outside = mkdtempSync(join(tmpdir(), "outside-"));
+    onTestFinished(() => rmSync(outside, { recursive: true }));
+    mkdirSync(join(at.cwd, "below/deep"), { recursive: true });
+    mkdirSync(join(outside, "deep"));
+    for (const directory of [at.cwd, join(at.cwd, "below"), outside]) writeFileSync(join(directory, "key.txt"), "safe");
+    symlinkSync(join(at.cwd, "below/deep"), join(at.cwd, "vendor"));
+    symlinkSync(join(outside, "deep"), join(at.cwd, "away"));
+    const call = (path: string): Reply => ({ content: [{ tool, input: { path } }] });
+    const paths = ["vendor/../key.txt", "away/./../key.txt", "below/../away/../key.txt"];
+    const replies = [...paths.map(call), call("below/../key.txt"), say("Done.")];
+    const { session, server } = await stage({ MAIN: replies }, { ...options, tools: [use, put] }, at);
+    await session.prompt("MAIN: go").result;
+    const results = resultsIn(server, "MAIN");
+    for (const text of results.slice(0, 3)) expect(text).toContain("ambiguous");
+    expect(results[3]).not.toContain("ambiguous");
+    for (const directory of [join(at.cwd, "below"), outside])
+      expect(readFileSync(join(directory, "key.txt"), "utf8")).toBe("safe");
   });
 });
