@@ -379,3 +379,24 @@ it("needs the scope approve to change the permission mode, but not the model", a
     message: "The permission mode is now acceptEdits.",
   });
 });
+
+it("needs the scope approve to give files their earlier contents, but not to go back without them", async () => {
+  const place = newPlace();
+  const write = said([{ tool: "Write", input: { file_path: "package.json", content: "{}" } }]);
+  const server = await startServer({ place, api: await startApi([write, said("One.")]) });
+  const { token } = JSON.parse(readFileSync(server.file, "utf8")) as { token: string };
+  const { id } = await startSession(server, { prompt: "Write it" });
+  await stateOf(server, id, "waiting");
+  const [request] = (await server.send("GET", "/approval")).json as { question: { requestId: string } }[];
+  const answer = `/session/${id}/approval/${request?.question.requestId}`;
+  await server.send("POST", answer, { body: { answer: "allow" } });
+  await ended(server, id, "One.");
+  const [prompt] = (await server.send("GET", `/session/${id}/prompt`)).json as { id: string }[];
+  const send = (body: object, headers = {}) => server.send("POST", `/session/${id}/command`, { headers, body });
+  const weaker = { Authorization: `Bearer ${token}` };
+  const rewind = { type: "rewind", to: prompt?.id };
+  expect(await send({ ...rewind, id: "c1", files: true }, weaker)).toMatchObject({ status: 403 });
+  expect(existsSync(join(place.cwd, "package.json"))).toBe(true);
+  expect((await send({ ...rewind, id: "c2", files: true })).json).toMatchObject({ status: "done" });
+  expect(existsSync(join(place.cwd, "package.json"))).toBe(false);
+});

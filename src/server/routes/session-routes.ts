@@ -87,13 +87,13 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       method: "POST",
       path: "/session/{id}/command",
       scope: "prompt",
-      summary: "Carries out a command once. Answers and changes of the permission mode also need the scope approve.",
+      summary:
+        "Carries out a command once. Answers, changes of the permission mode and restoring files also need the scope approve.",
       parameters: sessionParameters,
       body: command,
       response: { status: 200, schema: receipt },
       handle: ({ parameters: { id }, body, access }) => {
-        const decides = body.type === "answer" || (body.type === "configure" && body.permissionMode !== undefined);
-        if (decides && !access.scopes.has("approve")) throw missingScope("approve");
+        if (decides(body) && !access.scopes.has("approve")) throw missingScope("approve");
         return control.send(catalog.find(id), body);
       },
     }),
@@ -112,6 +112,12 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       },
     }),
   ];
+}
+
+/** Returns whether a command approves something: a call, calls in advance, or giving files their earlier contents. */
+function decides(body: z.output<typeof command>): boolean {
+  if (body.type === "configure") return body.permissionMode !== undefined;
+  return body.type === "answer" || (body.type === "rewind" && body.files);
 }
 
 function textBlocks(text: string) {
