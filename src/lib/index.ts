@@ -33,6 +33,7 @@ export {
   newSessionId,
   SHORTEST_END,
 } from "./ids.ts";
+export { imageType } from "./image-type.ts";
 export { canonicalJson } from "./json/canonical-json.ts";
 export { isRecord } from "./json/is-record.ts";
 export { parseJsonLines } from "./json/json-lines.ts";

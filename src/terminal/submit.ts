@@ -31,6 +31,12 @@ export interface Submit {
 
 type When = "now" | "next";
 
+interface Sending {
+  readonly when: When;
+  /** Outputs of shell commands that precede what the user has typed. */
+  readonly before?: readonly string[] | undefined;
+}
+
 /** Rows of the output of a shell command that are shown. The whole output goes with the next prompt. */
 const MAX_SHELL_ROWS = 40;
 
@@ -39,16 +45,18 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
   /** Shell commands and their outputs that the agent has not seen. */
   let outputs: string[] = [];
 
-  const sendTo = async (to: string, text: string, when: When): Promise<void> => {
+  /** Sends what the user has typed, after the outputs of shell commands, in which no image is looked for. */
+  const sendTo = async (to: string, typed: string, { when, before = [] }: Sending): Promise<void> => {
     const host = app.host ?? (await feed.opened);
-    const found = await Promise.all(mentionedImages(text).map((path) => host?.image?.(path)));
+    const found = await Promise.all(mentionedImages(typed).map((path) => host?.image?.(path)));
     const images = found.filter((image) => image !== undefined);
+    const text = [...before, typed].join("\n\n");
     await app.send({ type: "prompt", to, content: [{ type: "text", text }, ...images], when });
   };
   const sendMain = (text: string, when: When): void => {
-    const whole = [...outputs, text].join("\n\n");
+    const before = outputs;
     outputs = [];
-    void sendTo(MAIN_AGENT, whole, when);
+    void sendTo(MAIN_AGENT, text, { when, before });
   };
   const prompt = (text: string): void => sendMain(text, isBusy() ? "next" : "now");
 
@@ -66,7 +74,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     }
     const [, name = "", work = ""] = /^@([\w:.-]+)\s+([\s\S]+)$/.exec(text.trim()) ?? [];
     const agentId = mentionedAgent(app, name);
-    if (agentId !== undefined) void sendTo(agentId, work, "now");
+    if (agentId !== undefined) void sendTo(agentId, work, { when: "now" });
     else if (app.host?.facts.agents.includes(name)) prompt(`Start the agent "${name}" with this task: ${work}`);
     else return false;
     return true;
@@ -110,7 +118,8 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
       if (text.trim() !== "") sendMain(text, "now");
       else if (first !== undefined) {
         void app.send({ type: "withdraw", promptId: first.promptId }).then((receipt) => {
-          if (receipt?.status === "done") void sendTo(MAIN_AGENT, textOf(first.content), "now");
+          if (receipt?.status !== "done") return;
+          void app.send({ type: "prompt", to: MAIN_AGENT, content: first.content, when: "now" });
         });
       }
     },

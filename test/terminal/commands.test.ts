@@ -11,6 +11,8 @@ function lastMessage(server: Awaited<ReturnType<typeof serve>>): string {
   return JSON.stringify(body.messages.at(-1));
 }
 
+const image = Buffer.from("\u0089PNG\r\n\u001a\nnot really an image", "latin1");
+
 describe.skipIf(!hasTmux)("what the user can type", () => {
   it("is completed: commands after a slash, files and agents after an at sign", async () => {
     const place = createPlace();
@@ -49,14 +51,27 @@ describe.skipIf(!hasTmux)("what the user can type", () => {
     expect(lastMessage(server)).toContain('Start the agent \\"Explore\\" with this task: find the router');
   });
 
+  it("can be a shell command, whose output mentions an image that is not sent", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "shot.png"), image);
+    const server = await serve([{ content: "Seen." }]);
+    const terminal = await openTerminal(server, place);
+    await say(terminal, "!echo look: @shot.png");
+    await terminal.waitFor(/\n {2}look: @shot.png/);
+    await say(terminal, "What happened?");
+    await terminal.waitFor("Seen.");
+    expect(lastMessage(server)).toContain("look: @shot.png");
+    expect(lastMessage(server)).not.toContain(image.toString("base64"));
+  });
+
   it("can mention an image, which is sent with the prompt", async () => {
     const place = createPlace();
-    writeFileSync(join(place.cwd, "shot.png"), "not really an image");
+    writeFileSync(join(place.cwd, "shot.png"), image);
     const server = await serve([{ content: "A picture." }]);
     const terminal = await openTerminal(server, place);
     await say(terminal, "What is on @shot.png ?");
     await terminal.waitFor("A picture.");
-    expect(lastMessage(server)).toContain(Buffer.from("not really an image").toString("base64"));
+    expect(lastMessage(server)).toContain(image.toString("base64"));
     expect(await terminal.screen()).toContain("› What is on @shot.png ? [1 image]");
   });
 

@@ -1,28 +1,29 @@
-import { readFile, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
 import { homedir } from "node:os";
-import { extname, resolve } from "node:path";
+import { resolve } from "node:path";
+import { imageType } from "../../lib/index.ts";
 import type { ImageBlock } from "../../protocol/index.ts";
 
 /** Larger images are not sent. Providers refuse them. */
 const MAX_BYTES = 5_000_000;
 
-const types: Readonly<Record<string, ImageBlock["mediaType"]>> = {
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".gif": "image/gif",
-  ".webp": "image/webp",
-};
+/** A pipe does not block, and a link that a command may have made is not followed. */
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Reads an image that the user mentions. Returns undefined if there is none at this path. Never rejects. */
 export async function readImage(path: string, cwd: string): Promise<ImageBlock | undefined> {
-  const mediaType = types[extname(path).toLowerCase()];
-  const file = resolve(cwd, path.replace(/^~(?=\/)/, homedir()));
-  if (mediaType === undefined) return undefined;
   try {
-    const { size } = await stat(file);
-    if (size > MAX_BYTES) return undefined;
-    return { type: "image", mediaType, data: (await readFile(file)).toString("base64") };
+    const file = await open(resolve(cwd, path.replace(/^~(?=\/)/, homedir())), flags);
+    try {
+      const stat = await file.stat();
+      if (!stat.isFile() || stat.size > MAX_BYTES) return undefined;
+      const bytes = await file.readFile();
+      const mediaType = imageType(bytes);
+      return mediaType && { type: "image", mediaType, data: bytes.toString("base64") };
+    } finally {
+      await file.close();
+    }
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { formatBytes } from "../../lib/index.ts";
+import { formatBytes, imageType } from "../../lib/index.ts";
 import type { FileFailure, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { pageLines } from "../shared/page-lines.ts";
@@ -6,7 +6,7 @@ import type { SeenFiles } from "../shared/seen-files.ts";
 import { describeBinary, looksBinary } from "../shared/text-encoding.ts";
 import { type LineRange, MAX_CHARACTERS, pastEnd } from "./line-range.ts";
 import { createLineScanner } from "./line-scanner.ts";
-import { imageType, MAX_IMAGE_BYTES } from "./read-image.ts";
+import { MAX_IMAGE_BYTES } from "./read-image.ts";
 
 interface LargeFileContext {
   readonly workspace: Workspace;

@@ -1,3 +1,4 @@
+import { imageType } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { ImageBlock, JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
@@ -15,7 +16,7 @@ import {
   MAX_CHARACTERS,
   pastEnd,
 } from "./line-range.ts";
-import { imageType, readImage } from "./read-image.ts";
+import { readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
 import { renderNotebook } from "./render-notebook.ts";
 
