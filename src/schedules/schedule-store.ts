@@ -20,7 +20,7 @@ export interface Schedule {
   readonly last?: LastRun | undefined;
 }
 
-/** The last time that a schedule was due. */
+/** The last session of a schedule, or the last attempt to start one. */
 export interface LastRun {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -28,6 +28,8 @@ export interface LastRun {
   readonly outcome?: Outcome | undefined;
   /** Why no session was started, or what went wrong. */
   readonly problem?: string | undefined;
+  /** Last time that was skipped, because this session was still running, in milliseconds since 1970. */
+  readonly skippedAt?: number | undefined;
 }
 
 /** The schedules of a user, in one file that the command line and servers share. */

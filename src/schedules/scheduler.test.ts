@@ -3,11 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createDeferred } from "../lib/index.ts";
-import type { Outcome } from "../protocol/index.ts";
-import { openSchedules, parseWhen, type Schedule, type SchedulerOptions } from "./index.ts";
+import type { RunEnd } from "../protocol/index.ts";
+import { openSchedules, parseWhen, type Schedule, type SchedulerOptions, type SessionActivity } from "./index.ts";
 import { createScheduler } from "./scheduler.ts";
 
 const at = (time: string): number => Date.parse(`2026-11-17T${time}Z`);
+
+type End = Pick<RunEnd, "outcome" | "reason" | "message">;
+const succeeded: End = { outcome: "succeeded", reason: "done" };
 
 /** Schedules in a file, a clock that the test sets, and sessions that end when the test says so. */
 function newPlace() {
@@ -17,16 +20,18 @@ function newPlace() {
   const store = openSchedules(path);
   const clock = { time: at("06:00:00"), now: () => clock.time };
   const reports: string[] = [];
-  const started: { readonly schedule: Schedule; readonly end: (outcome: Outcome) => void }[] = [];
+  const started: { readonly schedule: Schedule; readonly end: (end: End) => void }[] = [];
+  const activities = new Map<string, SessionActivity>();
   const options: SchedulerOptions = {
     store,
     clock,
     serves: (cwd) => cwd === "/project",
     start: async (schedule) => {
-      const { promise, resolve } = createDeferred<Outcome | undefined>();
+      const { promise, resolve } = createDeferred<End>();
       started.push({ schedule, end: resolve });
       return { sessionId: `session-${started.length}`, ended: promise };
     },
+    activity: (sessionId) => activities.get(sessionId),
     report: (message) => void reports.push(message),
   };
   const open = (more: Partial<SchedulerOptions> = {}) => {
@@ -39,7 +44,7 @@ function newPlace() {
       },
     };
   };
-  return { path, store, reports, started, open };
+  return { path, store, reports, started, activities, open };
 }
 
 function schedule(more: Partial<Schedule> = {}): Schedule {
@@ -73,10 +78,11 @@ it("records how the session ended", async () => {
   await store.add(schedule());
   const { checkAt } = open();
   await checkAt("07:00:05");
-  started[0]?.end("incomplete");
+  started[0]?.end({ outcome: "incomplete", reason: "budget", message: "The price of the model is not known." });
   await expect.poll(() => store.list()[0]?.last?.outcome).toBe("incomplete");
+  expect(store.list()[0]?.last?.problem).toBe("The price of the model is not known.");
   expect(reports.at(-1)).toBe(
-    "Schedule s1 (every day 7:00): session session-1 incomplete. To see it: retinue sessions show session-1",
+    "Schedule s1 (every day 7:00): session session-1 incomplete (The price of the model is not known). To see it: retinue sessions show session-1",
   );
 });
 
@@ -104,12 +110,54 @@ it("skips a time if the last session is still running", async () => {
   await checkAt("07:00:01");
   await checkAt("08:00:01");
   expect(started).toHaveLength(1);
-  expect(reports.at(-1)).toMatch(/skipped, because its last session is still running/);
-  expect(store.list()[0]?.last?.problem).toMatch(/^Skipped/);
-  started[0]?.end("succeeded");
+  expect(reports.at(-1)).toMatch(/skipped, because its last session is still running: retinue attach session-1$/);
+  expect(store.list()[0]?.last).toEqual({ at: at("07:00:01"), sessionId: "session-1", skippedAt: at("08:00:01") });
+  started[0]?.end(succeeded);
   await expect.poll(() => store.list()[0]?.last?.outcome).toBe("succeeded");
+  await checkAt("08:00:41");
+  expect(started).toHaveLength(1);
   await checkAt("09:00:01");
   expect(started).toHaveLength(2);
+});
+
+it("skips a time if a session of an earlier server is still running", async () => {
+  const { store, started, activities, open } = newPlace();
+  await store.add(
+    schedule({ when: parseWhen("every hour", "UTC"), last: { at: at("07:00:01"), sessionId: "earlier" } }),
+  );
+  activities.set("earlier", { requests: [] });
+  const { checkAt } = open();
+  await checkAt("08:00:01");
+  expect(started).toHaveLength(0);
+  activities.clear();
+  await checkAt("09:00:01");
+  expect(started).toHaveLength(1);
+});
+
+it("reports requests for approval once, with the command that answers them", async () => {
+  const { store, reports, activities, open } = newPlace();
+  await store.add(schedule({ when: parseWhen("every hour", "UTC"), text: "every hour" }));
+  const { checkAt } = open();
+  await checkAt("07:00:01");
+  activities.set("session-1", { requests: ["ask_1"] });
+  await checkAt("07:00:16");
+  const how =
+    "waits for approval. To see the request: retinue approvals list --session session-1. To answer it: retinue approvals answer ask_1 allow|deny";
+  expect(reports.at(-1)).toBe(`Schedule s1 (every hour): session session-1 ${how}`);
+  const count = reports.length;
+  await checkAt("07:00:31");
+  expect(reports).toHaveLength(count);
+  await checkAt("08:00:01");
+  expect(reports.at(-1)).toBe(`Schedule s1 (every hour) was skipped, because its last session ${how}`);
+});
+
+it("says that a parked session continues", async () => {
+  const { store, started, reports, open } = newPlace();
+  await store.add(schedule());
+  await open().checkAt("07:00:05");
+  started[0]?.end({ outcome: "stopped", reason: "parked" });
+  await expect.poll(() => reports.at(-1)).toMatch(/session session-1 is parked; it continues with the next server\. /);
+  expect(store.list()[0]?.last).toEqual({ at: at("07:00:05"), sessionId: "session-1" });
 });
 
 it("leaves schedules of other directories and paused ones alone", async () => {

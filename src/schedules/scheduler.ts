@@ -1,6 +1,6 @@
 import { describeError, formatDuration } from "../lib/index.ts";
 import type { Clock } from "../ports/index.ts";
-import type { Outcome, SessionId } from "../protocol/index.ts";
+import type { RunEnd, SessionId } from "../protocol/index.ts";
 import { nextTimes } from "./parse-when.ts";
 import type { LastRun, Schedule, ScheduleStore } from "./schedule-store.ts";
 
@@ -11,13 +11,20 @@ export interface SchedulerOptions {
   readonly serves: (cwd: string) => boolean;
   /** Starts a session. `ended` resolves when its first run has ended, or the session was closed before that. */
   readonly start: (schedule: Schedule) => Promise<StartedSession>;
+  /** Returns what a session is doing; undefined if it has nothing to do or is not open here. */
+  readonly activity: (sessionId: SessionId) => SessionActivity | undefined;
   /** Receives messages for the user. */
   readonly report: (message: string) => void;
 }
 
 export interface StartedSession {
   readonly sessionId: SessionId;
-  readonly ended: Promise<Outcome | undefined>;
+  readonly ended: Promise<Pick<RunEnd, "outcome" | "reason" | "message">>;
+}
+
+export interface SessionActivity {
+  /** Ids of the requests for approval that wait for an answer. */
+  readonly requests: readonly string[];
 }
 
 export interface Scheduler {
@@ -39,6 +46,8 @@ const LATEST_MS = 24 * 60 * 60 * 1000;
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, clock, report } = options;
   const running = new Set<string>();
+  /** Requests for approval that the user knows about. */
+  const reported = new Set<string>();
   let problem: string | undefined;
   const timer = setInterval(() => void check(), CHECK_MS);
   timer.unref();
@@ -46,9 +55,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function check(): Promise<void> {
     try {
       const now = clock.now();
-      const due = store
-        .list()
-        .filter((schedule) => options.serves(schedule.cwd) && dueTime(schedule, now) !== undefined);
+      const served = store.list().filter(({ cwd }) => options.serves(cwd));
+      for (const schedule of served) reportRequests(schedule);
+      const due = served.filter((schedule) => dueTime(schedule, now) !== undefined);
       await Promise.all(due.map((schedule) => begin(schedule, now)));
       problem = undefined;
     } catch (error) {
@@ -61,15 +70,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function begin(schedule: Schedule, now: number): Promise<void> {
     const { id, text } = schedule;
     const missed = dueTime(schedule, now) ?? now;
-    if (running.has(id)) {
-      await note(id, { at: now, problem: "Skipped, because its last session was still running." });
-      return report(`Schedule ${id} (${text}) was skipped, because its last session is still running.`);
-    }
+    const isRunning = running.has(id) || activityOf(schedule) !== undefined;
     // The time is recorded before the session starts, so that a server that is killed now does not start it twice.
-    const isFirst = ({ last }: Schedule): boolean => last === undefined || last.at < missed;
-    const claimed = await store.change(id, (each) => (isFirst(each) ? { ...each, last: { at: now } } : undefined));
+    const claimed = await store.change(id, (each) => {
+      if (lastTime(each) >= missed) return undefined;
+      return { ...each, last: isRunning && each.last ? { ...each.last, skippedAt: now } : { at: now } };
+    });
     // The schedule was removed, or another server has started it.
     if (claimed === undefined) return;
+    if (isRunning) return report(skippedText(claimed, activityOf(claimed)));
     running.add(id);
     if (now - missed > 2 * CHECK_MS) report(`Schedule ${id} (${text}) starts ${formatDuration(now - missed)} late.`);
     try {
@@ -77,7 +86,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await note(id, { at: now, sessionId });
       report(`Schedule ${id} (${text}) started session ${sessionId}.`);
       void ended
-        .then((outcome) => finish(schedule, { at: now, sessionId, outcome }))
+        .then((end) => finish(schedule, sessionId, end))
         .catch((error) => report(describeError(error)))
         .finally(() => running.delete(id));
     } catch (error) {
@@ -88,11 +97,33 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
-  async function finish({ id, text }: Schedule, last: LastRun): Promise<void> {
-    await note(id, last);
-    report(
-      `Schedule ${id} (${text}): session ${last.sessionId} ${last.outcome ?? "was closed before it ended"}. To see it: retinue sessions show ${last.sessionId}`,
-    );
+  async function finish({ id, text }: Schedule, sessionId: SessionId, end: EndedRun): Promise<void> {
+    const { outcome, reason, message } = end;
+    const isParked = reason === "parked";
+    const problem = outcome === "succeeded" || isParked ? undefined : message;
+    if (!isParked)
+      await store.change(id, (schedule) =>
+        schedule.last?.sessionId === sessionId
+          ? { ...schedule, last: { ...schedule.last, outcome, problem } }
+          : undefined,
+      );
+    const why = problem === undefined ? "" : ` (${problem.replace(/\.$/, "")})`;
+    const how = isParked ? "is parked; it continues with the next server" : `${outcome}${why}`;
+    report(`Schedule ${id} (${text}): session ${sessionId} ${how}. To see it: retinue sessions show ${sessionId}`);
+  }
+
+  function activityOf({ last }: Schedule): SessionActivity | undefined {
+    return last?.sessionId === undefined || last.outcome !== undefined ? undefined : options.activity(last.sessionId);
+  }
+
+  /** Reports each request for approval once, because nobody may be watching the session. */
+  function reportRequests(schedule: Schedule): void {
+    const { id, text, last } = schedule;
+    for (const request of activityOf(schedule)?.requests ?? []) {
+      if (!reported.has(request))
+        report(`Schedule ${id} (${text}): session ${last?.sessionId} ${waitingText(last?.sessionId, request)}`);
+      reported.add(request);
+    }
   }
 
   async function note(id: string, last: LastRun): Promise<void> {
@@ -102,11 +133,31 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   return { check, close: () => clearInterval(timer) };
 }
 
+type EndedRun = Awaited<StartedSession["ended"]>;
+
+function skippedText({ id, text, last }: Schedule, activity: SessionActivity | undefined): string {
+  const skipped = `Schedule ${id} (${text}) was skipped, because its last session`;
+  const [request] = activity?.requests ?? [];
+  if (request === undefined) return `${skipped} is still running: retinue attach ${last?.sessionId}`;
+  return `${skipped} ${waitingText(last?.sessionId, request)}`;
+}
+
+function waitingText(sessionId: SessionId | undefined, request: string): string {
+  const list = `retinue approvals list --session ${sessionId}`;
+  return `waits for approval. To see the request: ${list}. To answer it: retinue approvals answer ${request} allow|deny`;
+}
+
+/** Returns the last time for which a schedule has started a session or was skipped; 0 if there is none. */
+function lastTime({ last }: Pick<Schedule, "last">): number {
+  return Math.max(last?.at ?? 0, last?.skippedAt ?? 0);
+}
+
 /** Returns the time for which a schedule must start now; undefined if it is not due. */
 function dueTime({ when, paused, createdAt, last, requestedAt }: Schedule, now: number): number | undefined {
-  if (requestedAt !== undefined && requestedAt > (last?.at ?? 0)) return requestedAt;
+  const before = lastTime({ last });
+  if (requestedAt !== undefined && requestedAt > before) return requestedAt;
   if (paused) return undefined;
-  const since = Math.max(createdAt, last?.at ?? 0, now - LATEST_MS);
+  const since = Math.max(createdAt, before, now - LATEST_MS);
   const [next] = nextTimes(when, since, 1);
   return next !== undefined && next <= now ? next : undefined;
 }

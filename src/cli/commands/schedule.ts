@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { refuseAgentCommand, showAgent, stateDirectory } from "../../app/index.ts";
+import { listSessions, refuseAgentCommand, showAgent, stateDirectory, waitingRequests } from "../../app/index.ts";
 import { createId, stripControls } from "../../lib/index.ts";
-import { type PermissionMode, permissionModes } from "../../protocol/index.ts";
+import { type PermissionMode, permissionModes, type SessionId } from "../../protocol/index.ts";
 import { nextTimes, openSchedules, parseWhen, type Schedule, type ScheduleStore } from "../../schedules/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -51,7 +51,7 @@ export async function schedule(argv: readonly string[]): Promise<number> {
   const json = options.has("json");
   if (verb === "list") {
     const all = store.list();
-    await write(json ? toJson(all.map(listed)) : renderSchedules(all, Date.now()));
+    await write(json ? toJson(all.map(listed)) : renderSchedules(all, home));
     return exitCodes.succeeded;
   }
   refuseAgentCommand("change schedules");
@@ -156,7 +156,7 @@ function nextTime({ when, paused }: Schedule): number | undefined {
   return paused ? undefined : nextTimes(when, Date.now(), 1)[0];
 }
 
-function renderSchedules(all: readonly Schedule[], now: number): string {
+function renderSchedules(all: readonly Schedule[], home: string): string {
   if (all.length === 0) return 'There are no schedules. Add one: retinue schedule add "every day 7:00" -p "…"\n';
   const rows = all.map((each) => {
     const next = nextTime(each);
@@ -164,7 +164,7 @@ function renderSchedules(all: readonly Schedule[], now: number): string {
       each.id,
       each.text,
       next === undefined ? "paused" : formatTime(next, each),
-      lastOf(each, now),
+      lastOf(each, home),
       each.cwd,
       each.session.prompt,
     ];
@@ -172,11 +172,25 @@ function renderSchedules(all: readonly Schedule[], now: number): string {
   return renderTable([["ID", "TIMES", "NEXT", "LAST", "DIRECTORY", "PROMPT"], ...rows], process.stdout.columns ?? 0);
 }
 
-function lastOf({ last }: Schedule, now: number): string {
+function lastOf(schedule: Schedule, home: string): string {
+  const { last } = schedule;
   if (last === undefined) return "never";
-  const { at, sessionId, outcome, problem } = last;
-  const how = problem ?? outcome ?? "running";
-  return `${how}, ${formatAge(now - at)} ago${sessionId === undefined ? "" : ` (${sessionId.slice(-6)})`}`;
+  const { at, sessionId, outcome, problem, skippedAt } = last;
+  const now = Date.now();
+  const how = outcome ?? (sessionId === undefined ? undefined : stateOf(schedule, sessionId, home));
+  const why = problem?.replace(/\.$/, "");
+  const text = [how, why].filter((part) => part !== undefined).join(": ") || "starting";
+  const skipped = skippedAt === undefined ? "" : `; skipped ${formatAge(now - skippedAt)} ago`;
+  return `${text}, ${formatAge(now - at)} ago${sessionId === undefined ? "" : ` (${sessionId.slice(-6)})`}${skipped}`;
+}
+
+/** Returns what the files of a session say about it, because a later server may have continued it. */
+function stateOf({ cwd }: Schedule, sessionId: SessionId, home: string): string {
+  const session = listSessions({ home, cwd }).find(({ id }) => id === sessionId);
+  if (session === undefined) return "deleted";
+  if (waitingRequests({ home, sessionId }).length > 0) return "waiting for approval";
+  if (session.inUse) return session.lastOutcome ?? "running";
+  return session.lastReason === "parked" ? "parked" : (session.lastOutcome ?? "cut off");
 }
 
 /** Formats a time in the schedule's own time zone. */

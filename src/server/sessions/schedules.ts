@@ -1,9 +1,11 @@
 import { join } from "node:path";
+import type { SessionId } from "../../protocol/index.ts";
 import {
   createScheduler,
   openSchedules,
   type Schedule,
   type Scheduler,
+  type SessionActivity,
   type StartedSession,
 } from "../../schedules/index.ts";
 import type { ServerContext } from "../server-context.ts";
@@ -12,7 +14,7 @@ import type { ServerOptions } from "../server-options.ts";
 /** Starts the sessions of schedules for the directories of this machine that are served. */
 export function startSchedules(
   { home, clock, report }: Pick<ServerOptions, "home" | "clock" | "report">,
-  { projects, host }: Pick<ServerContext, "projects" | "host">,
+  { projects, host, catalog }: Pick<ServerContext, "projects" | "host" | "catalog">,
 ): Scheduler {
   const projectOf = (cwd: string) => projects.local.find(({ root }) => root === cwd);
 
@@ -20,8 +22,13 @@ export function startSchedules(
     const project = projectOf(cwd);
     if (project === undefined) throw new Error(`${cwd} is not served any more.`);
     const served = await host.create(project, { ...choices, unattended: true });
-    const ended = host.hold(served, async ({ session }) => (await session.prompt(prompt).result).outcome);
+    const ended = host.hold(served, ({ session }) => session.prompt(prompt).result);
     return { sessionId: served.session.id, ended };
+  }
+
+  function activity(sessionId: SessionId): SessionActivity | undefined {
+    if (!host.has(sessionId) || host.get(sessionId)?.session.state === "idle") return undefined;
+    return { requests: catalog.approvals(sessionId).map(({ question }) => question.requestId) };
   }
 
   const scheduler = createScheduler({
@@ -29,6 +36,7 @@ export function startSchedules(
     clock,
     serves: (cwd) => projectOf(cwd) !== undefined,
     start,
+    activity,
     report,
   });
   void scheduler.check();
