@@ -40,6 +40,7 @@ export class CallLedger {
   private readonly newest = new Map<CallId, Entry>();
   /** Ids of requests and calls whose results were acknowledged. They had begun, but their results are gone. */
   private readonly forgotten = new Set<string>();
+  private isInterrupted = false;
   /** Whether the session was opened before, so that calls that the ledger does not contain never began. */
   private isComplete: boolean;
 
@@ -61,6 +62,11 @@ export class CallLedger {
     this.isComplete = true;
   }
 
+  /** Called before running calls are ended because the worker stops. The server did not ask for it. */
+  interrupt(): void {
+    this.isInterrupted = true;
+  }
+
   /** Performs a call, or waits for the request with the same id that performs it. Never rejects. */
   async perform(
     { id, callId }: { readonly id: string; readonly callId: CallId },
@@ -79,7 +85,8 @@ export class CallLedger {
     this.entries.set(id, entry);
     this.newest.set(callId, entry);
     entry.running = new SharedWork(async (own) => {
-      const result = await work(own).catch((error: unknown) => textResult(describeError(error)));
+      const given = await work(own).catch((error: unknown) => textResult(describeError(error)));
+      const result = this.isInterrupted && given.outcome === "cancelled" ? interruptedResult : given;
       this.finish(id, entry, result);
       return result;
     });
@@ -108,7 +115,14 @@ export class CallLedger {
       if (this.forgotten.size <= FORGOTTEN_IDS) break;
       this.forgotten.delete(id);
     }
-    if (this.file.size > LARGE_BYTES) this.rewrite();
+    if (this.file.size > LARGE_BYTES && this.resultBytes * 2 <= this.file.size) this.rewrite();
+  }
+
+  /** Size of the results in the file that are still needed. */
+  private get resultBytes(): number {
+    let bytes = 0;
+    for (const { stored } of this.entries.values()) bytes += stored?.length ?? 0;
+    return bytes;
   }
 
   async close(): Promise<void> {
@@ -218,6 +232,16 @@ function line(value: object): string {
 function textResult(text: string): ToolResult {
   return { outcome: "error", content: [{ type: "text", text }] };
 }
+
+const interruptedResult: ToolResult = {
+  outcome: "unknown",
+  content: [
+    {
+      type: "text",
+      text: "Outcome unknown: the worker was stopped while this call was running. The call may or may not have taken effect. Check before you repeat it.",
+    },
+  ],
+};
 
 const goneResult: ToolResult = {
   outcome: "unknown",

@@ -59,10 +59,12 @@ export async function connectWorker(options: ConnectWorkerOptions): Promise<void
     await dialer.run();
   } finally {
     clearInterval(cleaning);
+    // The server is told first, so that it parks the sessions before their calls are ended.
+    const left = dialer.close();
+    link.end(new Error("The worker has ended."));
     await Promise.race([host.stop(), wait(STOP_MS, undefined, { ref: false })]);
     await host.kill();
-    await dialer.close();
-    link.end(new Error("The worker has ended."));
+    await left;
     unlock();
   }
 }
@@ -147,7 +149,6 @@ class Dialer {
     this.parts.link.use(connection);
     this.say("connected");
     const code = await this.beforeStop(connection.closed);
-    // The connection stays open for the results of calls that are ended now.
     if (code === undefined) return;
     this.parts.link.use(undefined);
     if (code === closeCodes.superseded) {

@@ -141,6 +141,7 @@ export class HostedSession {
   /** Ends everything that runs for the session. The ledger is kept if the server may still ask for results. */
   close({ keepsLedger }: { readonly keepsLedger: boolean }): Promise<void> {
     this.closing ??= (async () => {
+      if (keepsLedger) this.calls.interrupt();
       const local = await this.local.catch(() => undefined);
       const tenures = [this.tenure, ...this.former];
       await Promise.all(tenures.map((each) => this.leave(each, this.local)));

@@ -107,6 +107,26 @@ it.each(["touch made", "npm --version", "echo hello > made", "git init -q .", "m
   },
 );
 
+it("rules that the worker's user adds apply to sessions that are open, and no call is allowed while they are invalid", async () => {
+  const hooks = { PreToolUse: [{ hooks: [{ type: "command", command: "touch own" }] }] };
+  const { remote, root, home } = await attack({ hooks });
+  const session = await open({ remote });
+  const read = () => perform(session, { root, tool: "Read", input: { file_path: "secret.txt" } });
+  expect(await read()).toMatchObject({ outcome: "ok" });
+  const settings = join(home, "settings.json");
+  writeFileSync(settings, JSON.stringify({ sandbox: "off", permissions: { deny: ["Read(secret.txt)"] } }));
+  expect(await read()).toMatchObject({ outcome: "denied", text: expect.stringContaining("secret.txt") });
+  const hook = { agentId: "main", stdin: "{}", seconds: 10, command: "touch own" };
+  expect(await session.runHook(hook, new AbortController().signal)).toMatchObject({ ended: false });
+  expect(existsSync(join(root, "own"))).toBe(false);
+  writeFileSync(settings, "{");
+  expect(await read()).toMatchObject({ outcome: "denied", text: expect.stringContaining("settings.json") });
+  const judged = await session.executor(root).judge(toolCall("j1", "Read", { file_path: "plain.txt" }), everything);
+  expect(judged).toMatchObject({ kind: "invalid", message: expect.stringContaining("settings.json") });
+  writeFileSync(settings, "{}");
+  expect(await read()).toMatchObject({ outcome: "ok" });
+});
+
 it("a server can't use files outside the directories that the worker was given", async () => {
   const { remote, root, outside } = await attack();
   const session = await open({ remote });

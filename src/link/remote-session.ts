@@ -38,13 +38,20 @@ import type {
 } from "./protocol.ts";
 import { ResultTransfers } from "./result-transfer.ts";
 
-/** Rejects requests to a worker that did not return in time. */
-export class WorkerLost extends UserError {
+/** How a worker was lost. Without a property, it did not return in time. */
+export interface WorkerLoss {
   /** Whether the worker was started again, so that the new process can say what became of a call. */
+  readonly isRestarted?: boolean | undefined;
+  /** Whether the worker said goodbye. */
+  readonly isStopped?: boolean | undefined;
+}
+
+/** Rejects requests to a worker that is lost. */
+export class WorkerLost extends UserError {
   readonly isRestarted: boolean;
 
-  constructor(name: string, { isRestarted }: { readonly isRestarted: boolean }) {
-    super(`The worker "${name}" is no longer connected`, {
+  constructor(name: string, { isRestarted = false, isStopped }: WorkerLoss) {
+    super(`The worker "${name}" ${isStopped ? "was stopped" : "is no longer connected"}`, {
       code: "worker_lost",
       cure: "The session can continue when the worker has returned. Check that `retinue worker` is running there.",
     });

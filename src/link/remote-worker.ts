@@ -29,7 +29,7 @@ import {
   type SessionRef,
   type WatchRequest,
 } from "./protocol.ts";
-import { RemoteSession, WorkerLost } from "./remote-session.ts";
+import { RemoteSession, type WorkerLoss, WorkerLost } from "./remote-session.ts";
 import { UNKNOWN_SESSION } from "./result-transfer.ts";
 
 /** A worker that connects from elsewhere. */
@@ -143,7 +143,7 @@ export class WorkerRecord implements Handlers {
     const connection = this.connection;
     this.connection = undefined;
     this.state = "lost";
-    this.link.end(new WorkerLost(this.hello.name, { isRestarted: false }));
+    this.link.end(new WorkerLost(this.hello.name, {}));
     connection?.close(closeCodes.leaving);
   }
 
@@ -272,15 +272,15 @@ export class WorkerRecord implements Handlers {
     this.link.use(undefined);
     if (code === closeCodes.leaving) {
       // A worker that was stopped does not return as the same process.
-      this.lose({ isRestarted: false });
+      this.lose({ isStopped: true });
       return;
     }
     this.state = "reconnecting";
-    this.grace = setTimeout(() => this.lose({ isRestarted: false }), this.options.graceMs);
+    this.grace = setTimeout(() => this.lose({}), this.options.graceMs);
     this.tell("reconnecting");
   }
 
-  private lose(reason: { readonly isRestarted: boolean }): void {
+  private lose(reason: WorkerLoss): void {
     const { link } = this;
     this.state = "lost";
     // Sessions are parked before their requests fail, so that calls that have not begun stay open.

@@ -4,3 +4,4 @@
 // Called by: worker for servers that run as processes, app for remote servers and those in the program.
 export { createMcpServers, mergeConnections } from "./create-mcp-servers.ts";
 export { isOwnServer, startsProcess } from "./server-config.ts";
+export { nameServers } from "./tools/tool-names.ts";

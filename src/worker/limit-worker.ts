@@ -1,4 +1,5 @@
-import { isWithin } from "../lib/index.ts";
+import { describeError, isWithin } from "../lib/index.ts";
+import { nameServers } from "../mcp/index.ts";
 import type {
   McpOffer,
   SnapshotRequest,
@@ -7,9 +8,17 @@ import type {
   WorkerSession,
   WorkerSessionOptions,
 } from "../ports/index.ts";
-import type { Policy, ProjectSettings, Settings } from "../protocol/index.ts";
+import type { McpServerUse, Policy, ProjectSettings, Settings, ToolCall } from "../protocol/index.ts";
 import { existingPaths } from "./directories.ts";
-import { isOwnHook, isOwnServer, limitOptions, type OwnRights, ownPolicy, readOwnRights } from "./own-rights.ts";
+import {
+  isOwnHook,
+  isOwnServer,
+  limitOptions,
+  type OwnRights,
+  ownPolicy,
+  readOwnRights,
+  refreshRights,
+} from "./own-rights.ts";
 
 /**
  * Limits a worker to what the settings on its own machine allow, for sessions of a server that may ask for more. Deny
@@ -68,24 +77,39 @@ interface Places {
 async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, places: Places): Promise<WorkerSession> {
   let rights = await readOwnRights(worker);
   const { root, docsDirectory } = worker.describe();
-  const { permissions } = rights.loaded.settings;
   const session = await worker.open(limitOptions(asked, rights));
   for (const each of rights.snapshot.skillRoots) places.skills.add(each);
-  const roots = new Set([root, ...rights.snapshot.additionalDirectories]);
+  const worktrees = new Set<string>();
+  /** MCP servers of each connection, with the beginning of the names of their tools. */
+  const connected = new Map<string, readonly { readonly use: McpServerUse; readonly prefix: string }[]>();
+  const rootsNow = (): readonly string[] => [root, ...rights.snapshot.additionalDirectories, ...worktrees];
 
-  /** Files can change after the session began, so what is not allowed is looked up again. */
+  /** Reads all files again, because they can change after the session began. */
   async function isAllowed(test: (own: OwnRights) => boolean): Promise<boolean> {
-    if (test(rights)) return true;
     rights = await readOwnRights(worker);
     return test(rights);
   }
 
-  const isUsable = (path: string): boolean => within([path], [...roots]).length > 0;
+  const isUsable = (path: string): boolean => within([path], rootsNow()).length > 0;
+
+  /** Reads the settings again before a call. Returns why they forbid the call; undefined if the policy decides. */
+  async function whyForbidden({ name }: ToolCall, connectionId?: string): Promise<string | undefined> {
+    try {
+      rights = await refreshRights(rights, worker);
+    } catch (error) {
+      return `The settings on the worker's machine are invalid, so that no call is allowed. ${describeError(error)}`;
+    }
+    const servers = connectionId === undefined ? [] : (connected.get(connectionId) ?? []);
+    const removed = servers.find(({ use, prefix }) => name.startsWith(prefix) && !isOwnServer(use, rights));
+    return removed && `The MCP server "${removed.use.name}" is no longer configured on this worker.`;
+  }
 
   function limitPolicy(policy: Policy): Policy {
+    const { permissions } = rights.loaded.settings;
+    const roots = rootsNow();
     const memories = [...places.memories];
     const readable = [...session.readableRoots, ...places.skills, ...memories, docsDirectory];
-    const own = ownPolicy(rights, { roots: [...roots], readable, memories });
+    const own = ownPolicy(rights, { roots, readable, memories });
     const isBypass = policy.mode === "bypassPermissions" && permissions?.disableBypassPermissionsMode === "disable";
     return {
       ...policy,
@@ -104,9 +128,13 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
     },
     executor: (directory) => {
       if (!isUsable(directory)) throw notUsable(directory);
-      return limitExecutor(session.executor(directory), limitPolicy);
+      return limitExecutor(session.executor(directory), { limitPolicy, whyForbidden });
     },
-    serverExecutor: (connectionId) => limitExecutor(session.serverExecutor(connectionId), limitPolicy),
+    serverExecutor: (connectionId) =>
+      limitExecutor(session.serverExecutor(connectionId), {
+        limitPolicy,
+        whyForbidden: (call) => whyForbidden(call, connectionId),
+      }),
     runHook: async (hook, signal) => {
       if (await isAllowed((own) => isOwnHook(hook, own))) return session.runHook(hook, signal);
       return { ended: false, failure: `\`${hook.command}\` is not a hook of this worker's settings.` };
@@ -117,6 +145,9 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
       const uses = request.uses.filter((_, index) => allowed[index]);
       const refused = request.uses.filter((_, index) => !allowed[index]);
       const offer = await session.connectServers({ ...request, uses }, signal);
+      const names = nameServers(request.names);
+      const prefixed = uses.map((use) => ({ use, prefix: `mcp__${names.get(use.name) ?? use.name}__` }));
+      connected.set(offer.connectionId, prefixed);
       return {
         ...offer,
         servers: [...offer.servers, ...refused.map(({ name }) => ({ name, status: "failed" as const }))],
@@ -129,7 +160,7 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
     openWorktree: async (request) => {
       if (!isUsable(request.cwd)) throw notUsable(request.cwd);
       const opened = await session.openWorktree(checkAgent(request));
-      if (opened.ok) roots.add(opened.top);
+      if (opened.ok) worktrees.add(opened.top);
       return opened;
     },
     leaveWorktree: async (agentId) => session.leaveWorktree(checkAgent({ agentId }).agentId),
@@ -156,12 +187,23 @@ const editing: Policy = {
   readableRoots: [],
 };
 
-function limitExecutor(executor: ToolExecutor, limitPolicy: (policy: Policy) => Policy): ToolExecutor {
+interface Limits {
+  readonly limitPolicy: (policy: Policy) => Policy;
+  readonly whyForbidden: (call: ToolCall) => Promise<string | undefined>;
+}
+
+function limitExecutor(executor: ToolExecutor, { limitPolicy, whyForbidden }: Limits): ToolExecutor {
   return {
     ...executor,
-    judge: (call, policy) => executor.judge(call, limitPolicy(policy)),
-    execute: (request, emit, signal) =>
-      executor.execute({ ...request, policy: limitPolicy(request.policy) }, emit, signal),
+    judge: async (call, policy) => {
+      const message = await whyForbidden(call);
+      return message === undefined ? executor.judge(call, limitPolicy(policy)) : { kind: "invalid", message };
+    },
+    execute: async (request, emit, signal) => {
+      const text = await whyForbidden(request.call);
+      if (text !== undefined) return { outcome: "denied", content: [{ type: "text", text }] };
+      return executor.execute({ ...request, policy: limitPolicy(request.policy) }, emit, signal);
+    },
   };
 }
 

@@ -29,6 +29,12 @@ export async function readOwnRights(worker: WorkerPort): Promise<OwnRights> {
   return { loaded, snapshot: answer.snapshot };
 }
 
+/** Returns the same rights if the settings have not changed since they were read. Throws as `readOwnRights` does. */
+export async function refreshRights(rights: OwnRights, worker: WorkerPort): Promise<OwnRights> {
+  const loaded = await readValidSettings(worker);
+  return isDeepStrictEqual(loaded, rights.loaded) ? rights : readOwnRights(worker);
+}
+
 /** Reads the settings of a worker's workspace. Throws a `UserError` if a file is invalid, because it may contain rules. */
 export async function readValidSettings(
   worker: Pick<WorkerPort, "settings" | "describe">,

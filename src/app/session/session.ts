@@ -400,10 +400,14 @@ export function createSession(parts: SessionParts): CreatedSession {
     stopListening();
     stopContinuing();
     parts.stopWaiting.abort();
-    if (reason !== undefined && !thread.isEmpty)
-      await thread.record([{ type: "notice.raised", code: cause, message: reason }]).catch(() => undefined);
-    // Both are stopped at once, so that the main agent does not mistake the end of a parked subagent for its result.
+    const noted =
+      reason === undefined || thread.isEmpty
+        ? undefined
+        : thread.record([{ type: "notice.raised", code: cause, message: reason }]).catch(() => undefined);
+    // All are stopped at once, so that the main agent does not mistake the end of a parked subagent, or of a call on a
+    // worker that is lost, for its result.
     if (cause === "parked") await Promise.all([dispatcher.park(), runs.close(cause)]);
+    await noted;
     await runs.close(cause);
     await registry.stopAll(cause);
     if (runs.hasStarted) await runSessionEndHooks(services, thread, runs.agent);
