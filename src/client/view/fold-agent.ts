@@ -113,6 +113,8 @@ function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): Age
       return { ...agent, ...spend(agent, line.usage, line.costUsd) };
     case "mode.changed":
       return { ...agent, permissionMode: line.mode };
+    case "conversation.rewound":
+      return { ...agent, openCalls: undefined };
     case "run.ended":
       return endRun(agent, line);
     default:
@@ -163,6 +165,9 @@ function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentV
   const { turns, toolCalls, usage, costUsd, denied } = agent;
   return {
     ...clearRun(agent),
+    // Without an end, the process of the last run was lost.
+    calls: agent.end === undefined ? agent.calls : (agent.openCalls ?? []),
+    openCalls: undefined,
     agentType: line.agentType,
     before: { turns, toolCalls, usage, costUsd, denied },
     runId: line.runId,
@@ -215,6 +220,7 @@ function endRun(agent: AgentView, line: Line & EventOf<"run.ended">): AgentView 
     usage: addUsage(before.usage, end.usage),
     costUsd: sum(before.costUsd, end.costUsd),
     denied: [...before.denied, ...end.facts.denied],
+    openCalls: end.reason === "parked" || end.reason === "process_lost" ? agent.calls : undefined,
     end,
   };
 }

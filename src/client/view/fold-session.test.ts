@@ -172,6 +172,20 @@ describe("an agent in the view", () => {
     );
   });
 
+  it.each([
+    ["parked", "stopped"],
+    ["process_lost", "failed"],
+  ] as const)("continues the open calls of a run that was %s in the next run", (reason, outcome) => {
+    const events = [
+      started(),
+      answered("", [{ name: "Bash", input: { command: "npm test" } }]),
+      runEnded({ reason, outcome }),
+      started(),
+    ];
+    const view = viewOf(events.map((each) => of("main", each)));
+    expect(agentOf(view, "main")?.calls).toMatchObject([{ name: "Bash", target: "npm test" }]);
+  });
+
   it("continues its items in a later run", () => {
     const view = viewOf(
       [started(), answered("One."), runEnded(), started(), answered("Two.")].map((each) => of("main", each)),

@@ -26,7 +26,8 @@ function partsIn(line: Line): readonly ItemPart[] {
       return line.message.content.flatMap((block) => blockPart(block, line.turn));
     case "model.failed": {
       const partial = line.partial.flatMap((block) => blockPart(block, line.turn, true));
-      return [...partial, { kind: "error", text: line.error.message }];
+      // Whoever stopped the request knows. The end of the run says it, too.
+      return line.error.code === "aborted" ? partial : [...partial, { kind: "error", text: line.error.message }];
     }
     case "model.retried":
       return [{ kind: "retry", text: line.retry.error }];

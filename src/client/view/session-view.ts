@@ -78,6 +78,8 @@ export interface AgentView extends AgentTotals {
   readonly announcement: string;
   /** Calls of the last response that have no result yet. */
   readonly calls: readonly CallItem[];
+  /** Calls that the last run left open when it was parked or cut off. The next run continues them. */
+  readonly openCalls?: readonly CallItem[] | undefined;
   /** The response that is being written. It is replaced by the items of the recorded response. */
   readonly draft?: Draft | undefined;
   /** Totals of the agent's earlier runs. */

@@ -80,7 +80,8 @@ function renderContent(line: Line, target: string): string {
     case "model.retried":
       return `  … tried again after ${oneLine(line.retry.error)}`;
     case "model.failed":
-      return `  ✗ The model failed: ${oneLine(line.error.message)}`;
+      // The end of the run says that a request was stopped.
+      return line.error.code === "aborted" ? "" : `  ✗ The model failed: ${oneLine(line.error.message)}`;
     case "model.ended": {
       const text = textOf(line.message.content);
       return text === "" ? "" : `\n${indent(text, "")}`;
