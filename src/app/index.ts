@@ -120,6 +120,7 @@ export {
   listApprovals,
   matchRequest,
   readReply,
+  settledAnswer,
   userName,
   waitingRequests,
 } from "./commands/approvals.ts";

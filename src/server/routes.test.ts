@@ -125,6 +125,16 @@ describe("a session over HTTP", () => {
     expect(server.reports).toEqual([]);
   });
 
+  it("tells its clients that files of an untrusted directory are ignored", async () => {
+    const place = newPlace();
+    writeFileSync(join(place.cwd, "AGENTS.md"), "Be brief.\n");
+    const server = await startServer({ place, api: await startApi([]) });
+    const { notices } = await startSession(server);
+    expect(notices).toContainEqual(
+      expect.stringMatching(/^This directory is not trusted, so Retinue ignores AGENTS\.md/),
+    );
+  });
+
   it("tells its clients what its user should know", async () => {
     const server = await startServer();
     const { id, notices } = await startSession(server);

@@ -61,6 +61,16 @@ export async function answerApproval(answering: AnswerRequest): Promise<Answered
   return { request, answer };
 }
 
+/** Says who answered a request that no longer waits for an answer, or that it was withdrawn. Undefined if it is unknown. */
+export function settledAnswer(search: RequestSearch, requestId: string): string | undefined {
+  const request = listRequests(search).find(({ question }) => question.requestId === requestId);
+  if (request === undefined) return undefined;
+  const { question, answer } = request;
+  return answer === undefined
+    ? `The request ${requestId} is no longer open.`
+    : `${tooLate(question, answer).message}. Only the first answer counts.`;
+}
+
 /**
  * Gives an answer to a request. Throws a `UserError` if the request is not waiting for one. The caller must have made
  * sure that the answer comes from a person or from a program that may answer.
@@ -75,6 +85,7 @@ export async function giveAnswer({ question, inboxPath }: ListedRequest, answer:
 export function matchRequest<Request extends Pick<ListedRequest, "question">>(
   all: readonly Request[],
   request: string,
+  cure?: string | undefined,
 ): Request {
   const withoutPrefix = (id: string) => id.replace(/^ask_/, "");
   const match = matchId(
@@ -84,7 +95,8 @@ export function matchRequest<Request extends Pick<ListedRequest, "question">>(
   if (match.kind === "many") throw problem(`"${request}" matches several requests: ${match.ids.join(", ")}`);
   const found = match.kind === "one" && all.find(({ question }) => withoutPrefix(question.requestId) === match.id);
   if (found) return found;
-  throw problem(`There is no request "${request}"`);
+  if (cure === undefined) throw problem(`There is no request "${request}"`);
+  throw problem(`No request "${request}" waits for an answer`, cure);
 }
 
 /** Returns the answer that a user's words mean for a request. Throws a `UserError` if they are not an answer to it. */

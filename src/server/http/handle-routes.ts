@@ -81,7 +81,8 @@ function asProblem(error: unknown, { withoutPaths, report }: RouteHandling): Htt
   if (error instanceof HttpProblem) return error;
   if (error instanceof UserError) {
     const text = `${error.message.replace(/\.$/, "")}.${error.cure ? ` ${error.cure}` : ""}`;
-    return problem(error.code === "session_in_use" ? "session_in_use" : "refused", withoutPaths(clientText(text)));
+    const known = (["session_in_use", "worker_lost"] as const).find((code) => code === error.code);
+    return problem(known ?? "refused", withoutPaths(clientText(text)));
   }
   report(`A request failed: ${describeError(error)}`);
   return problem("internal_error", "This is a bug in Retinue. The output of the server has more about it.");

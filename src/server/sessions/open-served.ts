@@ -38,11 +38,17 @@ export interface OpeningContext {
   readonly report: (message: string) => void;
 }
 
+export interface OpenedSession {
+  readonly session: Session;
+  /** What its user should know, including files that are ignored. */
+  readonly notices: readonly string[];
+}
+
 /** Opens a session for clients of the server, with the settings of its directory. */
 export async function openServed(
   { project, worker, choices, resume, signal }: OpenRequest,
   { home, environment, clock, report }: OpeningContext,
-): Promise<Session> {
+): Promise<OpenedSession> {
   const { agent, model, permissionMode, maxTurns } = choices;
   const flags = budgetOf(choices);
   const load = (cwd: string): ProjectSettings => loadProjectSettings({ home, cwd, environment, trust: false, flags });
@@ -71,7 +77,8 @@ export async function openServed(
     signal,
     onTrouble: report,
   });
-  return worker === undefined ? opening : opening.catch(workerError(project));
+  const session = await (worker === undefined ? opening : opening.catch(workerError(project)));
+  return { session, notices: [...loaded.notices, ...session.notices] };
 }
 
 /** Reports a failure on a worker as one that the user can do something about. */

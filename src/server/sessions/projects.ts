@@ -96,6 +96,13 @@ export class Projects {
     throw problem("worker_lost", workerLost({ name }));
   }
 
+  /** Like `workerOf`, for a new session, which does not wait for a worker whose connection was just lost. */
+  connectedWorker(project: Project): WorkerPort | undefined {
+    const worker = this.workerOf(project);
+    if (worker === undefined || this.stateOf(project.name) === "connected") return worker;
+    throw problem("worker_lost", workerLost(project));
+  }
+
   /** Lets the worker of a deleted session delete its files. A worker that is not connected does so later on its own. */
   forget({ name, isRemote }: Project, sessionId: SessionId): void {
     const worker = isRemote ? this.options.hub?.workers().find((each) => each.name === name) : undefined;

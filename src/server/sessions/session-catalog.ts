@@ -84,7 +84,7 @@ export class SessionCatalog {
       cwd,
       state,
       detail: isWorkerLost ? workerLost(project) : served === undefined ? summary.damaged : undefined,
-      notices: served?.session.notices.map((notice) => stripControls(clientText(notice))),
+      notices: served?.notices.map((notice) => stripControls(clientText(notice))),
       maxCost: served?.choices.maxCost,
       elsewhere: served === undefined && summary.inUse && !isOpening ? true : undefined,
       title: firstPrompt,

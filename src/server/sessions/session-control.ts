@@ -1,4 +1,4 @@
-import { giveAnswer, hasUnfinishedWork, type Session, steerSession } from "../../app/index.ts";
+import { giveAnswer, hasUnfinishedWork, type Session, settledAnswer, steerSession } from "../../app/index.ts";
 import { createDeferred, createId, type Deferred, describeError, UserError } from "../../lib/index.ts";
 import { type ApprovalAnswer, type Command, MAIN_AGENT, type Receipt, type SessionId } from "../../protocol/index.ts";
 import { HttpProblem, problem } from "../http/problem.ts";
@@ -37,7 +37,9 @@ export class SessionControl {
    * sent with the same id.
    */
   async send(session: CatalogSession, command: Command): Promise<Receipt> {
-    const receipt = await (stopsSession(command) ? this.stop(session, command) : this.carryOut(session, command));
+    const receipt = await (stopsSession(command)
+      ? this.stop(session, command)
+      : this.carryOut(session, command).catch((error) => this.keepPrompt(error, session, command)));
     if (receipt.code === "id_in_use") throw problem("conflict", receipt.message);
     return receipt;
   }
@@ -49,16 +51,30 @@ export class SessionControl {
     try {
       return await receipt;
     } catch (error) {
-      if (error instanceof HttpProblem && error.problem.code === "worker_lost")
-        return this.stopParked(session, command);
+      if (isWorkerLost(error)) return this.stopParked(session, command);
       throw error;
     }
   }
 
+  /** Puts a prompt for a session whose worker is lost into its inbox. Throws the error for everything else. */
+  private async keepPrompt(error: unknown, session: CatalogSession, { id, ...command }: Command): Promise<Receipt> {
+    const isText = command.type === "prompt" && command.content.every(({ type }) => type === "text");
+    if (!isWorkerLost(error) || !isText) throw error;
+    const { path, project } = session;
+    const { receipt } = await steerSession({ home: project.home, sessionId: session.id, command, id });
+    if (receipt !== undefined) return receipt;
+    // So that the session is opened when the worker returns.
+    await writeRecord(path, { v: 1, choices: readRecord(path)?.choices ?? {}, open: true });
+    const message = `The worker ${project.name} is not connected. The message is in the inbox of the session, which gets it when the worker returns.`;
+    return { commandId: id, status: "done", message };
+  }
+
   /** Records that a session whose worker is not connected does not continue when the worker returns. */
-  private async stopParked({ path, project }: CatalogSession, { id }: Command): Promise<Receipt> {
+  private async stopParked({ id: sessionId, path, project }: CatalogSession, { id }: Command): Promise<Receipt> {
     const record = readRecord(path);
     if (record?.open) await writeRecord(path, { ...record, open: false });
+    if (!hasUnfinishedWork({ home: project.home, sessionId }))
+      return { commandId: id, status: "done", message: "Nothing was running." };
     const message = `The session is stopped. It does not continue when the worker ${project.name} returns; a prompt then continues it.`;
     return { commandId: id, status: "done", message };
   }
@@ -87,11 +103,13 @@ export class SessionControl {
     const isWaiting = this.context.catalog
       .requests(session.id)
       .some(({ question }) => question.requestId === requestId);
-    if (!isWaiting)
-      throw problem(
-        "already_answered",
-        `The request ${requestId} does not wait for an answer. GET /approval lists those that do.`,
-      );
+    if (!isWaiting) {
+      const { home } = session.project;
+      const known = settledAnswer({ home, sessionId: session.id }, requestId);
+      if (known === undefined)
+        throw problem("unknown_request", `There is no request ${requestId}. GET /approval lists those that wait.`);
+      throw problem("already_answered", known);
+    }
     const receipt = await this.send(session, { id: createId("command_"), type: "answer", requestId, answer });
     if (receipt.status === "done") return receipt;
     throw problem("already_answered", `${receipt.message} Only the first answer counts.`);
@@ -184,6 +202,11 @@ export class SessionControl {
       "The process that has this session open has not answered in time. The command stays in its inbox.",
     );
   }
+}
+
+function isWorkerLost(error: unknown): boolean {
+  if (error instanceof HttpProblem) return error.problem.code === "worker_lost";
+  return error instanceof UserError && error.code === "worker_lost";
 }
 
 /** Returns whether a command stops the main agent, alone or with all others. */

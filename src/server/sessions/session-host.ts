@@ -3,7 +3,7 @@ import { describeError } from "../../lib/index.ts";
 import type { SessionClosed, SessionId } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
 import type { Limits } from "../server-options.ts";
-import { type OpeningContext, openServed, type SessionChoices } from "./open-served.ts";
+import { type OpenedSession, type OpeningContext, openServed, type SessionChoices } from "./open-served.ts";
 import type { Project, Projects } from "./projects.ts";
 import { readRecord, writeRecord } from "./served-record.ts";
 
@@ -12,6 +12,8 @@ type ClosingReason = Exclude<SessionClosed["reason"], "ended">;
 /** A session that this process has open. */
 export interface ServedSession {
   readonly session: Session;
+  /** What its user should know. */
+  readonly notices: readonly string[];
   readonly project: Project;
   choices: SessionChoices;
   readonly openedAt: number;
@@ -79,8 +81,9 @@ export class SessionHost {
     check: (session: Session) => void = () => {},
   ): Promise<ServedSession> {
     this.refuseIfStopping();
-    const worker = this.options.projects.workerOf(project);
-    const session = await openServed({ project, worker, choices }, this.options);
+    const worker = this.options.projects.connectedWorker(project);
+    const opened = await openServed({ project, worker, choices }, this.options);
+    const { session } = opened;
     try {
       check(session);
       await session.save();
@@ -88,7 +91,7 @@ export class SessionHost {
       await session.close();
       throw error;
     }
-    const opening = this.keep(session, { project, choices });
+    const opening = this.keep(opened, { project, choices });
     this.entries.set(session.id, { project, opening });
     return opening;
   }
@@ -136,11 +139,11 @@ export class SessionHost {
 
   /** Parks the sessions of a worker that is no longer connected. Never rejects. */
   async loseWorker(name: string): Promise<void> {
-    const lost = [...this.entries.values()].filter(({ project }) => project.isRemote && project.name === name);
+    const lost = [...this.entries].filter(([, { project }]) => project.isRemote && project.name === name);
     await Promise.all(
-      lost.map(async (entry) => {
-        // A session that is being opened fails, because its worker is lost.
-        const served = await entry.opening.catch(() => undefined);
+      lost.map(async ([id, entry]) => {
+        // A session that is open is parked at once. One that is being opened fails, because its worker is lost.
+        const served = this.served.get(id) ?? (await entry.opening.catch(() => undefined));
         if (served !== undefined)
           await this.close(entry, served, "worker_lost").catch((error) => this.options.report(describeError(error)));
       }),
@@ -169,8 +172,8 @@ export class SessionHost {
     const worker = this.options.projects.workerOf(project);
     const giveUp = new AbortController();
     const { signal } = giveUp;
-    const opening = openServed({ project, worker, choices, resume: id, signal }, this.options).then((session) =>
-      this.keep(session, { project, choices }),
+    const opening = openServed({ project, worker, choices, resume: id, signal }, this.options).then((opened) =>
+      this.keep(opened, { project, choices }),
     );
     const entry: Entry = { project, opening, giveUp };
     this.entries.set(id, entry);
@@ -179,12 +182,12 @@ export class SessionHost {
   }
 
   private async keep(
-    session: Session,
+    { session, notices }: OpenedSession,
     { project, choices }: { readonly project: Project; readonly choices: SessionChoices },
   ): Promise<ServedSession> {
     const { clock } = this.options;
     const openedAt = clock.now();
-    const served = { session, project, choices, openedAt, users: 0, lastUsed: clock.monotonic() };
+    const served = { session, notices, project, choices, openedAt, users: 0, lastUsed: clock.monotonic() };
     await this.record(served);
     this.served.set(session.id, served);
     return served;

@@ -418,7 +418,8 @@ describe("answers", () => {
     expect((await answer(first, { answer: "deny" })).status).toBe(200);
     const second = await request(2);
     expect(await answer(first, { answer: "allow" })).toMatchObject({ status: 409, json: { code: "already_answered" } });
-    expect((await answer("ask_000000000000", { answer: "allow" })).status).toBe(409);
+    expect((await answer(first, { answer: "allow" })).text).toMatch(/was already answered by .+: \w+\. Only the first/);
+    expect((await answer("ask_000000000000", { answer: "allow" })).status).toBe(404);
     expect((await answer(second, { answer: "deny" })).status).toBe(200);
     await stream.until(({ data }) => data.type === "turn_complete");
     expect(existsSync(join(at.cwd, "one")) || existsSync(join(at.cwd, "two"))).toBe(false);
