@@ -1,13 +1,17 @@
 import { findSession, type ListedAgent, listSessions, type SessionSummary, unmatchedAgent } from "../app/index.ts";
 import { matchAgentId, matchId, SHORTEST_END, UserError } from "../lib/index.ts";
 import type { AgentId, SessionId } from "../protocol/index.ts";
+import { sessionOfWorker } from "./host/worker-sessions.ts";
 import { usageError } from "./read-options.ts";
+import { realDirectory } from "./real-directory.ts";
 
 /** Finds a session by its id, or by the start or end of the id. Throws a `UserError` that lists the candidates unless exactly one matches. */
 export function sessionById({ home, id }: { home: string; id: string }): SessionSummary {
   const found = findSession({ home, id });
   if (found.kind === "one") return found.session;
   if (found.kind === "many") throw severalSessions(id, found.ids);
+  const elsewhere = sessionOfWorker(home, id);
+  if (elsewhere !== undefined) throw sessionError(`No session of this machine has the id "${id}"`, elsewhere);
   throw noSession(id, listSessions({ home })[0]?.id);
 }
 
@@ -84,6 +88,15 @@ export function parseSessionAgent(
   const id = at < 0 ? argument : argument.slice(0, at);
   if (id === "") throw usageError(`"${argument}" does not name a session`, '"retinue sessions list" shows them.');
   return { id, agent: suffix ?? option };
+}
+
+/**
+ * Returns the options that a command needs to resume a session from the current directory: those of its host, and
+ * `--cwd` if the session belongs to another directory of this machine.
+ */
+export function resumeOptions(cwd: string | undefined, option: string): string {
+  if (option !== "" || cwd === undefined || cwd === realDirectory(".")) return option;
+  return ` --cwd '${cwd.replaceAll("'", "'\\''")}'`;
 }
 
 export function sessionError(message: string, cure: string): UserError {

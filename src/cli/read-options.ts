@@ -130,7 +130,7 @@ function checkedValue({ name, value, inlineValue, rawName }: OptionToken, kind: 
     if (inlineValue) throw usageError(`--${name} takes no value`, `Write --${name} alone.`);
     return "";
   }
-  const looksLikeOption = !inlineValue && value !== undefined && value.length > 1 && value.startsWith("-");
+  const looksLikeOption = !inlineValue && value !== undefined && /^-[^\d.]/.test(value);
   if (value === undefined || looksLikeOption) {
     const dash = looksLikeOption ? ` (a value that begins with a dash: --${name}=${value})` : "";
     throw usageError(`${rawName} needs a value`, `Write ${rawName} ${kind.value}${dash}.`);

@@ -50,9 +50,11 @@ function isTimeZone(name: string): boolean {
 function firstTime(when: When, text: string): number | undefined {
   try {
     return nextTimes(when, Date.now(), 1)[0];
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^Cron\w+: /, "").replace(/\.$/, "") : String(error);
-    throw scheduleError(`"${text}" is not a time (${reason})`, EXAMPLES);
+  } catch {
+    throw scheduleError(
+      `"${text}" is not a cron expression`,
+      'It has five fields: minute (0-59), hour (0-23), day of the month (1-31), month (1-12) and day of the week (0-7), such as "0 7 * * 1-5".',
+    );
   }
 }
 

@@ -29,6 +29,6 @@ function inUse({ host, pid }: ProcessIdentity, { path, sessionId }: { path: stri
     });
   return new UserError(`The session ${sessionId} is in use by process ${pid}`, {
     code: "session_in_use",
-    cure: `Stop that process (kill ${pid}) or start a new session.`,
+    cure: `To follow it: "retinue attach ${sessionId}". To send it a prompt: "retinue message ${sessionId} TEXT". If that process is a server, add --server URL.`,
   });
 }

@@ -4,15 +4,15 @@ import { errorCode, UserError } from "../lib/index.ts";
 
 /** Returns the real path of the directory to work in. Throws a `UserError` if it can't be used. */
 export function workspaceDirectory(path: string): string {
-  const problem = (why: string): UserError =>
-    new UserError(`The directory ${resolve(path)} ${why}.`, {
+  const problem = (why: string, what = "The directory "): UserError =>
+    new UserError(`${what}${resolve(path)} ${why}.`, {
       code: "cwd",
       cure: "Check the option `cwd`.",
       exitCode: 2,
     });
   try {
     const real = realpathSync.native(path);
-    if (!statSync(real).isDirectory()) throw problem("is not a directory");
+    if (!statSync(real).isDirectory()) throw problem("is not a directory", "");
     return real;
   } catch (error) {
     if (error instanceof UserError) throw error;

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
-import { createPlace, type Place, serve, startRetinue } from "../cli/command-line.ts";
+import { createPlace, type Place, retinue, serve, startRetinue } from "../cli/command-line.ts";
 import { type ServeProcess, serveProcess } from "./serve-process.ts";
 
 /** Plays the model: an agent writes a mark, then waits until the test lets it continue. */
@@ -216,6 +216,36 @@ it("a session that waits for a lost worker can be stopped, and does not continue
   expect(requests.length).toBe(before);
 }, 60_000);
 
+it("a session whose worker is stopped during a call does not go on before the worker returns", async () => {
+  const api = await serve(script);
+  const here = createPlace();
+  const there = await otherMachine();
+  const server = await serveProcess({ ...here, server: api });
+  const worker = startWorker(there, server, here.home);
+  await hasWorker(server, "connected");
+  const { id } = (await server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" })).json as { id: string };
+  await fileAppears(join(there.cwd, "marks"));
+  const before = api.requests.length;
+  let said = "";
+  worker.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  worker.kill("SIGINT");
+  await once(worker, "exit");
+  expect(said).toContain("retinue: Stopping. The sessions of this worker continue when it is started again.\n");
+  await expect
+    .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
+    .toMatchObject({ state: "parked" });
+  expect(await outcomesOf(server, id)).toEqual([]);
+  expect(api.requests.length).toBe(before);
+  startWorker(there, server, here.home);
+  await expect
+    .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 40_000 })
+    .toMatchObject({ outcome: "succeeded" });
+  expect(await outcomesOf(server, id)).toEqual(["unknown", "ok"]);
+  expect(api.requests[before]?.rawBody.toString()).toContain("the worker was stopped while this call was running");
+}, 60_000);
+
 it("a worker that is not connected is named, with what to do", async () => {
   const api = await serve(script);
   const here = createPlace();
@@ -230,10 +260,34 @@ it("a worker that is not connected is named, with what to do", async () => {
   await expect
     .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
     .toMatchObject({ state: "parked", detail: expect.stringMatching(/^The worker box is not connected\. Start it/) });
+  const listed = await retinue(["ps", "--server", server.url], here);
+  expect(listed.stdout).toContain("parked: worker box is not connected; continues by itself when it returns");
+  const attached = await retinue(["attach", id, "--server", server.url], here);
+  expect(attached.stdout).toContain(`is parked: worker box is not connected; continues by itself when it returns.\n`);
+  expect(attached.stdout).not.toContain("retinue resume");
+  for (const words of [
+    ["ps", "--all"],
+    ["sessions", "list", "--all"],
+  ]) {
+    const { stdout, stderr } = await retinue(words, here);
+    expect(stdout + stderr).toContain(`1 session of workers is not listed: add --server ${server.url}`);
+  }
+  expect((await retinue(["message", id, "x"], here)).stderr).toContain(
+    `It is a session of a worker: add --server ${server.url}`,
+  );
   const refused = await server.send("POST", "/session", { worker: "box" });
   expect(refused).toMatchObject({ status: 503, json: { code: "worker_lost" } });
   expect(refused.text).toContain('The worker box is not connected. Start it on its machine with \\"retinue worker\\"');
   expect(await server.send("POST", "/session", { worker: "bix" })).toMatchObject({ status: 404 });
+  const message = { id: "m-1", prompt: "One more thing." };
+  const kept = await server.send("POST", `/session/${id}/message`, message);
+  expect(kept).toMatchObject({ status: 200, json: { status: "done" } });
+  expect(kept.text).toContain("The worker box is not connected. The message is in the inbox of the session");
+  writeFileSync(join(there.cwd, "go"), "");
+  startWorker(there, server, here.home);
+  await expect
+    .poll(() => api.requests.some(({ rawBody }) => rawBody.includes("One more thing.")), { timeout: 30_000 })
+    .toBe(true);
 });
 
 it("a worker can't take the name of another directory, and a directory that is gone is named", async () => {

@@ -140,9 +140,11 @@ export function createControl(options: ControlOptions): Control {
     if (when === "now" && (await runs.tell(content, promptId)))
       return done("The main agent reads the message before its next step.");
     const accepted = await runs.accept(content, promptId);
-    return done(
-      accepted === "queued" ? "The prompt is in the queue of the main agent." : "The main agent has started.",
-    );
+    if (accepted === "started") return done("The main agent has started.");
+    const later = options.endsWithRun
+      ? " The session ends with its current run; the prompt is sent when it is resumed."
+      : "";
+    return done(`The prompt is in the queue of the main agent.${later}`);
   }
 
   async function promptSubagent(subagent: Subagent, content: readonly UserBlock[], promptId: PromptId): Promise<Outcome> {

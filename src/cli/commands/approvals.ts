@@ -2,10 +2,11 @@ import type { AnswerRequest, UserQuestion } from "../../app/index.ts";
 import { approvalText, breakLines, describeRequest, oneLine } from "../../client/index.ts";
 import { formatDuration, showExactly, stripControls } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { resumeOptions } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { chooseHost, listedDirectory } from "../host/choose-host.ts";
 import { type SessionHost, serverOption, type WaitingRequest } from "../host/session-host.ts";
-import { createOutput } from "../output.ts";
+import { createOutput, messageLines } from "../output.ts";
 import {
   directoryOption,
   type HelpRequest,
@@ -23,6 +24,8 @@ export async function approvals(argv: readonly string[]): Promise<number> {
   const host = await chooseHost(command.server);
   const { write } = createOutput(process.stdout);
   await write(command.kind === "list" ? await list(command, host) : await answer(command, host));
+  const unlisted = command.kind === "list" && command.session === undefined ? host.unlisted("requests") : undefined;
+  if (unlisted !== undefined) await createOutput(process.stderr).write(messageLines([unlisted]));
   return exitCodes.succeeded;
 }
 
@@ -183,9 +186,10 @@ async function answer(command: AnswerCommand, host: SessionHost): Promise<string
   const { call, requestId, sessionId } = question;
   const about = approvalText(call).call;
   const rule = given.always ? ` From now on ${showExactly(given.always.rule)} is allowed.` : "";
+  const { cwd } = isRunning ? {} : await host.find(sessionId);
   const later = isRunning
     ? ""
-    : ` It takes effect when the session is resumed: retinue resume ${sessionId}${host.option}`;
+    : ` It takes effect when the session is resumed: retinue resume ${sessionId}${resumeOptions(cwd, host.option)}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));
     return `${flat(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;

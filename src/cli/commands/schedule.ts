@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { listSessions, refuseAgentCommand, showAgent, stateDirectory, waitingRequests } from "../../app/index.ts";
-import { createId, stripControls } from "../../lib/index.ts";
+import { createId, stripControls, UserError } from "../../lib/index.ts";
 import { type PermissionMode, permissionModes, type SessionId } from "../../protocol/index.ts";
 import { nextTimes, openSchedules, parseWhen, type Schedule, type ScheduleStore } from "../../schedules/index.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -73,7 +73,9 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
   const cwd = chosenDirectory(options.value("cwd"));
   const agent = options.value("agent");
   if (agent !== undefined)
-    await showAgent(agent, { cwd, home: stateDirectory(process.env), environment: process.env, trust: false });
+    await showAgent(agent, { cwd, home: stateDirectory(process.env), environment: process.env, trust: false }).catch(
+      withoutTrustOption,
+    );
   const timeZone = options.value("time-zone") ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const added: Schedule = {
     id: newScheduleId(store),
@@ -93,6 +95,14 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
   };
   await store.add(added);
   return added;
+}
+
+/** Only the user can trust a directory for its schedules, because servers have no option for it. */
+function withoutTrustOption(error: unknown): never {
+  if (!(error instanceof UserError)) throw error;
+  const { message, code, cure, exitCode } = error;
+  const text = (given: string): string => given.replace("the option `trusted`", "trust it with `retinue trust add`");
+  throw new UserError(text(message), { code, exitCode, cure: cure && text(cure) });
 }
 
 /** Returns a short id that no other schedule has. */

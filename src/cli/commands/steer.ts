@@ -1,7 +1,7 @@
 import { lastRunEnd, type NewCommand, unmatchedAgent } from "../../app/index.ts";
 import { MAIN_AGENT, type Receipt } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { findAgentId, parseSessionAgent } from "../find-session.ts";
+import { findAgentId, parseSessionAgent, resumeOptions } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { chooseHost } from "../host/choose-host.ts";
 import { type HostSession, type SessionHost, serverOption } from "../host/session-host.ts";
@@ -96,7 +96,8 @@ async function whyImpossible({ host, session, verb, agent, text }: Steered): Pro
   }
   if (verb !== "resume" || text !== "") return undefined;
   if (lastRunEnd(agentPathOf(session.path ?? "", agentId))?.outcome !== "succeeded") return undefined;
-  const more = `Send it a message to give it more: retinue resume ${session.id}/${agentId} "…"`;
+  const options = resumeOptions(session.cwd, host.option);
+  const more = `Send it a message to give it more: retinue resume ${session.id}/${agentId} "…"${options}`;
   return refusal(`Agent ${agentId} has finished its work. ${more}`);
 }
 
@@ -172,16 +173,17 @@ function unanswered({ option }: SessionHost, verb: SteeringVerb, interrupted: nu
   return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };
 }
 
-function notRunning(verb: SteeringVerb, { id }: HostSession): Outcome {
+function notRunning(verb: SteeringVerb, { id, cwd }: HostSession): Outcome {
+  const resume = `retinue resume ${id}${resumeOptions(cwd, "")}`;
   const isRunning = false;
   const code = exitCodes.succeeded;
   if (verb === "message") {
-    const message = `The session is not running. The message is delivered when it is resumed: retinue resume ${id}`;
+    const message = `The session is not running. The message is delivered when it is resumed: ${resume}`;
     return { isRunning, status: "recorded", message, code };
   }
   if (verb === "stop")
     return { isRunning, status: "done", message: "The session is not running, so there is nothing to stop.", code };
-  return refusal(`The session is not running. Resume it first: retinue resume ${id}`);
+  return refusal(`The session is not running. Resume it first: ${resume}`);
 }
 
 function refusal(message: string): Outcome {

@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename } from "node:path";
 import { createDirectoryWorker, systemClock, VERSION } from "../../app/index.ts";
-import { describeError, UserError } from "../../lib/index.ts";
+import { describeError, errorCode, isWithin, UserError } from "../../lib/index.ts";
 import { connectWorker, createSessionFiles } from "../../link/index.ts";
 import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
 import { type HelpRequest, helpOption, readOptions, refusePositionals, usageError } from "../read-options.ts";
-import { chosenDirectory } from "../real-directory.ts";
+import { chosenDirectory, realDirectory } from "../real-directory.ts";
 
 /** Interval in which the worker checks that its directory still exists. */
 const LOOK_MS = 2_000;
@@ -23,8 +23,13 @@ export async function worker(argv: readonly string[]): Promise<number> {
   const name = command.name ?? defaultName(cwd);
   const errors = createOutput(process.stderr);
   const report = (message: string): void => void errors.write(messageLines([message]));
+  if (command.tokenFile !== undefined && isWithin(realDirectory(command.tokenFile), cwd))
+    report(`Agents can read the token: ${command.tokenFile} is in the directory of the worker. Move it elsewhere.`);
   const stop = new AbortController();
-  const stopped = onStopSignal(() => stop.abort());
+  const stopped = onStopSignal(() => {
+    report("Stopping. The sessions of this worker continue when it is started again.");
+    stop.abort();
+  });
   const looking = setInterval(() => existsSync(cwd) || stop.abort(), LOOK_MS);
   try {
     const { filesDirectory, ...own } = createDirectoryWorker({ name, cwd, environment: process.env, report });
@@ -120,7 +125,10 @@ function readText(path: string, option: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw usageError(`The file of --${option} can't be read: ${describeError(error)}`, "Check the path.");
+    throw usageError(
+      `--${option} can't be read: ${path} (${errorCode(error) ?? describeError(error)})`,
+      "Check the path.",
+    );
   }
 }
 

@@ -12,12 +12,14 @@ import { MAIN_AGENT } from "../../protocol/index.ts";
 import { sessionById } from "../find-session.ts";
 import { readAgentTranscript, readAgentTranscripts, readUnfinishedAgents } from "../progress/agent-transcripts.ts";
 import type { HostSession, SessionHost } from "./session-host.ts";
+import { unlistedText } from "./worker-sessions.ts";
 
 /** Reads and steers the sessions in a state directory. */
 export function createFileHost(home: string): SessionHost {
   return {
     option: "",
     list: async ({ cwd } = {}) => listSessions(cwd === undefined ? { home } : { home, cwd }).map(hostSession),
+    unlisted: (what) => unlistedText(home, what),
     find: async (id) => hostSession(sessionById({ home, id })),
     agents: async (session) => readAgentTranscripts(pathOf(session)),
     transcript: async (session, agentId) => {

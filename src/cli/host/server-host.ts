@@ -72,6 +72,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
       const sessions = await asked(client.sessions.list());
       return sessions.filter((session) => cwd === undefined || session.cwd === cwd).map(hostSession);
     },
+    unlisted: () => undefined,
     find: async (id) => hostSession(sessionIn(await asked(client.sessions.list()), id, option)),
     agents,
     transcript,
@@ -97,7 +98,11 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
     approvals,
     answer: async (answering) => {
       refuseAgentCommand("answer for a person");
-      const request = matchRequest(await approvals({}), answering.request);
+      const request = matchRequest(
+        await approvals({}),
+        answering.request,
+        `"retinue approvals list${option}" shows them.`,
+      );
       const answer = answerFor(request.question, { ...answering, by: userName() });
       const { sessionId, requestId } = request.question;
       await asked(client.sessions.open(sessionId).answer(requestId, answer));
@@ -146,6 +151,8 @@ function hostSession(session: SessionInfo): HostSession {
     inUse: isOpen(session),
     isIdle: state === "idle",
     damaged: state === "ended" ? detail : undefined,
+    waitsFor: state === "parked" && detail !== undefined ? session.worker : undefined,
+    wasStopped: state === "ended" && session.reason === "parked",
   };
 }
 
@@ -244,5 +251,12 @@ function explained(
         cause: error,
       },
     );
-  return new UserError(detail, { code, exitCode: 2, cause: error });
+  if (code === "not_found")
+    return new UserError(`${address.href} is not the address of a Retinue server`, {
+      code,
+      cure: "Write the URL that `retinue serve` prints, without a path.",
+      exitCode: 2,
+      cause: error,
+    });
+  return new UserError(detail, { code, exitCode: code === "already_answered" ? 1 : 2, cause: error });
 }

@@ -15,6 +15,8 @@ export interface SessionHost {
   readonly option: string;
   /** Lists sessions, newest first. */
   list(search?: { readonly cwd?: string | undefined }): Promise<readonly HostSession[]>;
+  /** Says how many sessions or requests the host can't list, because they belong to workers. Undefined if none do. */
+  unlisted(what: "sessions" | "requests"): string | undefined;
   /** Finds a session by its id, or by the start or end of the id. Throws a `UserError` unless exactly one matches. */
   find(id: string): Promise<HostSession>;
   /** Lists the subagents of a session, oldest first. */
@@ -41,6 +43,10 @@ export interface HostSession
     Partial<Pick<SessionSummary, "project" | "path">> {
   /** Whether a process has the session open, but no agent has anything to do. */
   readonly isIdle: boolean;
+  /** Name of the worker that a parked session of a server waits for. The session then continues by itself. */
+  readonly waitsFor?: string | undefined;
+  /** Whether a parked session of a server was stopped, so that it does not continue by itself. */
+  readonly wasStopped?: boolean | undefined;
 }
 
 export interface HostTranscript extends ListedAgent {

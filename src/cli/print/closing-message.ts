@@ -21,7 +21,11 @@ export interface ClosingContext {
 export function closingMessage(result: RunResult, context: ClosingContext): string {
   const { queued = 0, sessionId } = context;
   const left =
-    queued === 0 ? [] : [`${plural(queued, "prompt")} in the queue: "retinue resume ${sessionId}" sends them.`];
+    queued === 0
+      ? []
+      : [
+          `${plural(queued, "prompt")} in the queue: "retinue resume ${sessionId}" sends ${queued === 1 ? "it" : "them"}.`,
+        ];
   return `${endMessage(result, context)}${messageLines(left)}`;
 }
 

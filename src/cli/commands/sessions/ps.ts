@@ -27,7 +27,9 @@ export async function ps(argv: readonly string[]): Promise<number> {
   const { all, json, cwd, server } = command;
   const host = await chooseHost(server);
   const directory = listedDirectory({ all, cwd, server });
-  const { agents, notes } = await readAgents(host, await host.list({ cwd: directory }));
+  const { agents, notes: found } = await readAgents(host, await host.list({ cwd: directory }));
+  const unlisted = directory === undefined ? host.unlisted("sessions") : undefined;
+  const notes = unlisted === undefined ? found : [...found, unlisted];
   const { write } = createOutput(process.stdout);
   if (json) {
     await write(`${JSON.stringify(agents, null, 2)}\n`);
@@ -75,6 +77,8 @@ interface ListedAgent {
   /** How the last run ended, if it has ended. */
   readonly outcome?: Outcome | undefined;
   readonly reason?: EndReason | undefined;
+  /** Name of the worker that the parked session waits for. */
+  readonly waitsFor?: string | undefined;
   readonly background: boolean;
   /** Agent that waits for this background agent, if one does. */
   readonly awaitedBy?: AgentId | undefined;
@@ -122,7 +126,7 @@ async function readAgents(
 }
 
 async function agentsOf(host: SessionHost, session: HostSession): Promise<readonly ListedAgent[]> {
-  const { id, inUse, lastOutcome, cwd, firstPrompt = "" } = session;
+  const { id, inUse, lastOutcome, cwd, firstPrompt = "", waitsFor, wasStopped } = session;
   const transcripts = [...(await host.transcripts(session, "unfinished"))];
   if (inUse || lastOutcome !== "succeeded") transcripts.unshift(await host.transcript(session, MAIN_AGENT));
   const views = new Map(recordedAgents(transcripts).map((view) => [view.agentId, view]));
@@ -131,7 +135,9 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
     const view = views.get(agentId);
     if (view?.runId === undefined) return [];
     if (agentId !== MAIN_AGENT && view.end?.outcome === "succeeded") return [];
-    const { reason, outcome } = view.end ?? (inUse ? {} : ({ reason: "process_lost", outcome: "failed" } as const));
+    const end = view.end ?? (inUse ? {} : ({ reason: "process_lost", outcome: "failed" } as const));
+    const { outcome } = end;
+    const reason = wasStopped && end.reason === "parked" ? "stopped" : end.reason;
     return [
       {
         sessionId: id,
@@ -145,6 +151,7 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
           : "ended",
         outcome,
         reason,
+        waitsFor,
         background: view.background,
         awaitedBy: awaiting.find(({ runs }) => runs.some((runId) => runId === view.runId))?.agentId,
         startedAt: view.startedAt,
@@ -208,10 +215,16 @@ function shortId(ids: readonly SessionId[], id: SessionId): string {
 
 const SHORTEST_ID = 6;
 
-function stateText({ state, outcome, reason = "process_lost" }: ListedAgent): string {
+function stateText({ state, outcome, reason = "process_lost", waitsFor }: ListedAgent): string {
+  if (waitsFor !== undefined && reason === "parked") return `parked: ${waitingFor(waitsFor)}`;
   const end = outcome && endWords({ outcome, reason });
   if (state === "idle") return end === undefined || outcome === "succeeded" ? "idle" : `idle: ${end}`;
   return state === "ended" ? (end ?? "") : stateNames[state];
+}
+
+/** Describes what a parked session of a worker waits for. */
+export function waitingFor(worker: string): string {
+  return `worker ${worker} is not connected; continues by itself when it returns`;
 }
 
 function backgroundText({ background, awaitedBy }: ListedAgent): string {

@@ -2,11 +2,11 @@ import { deleteSession, readTranscript, reportCache, stateDirectory } from "../.
 import { plural, type UserError } from "../../../lib/index.ts";
 import { type Line, MAIN_AGENT } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
-import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
+import { agentIdOf, parseSessionAgent, resumeOptions, sessionById } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { chooseHost, listedDirectory } from "../../host/choose-host.ts";
 import { type HostSession, serverOption } from "../../host/session-host.ts";
-import { createOutput } from "../../output.ts";
+import { createOutput, messageLines } from "../../output.ts";
 import { type PrintOptions, parsePrintOptions, printOptionKinds } from "../../print/print-options.ts";
 import { printRun } from "../../print/print-run.ts";
 import { readAgentTranscripts } from "../../progress/agent-transcripts.ts";
@@ -36,6 +36,7 @@ export async function sessions(argv: readonly string[]): Promise<number> {
       return printRun(command.options);
     case "list":
       await write(await list(command));
+      await writeUnlisted(command);
       break;
     case "show":
       await write(await show(command));
@@ -119,6 +120,12 @@ async function list({ all, json, cwd, server }: Extract<SessionsCommand, { kind:
   return `There are no sessions of ${directory} yet. ${everywhere}\n`;
 }
 
+/** Says that sessions of workers are not listed, if the sessions of all directories are. */
+async function writeUnlisted({ all, server }: Extract<SessionsCommand, { kind: "list" }>): Promise<void> {
+  const unlisted = all ? (await chooseHost(server)).unlisted("sessions") : undefined;
+  if (unlisted !== undefined) await createOutput(process.stderr).write(messageLines([unlisted]));
+}
+
 /**
  * Renders a table, newest session first. With `all`, the sessions belong to different directories, so each row names
  * its directory.
@@ -148,7 +155,7 @@ function stateOf({ inUse, isIdle, damaged, firstPrompt, lastOutcome, verified }:
 async function show({ id, agent, json, server }: Extract<SessionsCommand, { kind: "show" }>): Promise<string> {
   const host = await chooseHost(server);
   const session = await host.find(id);
-  const resumable = session.inUse ? undefined : `${session.id}${host.option}`;
+  const resumable = session.inUse ? undefined : `${session.id}${resumeOptions(session.cwd, host.option)}`;
   const isMain = agent === undefined || agent === MAIN_AGENT;
   const agentId = isMain ? MAIN_AGENT : agentIdOf(agent, await host.agents(session));
   const { lines, problems } = await host.transcript(session, agentId);

@@ -1,0 +1,42 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { findSession, listSessions, waitingRequests } from "../../app/index.ts";
+import { plural } from "../../lib/index.ts";
+import { readOwnServer } from "./own-server.ts";
+
+/**
+ * Says how many sessions of workers, or requests of such sessions, a server in the same state directory has. Only the
+ * server can use them. Undefined if there are none.
+ */
+export function unlistedText(home: string, what: "sessions" | "requests"): string | undefined {
+  const isRequests = what === "requests";
+  const countIn = (place: { readonly home: string }): number =>
+    (isRequests ? waitingRequests(place) : listSessions(place)).length;
+  const count = workerHomes(home).reduce((sum, each) => sum + countIn({ home: each }), 0);
+  if (count === 0) return undefined;
+  const wait = count === 1 ? "waits" : "wait";
+  const said = isRequests
+    ? `${plural(count, "request")} ${wait} in sessions of workers`
+    : `${plural(count, "session")} of workers ${count === 1 ? "is" : "are"} not listed`;
+  return `${said}: ${useServer(home)}`;
+}
+
+/** Says how to use a session of a worker. Undefined if no worker has a session with this id. */
+export function sessionOfWorker(home: string, id: string): string | undefined {
+  const isThere = workerHomes(home).some((each) => findSession({ home: each, id }).kind !== "none");
+  return isThere ? `It is a session of a worker: ${useServer(home)}` : undefined;
+}
+
+function useServer(home: string): string {
+  const own = readOwnServer(home);
+  return own === undefined ? "start `retinue serve`, then add --server URL." : `add --server ${own.url}`;
+}
+
+/** Returns the state directories of workers. The server keeps one for each. */
+function workerHomes(home: string): readonly string[] {
+  try {
+    return readdirSync(join(home, "remote")).map((name) => join(home, "remote", name));
+  } catch {
+    return [];
+  }
+}
