@@ -32,7 +32,7 @@ const modules = {
   lib: { modules: [], packages: [], builtins: true },
   ports: { modules: ["protocol"], packages: [], builtins: false },
   settings: { modules: ["protocol", "lib"], packages: [], builtins: true },
-  definitions: { modules: ["protocol", "lib"], packages: ["yaml", "chokidar"], builtins: true },
+  definitions: { modules: ["protocol", "lib"], packages: ["yaml"], builtins: true },
   permissions: { modules: ["protocol", "lib"], packages: ["unbash"], builtins: false },
   hooks: { modules: shared, packages: [], builtins: true },
   conversation: { modules: shared, packages: [], builtins: true },

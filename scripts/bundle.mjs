@@ -33,7 +33,6 @@ const lazy = [
   "@modelcontextprotocol/client",
   "@mozilla/readability",
   "@vscode/ripgrep",
-  "chokidar",
   "diff",
   "linkedom",
   "turndown",

@@ -27,4 +27,3 @@ export { followLink } from "./sources/list-files.ts";
 export { loadSnapshot } from "./sources/load-snapshot.ts";
 export { projectLevels } from "./sources/project-levels.ts";
 export type { SnapshotOptions } from "./sources/snapshot.ts";
-export { watchSnapshot } from "./watch/watch-snapshot.ts";

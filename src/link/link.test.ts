@@ -221,36 +221,6 @@ describe("a session on a worker", () => {
     for (const text of saved.values()) expect(text === long).toBe(true);
   });
 
-  it("tells the server when files have changed, even after the worker was restarted", async () => {
-    const at = newPlace();
-    const server = await startServer();
-    const network = await startNetwork(server.port);
-    const connected = server.next("connected");
-    const hashes: string[] = [];
-    const local = localWorker(at);
-    let change: ((hash: string) => void) | undefined;
-    let ended = 0;
-    const watch: WorkerPort["watch"] = async (_, onChange) => {
-      change = onChange;
-      return async () => {
-        ended += 1;
-      };
-    };
-    startWorker({ url: network.url, at, worker: { ...local, watch } });
-    const remote = await connected;
-    const stop = await remote.watch({ required: false }, (hash) => hashes.push(hash));
-    change?.("first");
-    await expect.poll(() => hashes).toEqual(["first"]);
-    const again = server.next("connected");
-    network.cut();
-    await again;
-    await expect.poll(() => ended).toBe(1);
-    change?.("second");
-    await expect.poll(() => hashes).toEqual(["first", "second"]);
-    await stop();
-    expect(ended).toBe(2);
-  });
-
   it("explains that a message is too large to be sent", async () => {
     const at = newPlace();
     const { remote } = await connectAt(at);

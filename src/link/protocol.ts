@@ -1,7 +1,6 @@
 import type {
   ClosingOptions,
   ExecuteRequest,
-  SnapshotRequest,
   ToolExecutor,
   ToolSpec,
   WorkerFacts,
@@ -173,20 +172,6 @@ export interface SavePart extends SessionRef {
 }
 
 export type SavedPart = { readonly address: string } | { /** Part to send next. */ readonly next: number };
-
-/** Asks the worker to report changes of files. A watch with the same id replaces an earlier one. */
-export interface WatchRequest {
-  readonly id: string;
-  /** Absent to stop watching. */
-  readonly request?: SnapshotRequest | undefined;
-}
-
-/** Sent by the worker when files have changed. */
-export interface FilesNotice {
-  /** Id of the watch. */
-  readonly id: string;
-  readonly hash: string;
-}
 
 /** Maximum number of characters or bytes in one part of a text, so that no message occupies a process for long. */
 export const PART_CHARACTERS = 256 * 1_024;

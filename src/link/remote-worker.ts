@@ -1,7 +1,7 @@
-import { createId, UserError } from "../lib/index.ts";
+import { UserError } from "../lib/index.ts";
 import type {
   Clock,
-  SnapshotRequest,
+  WorkerChange,
   WorkerFacts,
   WorkerPort,
   WorkerSession,
@@ -16,7 +16,6 @@ import {
   CALLS_AT_ONCE,
   type ClosedSession,
   closeCodes,
-  type FilesNotice,
   type ForgetRequest,
   type Hello,
   type OpenedSession,
@@ -27,7 +26,6 @@ import {
   type ReportNotice,
   type SavePart,
   type SessionRef,
-  type WatchRequest,
 } from "./protocol.ts";
 import { RemoteSession, type WorkerLoss, WorkerLost } from "./remote-session.ts";
 import { UNKNOWN_SESSION } from "./result-transfer.ts";
@@ -47,22 +45,10 @@ export interface RemoteWorker extends WorkerPort {
   cancelRecalled(sessionId: SessionId, until: Promise<unknown>): void;
 }
 
-/**
- * `connected`: for the first time, or again before it was lost. `lost`: it did not return in time, or was restarted;
- * its sessions can't be used any more. `returned`: connected after it was lost, so that sessions can be opened again.
- * `files`: files that sessions depend on have changed.
- */
-export type WorkerChange = "connected" | "reconnecting" | "lost" | "returned" | "files";
-
 export interface WorkerRecordOptions {
   readonly graceMs: number;
   readonly clock: Clock;
   readonly onChange: (worker: RemoteWorker, change: WorkerChange) => void;
-}
-
-interface Watch {
-  readonly request: SnapshotRequest;
-  readonly onChange: (hash: string) => void;
 }
 
 /** What a server knows about one worker, by name: its connection, and the sessions that are open on it. */
@@ -78,7 +64,6 @@ export class WorkerRecord implements Handlers {
   private readonly sessions = new Map<SessionId, RemoteSession>();
   /** Newest lease of each session that the worker may still have open. */
   private readonly leases = new Map<SessionId, number>();
-  private readonly watches = new Map<string, Watch>();
   /** Cancel calls of earlier servers, by the sessions that wait for their results. */
   private readonly recalling = new Map<SessionId, AbortController>();
   /** Sessions that were closed while the worker was not connected. */
@@ -127,12 +112,6 @@ export class WorkerRecord implements Handlers {
     void connection.closed.then((code) => this.onDisconnected(connection, code));
     const closed = [...this.closed.values()];
     this.closed.clear();
-    // After the welcome, because the worker sends no notices before it. A process that has just started watches nothing.
-    const watches = [...this.watches];
-    setImmediate(() => {
-      for (const [id, { request }] of watches)
-        void this.link.request("watch", { id, request } satisfies WatchRequest).catch(() => undefined);
-    });
     this.tell(isReturning ? "returned" : "connected");
     return closed;
   }
@@ -153,7 +132,6 @@ export class WorkerRecord implements Handlers {
   }
 
   notification(method: string, parameters: unknown): void {
-    if (method === "files") this.onFiles(parameters as FilesNotice);
     const { sessionId } = parameters as SessionRef;
     const session = this.sessions.get(sessionId);
     if (method === "progress") {
@@ -185,30 +163,8 @@ export class WorkerRecord implements Handlers {
         void until.then(forget, forget);
       },
       open: (options) => record.open(options),
-      watch: (request, onChange) => record.watch(request, onChange),
       ...(plain as unknown as Pick<WorkerPort, PortMethod>),
     };
-  }
-
-  private async watch(request: SnapshotRequest, onChange: (hash: string) => void): Promise<() => Promise<void>> {
-    const id = createId();
-    const watch: Watch = { request, onChange };
-    this.watches.set(id, watch);
-    await this.link.request("watch", { id, request } satisfies WatchRequest).catch((error) => {
-      this.watches.delete(id);
-      throw error;
-    });
-    return async () => {
-      this.watches.delete(id);
-      await this.link.request("watch", { id } satisfies WatchRequest).catch(() => undefined);
-    };
-  }
-
-  private onFiles({ id, hash }: FilesNotice): void {
-    const watch = this.watches.get(id);
-    if (watch === undefined) return;
-    watch.onChange(hash);
-    this.tell("files");
   }
 
   private async open(options: WorkerSessionOptions): Promise<WorkerSession> {

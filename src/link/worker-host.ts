@@ -13,7 +13,6 @@ import {
   type ExecutorRequest,
   environmentMethods,
   executorMethods,
-  type FilesNotice,
   type ForgetRequest,
   type HeldSession,
   type OnceRequest,
@@ -24,7 +23,6 @@ import {
   type RecallRequest,
   type SessionRequest,
   sessionMethods,
-  type WatchRequest,
 } from "./protocol.ts";
 import type { SessionFiles } from "./session-files.ts";
 
@@ -44,8 +42,6 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 export class WorkerHost implements Handlers {
   private readonly options: WorkerHostOptions;
   private readonly sessions = new Map<SessionId, HostedSession>();
-  /** Functions that end the watches of the server, by their ids. */
-  private readonly watches = new Map<string, Promise<() => Promise<void>>>();
 
   constructor(options: WorkerHostOptions) {
     this.options = options;
@@ -102,8 +98,6 @@ export class WorkerHost implements Handlers {
       }
       case "execute":
         return (await this.sessionOf(parameters as SessionRequest)).execute(parameters as CallRequest, signal);
-      case "watch":
-        return this.watch(parameters as WatchRequest);
       case "recall":
         return this.recall(parameters as RecallRequest, signal);
       default:
@@ -121,7 +115,6 @@ export class WorkerHost implements Handlers {
   /** Ends everything that runs. Results that the server has not received are kept for the next process. */
   async stop(): Promise<void> {
     const sessions = [...this.sessions];
-    await Promise.allSettled([...this.watches.values()].map(async (end) => (await end)()));
     await Promise.allSettled(sessions.map(([, session]) => session.close({ keepsLedger: true })));
   }
 
@@ -139,16 +132,6 @@ export class WorkerHost implements Handlers {
     }
     const worker = this.options.worker as unknown as Record<PortMethod, (argument: unknown) => Promise<unknown>>;
     return worker[method](argument);
-  }
-
-  private async watch({ id, request }: WatchRequest): Promise<void> {
-    const { worker, link } = this.options;
-    const before = this.watches.get(id);
-    const report = (hash: string): void => link.notify("files", { id, hash } satisfies FilesNotice);
-    if (request === undefined) this.watches.delete(id);
-    else this.watches.set(id, worker.watch(request, report));
-    await (await before)?.();
-    await this.watches.get(id);
   }
 
   private async open(request: OpenRequest): Promise<OpenedSession> {

@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { isRecord, UserError } from "../lib/index.ts";
-import type { Clock } from "../ports/index.ts";
+import type { Clock, WorkerChange } from "../ports/index.ts";
 import { type Connection, type ConnectionOptions, openConnection, plainText } from "./connection.ts";
 import { closeCodes, type Hello, MESSAGE_BYTES, PROTOCOL, type ProtocolRange, type Welcome } from "./protocol.ts";
-import { type RemoteWorker, type WorkerChange, WorkerRecord } from "./remote-worker.ts";
+import { type RemoteWorker, WorkerRecord } from "./remote-worker.ts";
 
 /** The workers that are connected to a server. */
 export interface WorkerHub {

@@ -85,7 +85,6 @@ export function createLocalWorker(options: LocalWorkerOptions): WorkerPort {
     snapshot: async (request) => (await link()).remote.snapshot(request),
     settings: async (request) => (await link()).remote.settings(request),
     openMemory: async (request) => (await link()).remote.openMemory(request),
-    watch: async (request, onChange) => (await link()).remote.watch(request, onChange),
     open: async (request) => {
       const { remote, end } = await link();
       const session = await remote.open(request).catch(async (error: unknown) => {

@@ -45,6 +45,7 @@ export type {
   SettingsRequest,
   SnapshotAnswer,
   SnapshotRequest,
+  WorkerChange,
   WorkerFacts,
   WorkerPort,
   WorkerSession,

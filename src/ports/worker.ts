@@ -26,11 +26,6 @@ export interface WorkerPort {
   describe(): WorkerFacts;
   /** Reads the files that a session depends on: agents, skills, instructions, plugins and trust. */
   snapshot(request: SnapshotRequest): Promise<SnapshotAnswer>;
-  /**
-   * Calls `onChange` with the hash of the new snapshot whenever files change so that a request would have another
-   * answer. Resolves when all changes from now on are noticed. Returns a function that stops watching.
-   */
-  watch(request: SnapshotRequest, onChange: (hash: string) => void): Promise<() => Promise<void>>;
   /** Reads the settings of the workspace. Reports invalid files in `problems`. */
   settings(request: SettingsRequest): Promise<ProjectSettings>;
   /** Finds the memory of an agent and reads its index. Called for every run, because agents change their memory. */
@@ -39,6 +34,13 @@ export interface WorkerPort {
   sweep(sessionId: SessionId): Promise<void>;
   open(options: WorkerSessionOptions): Promise<WorkerSession>;
 }
+
+/**
+ * What happens to a worker that connects from elsewhere. `connected`: for the first time, or again before it was lost.
+ * `lost`: it did not return in time, was stopped or was restarted; its sessions can't be used any more. `returned`:
+ * connected after it was lost, so that sessions can be opened again.
+ */
+export type WorkerChange = "connected" | "reconnecting" | "lost" | "returned";
 
 export interface WorkerFacts {
   /** Real path of the workspace. */

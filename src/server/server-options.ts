@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Clock, WorkerPort } from "../ports/index.ts";
+import type { Clock, WorkerChange, WorkerPort } from "../ports/index.ts";
 import type { SessionId, WorkerInfo } from "../protocol/index.ts";
 
 /** A worker in another process, perhaps on another machine. */
@@ -33,8 +33,6 @@ export interface NewWorker {
   /** Identifies its machine. */
   readonly machine: string;
 }
-
-type WorkerChange = "connected" | "reconnecting" | "lost" | "returned" | "files";
 
 export interface ServerOptions {
   /** State directory. */

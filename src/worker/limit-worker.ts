@@ -47,7 +47,6 @@ export function limitWorker(worker: WorkerPort): WorkerPort {
       if (answer.changed) for (const root of answer.snapshot.skillRoots) places.skills.add(root);
       return answer;
     },
-    watch: async (request, onChange) => worker.watch(await limitRequest(request), onChange),
     settings: async ({ flags }) => withoutKeys(await worker.settings({ trust: false, flags })),
     openMemory: async ({ projectRoot, ...request }) => {
       const { snapshot } = await readOwnRights(worker);

@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createDeferred } from "../lib/index.ts";
 import type { SnapshotRequest } from "../ports/index.ts";
 import type { ProjectSnapshot } from "../protocol/index.ts";
 import { createTrustStore } from "../settings/index.ts";
@@ -93,25 +92,6 @@ describe("a snapshot", () => {
     expect(second.agents[0]?.body).toBe("You rhyme.\n");
     expect(second.diagnostics.map(({ code }) => code)).toContain("kept_last_good");
     expect((await read({ known: "unknown" })).unloaded).toEqual([{ file: join(root, "work/.agents/agents/poet.md") }]);
-  });
-});
-
-describe("watching", () => {
-  it("gives the hash of each new snapshot, also after changes of trust", async () => {
-    const { worker, read, write, trust } = createPlace(files);
-    const request = { trusted: false, required: true };
-    const before = await read(request);
-    let next = createDeferred<string>();
-    const stop = await worker.watch({ ...request, known: before.hash }, (hash) => next.resolve(hash));
-    onTestFinished(stop);
-    await trust();
-    const trusted = await next.promise;
-    const now = await read({ ...request, known: before.hash });
-    expect([now.hash, now.agents.length]).toEqual([trusted, 1]);
-    next = createDeferred();
-    write("work/.agents/agents/poet.md", agent("You rhyme badly."));
-    const changed = await next.promise;
-    expect(await worker.snapshot({ ...request, known: changed })).toEqual({ changed: false });
   });
 });
 

@@ -13,7 +13,7 @@ import { workerLost } from "./projects.ts";
 import { SessionAgents } from "./session-agents.ts";
 import type { CatalogSession } from "./session-catalog.ts";
 
-/** Throws an `HttpProblem` if a client claims to know events that the session does not have. */
+/** Throws an `HttpProblem` if a client claims to know later events than the session has. */
 export function checkCursor({ path }: CatalogSession, after: number): void {
   if (after === 0 || after <= lastEventNumber(path)) return;
   throw problem(
