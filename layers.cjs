@@ -61,7 +61,7 @@ const modules = {
   },
   reports: { modules: [...shared, "conversation", "loop", "runs", "transcript"], packages: [], builtins: true },
   link: { modules: shared, packages: ["ws", "vscode-jsonrpc"], builtins: true },
-  app: { modules: underApp, packages: [], builtins: true },
+  app: { modules: underApp, packages: ["@cfworker/json-schema"], builtins: true },
   client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false, browser: true },
   terminal: {
     modules: ["protocol", "lib", "client"],

@@ -198,5 +198,5 @@ export {
   type ToolCallContext,
   type ToolOptions,
 } from "./tools/define-tool.ts";
-export type { Schema, SchemaValue, StandardSchema } from "./tools/schema.ts";
+export type { Schema, SchemaValue, StandardSchema } from "./schemas/schema.ts";
 export { VERSION } from "./version.ts";

@@ -1,11 +1,12 @@
 import type { UserBlock } from "../protocol/index.ts";
 import { checkOptions } from "./check-options.ts";
+import { createStructuredOutput } from "./schemas/structured-output.ts";
+import type { Schema } from "./schemas/schema.ts";
 import { checkNames, sessionOptionTypes } from "./session/check-session-options.ts";
 import { openSession } from "./session/open-session.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./session/prompt-run.ts";
 import { promptOptionTypes } from "./session/session.ts";
 import type { SessionOptions } from "./session/session-options.ts";
-import type { Schema } from "./schemas/schema.ts";
 
 /** Options of `run`: those of the session, and the schema of the answer. `signal` also stops the run. */
 export type RunOptions<Output extends Schema | undefined = undefined> = SessionOptions & PromptOptions<Output>;
@@ -31,10 +32,12 @@ export async function run<const Output extends Schema | undefined = undefined>(
 ): Promise<CompletedRun<OutputValue<Output>>> {
   checkNames("run", given);
   checkOptions("run", given, { ...sessionOptionTypes, ...promptOptionTypes });
-  const { output, ...options } = given;
+  const { output, outputSchema, ...options } = given;
+  // Also checked by the prompt, but then the session would be open already.
+  if (output !== undefined) createStructuredOutput(output, outputSchema);
   const session = await openSession(options);
   try {
-    const result = await session.prompt(prompt, { output, signal: options.signal }).result;
+    const result = await session.prompt(prompt, { output, outputSchema, signal: options.signal }).result;
     return { ...result, notices: session.notices };
   } finally {
     await session.close();

@@ -42,6 +42,7 @@ export {
   checkSchema,
   coerceInput,
   describeProblems,
+  type SchemaProblem,
 } from "./json/schema.ts";
 export { bareHost, belongsTo, checkUrl } from "./network/check-url.ts";
 export { isLoopback, judgeAddress } from "./network/judge-address.ts";

@@ -1,6 +1,9 @@
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import { type } from "arktype";
+import * as v from "valibot";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import { openSession, run, type SessionOptions } from "../../src/app/index.ts";
 import { createApiServer, messagesOf, type Reply } from "../../src/testing/index.ts";
 import { lastWords, newPlace, open } from "./delegation-place.ts";
 
@@ -73,12 +76,44 @@ describe("an answer in the form of a schema", () => {
     await session.close();
   });
 
+  it("is checked against every keyword of a JSON Schema", async () => {
+    const { session, model } = await open({ MAIN: [{ text: '{"a":{"n":"1"}}' }, { text: '{"a":{"n":1}}' }] });
+    const node = { type: "object", properties: { n: { type: "number" } } };
+    const output = { type: "object", properties: { a: { $ref: "#/$defs/node" } }, $defs: { node } };
+    const result = await session.prompt("MAIN: x", { output }).result;
+    expect(result.output).toEqual({ a: { n: 1 } });
+    expect(lastWords(model.requests("MAIN")[1])).toContain("`a.n` must be a number, not a string");
+    await session.close();
+  });
+
+  it("can follow a schema of valibot or arktype", async () => {
+    const { session } = await open({ MAIN: [good, good, good].map((text) => ({ text })) });
+    const shape = v.object({ total: v.number(), paid: v.string() });
+    const results = [
+      await session.prompt("MAIN: x", { output: toStandardJsonSchema(shape) }).result,
+      await session.prompt("MAIN: x", { output: shape, outputSchema: { type: "object" } }).result,
+      await session.prompt("MAIN: x", { output: type({ total: "number", paid: "string" }) }).result,
+    ];
+    expectTypeOf(results[0]!.output).toEqualTypeOf<{ total: number; paid: string } | undefined>();
+    for (const { output } of results) expect(output).toEqual({ total: 12, paid: "yes" });
+    expect(() => session.prompt("MAIN: x", { output: shape })).toThrow(
+      "The option output is a schema whose library can't convert it to JSON Schema",
+    );
+    await session.close();
+  });
+
   it("is refused at once if it is not a schema", async () => {
     const { session } = await open({ MAIN: [] });
     expect(() => session.prompt("MAIN: x", { output: "json" as never })).toThrow("output option of session.prompt");
     expect(() => session.prompt("MAIN: x", { ouput: {} } as never)).toThrow("has no option ouput");
     expect(() => session.prompt("MAIN: x", { output: z.object({ at: z.date() }) })).toThrow("JSON Schema");
+    expect(() => session.prompt("MAIN: x", { output: { type: "strng" } })).toThrow(
+      'The option output has an unknown type "strng"',
+    );
+    expect(() => session.prompt("MAIN: x", { output: { a: z.string() } })).toThrow("object of schemas");
     await session.close();
+    await expect(run("x", { output: z as never })).rejects.toThrow("The option output is not a JSON Schema");
+    await expect(run("x", { output: { $ref: "https://a.example/b" } })).rejects.toThrow("outside the schema");
   });
 
   it.each(["anthropic", "openai"] as const)("works over the %s wire format without changing the head", async (wire) => {

@@ -1,6 +1,6 @@
-import { checkSchema, describeError, isRecord } from "../../lib/index.ts";
+import { isRecord } from "../../lib/index.ts";
 import type { JsonSchema } from "../../protocol/index.ts";
-import { optionError } from "../check-options.ts";
+import { validateJson } from "./validate-json.ts";
 
 /**
  * A schema from any library that implements Standard Schema, such as zod, valibot or arktype. If the library also
@@ -71,6 +71,8 @@ export interface ReadSchema {
   readonly json: JsonSchema;
   /** Rejects only if the schema itself fails. */
   validate(value: unknown): Promise<Validation>;
+  /** Describes what the JSON Schema says about a value; undefined if it is valid, or if the schema can't be used. */
+  problemsIn(value: unknown): Promise<string | undefined>;
 }
 
 /** Returns whether a value can be a schema. */
@@ -83,34 +85,19 @@ export function isSchema(value: unknown): value is Schema {
  * convert it, so that the program has to pass the JSON Schema too. Throws if the conversion fails.
  */
 export function readSchema(schema: Schema, given?: JsonSchema): ReadSchema | undefined {
-  if (!isStandard(schema)) return { json: schema as JsonSchema, validate: async (value) => checkPlain(schema, value) };
-  const json = given ?? converted(schema);
-  return json && { json, validate: async (value) => validationOf(await schema["~standard"].validate(value)) };
-}
-
-interface SchemaUse {
-  /** Names the schema at the beginning of a message. */
-  readonly what: string;
-  /** Says what to do if the schema can't be used. */
-  readonly cure: string;
-  /** The JSON Schema, if the program passes it too. */
-  readonly given?: JsonSchema | undefined;
-}
-
-/** Reads a schema. Throws a `UserError` if it can't be converted to JSON Schema. */
-export function requireSchema(schema: Schema, { what, cure, given }: SchemaUse): ReadSchema {
-  let read: ReadSchema | undefined;
-  try {
-    read = readSchema(schema, given);
-  } catch (error) {
-    throw optionError(`${what} can't be converted to JSON Schema: ${describeError(error)}`, cure);
-  }
-  if (read === undefined) throw optionError(`${what} can't be converted to JSON Schema by its library`, cure);
-  return read;
+  const json = isStandard(schema) ? (given ?? converted(schema)) : (schema as JsonSchema);
+  if (json === undefined) return undefined;
+  const validate = async (value: unknown): Promise<Validation> =>
+    isStandard(schema) ? validationOf(await schema["~standard"].validate(value)) : checkPlain(schema, value);
+  const problemsIn = async (value: unknown): Promise<string | undefined> => {
+    const checked = await checkPlain(json, value).catch(() => undefined);
+    return checked?.ok === false ? checked.problems : undefined;
+  };
+  return { json, validate, problemsIn };
 }
 
 // The schemas of arktype are functions.
-function isStandard(value: unknown): value is StandardSchema {
+export function isStandard(value: unknown): value is StandardSchema {
   return ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
 }
 
@@ -132,8 +119,8 @@ function converted(schema: unknown): JsonSchema | undefined {
   return rest as JsonSchema;
 }
 
-function checkPlain(schema: Readonly<Record<string, unknown>>, value: unknown): Validation {
-  const problems = checkSchema(schema, value);
+async function checkPlain(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<Validation> {
+  const problems = await validateJson(schema, value);
   if (problems.length === 0) return { ok: true, value };
   return { ok: false, problems: inOneLine(problems.map(({ path, message }) => ({ path, text: ` ${message}` }))) };
 }

@@ -1,7 +1,8 @@
 import { describeError } from "../../lib/index.ts";
+import type { JsonSchema } from "../../protocol/index.ts";
 import type { OutputCheck } from "../../runs/index.ts";
-import { optionError } from "../check-options.ts";
-import { isSchema, requireSchema, type Schema } from "./schema.ts";
+import { readUserSchema } from "./read-user-schema.ts";
+import type { Schema } from "./schema.ts";
 
 /** Checks answers against a schema, and keeps the value of the last valid one. */
 export interface StructuredOutput extends OutputCheck {
@@ -9,8 +10,8 @@ export interface StructuredOutput extends OutputCheck {
 }
 
 /** Reads the schema of an answer. Throws a `UserError` if it can't be used. */
-export function createStructuredOutput(schema: Schema): StructuredOutput {
-  const read = readOutputSchema(schema);
+export function createStructuredOutput(schema: Schema, json?: JsonSchema): StructuredOutput {
+  const read = readUserSchema({ schema, json, what: "The option output", option: "outputSchema" });
   let value: unknown;
   return {
     instruction: `Your last message must contain only JSON that matches this JSON Schema, without any other text: ${JSON.stringify(read.json)}`,
@@ -31,12 +32,6 @@ export function createStructuredOutput(schema: Schema): StructuredOutput {
       return value;
     },
   };
-}
-
-function readOutputSchema(schema: Schema) {
-  const cure = "Use a schema of zod, valibot or arktype that JSON Schema can describe, or a JSON Schema.";
-  if (!isSchema(schema)) throw optionError("The option output is not a schema", cure);
-  return requireSchema(schema, { what: "The schema of the option output", cure });
 }
 
 /** Finds the JSON in an answer: all of it, its last code block, or what is between its first and last brackets. */

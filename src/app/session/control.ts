@@ -88,7 +88,9 @@ export function createControl(options: ControlOptions): Control {
       return earlierReceipt;
     }
     const isDelivered = command.type === "prompt" && options.isResumed && (await isReceived(command));
-    const outcome = isDelivered ? done("The agent has received the message.") : await carryOut(command).catch(refusalOf);
+    const outcome = isDelivered
+      ? done("The agent has received the message.")
+      : await carryOut(command).catch(refusalOf);
     const receipt: Receipt = { commandId: command.id, ...outcome };
     // A command whose receipt can't be written must not be carried out again, so it stays in the list.
     await inbox.settle(receipt, command).then(
@@ -147,7 +149,11 @@ export function createControl(options: ControlOptions): Control {
     return done(`The prompt is in the queue of the main agent.${later}`);
   }
 
-  async function promptSubagent(subagent: Subagent, content: readonly UserBlock[], promptId: PromptId): Promise<Outcome> {
+  async function promptSubagent(
+    subagent: Subagent,
+    content: readonly UserBlock[],
+    promptId: PromptId,
+  ): Promise<Outcome> {
     const { agentId } = subagent;
     do {
       await dispatcher.resumptionOf(agentId)?.catch(() => undefined);

@@ -1,8 +1,8 @@
-import type { RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
+import type { JsonSchema, RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
 import type { Run as PlainRun } from "../../runs/index.ts";
 import { oneOf, optionError } from "../check-options.ts";
-import type { StructuredOutput } from "../schemas/structured-output.ts";
 import type { Schema, SchemaValue } from "../schemas/schema.ts";
+import type { StructuredOutput } from "../schemas/structured-output.ts";
 
 /** Options of one prompt. */
 export interface PromptOptions<Output extends Schema | undefined = undefined> {
@@ -13,6 +13,8 @@ export interface PromptOptions<Output extends Schema | undefined = undefined> {
    * value is `output` of the result.
    */
   readonly output?: Output | undefined;
+  /** JSON Schema of the answer. Needed only if the library of `output` can't convert its schemas to JSON Schema. */
+  readonly outputSchema?: JsonSchema | undefined;
 }
 
 /** Result of a prompt. It always resolves: `outcome` and `reason` say how the run ended. */

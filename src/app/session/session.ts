@@ -42,10 +42,18 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { anAbortSignal, checkOptions, type OptionTypes, oneOf, optional, optionError } from "../check-options.ts";
+import {
+  anAbortSignal,
+  anObject,
+  checkOptions,
+  type OptionTypes,
+  oneOf,
+  optional,
+  optionError,
+} from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
-import { createStructuredOutput } from "../schemas/structured-output.ts";
 import { isSchema, type Schema } from "../schemas/schema.ts";
+import { createStructuredOutput } from "../schemas/structured-output.ts";
 import { modelOption } from "./check-session-options.ts";
 import type { ContextUpdate } from "./context-updates.ts";
 import { type Configuration, createControl, refusalOf } from "./control.ts";
@@ -352,7 +360,7 @@ export function createSession(parts: SessionParts): CreatedSession {
       checkOptions("session.prompt", options, promptOptionTypes);
       const content = blocksOf(prompt);
       if (content.length === 0) checkUnfinished();
-      const output = options.output && createStructuredOutput(options.output);
+      const output = options.output && createStructuredOutput(options.output, options.outputSchema);
       return createPromptRun(runs.prompt(content, { output }), { signal: options.signal, output });
     },
     save: async () => {
@@ -422,6 +430,7 @@ export function createSession(parts: SessionParts): CreatedSession {
 export const promptOptionTypes: OptionTypes<PromptOptions<Schema>> = {
   signal: optional(anAbortSignal),
   output: optional({ accepts: isSchema, description: "a schema from a library, or a JSON Schema" }),
+  outputSchema: optional(anObject),
 };
 
 /** Returns the agents that can't go on before a question is answered: the one that asks and those that wait for it. */

@@ -11,8 +11,9 @@ import {
   optional,
   optionError,
 } from "../check-options.ts";
+import { readUserSchema } from "../schemas/read-user-schema.ts";
+import { isSchema } from "../schemas/schema.ts";
 import { type AgentTool, type CustomTool, isToolAccess } from "./define-tool.ts";
-import { isSchema, requireSchema } from "../schemas/schema.ts";
 
 /** Throws a `UserError` if a tool that the program defines can't be used. */
 export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
@@ -24,7 +25,7 @@ export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
     if (names.has(tool.name))
       throw optionError(`The option \`tools\` has two tools named "${tool.name}"`, "Rename one of them.");
     names.add(tool.name);
-    if (!("agent" in tool)) checkInput(tool);
+    if (!("agent" in tool)) checkSchemas(tool);
   }
 }
 
@@ -72,10 +73,12 @@ function checkName(name: string): void {
   if (name !== meant) refuse(`this is another name of the built-in tool ${meant}`);
 }
 
-function checkInput({ name, input, inputSchema }: CustomTool): void {
+function checkSchemas({ name, input, inputSchema, output }: CustomTool): void {
   const what = `The input of the tool "${name}"`;
-  const cure = "Use types that JSON has, or pass the JSON Schema as inputSchema too.";
-  const { json } = requireSchema(input, { what, cure, given: inputSchema });
+  const { json } = readUserSchema({ schema: input, json: inputSchema, what, option: "inputSchema" });
   if (json["type"] !== "object")
-    throw optionError(`${what} must describe an object`, "Wrap the schema in an object.");
+    throw optionError(`${what} must describe an object`, 'Use z.object({ … }), or a JSON Schema with type: "object".');
+  // The model does not see the schema of the result, so it need not be convertible.
+  if (output !== undefined)
+    readUserSchema({ schema: output, json: {}, what: `The output of the tool "${name}"`, option: "output" });
 }

@@ -1,9 +1,9 @@
-import { describeError } from "../../lib/index.ts";
+import { coerceInput, describeError } from "../../lib/index.ts";
 import type { DescribedAccesses, Tool, ToolOutput } from "../../ports/index.ts";
 import type { Access, JsonObject } from "../../protocol/index.ts";
+import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.ts";
 import { isPromptContent } from "../session/prompt-content.ts";
 import { type CustomTool, isToolAccess, type ToolAccess } from "./define-tool.ts";
-import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.ts";
 
 /** Creates a tool that a program defines, for agents that work in a directory. The tool has been checked. */
 export function createCustomTool(tool: CustomTool, cwd: string): Tool {
@@ -13,8 +13,8 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
   const validate = validateOnce(input);
   return {
     declaration: { name, description, inputSchema: input.json },
-    // The schema decides what happens to properties that it does not list.
-    accepts: { additionalProperties: true, ...input.json },
+    // The program's own schema decides, because its library may convert what the JSON Schema does not describe.
+    accepts: { additionalProperties: true },
     traits: { parallel, effects: access !== "none" },
     timeoutMs: timeoutSeconds === undefined ? undefined : () => timeoutSeconds * 1_000,
     async accesses(given): Promise<DescribedAccesses> {
@@ -44,12 +44,18 @@ function invalidInput(problems: string): string {
 
 /**
  * Validates each input once, so that `access` and `run` get the same value, even if the schema creates values, such as
- * ids.
+ * ids. If an input is not valid, it is validated again with numbers and booleans that the model has written as strings.
  */
 function validateOnce(schema: ReadSchema): (input: JsonObject) => Promise<Validation> {
   const known = new WeakMap<JsonObject, Promise<Validation>>();
+  const validate = async (input: JsonObject): Promise<Validation> => {
+    const valid = await schema.validate(input);
+    const coerced = valid.ok ? input : coerceInput(schema.json, input);
+    const again = coerced === input ? valid : await schema.validate(coerced);
+    return again.ok ? again : { ok: false, problems: (await schema.problemsIn(coerced)) ?? again.problems };
+  };
   return (input) => {
-    const validated = known.get(input) ?? schema.validate(input);
+    const validated = known.get(input) ?? validate(input);
     known.set(input, validated);
     return validated;
   };

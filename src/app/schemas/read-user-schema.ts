@@ -1,0 +1,48 @@
+import { describeError, isRecord } from "../../lib/index.ts";
+import type { JsonSchema } from "../../protocol/index.ts";
+import { optionError } from "../check-options.ts";
+import { findSchemaProblem } from "./check-json-schema.ts";
+import { isSchema, isStandard, type ReadSchema, readSchema, type Schema } from "./schema.ts";
+
+export interface UserSchema {
+  readonly schema: Schema;
+  /** JSON Schema that the program passes beside a schema from a library. */
+  readonly json?: JsonSchema | undefined;
+  /** Begins messages about the schema, such as `The input of the tool "stock"`. */
+  readonly what: string;
+  /** Option that accepts the JSON Schema of a schema from a library. */
+  readonly option: string;
+}
+
+/** Reads a schema that a program supplies. Throws a `UserError` if it can't be used. */
+export function readUserSchema({ schema, json, what, option }: UserSchema): ReadSchema {
+  if (!isSchema(schema)) throw optionError(`${what} is not a schema`, cureFor(option));
+  if (!isStandard(schema)) checkJson(what, schema);
+  if (json !== undefined) checkJson(`The ${option} beside ${lowered(what)}`, json);
+  let read: ReadSchema | undefined;
+  try {
+    read = readSchema(schema, json);
+  } catch (error) {
+    throw optionError(
+      `${what} can't be converted to JSON Schema: ${describeError(error)}`,
+      `Use types that JSON has, or pass the JSON Schema as ${option} too.`,
+    );
+  }
+  if (read === undefined)
+    throw optionError(`${what} is a schema whose library can't convert it to JSON Schema`, cureFor(option));
+  return read;
+}
+
+function checkJson(what: string, schema: unknown): void {
+  if (!isRecord(schema)) throw optionError(`${what} is not a JSON Schema`, "Use an object.");
+  const problem = findSchemaProblem(schema);
+  if (problem !== undefined) throw optionError(`${what} ${problem.message}`, problem.cure);
+}
+
+function cureFor(option: string): string {
+  return `Use a schema of zod 4 or arktype, a valibot schema wrapped in toStandardJsonSchema of @valibot/to-json-schema, or a JSON Schema. With other libraries, pass the JSON Schema as ${option} too.`;
+}
+
+function lowered(what: string): string {
+  return what.replace(/^The /, "the ");
+}
