@@ -34,6 +34,8 @@ export interface Space {
   readonly columns: number;
   /** Maximum number of rows. */
   readonly rows: number;
+  /** Whether rows may be cut, because the size of the terminal is changing. */
+  readonly isCut?: boolean | undefined;
 }
 
 export interface Drawing {

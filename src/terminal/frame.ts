@@ -1,6 +1,5 @@
 import type { Drawing, Layer, Space } from "./app.ts";
-import type { Row } from "./screen/row.ts";
-import { span } from "./screen/row.ts";
+import { type Row, type Span, span } from "./screen/row.ts";
 import { spread, widthOf } from "./screen/text.ts";
 
 /** The parts of the screen, from top to bottom. */
@@ -8,6 +7,8 @@ export interface FrameParts {
   readonly columns: number;
   /** Height of the terminal. */
   readonly rows: number;
+  /** Whether rows may be cut, because the size of the terminal is changing. */
+  readonly isCut: boolean;
   /** The end of the conversation, which is not finished. Its last rows are shown. */
   readonly open: readonly Row[];
   /** What the main agent does. */
@@ -20,13 +21,15 @@ export interface FrameParts {
   /** What completes the word that the user is writing. */
   readonly suggestions: readonly Row[];
   readonly box: (space: Space) => Drawing;
-  /** What the keys do, and facts about the session. */
-  readonly hint: readonly Row[];
+  /** Returns what the keys do, and facts about the session. Called when everything else has been drawn. */
+  readonly hint: () => Row;
   readonly status: readonly Row[];
 }
 
 /** Number of rows that the box in which the user writes may have. */
 const MAX_BOX_ROWS = 10;
+/** The same while something else has the keys. */
+const MAX_IDLE_BOX_ROWS = 2;
 const MAX_QUEUE_ROWS = 4;
 
 /** Puts the parts together, so that the result is always lower than the terminal. */
@@ -39,11 +42,13 @@ export function composeFrame(parts: FrameParts): Drawing {
     left -= kept.length;
     return kept;
   };
-  const hint = take([...parts.hint, ...parts.status], 3);
+  const status = take(parts.status, 2);
+  left -= 1;
   const rule: Row = [span("─".repeat(Math.max(1, columns - 1)), "dim")];
-  const box = parts.box({ columns, rows: Math.max(1, Math.min(MAX_BOX_ROWS, Math.floor(left / 3))) });
+  const most = layer === undefined ? MAX_BOX_ROWS : MAX_IDLE_BOX_ROWS;
+  const box = parts.box({ columns, rows: Math.max(1, Math.min(most, Math.floor(left / 3))) });
   left -= box.rows.length + 2;
-  const drawn = layer?.draw({ columns, rows: Math.max(1, left - 1) });
+  const drawn = layer?.draw({ columns, rows: Math.max(0, left - 1), isCut: parts.isCut });
   const suggestions = take(parts.suggestions, Math.max(1, left - 4));
   const layerRows = take(blankBefore(drawn?.rows ?? []), left);
   const queue = take(blankBefore(parts.queue), Math.min(MAX_QUEUE_ROWS, left - 3));
@@ -55,7 +60,7 @@ export function composeFrame(parts: FrameParts): Drawing {
   const blank = left > open.length ? [[]] : [];
   // No row above the cursor fills the width: a terminal that becomes narrower would break it, and what was on its way to
   // the terminal would then be written to wrong rows.
-  const rows = [...above, ...blank, ...box.rows, rule, ...suggestions, ...hint];
+  const rows = [...above, ...blank, ...box.rows, rule, ...suggestions, parts.hint(), ...status];
   return { rows, cursor: cursorIn() };
 
   function cursorIn(): Drawing["cursor"] {
@@ -70,9 +75,29 @@ function blankBefore(rows: readonly Row[]): readonly Row[] {
   return rows.length === 0 ? [] : [[], ...rows];
 }
 
-/** Returns a row with what the keys do on the left, as many as there is room for, and facts on the right. */
-export function hintRow(keys: readonly string[], facts: string, columns: number): Row {
-  const room = columns - 5 - widthOf(facts);
-  const kept = keys.filter((_, index) => widthOf(keys.slice(0, index + 1).join(" · ")) <= room);
-  return spread([span(`  ${kept.join(" · ")}`, "dim")], [span(facts, "dim")], columns - 1);
+export interface Hints {
+  /** What the keys do, most important first. */
+  readonly keys: readonly string[];
+  /** What the user must not overlook, at the right edge. */
+  readonly mode?: Span | undefined;
+  /** Facts for the right edge, most important first. */
+  readonly facts: readonly string[];
+}
+
+/** Returns a row with what the keys do, as many as there is room for. Facts are shown only if all keys are. */
+export function hintRow({ keys, mode, facts }: Hints, columns: number): Row {
+  const reserved = mode === undefined ? 0 : widthOf(mode.text) + 2;
+  const room = Math.max(8, columns - 3 - reserved);
+  const kept = keys.filter((_, index) => index === 0 || widthOf(joined(keys.slice(0, index + 1))) <= room);
+  const left = kept.length < keys.length ? 0 : room - widthOf(joined(kept)) - 2;
+  const shown = facts.filter((_, index) => widthOf(joined(facts.slice(0, index + 1))) <= left - (mode ? 3 : 0));
+  const right = [
+    ...(mode === undefined ? [] : [mode]),
+    ...(shown.length === 0 ? [] : [span(`${mode === undefined ? "" : " · "}${joined(shown)}`, "dim")]),
+  ];
+  return spread([span(`  ${joined(kept)}`, "dim")], right, columns - 1);
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.join(" · ");
 }

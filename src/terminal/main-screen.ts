@@ -7,9 +7,9 @@ import { busyAgents, clock, dollars, panelRows } from "./parts/agents-panel.ts";
 import type { Completion } from "./parts/completion.ts";
 import type { PromptBox } from "./parts/prompt-box.ts";
 import type { Requests } from "./parts/requests.ts";
-import { type Row, span } from "./screen/row.ts";
+import { type Row, type Span, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
-import { cleanLine, cut } from "./screen/text.ts";
+import { cleanLine, cut, cutBefore } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import type { Submit } from "./submit.ts";
 
@@ -38,6 +38,7 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
   return composeFrame({
     columns,
     rows,
+    isCut: !screen.isSettled,
     open,
     activity: activityRows(parts),
     panel: (room) =>
@@ -46,7 +47,7 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
     layer: top,
     suggestions: top === undefined ? completion.rows(columns) : [],
     box: (space) => box.draw(space, placeholder(parts)),
-    hint: [hintRow(keysHint(parts, top), facts(parts), columns)],
+    hint: () => hintRow({ keys: keysHint(parts, top), mode: modeSpan(parts), facts: facts(parts) }, columns),
     status: status === undefined ? [] : [status],
   });
 }
@@ -71,25 +72,22 @@ function mainAgent({ feed }: MainScreenParts): AgentView | undefined {
   return agentOf(feed.view, MAIN_AGENT);
 }
 
+/** A narrower terminal has no room for figures beside what an agent does. */
+const NARROW = 60;
+
 function activityRows(parts: MainScreenParts): readonly Row[] {
   const { feed, submit, isBusy } = parts;
   if (feed.problem !== undefined) return [[span(`  ${cleanLine(feed.problem)}`, "bad")]];
   if (feed.isOpening) return [[span("  opening the session", "dim")]];
-  const shell =
-    submit.shell === undefined
-      ? []
-      : [[span("  ! ", "accent"), span(cleanLine(submit.shell)), span("  Esc stops it", "dim")]];
+  const columns = parts.screen.size.columns - 1;
+  const row = (mark: string, what: string, hint: string): Row =>
+    cutBefore([span(mark, "accent"), span(cleanLine(what))], [span(hint, "dim")], columns);
+  const shell = submit.shell === undefined ? [] : [row("  ! ", submit.shell, "  Esc stops it")];
   const agent = mainAgent(parts);
   if (agent === undefined || !isBusy()) return shell;
   const elapsed = clock(Date.now() - agent.startedAt);
-  return [
-    [
-      span("  ● ", "accent"),
-      span(cleanLine(activityWords(agent))),
-      span(`  ${elapsed} · ${thousands(tokensOf(agent.usage))} tokens · Esc interrupts`, "dim"),
-    ],
-    ...shell,
-  ];
+  const tokens = columns < NARROW ? "" : ` · ${thousands(tokensOf(agent.usage))} tokens`;
+  return [row("  ● ", activityWords(agent), `  ${elapsed}${tokens} · Esc interrupts`), ...shell];
 }
 
 function queueRows({ feed }: MainScreenParts, columns: number): readonly Row[] {
@@ -120,16 +118,22 @@ function keysHint({ feed, completion, flash, isBusy }: MainScreenParts, layer: L
   ];
 }
 
-function facts(parts: MainScreenParts): string {
+/** Names the permission mode, unless it is the default one. */
+function modeSpan(parts: MainScreenParts): Span | undefined {
+  const { permissionMode: mode = parts.feed.host?.facts.permissionMode } = mainAgent(parts) ?? {};
+  if (mode === undefined || mode === "default") return undefined;
+  return span(mode, mode === "bypassPermissions" ? "bad" : "dim");
+}
+
+function facts(parts: MainScreenParts): readonly string[] {
   const { feed } = parts;
   const { costUsd, isCostKnown } = totalsOf(feed.view);
-  const { permissionMode: mode = feed.host?.facts.permissionMode, window, contextTokens = 0 } = mainAgent(parts) ?? {};
+  const { window, contextTokens = 0 } = mainAgent(parts) ?? {};
   const filled = window === undefined ? 0 : Math.round((contextTokens / window) * 100);
   const shown = [
     feed.host?.facts.model || (mainAgent(parts)?.model ?? ""),
-    mode === undefined || mode === "default" ? "" : mode,
     filled > 0 ? `context ${filled} %` : "",
     isCostKnown && costUsd > 0 ? dollars(costUsd) : "",
   ];
-  return shown.filter((part) => part !== "").join(" · ");
+  return shown.filter((part) => part !== "");
 }

@@ -9,6 +9,9 @@ import { hasTmux } from "./tmux.ts";
 const bash = (command: string) => ({ tool: "Bash", input: { command } });
 const buttons = "y allow once";
 
+/** A key that comes too early is not an answer. */
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 500));
+
 /** Returns the results that the model has received, oldest first. */
 function results(server: ApiServer): readonly string[] {
   const body = server.requests.at(-1)?.body as { readonly messages: readonly { readonly content: unknown }[] };
@@ -23,8 +26,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     const terminal = await openTerminal(server, { columns: 100, rows: 30 });
     const answer = async (shown: string, ...keys: readonly string[]): Promise<void> => {
       await terminal.waitFor((screen) => screen.includes(shown) && screen.includes(buttons));
-      // A key that comes too early is not an answer.
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await pause();
       for (const key of keys) await terminal.press(key);
     };
     await say(terminal, "Go");
@@ -83,24 +85,69 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
     await terminal.press("Tab");
     await terminal.waitFor("main › general-purpose (look at it) asks for approval");
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause();
     await terminal.press("y");
     const end = await terminal.waitFor("The end.");
     expect(end).toContain("› Yes, and then yyy");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
   });
 
-  it("that is longer than the screen can be allowed only after its end was shown", async () => {
-    const long = Array.from({ length: 40 }, (_, index) => `echo ${index}`).join("\n");
+  it("that is longer than the screen can be allowed only after all of it was shown", async () => {
+    const long = Array.from({ length: 60 }, (_, index) => `echo number ${index + 1}.`).join("\n");
     const server = await serve([{ content: [bash(`${long}\ntouch made`)] }, { content: "The end." }]);
     const terminal = await openTerminal(server);
     await say(terminal, "Go");
-    const screen = await terminal.waitFor(/↓ \d+ more rows/);
-    expect(screen).not.toContain("│ touch made");
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const first = await terminal.waitFor(/↓ \d+ more rows/);
+    expect(first).toContain("│ Bash echo number 1.");
+    expect(first).toMatch(/y allow once {3}a always: Bash\(echo number .*… … {3}e edit {3}n deny…/);
+    expect(first).toContain("y or Space reads on");
+    const seen = new Set<string>();
+    const look = (screen: string): void => {
+      for (const [number] of screen.matchAll(/number \d+\./g)) seen.add(number);
+    };
+    look(first);
+    await pause();
+    for (let key = 0; seen.size < 60 || !(await terminal.screen()).includes("│ touch made"); key += 1) {
+      const before = seen.size;
+      await terminal.press(["y", "Space", "PageDown"][key % 3] ?? "y");
+      await terminal.waitFor((screen) => {
+        look(screen);
+        return seen.size > before || screen.includes("│ touch made");
+      });
+      expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
+      expect(key).toBeLessThan(20);
+    }
+    await terminal.waitFor("y a e n answer");
+    await pause();
+    await terminal.press("a");
+    expect(await terminal.waitFor("Always allow")).toMatch(/│ Bash\(echo number 1\.↵echo number 2\./);
+    await terminal.press("Escape");
+    await terminal.waitFor("y a e n answer");
+    await terminal.press("e");
+    const edited = await terminal.waitFor("Enter allows it as edited");
+    expect(edited).toContain("asks for approval");
+    expect(edited).toMatch(/^… +echo number \d+\.$/m);
+    await terminal.press("Escape");
+    await terminal.waitFor("y a e n answer");
     await terminal.press("y");
-    await terminal.waitFor("│ touch made");
+    await terminal.waitFor("The end.");
+    expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
+  });
+
+  it("can't be allowed in a window that is too small to show it", async () => {
+    const server = await serve([
+      { content: [bash(`echo ${"word ".repeat(40)}; touch made`)] },
+      { content: "The end." },
+    ]);
+    const terminal = await openTerminal(server, { rows: 7 });
+    await say(terminal, "Go");
+    await terminal.waitFor("Make the window larger");
+    await pause();
+    for (let count = 0; count < 4; count += 1) await terminal.press("y");
+    await terminal.resize(80, 24);
+    await terminal.waitFor("y a e n answer");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 900));
     await terminal.press("y");
     await terminal.waitFor("The end.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
@@ -122,7 +169,7 @@ describe.skipIf(!hasTmux)("a question of an agent", () => {
     const terminal = await openTerminal(server);
     await say(terminal, "Ask me");
     await terminal.waitFor("Color (1 of 3): Which color?");
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause();
     await terminal.press("2");
     await terminal.waitFor("Several (2 of 3)");
     await terminal.press("Space", "Down", "Space", "Enter");

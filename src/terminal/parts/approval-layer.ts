@@ -4,7 +4,7 @@ import type { ApprovalAnswer, ApprovalQuestion } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
-import { wrap } from "../screen/text.ts";
+import { cut, widthOf } from "../screen/text.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 import { type Choice, openPicker } from "./picker.ts";
 import { requestHead, requestRows } from "./request-rows.ts";
@@ -20,6 +20,13 @@ export interface RequestLayerOptions {
   readonly onAside: () => void;
 }
 
+/** Time that the end of a call has to be on the screen before it can be allowed, so that no held key allows it. */
+const READ_MS = 300;
+/** If there is room for fewer rows of the call, only the call is shown. */
+const FEWEST_ROWS = 3;
+/** Maximum number of rows for a text that the user writes. */
+const MAX_INPUT_ROWS = 10;
+
 /**
  * Asks the user about a call. All of it has to have been on the screen before it can be allowed, even if it is longer
  * than the screen.
@@ -29,7 +36,14 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   let { question } = options;
   let input: { readonly purpose: "deny" | "edit"; readonly line: LineInput } | undefined;
   let offset = 0;
-  let hidden = 0;
+  /** Number of rows that fit on the screen. */
+  let page = 0;
+  /** Number of rows of the call that have been on the screen, from the first one on, and the number of all rows. */
+  let read = 0;
+  let all = Number.POSITIVE_INFINITY;
+  let readAt = 0;
+  /** The call and the width to which `read` applies. */
+  let drawn = "";
 
   const isEdited = (): boolean => question.call.inputJson !== options.question.call.inputJson;
   const edited = (): Pick<ApprovalAnswer, "inputJson"> => (isEdited() ? { inputJson: question.call.inputJson } : {});
@@ -39,13 +53,15 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     return question.kind === "call" && main?.field !== "description" ? main : undefined;
   };
   const rules = (): readonly string[] => (isEdited() ? [] : question.always);
+  const isRead = (): boolean => read >= all;
 
   function choose(key: string): void {
     const main = editable();
     if (key === "n") input = { purpose: "deny", line: createLineInput("Why? ") };
     else if (key === "e" && main !== undefined)
-      input = { purpose: "edit", line: createLineInput("› ", showExactly(main.value)) };
-    else if (hidden > 0) offset += hidden;
+      input = { purpose: "edit", line: createLineInput("› ", inLines(main.value)) };
+    else if (!isRead()) offset = read;
+    else if (app.now() - readAt < READ_MS) return;
     else if (key === "y") onAnswer({ answer: "allow", by, ...edited() });
     else if (key === "a" && rules().length > 0) chooseRule();
   }
@@ -58,6 +74,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     openPicker(app, {
       title: "Always allow",
       choices,
+      detail: ({ rule }) => (widthOf(showExactly(rule)) > SHOWN_RULE ? showExactly(rule) : ""),
       onChoose: (always) => onAnswer({ answer: "allow", by, always }),
     });
   }
@@ -72,50 +89,66 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const main = editable();
     if (main === undefined || text === "") return;
     const value = readExactly(line.text);
+    // Text that looks different when it is shown exactly has to be confirmed, and what was not shown has to be read.
+    const isClear = inLines(value) === line.text && isRead();
     const inputJson = withField(question.call.inputJson, main.field, value);
     question = { ...question, call: { ...question.call, inputJson } };
-    // Text that looks different when it is shown exactly has to be confirmed.
-    if (showExactly(value) === line.text) onAnswer({ answer: "allow", by, ...edited() });
+    if (isClear) onAnswer({ answer: "allow", by, ...edited() });
   }
 
-  function draw({ columns, rows }: Space): Drawing {
-    const head = requestHead(question, app.view, { columns, waiting: waiting() });
-    const foot = input?.line.draw(columns) ?? { rows: buttonRows(columns) };
+  function draw({ columns, rows, isCut = false }: Space): Drawing {
+    const line = input?.line.draw(columns, Math.max(1, Math.min(MAX_INPUT_ROWS, Math.floor(rows / 2))));
     const body = requestRows(question, columns);
-    const room = Math.max(1, rows - 2 - foot.rows.length);
+    const isTight = rows - 3 < FEWEST_ROWS;
+    const head = isTight ? [] : [requestHead(question, app.view, { columns, waiting: waiting() })];
+    const foot = line?.rows ?? (isTight ? [] : [buttonRow(columns)]);
+    const blank: readonly Row[] = isTight ? [] : [[]];
+    const room = Math.max(0, rows - head.length - blank.length - foot.length);
     const isLong = body.length > room;
-    const shownRows = isLong ? room - 1 : room;
-    offset = Math.max(0, Math.min(offset, body.length - shownRows));
-    const shown = body.slice(offset, offset + shownRows);
-    hidden = Math.max(0, body.length - offset - shown.length);
-    const more: readonly Row[] = isLong
-      ? [[span(hidden > 0 ? `  ↓ ${hidden} more rows` : "  this is the end · ↑ scrolls back", "warn")]]
-      : [];
-    const above = [head, ...shown, ...more, []];
+    page = isLong ? Math.max(0, room - 1) : room;
+    all = body.length;
+    offset = Math.max(0, Math.min(offset, all - page));
+    const shown = body.slice(offset, offset + page);
+    notice(shown.length, { columns, isCut });
+    const more = isLong && room > 0 ? [[span(moreText(), "warn")]] : [];
+    const above = [...head, ...shown, ...more, ...blank];
     return {
-      rows: [...above, ...foot.rows],
-      cursor: foot.cursor && { row: above.length + foot.cursor.row, column: foot.cursor.column },
+      rows: [...above, ...foot],
+      cursor: line?.cursor && { row: above.length + line.cursor.row, column: line.cursor.column },
     };
   }
 
-  /** The rule that "always" would add is a part of its button. */
-  function buttonRows(columns: number): readonly Row[] {
+  /** Notes which rows are on the screen. Rows that may be cut do not count. */
+  function notice(shown: number, { columns, isCut }: { readonly columns: number; readonly isCut: boolean }): void {
+    const now = `${columns} ${question.call.inputJson}`;
+    if (drawn !== now) read = 0;
+    drawn = now;
+    const end = offset + shown;
+    if (isCut || offset > read || end <= read) return;
+    read = end;
+    readAt = app.now();
+  }
+
+  function moreText(): string {
+    const below = all - offset - page;
+    if (below > 0) return `  ↓ ${below} more rows · ${isRead() ? "↓ scrolls" : "Space shows them"}`;
+    return "  this is the end · ↑ scrolls back";
+  }
+
+  /** Returns the keys that answer the request, with what they do. The rule that "always" would add is cut. */
+  function buttonRow(columns: number): Row {
     const [rule, ...others] = rules();
-    const always = rule === undefined ? "" : `always: ${showExactly(rule)}${others.length > 0 ? " …" : ""}`;
-    const buttons: readonly (readonly [string, string])[] = [
-      ["y", "allow once"],
-      ...(always === "" ? [] : [["a", always] as const]),
-      ...(editable() === undefined ? [] : [["e", "edit"] as const]),
-      ["n", "deny…"],
-    ];
-    // A button is not broken between its words.
-    const row = buttons.flatMap(([key, label]) => [
-      span(key, "accent"),
-      span(`\u00a0${label.replaceAll(" ", "\u00a0")}`),
-      span("   "),
-    ]);
-    const rows = wrap(row, { columns: columns - 1, first: [span("  ")] });
-    return rows.map((each) => each.map(({ text, style }) => span(text.replaceAll("\u00a0", " "), style)));
+    const room =
+      columns - 1 - widthOf("  y allow once   a always:    e edit   n deny…   ") - (others.length > 0 ? 2 : 0);
+    const named = rule === undefined || room < FEWEST_RULE ? "" : `: ${cut(showExactly(rule), room)}`;
+    return keysOf().flatMap((key) => {
+      const label = key === "a" ? `always${named}${named === "" || others.length > 0 ? " …" : ""}` : labels[key];
+      return [span(key === "y" ? "  " : "   "), span(key, "accent"), span(` ${label}`)];
+    });
+  }
+
+  function keysOf(): readonly ("y" | "a" | "e" | "n")[] {
+    return ["y", ...(rules().length > 0 ? ["a" as const] : []), ...(editable() ? ["e" as const] : []), "n"];
   }
 
   function key(pressed: Key, isAlone: boolean): boolean {
@@ -126,11 +159,12 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
       return true;
     }
     if (pressed.kind === "text" && isAlone && "yaen".includes(pressed.text)) choose(pressed.text);
+    else if (pressed.kind === "text" && isAlone && pressed.text === " ") offset += page;
     else if (pressed.kind !== "key") return pressed.text.length === 1 && isAlone;
     else if (pressed.name === "down" || pressed.name === "enter") offset += 1;
     else if (pressed.name === "up") offset -= 1;
-    else if (pressed.name === "pagedown") offset += 10;
-    else if (pressed.name === "pageup") offset -= 10;
+    else if (pressed.name === "pagedown") offset += page;
+    else if (pressed.name === "pageup") offset -= page;
     else if (["esc", "tab", "ctrl-c"].includes(pressed.name)) onAside();
     else return false;
     return true;
@@ -141,10 +175,24 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     key,
     get keys() {
       if (input?.purpose === "deny") return ["Enter denies", "Esc back", "the text goes to the model"];
-      if (input?.purpose === "edit") return ["Enter allows it as edited", "Esc back", "\\u{…} and ↵ are read as shown"];
-      return ["y a e n answer", "↑↓ scroll", "Esc write a prompt first"];
+      if (input?.purpose === "edit") return ["Enter allows it as edited", "Esc back", "Alt+Enter new line"];
+      const others = ["n deny", "Esc write a prompt first"];
+      if (isRead()) return [`${keysOf().join(" ")} answer`, "Esc write a prompt first", "↑↓ scroll"];
+      return page > 0 ? ["y or Space reads on", ...others] : ["Make the window larger to read it", ...others];
     },
   };
+}
+
+const labels = { y: "allow once", e: "edit", n: "deny…" } as const;
+
+/** Number of columns that a list of choices has for a rule. */
+const SHOWN_RULE = 40;
+/** If there are fewer columns for a rule, the button does not name it. */
+const FEWEST_RULE = 12;
+
+/** Shows a text exactly, but with its line breaks. */
+function inLines(text: string): string {
+  return showExactly(text).replaceAll("↵", "\n");
 }
 
 function withField(inputJson: string, field: string, value: string): string {

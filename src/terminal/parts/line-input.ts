@@ -1,41 +1,51 @@
 import type { Drawing } from "../app.ts";
 import { editKey } from "../editor/edit-key.ts";
 import { editorWith, wholeText } from "../editor/editor.ts";
-import { editorRows } from "../editor/editor-rows.ts";
+import { editorRows, moveVertically } from "../editor/editor-rows.ts";
 import type { Key } from "../screen/keys.ts";
 import { span } from "../screen/row.ts";
 import { widthOf } from "../screen/text.ts";
 
 /** A text that the user writes as a part of something else, such as the reason for a denial. */
 export interface LineInput {
-  draw(columns: number): Drawing;
+  /** Draws the rows around the cursor, not more than the given number. */
+  draw(columns: number, rows?: number): Drawing;
   /** Handles a key. `done`: the user has finished. `back`: the user does not want to write it. */
   key(key: Key): "done" | "back" | "edited";
   readonly text: string;
 }
 
+const MAX_ROWS = 8;
+
 export function createLineInput(label: string, text = ""): LineInput {
   let editor = editorWith(text);
+  let width = 80;
   return {
     get text() {
       return wholeText(editor);
     },
-    draw: (columns) => {
+    draw: (columns, most = MAX_ROWS) => {
       const indent = 2 + widthOf(label);
-      const { rows, cursor } = editorRows(editor, Math.max(8, columns - indent - 2));
+      width = Math.max(8, columns - indent - 2);
+      const { rows, cursor } = editorRows(editor, width);
+      const first = Math.max(0, Math.min(cursor.row - Math.floor(most / 2), rows.length - most));
+      const shown = rows.slice(first, first + most);
+      const isCut = (index: number): boolean =>
+        (index === 0 && first > 0) || (index === most - 1 && first + most < rows.length);
       return {
-        rows: rows.map((row, index) => [
-          span("  "),
-          span(index === 0 ? label : " ".repeat(widthOf(label)), "accent"),
+        rows: shown.map((row, index) => [
+          span(isCut(index) ? "… " : "  ", "dim"),
+          span(first + index === 0 ? label : " ".repeat(widthOf(label)), "accent"),
           span(row),
         ]),
-        cursor: { row: cursor.row, column: cursor.column + indent },
+        cursor: { row: cursor.row - first, column: cursor.column + indent },
       };
     },
     key: (key) => {
       if (key.kind === "key" && key.name === "enter") return "done";
       if (key.kind === "key" && (key.name === "esc" || key.name === "ctrl-c")) return "back";
-      editor = editKey(editor, key) ?? editor;
+      const by = key.kind !== "key" ? undefined : key.name === "up" ? -1 : key.name === "down" ? 1 : undefined;
+      editor = (by === undefined ? editKey(editor, key) : moveVertically(editor, by, width)) ?? editor;
       return "edited";
     },
   };

@@ -1,6 +1,6 @@
-import type { App, Layer } from "../app.ts";
+import type { App, Layer, Space } from "../app.ts";
 import { type Row, span } from "../screen/row.ts";
-import { cleanLine, cut, pad, spread, widthOf } from "../screen/text.ts";
+import { cleanLine, cut, pad, spread, widthOf, wrap } from "../screen/text.ts";
 
 export interface Choice<Value> {
   readonly label: string;
@@ -16,14 +16,19 @@ export interface Choice<Value> {
 export interface PickerOptions<Value> {
   readonly title: string;
   readonly choices: readonly Choice<Value>[];
+  /** Returns a text that is shown in full below the list for the selected choice; may be empty. */
+  readonly detail?: ((value: Value) => string) | undefined;
   readonly onChoose: (value: Value) => void;
   readonly onCancel?: (() => void) | undefined;
 }
 
 /** Opens a list from which the user chooses with the arrow keys, or by typing a part of a label. */
-export function openPicker<Value>(app: App, { title, choices, onChoose, onCancel }: PickerOptions<Value>): void {
+export function openPicker<Value>(app: App, options: PickerOptions<Value>): void {
+  const { title, choices, detail, onChoose, onCancel } = options;
   let filter = "";
   let selected = 0;
+  /** Number of rows of the detail above the screen. */
+  let above = 0;
   const hasHotkeys = choices.some(({ hotkey }) => hotkey !== undefined);
   const found = (): readonly Choice<Value>[] => {
     const wanted = filter.toLowerCase();
@@ -38,7 +43,9 @@ export function openPicker<Value>(app: App, { title, choices, onChoose, onCancel
     keys: ["↑↓ choose", "Enter takes it", "Esc back", ...(hasHotkeys ? [] : ["type to search"])],
     draw: ({ columns, rows }) => {
       const listed = found();
-      const room = Math.max(1, rows - 1);
+      const chosen = listed[selected];
+      const text = chosen === undefined ? "" : (detail?.(chosen.value) ?? "");
+      const room = text === "" ? Math.max(1, rows - 1) : Math.max(1, Math.min(listed.length, Math.floor(rows / 2)));
       const first = Math.max(0, Math.min(selected - Math.floor(room / 2), listed.length - room));
       const width = Math.min(40, Math.max(0, ...listed.map(({ label }) => widthOf(label))));
       const head: Row = [
@@ -60,7 +67,8 @@ export function openPicker<Value>(app: App, { title, choices, onChoose, onCancel
           columns - 1,
         );
       });
-      return { rows: [head, ...(shown.length === 0 ? [[span("  Nothing matches.", "dim")]] : shown)] };
+      const list = [head, ...(shown.length === 0 ? [[span("  Nothing matches.", "dim")]] : shown)];
+      return { rows: text === "" ? list : [...list, ...detailRows(text, { columns, rows: rows - list.length })] };
     },
     key: (key, isAlone) => {
       const listed = found();
@@ -79,6 +87,8 @@ export function openPicker<Value>(app: App, { title, choices, onChoose, onCancel
       } else if (key.name === "enter") choose(listed[selected]);
       else if (key.name === "up") selected = Math.max(0, selected - 1);
       else if (key.name === "down") selected = Math.min(Math.max(0, listed.length - 1), selected + 1);
+      else if (detail !== undefined && (key.name === "pageup" || key.name === "pagedown"))
+        above += key.name === "pageup" ? -DETAIL_PAGE : DETAIL_PAGE;
       else if (key.name === "pageup") selected = Math.max(0, selected - 10);
       else if (key.name === "pagedown") selected = Math.min(Math.max(0, listed.length - 1), selected + 10);
       else if (key.name === "backspace") {
@@ -89,4 +99,19 @@ export function openPicker<Value>(app: App, { title, choices, onChoose, onCancel
     },
   };
   app.open(layer);
+
+  function detailRows(text: string, { columns, rows }: Space): readonly Row[] {
+    const all = wrap([span(text)], {
+      columns: columns - 1,
+      first: [span("  │ ", "warn")],
+      others: [span("  │ ", "warn")],
+    });
+    const room = Math.max(1, all.length > rows ? rows - 1 : rows);
+    above = Math.max(0, Math.min(above, all.length - room));
+    const hidden = all.length - above - room;
+    const more = all.length > rows ? [[span(hidden > 0 ? `  ↓ ${hidden} more rows · PgDn` : "  PgUp", "warn")]] : [];
+    return [...all.slice(above, above + room), ...more];
+  }
 }
+
+const DETAIL_PAGE = 5;

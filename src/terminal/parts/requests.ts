@@ -1,7 +1,7 @@
 import type { ApprovalAnswer, ApprovalQuestion } from "../../protocol/index.ts";
 import type { App, Layer } from "../app.ts";
 import { type Row, span } from "../screen/row.ts";
-import { cutRow } from "../screen/text.ts";
+import { cutBefore } from "../screen/text.ts";
 import { createApprovalLayer } from "./approval-layer.ts";
 import { createQuestionLayer } from "./question-layer.ts";
 import { requestLine } from "./request-rows.ts";
@@ -93,8 +93,8 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
     },
     rows: (columns) => {
       if (current === undefined || layer !== undefined) return [];
-      const row = [span("  ? ", "strong"), span(requestLine(current, app.view), "warn"), span("  Tab answers", "dim")];
-      return [cutRow(row, columns - 1)];
+      const row = [span("  ? ", "strong"), span(requestLine(current, app.view), "warn")];
+      return [cutBefore(row, [span("  Tab answers", "dim")], columns - 1)];
     },
     isEarly: (of) => of === layer && Date.now() - shownAt < QUIET_MS,
   };

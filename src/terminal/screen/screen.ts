@@ -32,6 +32,8 @@ export interface ScreenOutput {
  */
 export interface Screen {
   readonly size: Size;
+  /** Whether frames are wider than 40 columns. They are not while a user changes the size of the terminal. */
+  readonly isSettled: boolean;
   /** Adds rows above the frame. They are written together with the next frame. */
   print(rows: readonly Row[]): void;
   /** Shows a frame below everything that was printed. */
@@ -154,6 +156,9 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
   return {
     get size() {
       return size;
+    },
+    get isSettled() {
+      return isSettled;
     },
     print: (rows) => {
       for (const row of rows) printed.push(row);

@@ -97,6 +97,11 @@ export function spread(left: Row, right: Row, columns: number): Row {
   return [...kept, { text: " ".repeat(Math.max(2, columns - rightWidth - widthOfRow(kept))) }, ...right];
 }
 
+/** Cuts a row so that what must not be missing fits behind it. */
+export function cutBefore(row: Row, tail: Row, columns: number): Row {
+  return [...cutRow(row, Math.max(1, columns - widthOfRow(tail))), ...tail];
+}
+
 /** Number of columns that the left part of a row gets at least. */
 const MIN_LEFT = 16;
 
