@@ -3,7 +3,7 @@
 // Called by: executor, agents, runs, app.
 export { accesses, pathsOf, pendingPatterns, readsOnly, withExpansions } from "./decide/accesses.ts";
 export { decide } from "./decide/decide.ts";
-export { explainDenial, suggestRule } from "./decide/explain-denial.ts";
+export { explainDenial, explainRefusal, suggestRule } from "./decide/explain-denial.ts";
 export { dependsOnGit } from "./decide/judge-git.ts";
 export { deniedPlaces, hiddenPredicate, hidesNothing } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";

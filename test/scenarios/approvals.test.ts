@@ -104,6 +104,15 @@ describe("an inbox for all depths", () => {
     expect(result.facts.denied).toMatchObject([{ tool: "Bash", reason: "Keep it." }]);
   });
 
+  it("tells the model that the user denied a call, and not that no one was there", async () => {
+    const { model } = await answered(
+      { MAIN: [{ calls: [bash("mkdir one")] }, { text: "Not made." }] },
+      (request, place) => say("deny")(request, place),
+    );
+    const [result] = resultsIn(model.requests("MAIN").at(-1));
+    expect(result).toBe("The user denied this call. Continue without it, or ask the user what to do instead.");
+  });
+
   it("does not answer requests from a hook about calls that rules allow", async () => {
     const { asked, cwd } = await answered(
       {

@@ -11,8 +11,7 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
   const head = `${tool} was not run. ${decision.reason}`;
   if (decision.rule === "not in pool") return `${head} Continue with the tools you have.`;
   if (malformed.has(decision.rule)) return `${head} Correct the call.`;
-  if (decision.rule === PLAN_APPROVAL)
-    return "The plan was not approved, so plan mode stays on. If you were told what is wrong with the plan, change it; otherwise, present the plan as your answer.";
+  if (decision.rule === PLAN_APPROVAL) return PLAN_NOT_APPROVED;
   if (decision.rule === USER_QUESTION)
     return "The question was not answered: no one can answer it in this run, or the user declined. Decide yourself, continue, and say what you assumed.";
   if (decision.rule === "plan") return `${head} Say in your answer what you would do; the user can leave plan mode.`;
@@ -26,6 +25,17 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
     : `This needs approval, and no one can approve it in this run. ${adviceFor(tool, call, decision)}`;
   return `${head} ${advice} Continue without it, and say in your answer what is missing.`;
 }
+
+/** Tells the model that an approver has denied a call without saying why. */
+export function explainRefusal({ rule }: Decision): string {
+  if (rule === PLAN_APPROVAL) return PLAN_NOT_APPROVED;
+  if (rule === USER_QUESTION)
+    return "The user did not want to answer the question. Decide yourself, continue, and say what you assumed.";
+  return "The user denied this call. Continue without it, or ask the user what to do instead.";
+}
+
+const PLAN_NOT_APPROVED =
+  "The plan was not approved, so plan mode stays on. If you were told what is wrong with the plan, change it; otherwise, present the plan as your answer.";
 
 /** Returns a rule that allows exactly this call, for `allowedTools` and settings; undefined if no rule can. */
 export function suggestRule(toolName: string, input: JsonObject): string | undefined {

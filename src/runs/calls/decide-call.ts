@@ -1,8 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { inputOf } from "../../loop/index.ts";
-import { checkRules } from "../../permissions/index.ts";
+import { checkRules, explainRefusal } from "../../permissions/index.ts";
 import type { HookOutcome, Judgement } from "../../ports/index.ts";
-import type { ApprovalAnswer, Decision, DurableEvent, Grant, Policy, ToolCall } from "../../protocol/index.ts";
+import {
+  type ApprovalAnswer,
+  type Decision,
+  type DurableEvent,
+  type Grant,
+  NO_APPROVER,
+  type Policy,
+  type ToolCall,
+} from "../../protocol/index.ts";
 import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
 import { askHooks } from "../host/ask-hooks.ts";
 import type { RunHost } from "../host/run-host.ts";
@@ -18,7 +26,7 @@ export type DecidedCall = { readonly call: ToolCall; readonly requested: Durable
 interface CallToApprove {
   readonly effect: "ask";
   readonly decision: Decision;
-  /** Result that the model gets if the call is not approved. */
+  /** Result that the model gets if no one can approve the call. */
   readonly denial: string;
 }
 
@@ -143,8 +151,10 @@ export async function approveCall(
   for (;;) {
     const answer = await askForApproval(host, open, policy);
     if (answer === undefined) return { kind: "cancelled" };
-    if (answer.answer !== "allow")
-      return { kind: "refused", outcome: "denied", message: answer.message ?? open.denial };
+    if (answer.answer !== "allow") {
+      const denial = answer.by === NO_APPROVER ? open.denial : explainRefusal(open.decision);
+      return { kind: "refused", outcome: "denied", message: answer.message ?? denial };
+    }
     const { inputJson = open.call.inputJson, replies } = answer;
     const { call } = open;
     if (inputJson === call.inputJson) return { kind: "allowed", call, grant: grantOf(call, "person", replies) };
