@@ -56,14 +56,22 @@ export {
 } from "./words/approval-text.ts";
 export { announcementOf, describeCall, oneLine } from "./words/describe-call.ts";
 export {
+  firstSentence,
+  isInBackground,
+  outputLines,
+  resultText,
+  resultWords,
+  todosOf,
+} from "./words/result-words.ts";
+export {
   activityWords,
   callWords,
   changeWords,
   endWords,
   lastLineOf,
   outcomeMarks,
-  resultWords,
   stateNames,
   stateWords,
   wishWords,
+  withoutIds,
 } from "./words/words.ts";

@@ -6,7 +6,9 @@ import {
   type SessionView,
   stateOf,
   type ViewUpdate,
+  withoutIds,
 } from "../client/index.ts";
+import { plural } from "../lib/index.ts";
 import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
 import type { App, Layer } from "./app.ts";
 import { createCommands } from "./commands.ts";
@@ -15,7 +17,7 @@ import { type ConversationPrinter, createConversationPrinter } from "./conversat
 import type { CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
-import { busyAgents, nameOf } from "./parts/agents-panel.ts";
+import { busyAgents, labelOf, nameOf } from "./parts/agents-panel.ts";
 import { createCompletion } from "./parts/completion.ts";
 import { createFlash } from "./parts/flash.ts";
 import { openLeaveDialog } from "./parts/leave-dialog.ts";
@@ -155,7 +157,8 @@ export function createController(options: ControllerOptions): Controller {
       app.say(feed.problem ?? "No session is open.", "bad");
       return undefined;
     }
-    const receipt = await host.send(command);
+    const sent = await host.send(command);
+    const receipt = { ...sent, message: withoutIds(sent.message) };
     if (receipt.status === "refused") app.say(receipt.message, "warn");
     redraw();
     return receipt;
@@ -191,7 +194,9 @@ export function createController(options: ControllerOptions): Controller {
     const agent = agentOf(feed.view, agentId);
     if (agent === undefined || agentOf(before, agentId)?.background !== true) return;
     const style: Style = event.outcome === "succeeded" ? "good" : event.outcome === "failed" ? "bad" : "warn";
-    app.say(`${nameOf(agent)} (${agent.description}) ${activityWords(agent)}. Its report goes to its caller.`, style);
+    const when = agent.path.length > 1 ? "" : isBusy() ? " with its next step" : " with your next prompt";
+    const caller = agent.path.length > 1 ? "its caller" : "the main agent";
+    app.say(`${labelOf(agent)} ${activityWords(agent)}; ${caller} gets its report${when}.`, style);
   }
 
   /** Stops the main agent. Says which agents go on. */
@@ -236,7 +241,10 @@ export function createController(options: ControllerOptions): Controller {
   /** Lets the agents that the main agent waits for continue in the background. Returns false if there are none. */
   function moveToBackground(): boolean {
     const awaited = busyAgents(feed.view).filter(({ path, background }) => path.length === 1 && !background);
-    for (const { agentId } of awaited) void send({ type: "background", agent: agentId });
+    void Promise.all(awaited.map(({ agentId }) => send({ type: "background", agent: agentId }))).then((receipts) => {
+      const moved = receipts.filter((receipt) => receipt?.status === "done").length;
+      if (moved > 0) app.say(`${plural(moved, "agent")} moved to the background.`);
+    });
     return awaited.length > 0;
   }
 
@@ -302,7 +310,7 @@ export function createController(options: ControllerOptions): Controller {
     const agent = main();
     const nameIn = (agentId: string): string => {
       const found = agentOf(feed.view, agentId);
-      return found === undefined ? agentId : nameOf(found);
+      return found === undefined ? agentId : labelOf(found);
     };
     const printed = agent && printer.update(agent, { columns, rows: Math.floor(rows / 2), isPlain, nameOf: nameIn });
     if (printed !== undefined && printed.rows.length > 0) screen.print(printed.rows);

@@ -208,7 +208,9 @@ describe("a user's message to a subagent", () => {
     const run = session.prompt("MAIN: go");
     const agentId = await subagent(watched);
     const sent = session.subagents.message(`agent-${agentId}`, "Look in src only.");
-    expect((await sent).message).toBe(`Agent ${agentId} reads the message before its next step.`);
+    expect((await sent).message).toBe(
+      `general-purpose (a piece of work, ${agentId}) reads the message before its next step.`,
+    );
     finish();
     expect((await run.result).outcome).toBe("succeeded");
     await session.close();
@@ -290,13 +292,15 @@ describe("moving a subagent", () => {
     const run = session.prompt("MAIN: go");
     const agentId = await subagent(watched);
     expect((await session.subagents.foreground(agentId)).status).toBe("refused");
-    expect((await session.subagents.background(agentId)).message).toBe(`Agent ${agentId} now works in the background.`);
+    expect((await session.subagents.background(agentId)).message).toBe(
+      `general-purpose (a piece of work, ${agentId}) now works in the background.`,
+    );
     expect((await session.subagents.background(agentId)).status).toBe("refused");
     await watched.until(
       ({ agentId: id, event }) => id === "main" && event.type === "model.requested" && event.turn === 2,
     );
     expect((await session.subagents.foreground(agentId)).message).toBe(
-      `The main agent waits for agent ${agentId} before its next step.`,
+      `The main agent waits for general-purpose (a piece of work, ${agentId}) before its next step.`,
     );
     goOn();
     await watched.until(
@@ -335,12 +339,12 @@ describe("moving a subagent", () => {
     expect(watched.updates.some(isRequest(3))).toBe(false);
     expect(await session.subagents.background(agentId)).toMatchObject({
       status: "done",
-      message: `The main agent no longer waits for agent ${agentId}, which continues in the background.`,
+      message: `The main agent no longer waits for general-purpose (a piece of work, ${agentId}), which continues in the background.`,
     });
     await watched.until(isRequest(3));
     expect(await session.subagents.background(agentId)).toMatchObject({
       status: "refused",
-      message: `Agent ${agentId} already works in the background.`,
+      message: `general-purpose (a piece of work, ${agentId}) already works in the background.`,
     });
     await session.close();
   });
@@ -407,7 +411,9 @@ describe("stopping and resuming", () => {
     await watched.until(({ agentId, event }) => agentId === "main" && event.type === "model.ended" && event.turn === 2);
     const [one = "", two = ""] = subagents(watched.updates);
     const stopped = await session.send({ id: "s1", type: "stop", what: one });
-    expect(stopped.message).toBe(`Stopped ${one}. 1 agent still running: ${two}.`);
+    expect(stopped.message).toBe(
+      `Stopped general-purpose (a piece of work, ${one}). 1 agent still running: general-purpose (a piece of work, ${two}).`,
+    );
     const all = await session.send({ id: "s2", type: "stop", what: "tree" });
     expect(all).toMatchObject({ status: "done", message: expect.stringContaining(two) });
     expect((await run.result).outcome).toBe("stopped");
@@ -430,7 +436,9 @@ describe("stopping and resuming", () => {
     await session.prompt("MAIN: go").result;
     const agentId = await subagent(watched);
     await session.subagents.stop(agentId);
-    expect((await session.subagents.resume(agentId)).message).toBe(`Agent ${agentId} continues in the background.`);
+    expect((await session.subagents.resume(agentId)).message).toBe(
+      `general-purpose (a piece of work, ${agentId}) continues in the background.`,
+    );
     await endOf(watched, "All of it.");
     expect((await session.subagents.resume(agentId)).message).toContain("has finished its work");
     await session.close();

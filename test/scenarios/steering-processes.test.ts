@@ -47,7 +47,7 @@ describe("a session in another process", () => {
     });
     expect(await run("foreground", `${id}/helper`)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^retinue: The caller of agent a\w+ is already waiting for it\.\n$/),
+      stderr: expect.stringMatching(/^retinue: The caller of helper \(a piece of work, a\w+\) is already waiting for it\.\n$/),
     });
     expect(await run("resume", `${id}/helper`, "--json")).toMatchObject({
       code: 2,
@@ -70,7 +70,7 @@ describe("a session in another process", () => {
     expect(await run("background", `${id}/helper`)).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^The main agent no longer waits for agent a\w+, which continues in the background\.\n$/,
+        /^The main agent no longer waits for general-purpose \(.*, a\w+\), which continues in the background\.\n$/,
       ),
     });
     expect((await run("ps")).stdout).toMatch(/ working \(background\) /);
@@ -82,7 +82,7 @@ describe("a session in another process", () => {
     });
     expect(await run("stop", `${id}/helper`)).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^Stopped a\w+\./),
+      stdout: expect.stringMatching(/^Stopped general-purpose \(.*, a\w+\)\./),
     });
     expect(await first.ended).toMatchObject({ code: 0, stdout: "It was stopped.\n" });
 
@@ -139,7 +139,7 @@ describe("a session in whose terminal others steer", () => {
     const id = sessionIdOf(transcriptPath(place) ?? "");
     const run = (...args: string[]) => start(...args).ended;
     const [{ agentId }] = JSON.parse((await run("ps", "--json")).stdout).slice(1);
-    const agent = `agent ${agentId} (helper)`;
+    const agent = `helper (a piece of work, ${agentId})`;
     await run("message", `${id}/helper`, `Look in src.\n${"And on. ".repeat(40)}`);
     await first.told(`retinue: Message from another terminal to ${agent}: Look in src. And on. And on.`);
     await run("background", `${id}/helper`);

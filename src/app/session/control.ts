@@ -158,11 +158,11 @@ export function createControl(options: ControlOptions): Control {
     do {
       await dispatcher.resumptionOf(agentId)?.catch(() => undefined);
       if (await registry.live.get(agentId)?.tell({ content, from: "person", promptId }))
-        return done(`Agent ${agentId} reads the message before its next step.`);
+        return done(`${labelOf(subagent)} reads the message before its next step.`);
     } while (dispatcher.resumptionOf(agentId) !== undefined);
     const problem = await dispatcher.wake(subagent, "person", { prompt: textOf(content), promptId });
     return problem === undefined
-      ? done(`Agent ${agentId} had ended. It continues in the background with the message.`)
+      ? done(`${labelOf(subagent)} had ended. It continues in the background with the message.`)
       : refused(problem);
   }
 
@@ -225,28 +225,26 @@ export function createControl(options: ControlOptions): Control {
     }
     const found = await find(reference);
     if (!("agentId" in found)) return found;
-    const { agentId, end, running } = found;
-    if (running) return refused(`Agent ${agentId} is already running.`);
-    if (end?.reason === "done")
-      return refused(`Agent ${agentId} has finished its work. Send it a message to give it more.`);
+    const label = labelOf(found);
+    if (found.running) return refused(`${label} is already running.`);
+    if (found.end?.reason === "done")
+      return refused(`${label} has finished its work. Send it a message to give it more.`);
     const problem = await dispatcher.wake(found, "person");
-    return problem === undefined ? done(`Agent ${agentId} continues in the background.`) : refused(problem);
+    return problem === undefined ? done(`${label} continues in the background.`) : refused(problem);
   }
 
   async function moveToBackground(reference: string): Promise<Outcome> {
     if (isMain(reference)) return refused("Only subagents can be moved to the background.");
     const found = await find(reference);
     if (!("agentId" in found)) return found;
-    const { agentId, running } = found;
-    if (running === undefined) return refused(`Agent ${agentId} is not running.`);
+    const label = labelOf(found);
+    if (found.running === undefined) return refused(`${label} is not running.`);
     const parent = reportsTo(found);
     if (parent !== undefined && (await parent.endWait(found)))
-      return done(
-        `${capitalized(nameOf(parent))} no longer waits for agent ${agentId}, which continues in the background.`,
-      );
+      return done(`${capitalized(nameOf(parent))} no longer waits for ${label}, which continues in the background.`);
     if (!options.mayBackground) return refused("Agents can't work in the background in this session.");
-    if (await registry.detach(agentId, "person")) return done(`Agent ${agentId} now works in the background.`);
-    return refused(`Agent ${agentId} already works in the background.`);
+    if (await registry.detach(found.agentId, "person")) return done(`${label} now works in the background.`);
+    return refused(`${label} already works in the background.`);
   }
 
   async function moveToForeground(reference: string): Promise<Outcome> {
@@ -254,15 +252,18 @@ export function createControl(options: ControlOptions): Control {
     const found = await find(reference);
     if (!("agentId" in found)) return found;
     const { agentId, runId, running } = found;
-    if (running === undefined) return refused(`Agent ${agentId} is not running.`);
-    if (!running.background) return refused(`The caller of agent ${agentId} is already waiting for it.`);
+    const label = labelOf(found);
+    if (running === undefined) return refused(`${label} is not running.`);
+    if (!running.background) return refused(`The caller of ${label} is already waiting for it.`);
     const parent = reportsTo(found);
     if (parent?.thread.state.run === undefined)
-      return refused(`No agent that is running gets the report of agent ${agentId}. The report is delivered later.`);
+      return refused(
+        `The caller of ${label} is not working now, so it can't wait. It gets the report when it continues.`,
+      );
     if (parent.thread.state.awaited.includes(runId))
-      return refused(`${capitalized(nameOf(parent))} is already waiting for agent ${agentId}.`);
+      return refused(`${capitalized(nameOf(parent))} is already waiting for ${label}.`);
     await parent.record([{ type: "run.awaited", agentId, runId }]);
-    return done(`${capitalized(nameOf(parent))} waits for agent ${agentId} before its next step.`);
+    return done(`${capitalized(nameOf(parent))} waits for ${label} before its next step.`);
   }
 
   /** Returns the running agent that is notified when a background agent ends. */
@@ -303,7 +304,7 @@ export function createControl(options: ControlOptions): Control {
     const isForMain = isAll || isMain(reference) || (command.type === "stop" && reference === "turn");
     const found = isForMain ? undefined : await registry.find(reference).catch(() => undefined);
     if (found === undefined && !isForMain) return undefined;
-    const agent = found ? `agent ${found.agentId} (${found.name ?? found.agentType})` : "the main agent";
+    const agent = found ? labelOf(found) : "the main agent";
     switch (command.type) {
       case "prompt":
         return `Message from another terminal to ${agent}: ${shortened(textOf(command.content))}`;
@@ -399,8 +400,27 @@ function isMain(reference: string): boolean {
   return reference === MAIN_AGENT;
 }
 
-function nameOf({ agentId }: LiveAgent): string {
-  return agentId === MAIN_AGENT ? "the main agent" : `agent ${agentId}`;
+function nameOf({ agentId, agent }: LiveAgent): string {
+  return labelOf({ agentId, agentType: agent.agentType });
+}
+
+/** Names an agent: its name or type, its task and its id, as in `Explore (call sites, a1b2c3d4e5f6g)`. */
+function labelOf({ agentId, agentType, name, description = "" }: Labelled): string {
+  if (isMain(agentId)) return "the main agent";
+  return `${name ?? agentType} (${description === "" ? "" : `${shortened(description)}, `}${agentId})`;
+}
+
+interface Labelled extends Pick<Subagent, "agentId" | "agentType"> {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+/** Number of agents that a receipt names. */
+const MAX_NAMED = 5;
+
+function listed(agents: readonly Labelled[]): string {
+  const more = agents.length - MAX_NAMED;
+  return `${agents.slice(0, MAX_NAMED).map(labelOf).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function capitalized(text: string): string {
@@ -425,8 +445,7 @@ function refused(message: string): Outcome {
 
 function stopped({ stopped: ended, goesOn }: StopReceipt): Outcome {
   if (ended.length === 0 && goesOn.length === 0) return done("Nothing was running.");
-  const names = ended.map(({ agentId }) => agentId).join(", ");
-  const what = ended.length === 0 ? "Nothing was stopped." : `Stopped ${names}.`;
-  const others = goesOn.map(({ agentId }) => agentId).join(", ");
-  return done(goesOn.length === 0 ? what : `${what} ${plural(goesOn.length, "agent")} still running: ${others}.`);
+  const what = ended.length === 0 ? "Nothing was stopped." : `Stopped ${listed(ended)}.`;
+  const others = `${plural(goesOn.length, "agent")} still running: ${listed(goesOn)}.`;
+  return done(goesOn.length === 0 ? what : `${what} ${others}`);
 }

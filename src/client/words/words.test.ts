@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type DurableEvent, type EndReason, outcomeOf, type SessionUpdate } from "../../protocol/index.ts";
+import { type DurableEvent, type EndReason, NO_APPROVER, outcomeOf, type SessionUpdate } from "../../protocol/index.ts";
 import { answered, created, line, runEnded, started } from "../view/agent-events.test-support.ts";
 import { foldSession } from "../view/fold-session.ts";
 import { type AgentView, agentOf, newSessionView } from "../view/session-view.ts";
-import { activityWords, endWords, lastLineOf, resultWords, stateWords } from "./words.ts";
+import { firstSentence, outputLines, resultWords } from "./result-words.ts";
+import { activityWords, endWords, lastLineOf, stateWords, withoutIds } from "./words.ts";
 
 const call = (name: string, input: object) => ({ name, input });
 
@@ -126,8 +127,9 @@ describe("how an agent ended", () => {
 });
 
 describe("the result of a call", () => {
-  const words = (details: object, more: object = {}) =>
-    resultWords({ result: { outcome: "ok", milliseconds: 1, content: [], details: details as never, ...more } });
+  const words = (details: object, more: object = {}, name = "Read") =>
+    resultWords({ name, result: { outcome: "ok", milliseconds: 1, content: [], details: details as never, ...more } });
+  const text = (given: string) => ({ content: [{ type: "text", text: given }] });
 
   it("is summed up", () => {
     expect(words({ path: "a.ts", added: 6, removed: 9, diff: "" })).toBe("+6 −9");
@@ -137,5 +139,56 @@ describe("the result of a call", () => {
     expect([words({ exitCode: 0 }), words({ exitCode: 2 })]).toEqual(["", "exit code 2"]);
     const content = [{ type: "text", text: "No such file.\nTry another." }];
     expect(words({}, { outcome: "error", content })).toBe("error: No such file. Try another.");
+  });
+
+  it("of a call that the user denied or interrupted is a word, and not what the model was told", () => {
+    const result = { outcome: "denied", milliseconds: 1, ...text("The user denied this call. Continue.") } as const;
+    const denied = (message?: string, by = "ana") =>
+      resultWords({
+        name: "Bash",
+        result: result as never,
+        approval: { requestId: "r", reason: "", askedAt: 1, answer: { answer: "deny", by, message } },
+      });
+    expect(denied()).toBe("denied");
+    expect(denied("Not on\nFridays.")).toBe("denied: Not on Fridays.");
+    expect(denied(undefined, NO_APPROVER)).toBe("denied: The user denied this call. Continue.");
+    expect(words({}, { outcome: "cancelled", ...text("[Cancelled.]") }, "Bash")).toBe("interrupted");
+  });
+
+  it("of a task contains no markup for models", () => {
+    const failure =
+      '<task_error agent="x" id="a1" status="failed">\nNo &lt;task_ tokens left.\n</task_error>\n[1 call]\n[Do x.]';
+    expect(words({}, { outcome: "error", ...text(failure) }, "Task")).toBe("failed: No <task_ tokens left.");
+    const launched = { status: "async_launched" };
+    expect(words(launched, text("Agent a1 is running in the background"), "Task")).toBe("in the background");
+  });
+
+  it("of a command is the number of its lines", () => {
+    expect(words({ exitCode: 0 }, text("a\nb\nc"), "Bash")).toBe("3 lines");
+    expect(words({ exitCode: 0 }, text("(no output)"), "Bash")).toBe("");
+    const marked = { name: "Bash", result: { outcome: "ok", milliseconds: 1, ...text("a\nb\n[Exit code 1.]") } };
+    expect(outputLines(marked as never)).toEqual(["a", "b"]);
+    expect(words({ exitCode: 2 }, { outcome: "error", ...text("a\n[Exit code 2.]") }, "Bash")).toBe("exit code 2");
+  });
+});
+
+describe("a report", () => {
+  it.each([
+    ["## Findings\n\n1. one\n2. two", "one"],
+    ["# Nothing found", "Nothing found"],
+    ["**Prices** round twice. See `a.ts`.\n\nMore.", "Prices round twice."],
+    ["- two", "two"],
+    ["", ""],
+  ])("is summarized by its first sentence: %j", (report, sentence) => {
+    expect(firstSentence(report)).toBe(sentence);
+  });
+});
+
+describe("a receipt", () => {
+  it("can be shown without ids", () => {
+    const [one, two] = ["a0123456789xy", "awevvzwrrmq0n"];
+    expect(withoutIds(`Stopped Explore (call sites, ${one}). 1 agent still running: cart (${two}).`)).toBe(
+      "Stopped Explore (call sites). 1 agent still running: cart.",
+    );
   });
 });

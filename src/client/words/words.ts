@@ -1,5 +1,12 @@
-import { formatCount, plural, stripControls } from "../../lib/portable.ts";
-import { canonicalToolName, type EndReason, type Outcome, type RunEnd, type ToolCall } from "../../protocol/index.ts";
+import { plural, stripControls } from "../../lib/portable.ts";
+import {
+  type AgentId,
+  canonicalToolName,
+  type EndReason,
+  type Outcome,
+  type RunEnd,
+  type ToolCall,
+} from "../../protocol/index.ts";
 import type { CallItem, CallPart, Item } from "../view/items.ts";
 import { type AgentState, type AgentView, isWaiting, stateOf } from "../view/session-view.ts";
 import { describeCall, oneLine } from "./describe-call.ts";
@@ -168,42 +175,14 @@ const verbs: Readonly<Record<string, Verb>> = {
   AskUserQuestion: { doing: "asking:", todo: "ask:" },
 };
 
-/** Summarizes the result of a call: `84 lines`, `14 matches`, `+6 −9`. For a failure, the first line of its message. */
-export function resultWords({ result }: Pick<CallPart, "result">): string {
-  if (result === undefined) return "";
-  const { outcome, details = {}, content } = result;
-  if (outcome !== "ok") {
-    const text = content.find((block) => block.type === "text")?.text ?? "";
-    return `${outcome}${text === "" ? "" : `: ${oneLine(text).slice(0, MAX_SUMMARY)}`}`;
-  }
-  const number = (name: string): number | undefined =>
-    typeof details[name] === "number" ? (details[name] as number) : undefined;
-  const [added, removed, exitCode] = [number("added"), number("removed"), number("exitCode")];
-  if (added !== undefined && removed !== undefined) return `+${added} −${removed}`;
-  if (exitCode !== undefined && exitCode !== 0) return `exit code ${exitCode}`;
-  for (const [name, [one, many]] of Object.entries(counted)) {
-    const count = number(name);
-    if (count !== undefined) return `${formatCount(count)} ${count === 1 ? one : many}`;
-  }
-  return "";
-}
-
-const MAX_SUMMARY = 200;
-
-/** Numbers in the details of results, with the nouns for one and for several, most important first. */
-const counted = {
-  matches: ["match", "matches"],
-  files: ["file", "files"],
-  entries: ["entry", "entries"],
-  lines: ["line", "lines"],
-  shown: ["line", "lines"],
-} as const;
-
-/** Describes a change of the way in which an agent works. */
-export function changeWords({ change, agentId = "", mode }: Extract<Item, { kind: "change" }>): string {
+/** Describes a change of the way in which an agent works. `nameOf` returns the name of another agent. */
+export function changeWords(
+  { change, agentId = "", mode }: Extract<Item, { kind: "change" }>,
+  nameOf: (agentId: AgentId) => string = (id) => id,
+): string {
   const named = {
-    "run.awaited": `waits for ${agentId}`,
-    "agent.resumed": `${agentId} continues`,
+    "run.awaited": `waits for ${nameOf(agentId)}`,
+    "agent.resumed": `${nameOf(agentId)} continues`,
     "mode.changed": `permission mode: ${mode ?? "unknown"}`,
   };
   return { ...changes, ...named }[change];
@@ -215,3 +194,11 @@ const changes = {
   "conversation.rewound": "went back to an earlier prompt",
   "run.backgrounded": "from here on in the background",
 };
+
+/**
+ * Removes the ids of agents from a receipt, for people who choose agents from a list: `Explore (call sites, a1b2…)`
+ * becomes `Explore (call sites)`.
+ */
+export function withoutIds(message: string): string {
+  return message.replace(/(?:, | \()a[0-9a-z]{12}\)/g, (found) => (found.startsWith(",") ? ")" : ""));
+}

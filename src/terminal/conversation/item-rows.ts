@@ -1,18 +1,9 @@
-import {
-  type AgentView,
-  at,
-  type CallItem,
-  changeWords,
-  endWords,
-  type Item,
-  outcomeMarks,
-  resultWords,
-} from "../../client/index.ts";
-import { formatCount, formatDuration, plural } from "../../lib/index.ts";
-import { type AgentId, canonicalToolName, type EndedNotice } from "../../protocol/index.ts";
-import { type Row, type Span, type Style, span } from "../screen/row.ts";
-import { cleanLine, cleanLines, cut, pad, spread, wrap } from "../screen/text.ts";
-import { diffRows } from "./diff-rows.ts";
+import { type AgentView, at, changeWords, endWords, type Item, outcomeMarks } from "../../client/index.ts";
+import { formatCount, plural } from "../../lib/index.ts";
+import type { AgentId, EndedNotice } from "../../protocol/index.ts";
+import { type Row, type Style, span } from "../screen/row.ts";
+import { cleanLine, cleanLines, spread, wrap } from "../screen/text.ts";
+import { callRows } from "./call-rows.ts";
 import { markdownRows } from "./markdown.ts";
 
 export interface RowOptions {
@@ -55,7 +46,7 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
     case "text":
       return { kind: "text", rows: [...markdownRows(item.text, columns), ...(item.isCutOff ? [CUT_OFF] : [])] };
     case "call":
-      return { kind: "call", rows: callRows(item, options) };
+      return { kind: "call", rows: callRows(item, { columns, isPlain: options.isPlain }) };
     case "notice":
       return note(item.text, "warn");
     case "retry":
@@ -65,7 +56,7 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
     case "agents":
       return { kind: "note", rows: (item.ended ?? []).map((ended) => endedRow(ended, options)) };
     case "change":
-      return note(changeWords(item));
+      return note(changeWords(item, options.nameOf));
     case "compaction":
       return note(compactionText(item));
     case "acceptance":
@@ -127,54 +118,6 @@ function endedRow({ agentId, outcome }: EndedNotice, { columns, nameOf }: RowOpt
     [span("delivered to the agent", "dim")],
     textColumns(columns),
   );
-}
-
-const NAME_COLUMNS = 6;
-
-/** Returns a call on one line: what it did, its result and how long it took. Changes of files follow. */
-function callRows(item: CallItem, options: RowOptions): readonly Row[] {
-  const columns = textColumns(options.columns);
-  const { result } = item;
-  const isOk = result?.outcome === "ok";
-  const name = toolLabel(item.name);
-  const images = (result?.content ?? []).filter(({ type }) => type === "image").length;
-  const seen = images > 0 ? plural(images, "image") : resultWords(item);
-  const failure = isOk || result === undefined ? "" : seen;
-  const duration = result === undefined ? "" : formatDuration(result.milliseconds);
-  if (options.isPlain) {
-    const facts = [seen, duration].filter((part) => part !== "").join(", ");
-    return [[span(cleanLine(`${name} ${item.target}${facts === "" ? "" : `: ${facts}`}`))]];
-  }
-  const facts = [...(failure === "" ? [seen] : []), duration].filter((part) => part !== "").join(" · ");
-  const mark: Span = isOk ? span("✓", "good") : span(result?.outcome === "denied" ? "–" : "✗", "bad");
-  const head = spread(
-    [
-      span("  "),
-      mark,
-      span(` ${pad(name, Math.max(NAME_COLUMNS, name.length))} `),
-      span(cleanLine(item.target), "dim"),
-    ],
-    [span(facts, "dim")],
-    columns,
-  );
-  const why =
-    failure === "" ? [] : wrap([span(cleanLine(failure), "bad")], { columns, first: [span("    ")] }).slice(0, 3);
-  return [head, ...why, ...changeRows(item, columns)];
-}
-
-/** Maximum number of lines of a change that are shown. */
-const MAX_DIFF_ROWS = 30;
-
-function changeRows({ result }: CallItem, columns: number): readonly Row[] {
-  const { diff, path } = result?.details ?? {};
-  if (result?.outcome !== "ok" || typeof diff !== "string") return [];
-  return diffRows(diff, { columns, path: typeof path === "string" ? path : "", max: MAX_DIFF_ROWS });
-}
-
-/** `mcp__github__search` is shown as `github search`. */
-function toolLabel(name: string): string {
-  const canonical = canonicalToolName(name);
-  return cut(cleanLine(canonical.replace(/^mcp__/, "").replaceAll("__", " ")), 30);
 }
 
 /** `41,220` is shown as `41k`. */

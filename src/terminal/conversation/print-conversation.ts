@@ -1,4 +1,5 @@
 import { type AgentView, type CallItem, callWords, elements, type Item } from "../../client/index.ts";
+import { canonicalToolName } from "../../protocol/index.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine } from "../screen/text.ts";
 import { isStoppedRequest, type PrintedKind, printedItem, type RowOptions, textColumns } from "./item-rows.ts";
@@ -31,6 +32,8 @@ export function createConversationPrinter(): ConversationPrinter {
   let streams: TextStream[] = [];
   let turn = 0;
   let recorded = 0;
+  /** Number of agents that were interrupted since anything else was printed. */
+  let interrupted = 0;
 
   const spaced = (kind: PrintedKind, rows: readonly Row[]): readonly Row[] => {
     if (rows.length === 0) return [];
@@ -39,8 +42,26 @@ export function createConversationPrinter(): ConversationPrinter {
     return isGroup ? rows : [[], ...rows];
   };
 
-  /** Prints an item. Of a text that was printed while it was written, only the rest is printed. */
+  /**
+   * Prints an item. Of a text that was printed while it was written, only the rest is printed. Of many agents that were
+   * interrupted together, only the first are printed, and then the number of the others.
+   */
   const itemRows = (item: Item, options: PrintOptions): readonly Row[] => {
+    const isInterrupted = item.kind === "call" && isInterruptedTask(item);
+    if (isInterrupted) interrupted += 1;
+    if (isInterrupted && interrupted > MAX_INTERRUPTED) return [];
+    return isInterrupted ? ownRows(item, options) : [...foldedRows(), ...ownRows(item, options)];
+  };
+
+  const foldedRows = (): readonly Row[] => {
+    const more = interrupted - MAX_INTERRUPTED;
+    interrupted = 0;
+    if (more <= 0) return [];
+    const words = more === 1 ? "1 more agent was interrupted" : `${more} more agents were interrupted`;
+    return [[span(`  – ${words}`, "dim")]];
+  };
+
+  const ownRows = (item: Item, options: PrintOptions): readonly Row[] => {
     const stream = item.kind === "text" && item.turn === turn ? streams[recorded++] : undefined;
     if (item.kind === "text" && stream !== undefined && stream.printed !== "" && item.text.startsWith(stream.printed)) {
       last = "text";
@@ -100,6 +121,13 @@ export function createConversationPrinter(): ConversationPrinter {
       return { rows, open };
     },
   };
+}
+
+/** Number of interrupted agents that are printed one by one. */
+const MAX_INTERRUPTED = 8;
+
+function isInterruptedTask({ name, result }: CallItem): boolean {
+  return canonicalToolName(name) === "Task" && result?.outcome === "cancelled";
 }
 
 function limitsOf({ columns, rows }: PrintOptions): Limits {

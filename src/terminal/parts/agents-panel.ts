@@ -2,8 +2,8 @@ import {
   type AgentView,
   activityWords,
   elements,
+  firstSentence,
   inTreeOrder,
-  lastLineOf,
   outcomeMarks,
   type SessionView,
   stateOf,
@@ -129,6 +129,11 @@ export function nameOf({ name, agentType }: AgentView): string {
   return cleanLine(name ?? agentType);
 }
 
+/** `Explore (call sites)` */
+export function labelOf(agent: AgentView): string {
+  return agent.description === "" ? nameOf(agent) : `${nameOf(agent)} (${cleanLine(agent.description)})`;
+}
+
 interface RowOptions extends PanelOptions {
   readonly width: number;
 }
@@ -157,9 +162,10 @@ function agentRow(agent: AgentView, { columns, now, selected, width }: RowOption
   );
 }
 
-function lastWords(agent: AgentView): string {
-  const line = lastLineOf(agent);
-  return line === "" ? "" : `: ${line}`;
+/** Returns the first sentence of the agent's report. */
+function lastWords({ end }: AgentView): string {
+  const sentence = end?.outcome === "succeeded" ? firstSentence(end.text) : "";
+  return sentence === "" ? "" : `: ${sentence}`;
 }
 
 export function markOf(agent: AgentView): Span {

@@ -1,0 +1,109 @@
+import { formatCount, plural } from "../../lib/portable.ts";
+import { canonicalToolName, NO_APPROVER } from "../../protocol/index.ts";
+import type { CallPart, CallResult } from "../view/items.ts";
+import { oneLine } from "./describe-call.ts";
+
+/** A call with what is known about its result. */
+export type EndedCall = Pick<CallPart, "name" | "result" | "approval">;
+
+/** Summarizes the result of a call: `84 lines`, `14 matches`, `+6 −9`. For a failure, the first line of its message. */
+export function resultWords(call: EndedCall): string {
+  const { result } = call;
+  if (result === undefined) return "";
+  if (result.outcome === "cancelled") return "interrupted";
+  if (result.outcome === "denied") return denialWords(call, result);
+  if (isInBackground(call)) return "in the background";
+  const { details = {} } = result;
+  const number = (name: string): number | undefined =>
+    typeof details[name] === "number" ? (details[name] as number) : undefined;
+  const exitCode = number("exitCode");
+  if (exitCode !== undefined && exitCode !== 0) return `exit code ${exitCode}`;
+  if (result.outcome !== "ok") return withReason(isTask(call) ? "failed" : result.outcome, resultText(call));
+  const [added, removed] = [number("added"), number("removed")];
+  if (added !== undefined && removed !== undefined) return `+${added} −${removed}`;
+  if (isCommand(call)) return outputLines(call).length === 0 ? "" : plural(outputLines(call).length, "line");
+  for (const [name, [one, many]] of Object.entries(counted)) {
+    const count = number(name);
+    if (count !== undefined) return `${formatCount(count)} ${count === 1 ? one : many}`;
+  }
+  return "";
+}
+
+function denialWords({ approval }: EndedCall, { content }: CallResult): string {
+  const { answer, by, message = "" } = approval?.answer ?? {};
+  const text = content.find((block) => block.type === "text")?.text ?? "";
+  // What the model is told about a call that a person denied says nothing new to that person.
+  return withReason("denied", answer === "deny" && by !== NO_APPROVER ? message : text);
+}
+
+function withReason(what: string, reason: string): string {
+  return reason.trim() === "" ? what : `${what}: ${oneLine(reason).slice(0, MAX_SUMMARY)}`;
+}
+
+const MAX_SUMMARY = 200;
+
+/** Numbers in the details of results, with the nouns for one and for several, most important first. */
+const counted = {
+  matches: ["match", "matches"],
+  files: ["file", "files"],
+  entries: ["entry", "entries"],
+  lines: ["line", "lines"],
+  shown: ["line", "lines"],
+} as const;
+
+/** Returns whether the call has started an agent in the background, or its agent was moved there. */
+export function isInBackground({ result }: EndedCall): boolean {
+  return result?.details?.["status"] === "async_launched";
+}
+
+function isTask({ name }: EndedCall): boolean {
+  return canonicalToolName(name) === "Task";
+}
+
+function isCommand({ name }: EndedCall): boolean {
+  return canonicalToolName(name) === "Bash";
+}
+
+/** Returns the text of a result as people read it: that of a task without the markup for models. */
+export function resultText(call: EndedCall): string {
+  const texts = (call.result?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : []));
+  const text = texts.join("\n");
+  const [, report] = taskMarkup.exec(text) ?? [];
+  return report === undefined ? text : report.replaceAll("&lt;", "<");
+}
+
+const taskMarkup = /^<task_(?:result|error)[^>]*>\n([\s\S]*?)\n?<\/task_(?:result|error)>/;
+
+/** Returns the lines that a command has printed, without what the tool says to the model. Empty for other calls. */
+export function outputLines(call: EndedCall): readonly string[] {
+  if (!isCommand(call) || call.result === undefined) return [];
+  const lines = resultText(call).trimEnd().split("\n");
+  if (lines.length === 1 && lines[0] === "(no output)") return [];
+  const end = lines.findLastIndex((line) => !remark.test(line));
+  return lines.slice(0, end + 1);
+}
+
+const remark = /^\[[A-Z].*\.\]$/;
+
+/** A step in the to-do list of an agent. */
+export interface Todo {
+  readonly content: string;
+  readonly status: "pending" | "in_progress" | "completed";
+}
+
+/** Returns the to-do list that a call has written; empty for other calls. */
+export function todosOf({ name, result }: EndedCall): readonly Todo[] {
+  const todos = result?.outcome === "ok" && canonicalToolName(name) === "TodoWrite" ? result.details?.["todos"] : [];
+  return Array.isArray(todos) ? (todos as unknown as readonly Todo[]) : [];
+}
+
+const MAX_SENTENCE = 200;
+
+/** Returns the first sentence of a report, without headings and the marks of Markdown; may be empty. */
+export function firstSentence(report: string): string {
+  const lines = report.split("\n").filter((line) => /[\p{L}\p{N}]/u.test(line));
+  const line = lines.find((each) => !/^\s*(?:#|```)/.test(each)) ?? lines[0] ?? "";
+  const plain = oneLine(line.replace(/^\s*(?:#{1,6}|[-*+>]|\d+[.)])\s+|\*\*|__|`/g, ""));
+  const [sentence = plain] = /^.+?[.!?](?=\s+\p{Lu})/u.exec(plain) ?? [];
+  return sentence.length <= MAX_SENTENCE ? sentence : `${sentence.slice(0, MAX_SENTENCE - 1)}…`;
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { agentOf, type CallItem, foldSession, newSessionView } from "../../client/index.ts";
+import { answered, line, runEnded, started } from "../../client/view/agent-events.test-support.ts";
+import type { DurableEvent } from "../../protocol/index.ts";
+import { textOfRow } from "../screen/row.ts";
+import { callRows, wholeCallRows } from "./call-rows.ts";
+import { createConversationPrinter } from "./print-conversation.ts";
+
+const texts = (rows: readonly (readonly { text: string }[])[]): readonly string[] =>
+  rows.map((row) => textOfRow(row).trimEnd());
+
+interface Given {
+  readonly name: string;
+  readonly target?: string;
+  readonly input?: object;
+  readonly text?: string;
+  readonly outcome?: string;
+  readonly details?: object;
+}
+
+function call({ name, target = "x", input = {}, text = "", outcome = "ok", details }: Given): CallItem {
+  const result = { outcome, milliseconds: 6_700, content: [{ type: "text", text }], details };
+  return {
+    kind: "call",
+    position: 0,
+    at: 0,
+    callId: "c",
+    name,
+    inputJson: JSON.stringify(input),
+    target,
+    result: result as never,
+  };
+}
+
+const shown = (given: Given): readonly string[] => texts(callRows(call(given), { columns: 60 }));
+
+describe("a call", () => {
+  it("of a command shows the number of its lines, and the last ones", () => {
+    const text = "one\ntwo\nthree\nfour";
+    const details = { exitCode: 0 };
+    expect(shown({ name: "Bash", target: "npm test", text, details })).toEqual([
+      expect.stringMatching(/^ {2}✓ Bash {3}npm test +4 lines · 6\.7 s$/),
+      "    three",
+      "    four",
+    ]);
+    const failed = { outcome: "error", text: `${text}\n[Exit code 2.]`, details: { exitCode: 2 } };
+    expect(shown({ name: "Bash", ...failed })).toEqual([
+      expect.stringMatching(/✗ Bash .*exit code 2 · 6\.7 s$/),
+      ...["one", "two", "three", "four"].map((each) => `    ${each}`),
+    ]);
+  });
+
+  it("that was interrupted is one line", () => {
+    const text = '<task_error agent="x" id="a1">\nThe run was interrupted.\n</task_error>\n[1 tool call]';
+    expect(shown({ name: "Task", target: "cart 2", outcome: "cancelled", text })).toEqual([
+      expect.stringMatching(/^ {2}– Task {3}cart 2 +interrupted · 6\.7 s$/),
+    ]);
+    const bash = { outcome: "cancelled", text: "some output\n[Cancelled.]", details: { exitCode: null } };
+    expect(shown({ name: "Bash", ...bash })).toEqual([expect.stringMatching(/– Bash .*interrupted · 6\.7 s$/)]);
+  });
+
+  it("of an agent shows the first sentence of its report, or that it works in the background", () => {
+    const text = '<task_result agent="x" id="a1">\nPrices round twice. More.\n- two\n</task_result>\n[1 tool call]';
+    expect(shown({ name: "Task", text })).toEqual([expect.stringMatching(/✓ Task/), "    Prices round twice."]);
+    const details = { status: "async_launched" };
+    expect(shown({ name: "Task", target: "call sites 1", text: "Agent a1 is running", details })).toEqual([
+      expect.stringMatching(/^ {2}→ Task {3}call sites 1 +in the background$/),
+    ]);
+  });
+
+  it("of TodoWrite shows the list", () => {
+    const todos = [
+      { content: "Look", status: "completed" },
+      { content: "Fix", status: "in_progress" },
+      { content: "Test", status: "pending" },
+    ];
+    expect(shown({ name: "TodoWrite", target: "", text: "1 completed", details: { todos } }).slice(1)).toEqual([
+      "    ☑ Look",
+      "    ▸ Fix",
+      "    ☐ Test",
+    ]);
+  });
+
+  it("can be shown with its whole input and output, without markup for models", () => {
+    const input = { command: "npm test \\\n  --all", timeout: 5 };
+    const text = Array.from({ length: 50 }, (_, index) => `line ${index}`).join("\n");
+    const rows = texts(wholeCallRows(call({ name: "Bash", target: "npm test", input, text }), 60));
+    expect(rows).toContain("    npm test \\");
+    expect(rows).toContain("      --all");
+    expect(rows).toContain("  timeout");
+    expect(rows).toContain("    line 0");
+    expect(rows).toContain("    line 49");
+    const report = '<task_result agent="x" id="a1">\nAll of it.\n</task_result>\n[1 tool call]';
+    expect(texts(wholeCallRows(call({ name: "Task", text: report }), 60)).join("\n")).not.toContain("<task");
+  });
+});
+
+describe("many agents that were interrupted", () => {
+  it("are folded into one line, also if the session is resumed", () => {
+    const calls = Array.from({ length: 300 }, (_, index) => ({
+      name: "Task",
+      input: { description: `cart ${index}` },
+    }));
+    const result = { outcome: "cancelled", content: [], milliseconds: 10 } as never;
+    const ended = calls.map(
+      (_, index): DurableEvent => ({ type: "tool.ended", callId: `c${index}`, name: "Task", result, milliseconds: 10 }),
+    );
+    const events = [started(), answered("", calls), ...ended, runEnded({ outcome: "stopped", reason: "interrupted" })];
+    const view = events.reduce(
+      (before, event) => foldSession(before, { agentId: "main", event: line(event) }),
+      newSessionView(),
+    );
+    const { rows } = createConversationPrinter().update(agentOf(view, "main")!, { columns: 80, rows: 10 });
+    const printed = texts(rows).filter((row) => row !== "");
+    expect(printed).toHaveLength(10);
+    expect(printed[0]).toMatch(/– Task {3}cart 0 +interrupted/);
+    expect(printed[8]).toBe("  – 292 more agents were interrupted");
+    expect(printed[9]).toContain("– interrupted, can be resumed");
+  });
+});

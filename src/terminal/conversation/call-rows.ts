@@ -1,0 +1,132 @@
+import {
+  approvalText,
+  type CallItem,
+  firstSentence,
+  isInBackground,
+  outputLines,
+  resultText,
+  resultWords,
+  todosOf,
+} from "../../client/index.ts";
+import { formatDuration, plural } from "../../lib/index.ts";
+import { canonicalToolName } from "../../protocol/index.ts";
+import { type Row, type Span, type Style, span } from "../screen/row.ts";
+import { cleanLine, cleanLines, cut, cutRow, pad, spread, wrap } from "../screen/text.ts";
+import { diffRows } from "./diff-rows.ts";
+
+interface CallOptions {
+  /** Width of text. */
+  readonly columns: number;
+  /** Shows the call as a sentence, without symbols and columns. */
+  readonly isPlain?: boolean | undefined;
+}
+
+const NAME_COLUMNS = 6;
+const INDENT = "    ";
+
+/** Returns a call on one line: what it did, its result and how long it took. The end of its output follows. */
+export function callRows(item: CallItem, { columns, isPlain }: CallOptions): readonly Row[] {
+  const { result } = item;
+  const name = toolLabel(item.name);
+  const images = (result?.content ?? []).filter(({ type }) => type === "image").length;
+  const words = images > 0 ? plural(images, "image") : resultWords(item);
+  const isRunning = isInBackground(item);
+  const duration = result === undefined || isRunning ? "" : formatDuration(result.milliseconds);
+  if (isPlain) {
+    const facts = [words, duration].filter((part) => part !== "").join(", ");
+    const head: Row = [span(cleanLine(`${name} ${item.target}${facts === "" ? "" : `: ${facts}`}`))];
+    return [head, ...todoRows(item, columns)];
+  }
+  // A reason does not fit at the end of the line.
+  const at = words.indexOf(": ");
+  const [word, reason] = at < 0 ? [words, ""] : [words.slice(0, at), words.slice(at + 2)];
+  const head = spread(
+    [
+      span("  "),
+      markOf(item),
+      span(` ${pad(name, Math.max(NAME_COLUMNS, name.length))} `),
+      span(cleanLine(item.target), "dim"),
+    ],
+    [span([word, duration].filter((part) => part !== "").join(" · "), "dim")],
+    columns,
+  );
+  const why = reason === "" ? [] : wrap([span(cleanLine(reason), "bad")], { columns, first: [span(INDENT)] });
+  return [head, ...why.slice(0, MAX_REASON_ROWS), ...outputRows(item, columns)];
+}
+
+const MAX_REASON_ROWS = 3;
+
+function markOf(item: CallItem): Span {
+  if (isInBackground(item)) return span("→", "accent");
+  switch (item.result?.outcome) {
+    case "ok":
+      return span("✓", "good");
+    case "denied":
+    case "cancelled":
+      return span("–", "warn");
+    default:
+      return span("✗", "bad");
+  }
+}
+
+/** Maximum number of lines of a change that are shown. */
+const MAX_DIFF_ROWS = 30;
+/** Number of lines of the output of a command that are shown, if it succeeded and if it failed. */
+const LAST_LINES = { ok: 2, failed: 5 };
+
+/** Returns what a call has left to look at: a change, the end of its output, a list, or what an agent reports. */
+function outputRows(item: CallItem, columns: number): readonly Row[] {
+  const { result, name } = item;
+  const isOk = result?.outcome === "ok";
+  const { diff, path } = result?.details ?? {};
+  if (isOk && typeof diff === "string")
+    return diffRows(diff, { columns, path: typeof path === "string" ? path : "", max: MAX_DIFF_ROWS });
+  const isInterrupted = result?.outcome === "cancelled" || result?.outcome === "denied";
+  const lines = isInterrupted ? [] : outputLines(item).slice(isOk ? -LAST_LINES.ok : -LAST_LINES.failed);
+  const report =
+    isOk && canonicalToolName(name) === "Task" && !isInBackground(item) ? firstSentence(resultText(item)) : "";
+  const shown = [...lines, ...(report === "" ? [] : [report])];
+  const rows = shown.map((line) => cutRow([span(INDENT), span(cleanLine(line), "dim")], columns));
+  return [...rows, ...todoRows(item, columns)];
+}
+
+const todoMarks = { completed: "☑", in_progress: "▸", pending: "☐" };
+const todoStyles: Readonly<Record<string, Style>> = { completed: "dim", in_progress: "bold" };
+
+function todoRows(item: CallItem, columns: number): readonly Row[] {
+  return todosOf(item).flatMap(({ content, status }) =>
+    wrap([span(cleanLine(content), todoStyles[status])], {
+      columns,
+      first: [span(`${INDENT}${todoMarks[status]} `, status === "in_progress" ? "accent" : "dim")],
+    }),
+  );
+}
+
+/** Returns the whole input of a call and its whole output, below its line. */
+export function wholeCallRows(item: CallItem, columns: number): readonly Row[] {
+  const [head = []] = callRows(item, { columns });
+  const { main, others, call } = approvalText(item);
+  const block = (text: string, style?: Style): readonly Row[] =>
+    cleanLines(text.trimEnd()).flatMap((line) => wrap([span(line, style)], { columns, first: [span(INDENT)] }));
+  const titled = (title: string, rows: readonly Row[]): readonly Row[] =>
+    rows.length === 0 ? [] : [[], [span(`  ${title}`, "dim")], ...rows];
+  const { diff, path } = item.result?.details ?? {};
+  const change =
+    typeof diff === "string"
+      ? diffRows(diff, { columns, path: typeof path === "string" ? path : "", max: Number.MAX_SAFE_INTEGER })
+      : [];
+  const output = resultText(item);
+  return [
+    head,
+    ...titled(main?.field ?? "input", block(main?.value ?? call)),
+    ...others.flatMap(({ field, value }) => titled(cleanLine(field), block(value))),
+    ...titled("change", change),
+    ...titled("output", output.trim() === "" ? [] : block(output)),
+  ];
+}
+
+/** `mcp__github__search` is shown as `github search`. */
+function toolLabel(name: string): string {
+  const canonical = canonicalToolName(name);
+  return cut(cleanLine(canonical.replace(/^mcp__/, "").replaceAll("__", " ")), 30);
+}
