@@ -50,6 +50,11 @@ const write = (file_path: string, given?: Given) => judge("Write", { file_path, 
 const bash = (command: string, given?: Given) => judge("Bash", { command }, given).effect;
 
 describe("built-in rules", () => {
+  it("name every part of a line that needs approval", () => {
+    const { reason } = judge("Bash", { command: "npm test -- cart && rm -rf ./build && ls" });
+    expect(reason).toMatch(/^No rule allows this command, and [^.]*npm[^.]*; [^.]*rm[^;]*\.$/);
+  });
+
   it("allow reading and searching in the workspace and readable roots, and nothing outside", () => {
     expect(read("a.ts")).toBe("allow");
     expect(read("/docs/x")).toBe("allow");

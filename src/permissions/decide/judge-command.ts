@@ -128,9 +128,19 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
     allowed: find("allow"),
     covered: unruled.length === 0,
     unruledGit: unruled.some(({ command }) => programOf(command) === "git"),
-    open: open[0] && `No rule allows this command, and ${open[0]}.`,
+    open: open.length === 0 ? undefined : `No rule allows this command, and ${everyReason(open)}.`,
     doubts,
   };
+}
+
+/** Maximum number of reasons that are named. */
+const MOST_REASONS = 3;
+
+/** Names the reason for each part of a line, so that a harmless part does not stand for a dangerous one. */
+function everyReason(reasons: readonly string[]): string {
+  const all = [...new Set(reasons)];
+  const more = all.length - MOST_REASONS;
+  return `${all.slice(0, MOST_REASONS).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
 }
 
 /** Matches rules that apply to the whole line: to the tool, to the literal line, or to several commands at once. */
