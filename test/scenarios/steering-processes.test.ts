@@ -47,7 +47,9 @@ describe("a session in another process", () => {
     });
     expect(await run("foreground", `${id}/helper`)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^retinue: The caller of helper \(a piece of work, a\w+\) is already waiting for it\.\n$/),
+      stderr: expect.stringMatching(
+        /^retinue: The caller of helper \(a piece of work, a\w+\) is already waiting for it\.\n$/,
+      ),
     });
     expect(await run("resume", `${id}/helper`, "--json")).toMatchObject({
       code: 2,
@@ -70,7 +72,7 @@ describe("a session in another process", () => {
     expect(await run("background", `${id}/helper`)).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^The main agent no longer waits for general-purpose \(.*, a\w+\), which continues in the background\.\n$/,
+        /^The main agent no longer waits for helper \(.*, a\w+\), which continues in the background\.\n$/,
       ),
     });
     expect((await run("ps")).stdout).toMatch(/ working \(background\) /);
@@ -82,7 +84,7 @@ describe("a session in another process", () => {
     });
     expect(await run("stop", `${id}/helper`)).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^Stopped general-purpose \(.*, a\w+\)\./),
+      stdout: expect.stringMatching(/^Stopped helper \(.*, a\w+\)\./),
     });
     expect(await first.ended).toMatchObject({ code: 0, stdout: "It was stopped.\n" });
 

@@ -11,6 +11,8 @@ export interface StopReceipt {
 export interface WorkingRun {
   readonly agentId: AgentId;
   readonly agentType: string;
+  /** Name that the agent's parent gave it. */
+  readonly name?: string | undefined;
   /** Absent for the main agent. */
   readonly description?: string;
   readonly runId: RunId;
@@ -37,6 +39,6 @@ export async function stopWithReceipt(
   };
 }
 
-function runOf({ agentId, agentType, description, runId }: Subagent): WorkingRun {
-  return { agentId, agentType, description, runId };
+function runOf({ agentId, agentType, name, description, runId }: Subagent): WorkingRun {
+  return { agentId, agentType, name, description, runId };
 }
