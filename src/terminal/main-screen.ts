@@ -12,6 +12,7 @@ import type { Screen } from "./screen/screen.ts";
 import { cleanLine, cut, cutBefore } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import type { Submit } from "./submit.ts";
+import { shownPrompt } from "./typed-prompt.ts";
 
 export interface MainScreenParts {
   readonly screen: Screen;
@@ -92,11 +93,12 @@ function activityRows(parts: MainScreenParts): readonly Row[] {
 
 function queueRows({ feed }: MainScreenParts, columns: number): readonly Row[] {
   return feed.view.queue.map(({ content }): Row => {
-    return [span("  queued  ", "dim"), span(cut(cleanLine(textOf(content)), columns - 12))];
+    return [span("  queued  ", "dim"), span(cut(cleanLine(shownPrompt(textOf(content))), columns - 12))];
   });
 }
 
 function placeholder({ feed, isBusy }: MainScreenParts): string {
+  if (feed.view.queue.length > 1) return "↑ edits the last queued prompt · Ctrl+S sends the first one now";
   if (feed.view.queue.length > 0) return "↑ edits the queued prompt · Ctrl+S sends it now";
   return isBusy() ? "Enter queues a prompt · Ctrl+S steers now" : "What shall we do?";
 }

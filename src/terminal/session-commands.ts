@@ -5,6 +5,7 @@ import { thousands } from "./conversation/item-rows.ts";
 import type { HostCommand } from "./host.ts";
 import { type Row, span } from "./screen/row.ts";
 import { cleanLine, pad } from "./screen/text.ts";
+import { shownPrompt, typedPrompt } from "./typed-prompt.ts";
 
 /** Returns the commands that change a session, or show what fills its window. `write` puts text into the prompt box. */
 export function sessionCommands(app: App, write: (text: string) => void): readonly HostCommand[] {
@@ -57,14 +58,14 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         const prompts = (await app.host?.prompts()) ?? [];
         return prompts.toReversed().map(({ id, text, at }) => ({
           value: id,
-          label: cleanLine(text),
+          label: cleanLine(shownPrompt(text)),
           facts: new Date(at).toTimeString().slice(0, 5),
         }));
       },
       run: async (id) => {
         const prompt = (await app.host?.prompts())?.find((each) => each.id === id);
         const message = await told({ type: "rewind", to: id, files: true });
-        if (message !== "" && prompt !== undefined) write(prompt.text);
+        if (message !== "" && prompt !== undefined) write(typedPrompt(prompt.text).typed);
         return message;
       },
     },

@@ -6,6 +6,7 @@ import type { PromptBox } from "./parts/prompt-box.ts";
 import { type Row, span } from "./screen/row.ts";
 import { cleanLines } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
+import { delegationText, outputText, typedPrompt } from "./typed-prompt.ts";
 
 export interface SubmitOptions {
   readonly app: App;
@@ -75,7 +76,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     const [, name = "", work = ""] = /^@([\w:.-]+)\s+([\s\S]+)$/.exec(text.trim()) ?? [];
     const agentId = mentionedAgent(app, name);
     if (agentId !== undefined) void sendTo(agentId, work, { when: "now" });
-    else if (app.host?.facts.agents.includes(name)) prompt(`Start the agent "${name}" with this task: ${work}`);
+    else if (app.host?.facts.agents.includes(name)) prompt(delegationText(name, work));
     else return false;
     return true;
   }
@@ -92,7 +93,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     app.redraw();
     const output = await shell(command, stop.signal);
     running = undefined;
-    outputs.push(`I ran this command:\n\n\`\`\`\n$ ${command}\n${output}\n\`\`\``);
+    outputs.push(outputText(command, output));
     const lines = cleanLines(output);
     const shown = lines.slice(0, MAX_SHELL_ROWS).map((line): Row => [span(`  ${line}`)]);
     const more =
@@ -128,7 +129,9 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
       if (last === undefined) return false;
       void app.send({ type: "withdraw", promptId: last.promptId }).then((receipt) => {
         if (receipt?.status !== "done") return;
-        box.set(textOf(last.content));
+        const queued = typedPrompt(textOf(last.content));
+        outputs = [...queued.outputs, ...outputs];
+        box.set(queued.typed);
         app.redraw();
       });
       return true;

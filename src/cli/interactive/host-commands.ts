@@ -105,7 +105,9 @@ function skillCommand({
     about: description,
     run: async (argument, { prompt }) => {
       const text = body.includes("$ARGUMENTS") ? body.replaceAll("$ARGUMENTS", argument) : `${body}\n\n${argument}`;
-      prompt(`Follow the skill "${name}":\n\n${text.trim()}`);
+      const about = argument === "" ? "" : ` for ${JSON.stringify(argument)}`;
+      // The terminal recognizes this form, and shows what the user has typed.
+      prompt(`Follow the skill "${name}"${about}:\n\n${text.trim()}`);
       return "";
     },
   };

@@ -32,6 +32,32 @@ describe("Markdown", () => {
     expect(texts(rows).join("\n")).not.toMatch(/\*\*|##|```/);
   });
 
+  it("shows lists of tasks", () => {
+    expect(texts(markdownRows("- [ ] todo\n- [x] done\n", 60))).toEqual(["☐ todo", "☑ done"]);
+    expect(texts(markdownRows("- [ ] todo\n\n- [x] done\n", 60))).toEqual(["☐ todo", "", "☑ done"]);
+  });
+
+  it("wraps the cells of a table, whose form depends only on its head", () => {
+    const head = "| name | count | about |\n|---|---:|:-:|\n";
+    expect(texts(markdownRows(`${head}| a | 1 | x |\n| bcd | 200 | long |`, 60))).toEqual([
+      "name │ count │ about",
+      "─────┼───────┼──────",
+      "a    │     1 │   x",
+      "bcd  │   200 │ long",
+    ]);
+    const wide = `${head}| a | 1 | ${"many words ".repeat(12)}|`;
+    const rows = markdownRows(wide, 40);
+    expect(rows.every((row) => widthOfRow(row) <= 40)).toBe(true);
+    expect(texts(rows)[2]).toMatch(/^a {4}│ {5}1 │ +many words/);
+    expect(texts(rows)[3]).toMatch(/^ {5}│ {7}│ +many words/);
+    expect(texts(markdownRows(`${head}| a | 1 | x |`, 20))).toEqual(["name: a", "count: 1", "about: x"]);
+  });
+
+  it("breaks long lines of code at the width of the terminal, indented", () => {
+    const rows = texts(markdownRows(`\`\`\`\n${"x".repeat(50)}\n\`\`\``, 20, 40));
+    expect(rows).toEqual([`  ${"x".repeat(38)}`, `      ${"x".repeat(12)}`]);
+  });
+
   it("contains no control characters, whatever the model writes", () => {
     const rows = markdownRows("a\u001b[2Jb\u0007 `c\u001b]0;x\u0007`\n\n```\n\u001b[31mred\n```", 60);
     expect(texts(rows).join("")).not.toMatch(/\p{Cc}/u);

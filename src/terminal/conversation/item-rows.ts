@@ -3,6 +3,7 @@ import { formatCount, plural } from "../../lib/index.ts";
 import type { AgentId, EndedNotice } from "../../protocol/index.ts";
 import { type Row, type Style, span } from "../screen/row.ts";
 import { cleanLine, cleanLines, spread, wrap } from "../screen/text.ts";
+import { shownPrompt } from "../typed-prompt.ts";
 import { callRows } from "./call-rows.ts";
 import { markdownRows } from "./markdown.ts";
 
@@ -20,6 +21,11 @@ const MAX_COLUMNS = 110;
 /** Returns the width of text on a terminal. */
 export function textColumns(columns: number): number {
   return Math.max(20, Math.min(columns - 1, MAX_COLUMNS));
+}
+
+/** Returns the width of code, which is broken only where the terminal ends, so that lines can be copied. */
+export function codeColumns(columns: number): number {
+  return Math.max(textColumns(columns), columns - 1);
 }
 
 /**
@@ -44,7 +50,10 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
     case "prompt":
       return { kind: "prompt", rows: promptRows(item, options) };
     case "text":
-      return { kind: "text", rows: [...markdownRows(item.text, columns), ...(item.isCutOff ? [CUT_OFF] : [])] };
+      return {
+        kind: "text",
+        rows: [...markdownRows(item.text, columns, codeColumns(options.columns)), ...(item.isCutOff ? [CUT_OFF] : [])],
+      };
     case "call":
       return { kind: "call", rows: callRows(item, { columns, isPlain: options.isPlain }) };
     case "notice":
@@ -83,7 +92,8 @@ export function isStoppedRequest(item: Item, { items, dropped }: AgentView): boo
 const CUT_OFF: Row = [span("  The response was cut off here.", "warn")];
 
 function promptRows({ text, images, from }: Extract<Item, { kind: "prompt" }>, { columns, isPlain }: RowOptions) {
-  const shown = images > 0 ? `${text}${text === "" ? "" : " "}[${plural(images, "image")}]` : text;
+  const typed = from === "person" ? shownPrompt(text) : text;
+  const shown = images > 0 ? `${typed}${typed === "" ? "" : " "}[${plural(images, "image")}]` : typed;
   const mark = isPlain ? "You: " : "› ";
   const lines = cleanLines(shown.trim());
   return lines.flatMap((line, index) =>

@@ -1,23 +1,43 @@
 import { lexer, type Token, type Tokens } from "marked";
 import { type Row, type Span, type Style, span } from "../screen/row.ts";
-import { cleanLine, cleanLines, pad, widthOf, wrap } from "../screen/text.ts";
+import { cleanLine, cleanLines, splitRow, widthOf, widthOfRow, wrap } from "../screen/text.ts";
 import { highlight } from "./highlight.ts";
 
-/** Returns the rows of a Markdown text, without blank rows at its ends. Lines of code may be longer than a row. */
-export function markdownRows(markdown: string, columns: number): readonly Row[] {
-  return blockRows(lexer(cleanLines(markdown).join("\n")), columns);
+/** Returns the rows of a Markdown text, without blank rows at its ends. Code may be wider than text. */
+export function markdownRows(markdown: string, columns: number, codeColumns = columns): readonly Row[] {
+  return blockRows(lexer(cleanLines(markdown).join("\n")), { columns, codeColumns });
 }
 
-/** Returns rows of code. The lines are left whole, so that they can be copied. */
-export function codeRows(code: string, language: string): readonly Row[] {
-  return highlight(code, language.toLowerCase()).map((row) => [span("  "), ...row]);
+/** Returns rows of code. Lines that are too long are broken, and what follows is indented. */
+export function codeRows(code: string, language: string, columns: number): readonly Row[] {
+  return highlight(code, language.toLowerCase()).flatMap((line) => {
+    const rows: Row[] = [];
+    let rest = line;
+    let indent = "  ";
+    while (columns > 12 && widthOfRow(rest) > columns - indent.length) {
+      const [start, end] = splitRow(rest, columns - indent.length);
+      rows.push([span(indent), ...start]);
+      rest = end;
+      indent = "      ";
+    }
+    return [...rows, [span(indent), ...rest]];
+  });
 }
 
-function blockRows(tokens: readonly Token[], columns: number, isTight = false): readonly Row[] {
+interface Widths {
+  readonly columns: number;
+  readonly codeColumns: number;
+}
+
+function narrower({ columns, codeColumns }: Widths, by: number): Widths {
+  return { columns: columns - by, codeColumns: codeColumns - by };
+}
+
+function blockRows(tokens: readonly Token[], widths: Widths, isTight = false): readonly Row[] {
   const rows: Row[] = [];
   let isFirst = true;
   for (const token of tokens) {
-    const block = rowsOf(token, columns);
+    const block = rowsOf(token, widths);
     if (block.length === 0) continue;
     if (!isFirst && !isTight) rows.push([]);
     rows.push(...block);
@@ -26,10 +46,12 @@ function blockRows(tokens: readonly Token[], columns: number, isTight = false): 
   return rows;
 }
 
-function rowsOf(token: Token, columns: number): readonly Row[] {
+function rowsOf(token: Token, widths: Widths): readonly Row[] {
+  const { columns } = widths;
   switch (token.type) {
     case "space":
     case "def":
+    case "checkbox":
       return [];
     case "heading":
       return wrap(
@@ -39,14 +61,14 @@ function rowsOf(token: Token, columns: number): readonly Row[] {
     case "code": {
       const { text, lang = "" } = token as Tokens.Code;
       if (text === "") return [];
-      return codeRows(text, lang.split(/[\s{]/)[0] ?? "");
+      return codeRows(text, lang.split(/[\s{]/)[0] ?? "", widths.codeColumns);
     }
     case "blockquote": {
-      const inner = blockRows((token as Tokens.Blockquote).tokens, columns - 2);
+      const inner = blockRows((token as Tokens.Blockquote).tokens, narrower(widths, 2));
       return inner.map((row) => [span("│ ", "dim"), ...row]);
     }
     case "list":
-      return listRows(token as Tokens.List, columns);
+      return listRows(token as Tokens.List, widths);
     case "table":
       return tableRows(token as Tokens.Table, columns);
     case "hr":
@@ -60,7 +82,7 @@ function rowsOf(token: Token, columns: number): readonly Row[] {
   }
 }
 
-function listRows({ items, ordered, start, loose }: Tokens.List, columns: number): readonly Row[] {
+function listRows({ items, ordered, start, loose }: Tokens.List, widths: Widths): readonly Row[] {
   const first = Number(start) || 1;
   const marks = items.map((item, index) => {
     if (item.task) return item.checked ? "☑ " : "☐ ";
@@ -69,40 +91,71 @@ function listRows({ items, ordered, start, loose }: Tokens.List, columns: number
   const width = Math.max(...marks.map(widthOf));
   return items.flatMap((item, index) => {
     const mark = `${" ".repeat(width - widthOf(marks[index] ?? ""))}${marks[index]}`;
-    const inner = blockRows(item.tokens, columns - width, !loose);
+    const inner = blockRows(item.tokens, narrower(widths, width), !loose);
     const rows = inner.length === 0 ? [[]] : inner;
     const shown = rows.map((row, line) => [line === 0 ? span(mark, "dim") : span(" ".repeat(width)), ...row]);
     return loose && index > 0 ? [[], ...shown] : shown;
   });
 }
 
-/** Shows a table with its columns aligned. A table that is too wide is shown as one list of values for each row. */
-function tableRows({ header, rows }: Tokens.Table, columns: number): readonly Row[] {
+/** Number of columns that a cell gets at least. */
+const MIN_CELL = 6;
+
+/**
+ * Shows a table with its columns aligned and cells wrapped. If not even short cells fit, which its head decides, so that
+ * it has the same form while it is written, each row is shown as a list of values.
+ */
+function tableRows({ header, rows, align }: Tokens.Table, columns: number): readonly Row[] {
   const text = ({ tokens }: Tokens.TableCell): string =>
     inline(tokens)
       .map((each) => each.text)
       .join("");
   const all = [header, ...rows].map((cells) => cells.map(text));
-  const widths = header.map((_, index) => Math.max(...all.map((cells) => widthOf(cells[index] ?? ""))));
-  const total = widths.reduce((sum, width) => sum + width + 3, -3);
-  const names = all[0] ?? [];
-  if (total > columns) {
-    return all
-      .slice(1)
-      .flatMap((cells, index) => [
-        ...(index > 0 ? [[]] : []),
-        ...cells.flatMap((cell, each) =>
-          wrap([span(cell)], { columns, first: [span(`${names[each] ?? ""}: `, "dim")], others: [span("  ")] }),
-        ),
-      ]);
-  }
-  const line = (cells: readonly string[], style?: Style): Row =>
-    cells.flatMap((cell, index) => [
-      ...(index > 0 ? [span(" │ ", "dim")] : []),
-      span(index === cells.length - 1 ? cell : pad(cell, widths[index] ?? 0), style),
-    ]);
+  const [names = [], ...values] = all;
+  const room = columns - 3 * (header.length - 1);
+  if (room < MIN_CELL * header.length) return recordRows(names, values, columns);
+  const wanted = header.map((_, index) => Math.max(1, ...all.map((cells) => widthOf(cells[index] ?? ""))));
+  const widths = fitted(wanted, room);
+  const lines = (cells: readonly string[], style?: Style): readonly Row[] => {
+    const wrapped = widths.map((width, index) => wrap([span(cells[index] ?? "", style)], { columns: width }));
+    return Array.from({ length: Math.max(...wrapped.map(({ length }) => length)) }, (_, line) =>
+      widths.flatMap((width, index) => [
+        ...(index > 0 ? [span(" │ ", "dim")] : []),
+        ...aligned(wrapped[index]?.[line] ?? [], width, align[index] ?? "left"),
+      ]),
+    );
+  };
   const rule = span(widths.map((width) => "─".repeat(width)).join("─┼─"), "dim");
-  return [line(names, "bold"), [rule], ...all.slice(1).map((cells) => line(cells))];
+  return [...lines(names, "bold"), [rule], ...values.flatMap((cells) => lines(cells))];
+}
+
+function recordRows(names: readonly string[], values: readonly (readonly string[])[], columns: number): readonly Row[] {
+  return values.flatMap((cells, index) => [
+    ...(index > 0 ? [[]] : []),
+    ...cells.flatMap((cell, each) =>
+      wrap([span(`${names[each] ?? ""}: `, "dim"), span(cell)], { columns: Math.max(1, columns) }),
+    ),
+  ]);
+}
+
+/** Gives columns that are narrower than an equal share the width that they want. The others share the rest. */
+function fitted(wanted: readonly number[], room: number): readonly number[] {
+  if (wanted.reduce((sum, width) => sum + width, 0) <= room) return wanted;
+  let left = room;
+  let wide = [...wanted];
+  for (;;) {
+    const share = Math.floor(left / wide.length);
+    const narrow = wide.filter((width) => width <= share);
+    if (narrow.length === 0) return wanted.map((width) => Math.min(width, share));
+    left -= narrow.reduce((sum, width) => sum + width, 0);
+    wide = wide.filter((width) => width > share);
+  }
+}
+
+function aligned(row: Row, width: number, align: "left" | "center" | "right"): Row {
+  const free = Math.max(0, width - widthOfRow(row));
+  const before = align === "right" ? free : align === "center" ? Math.floor(free / 2) : 0;
+  return [span(" ".repeat(before)), ...row, span(" ".repeat(free - before))];
 }
 
 const inlineStyles: Readonly<Record<string, Style>> = {
@@ -119,6 +172,8 @@ function inline(tokens: readonly Token[], style?: Style): readonly Span[] {
     const own = inlineStyles[token.type] ?? style;
     const { tokens: inner, text } = token as Tokens.Text;
     switch (token.type) {
+      case "checkbox":
+        return [];
       case "br":
         return [span("\n")];
       case "image":

@@ -2,7 +2,14 @@ import { type AgentView, type CallItem, callWords, elements, type Item } from ".
 import { canonicalToolName } from "../../protocol/index.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine } from "../screen/text.ts";
-import { isStoppedRequest, type PrintedKind, printedItem, type RowOptions, textColumns } from "./item-rows.ts";
+import {
+  codeColumns,
+  isStoppedRequest,
+  type PrintedKind,
+  printedItem,
+  type RowOptions,
+  textColumns,
+} from "./item-rows.ts";
 import { createTextStream, type Limits, type TextStream } from "./text-stream.ts";
 
 /** Prints the conversation of an agent as it happens. Everything is printed once, in a form that no longer changes. */
@@ -131,7 +138,7 @@ function isInterruptedTask({ name, result }: CallItem): boolean {
 }
 
 function limitsOf({ columns, rows }: PrintOptions): Limits {
-  return { columns: textColumns(columns), rows };
+  return { columns: textColumns(columns), codeColumns: codeColumns(columns), rows };
 }
 
 function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row[] {

@@ -16,6 +16,8 @@ export interface TextStream {
 
 export interface Limits {
   readonly columns: number;
+  /** Width of code; that of text by default. */
+  readonly codeColumns?: number | undefined;
   /** Number of rows of an unfinished block above which its complete lines are printed, if it can be divided. */
   readonly rows: number;
 }
@@ -27,8 +29,8 @@ export function createTextStream(): TextStream {
   let rest = "";
   let needsBlank = false;
 
-  const blocks = (markdown: string, { columns }: Limits): readonly Row[] => {
-    const rows = markdownRows(markdown, columns);
+  const blocks = (markdown: string, { columns, codeColumns }: Limits): readonly Row[] => {
+    const rows = markdownRows(markdown, columns, codeColumns);
     // The program text has ended, and all its lines have been printed.
     if (rows.length === 0 && opening !== "") needsBlank = true;
     if (rows.length === 0) return [];
@@ -44,11 +46,11 @@ export function createTextStream(): TextStream {
       rows.push(...blocks(split.done, limits));
       opening = "";
     }
-    const isTooLong = markdownRows(rest, limits.columns).length > limits.rows;
+    const isTooLong = markdownRows(rest, limits.columns, limits.codeColumns).length > limits.rows;
     const code = isTooLong ? splitCode(rest) : undefined;
     if (code !== undefined) {
       if (needsBlank) rows.push([]);
-      rows.push(...codeRows(code.code, code.language));
+      rows.push(...codeRows(code.code, code.language, limits.codeColumns ?? limits.columns));
       rest = code.rest;
       opening = rest.slice(0, rest.indexOf("\n") + 1);
       // The lines that follow belong to the same program text.
@@ -65,8 +67,8 @@ export function createTextStream(): TextStream {
       printed = text;
       return rows;
     },
-    rest: ({ columns }) => {
-      const rows = markdownRows(rest, columns);
+    rest: ({ columns, codeColumns }) => {
+      const rows = markdownRows(rest, columns, codeColumns);
       return needsBlank && rows.length > 0 ? [[], ...rows] : rows;
     },
     get printed() {

@@ -1,0 +1,46 @@
+/** A prompt as the user has typed it, and the outputs of shell commands that went with it. */
+export interface TypedPrompt {
+  readonly typed: string;
+  /** Texts for the model, each about one command. */
+  readonly outputs: readonly string[];
+}
+
+/** Returns the text that tells the model about a shell command of the user. */
+export function outputText(command: string, output: string): string {
+  const longest = Math.max(2, ...Array.from(output.matchAll(/`+/g), ([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `I ran this command:\n\n${fence}\n$ ${command}\n${output}\n${fence}`;
+}
+
+/** Returns the prompt that gives a task to an agent. */
+export function delegationText(agent: string, task: string): string {
+  return `Start the agent "${agent}" with this task: ${task}`;
+}
+
+/** Finds out what the user has typed from a prompt that was sent. */
+export function typedPrompt(prompt: string): TypedPrompt {
+  const outputs: string[] = [];
+  let rest = prompt;
+  for (let found = ran.exec(rest); found !== null; found = ran.exec(rest)) {
+    outputs.push(found[0].trimEnd());
+    rest = rest.slice(found[0].length);
+  }
+  const [, agent, task] = delegated.exec(rest) ?? [];
+  if (agent !== undefined) return { typed: `@${agent} ${task}`, outputs };
+  const [, skill, argument] = started.exec(rest) ?? [];
+  if (skill === undefined) return { typed: rest, outputs };
+  return { typed: argument === undefined ? `/${skill}` : `/${skill} ${JSON.parse(argument)}`, outputs };
+}
+
+const ran = /^I ran this command:\n\n(`{3,})\n\$ [\s\S]*?\n\1(?:\n\n|$)/;
+const delegated = /^Start the agent "([^"]+)" with this task: ([\s\S]+)$/;
+/** The prompt of a skill, as the program that starts the terminal writes it. */
+const started = /^Follow the skill "([^"]+)"(?: for ("(?:[^"\\]|\\.)*"))?:\n\n/;
+
+/** Returns a prompt as it is shown: what was typed, and how many outputs went with it. */
+export function shownPrompt(prompt: string): string {
+  const { typed, outputs } = typedPrompt(prompt);
+  if (outputs.length === 0) return typed;
+  const what = outputs.length === 1 ? "output of 1 command" : `output of ${outputs.length} commands`;
+  return `${typed} [+ ${what}]`;
+}
