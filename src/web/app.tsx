@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { AgentsPage } from "./agents/agents-page.tsx";
 import { InboxPage } from "./approvals/inbox-page.tsx";
+import { Keys } from "./keys.tsx";
 import { Problem } from "./parts/problem.tsx";
 import { SessionPage } from "./session/session-page.tsx";
 import { SessionsPage } from "./sessions/sessions-page.tsx";
@@ -45,6 +46,7 @@ export function App(): ReactNode {
         <ThemeButton />
       </header>
       <LinkNote link={link} />
+      <Keys hasRequestsHere={approvals.some(({ question }) => "id" in route && question.sessionId === route.id)} />
       {isSignedOut ? (
         <main className="alone">
           <Problem title="The token is no longer valid">

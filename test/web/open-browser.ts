@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import sparticuz from "@sparticuz/chromium";
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
@@ -5,8 +6,21 @@ import { type Browser, chromium, type Page } from "playwright-core";
 /** Starts the Chromium that npm has installed. It may talk only to this machine. */
 export async function openBrowser(): Promise<Browser> {
   sparticuz.setGraphicsMode = false;
+  const executablePath = await sparticuz.executablePath();
+  for (let attempts = 0; ; attempts++) {
+    try {
+      return await launch(executablePath);
+    } catch (error) {
+      // Another test file may still be unpacking the program.
+      if (attempts > 100 || !String(error).includes("ETXTBSY")) throw error;
+      await wait(300);
+    }
+  }
+}
+
+function launch(executablePath: string): Promise<Browser> {
   return chromium.launch({
-    executablePath: await sparticuz.executablePath(),
+    executablePath,
     headless: true,
     args: [
       "--no-sandbox",

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { createDeferred } from "../../src/lib/index.ts";
-import { createApiServer, type Reply, type ReplyPart, type Step } from "../../src/testing/index.ts";
+import { type Conversation, createApiServer, type Reply, type ReplyPart, type Step } from "../../src/testing/index.ts";
 
 /** A project, a model that delegates a task to three agents, and `retinue serve`. */
 export interface Scene {
@@ -27,11 +27,12 @@ export const COMMAND = "npm test -- cart\nnpm test -- price";
 
 const program = resolve(import.meta.dirname, "../../dist/cli.cjs");
 
-export async function openScene(): Promise<Scene> {
+/** Opens a scene. The model gives other answers if `answers` has some. */
+export async function openScene(answers?: readonly Conversation[]): Promise<Scene> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-web-")));
   const cwd = createProject(join(root, "shop-api"));
   const invoice = createDeferred<void>();
-  const api = await createApiServer({ script: { conversations: conversations(invoice.promise) } });
+  const api = await createApiServer({ script: { conversations: answers ?? conversations(invoice.promise) } });
   const environment = {
     PATH: process.env["PATH"],
     HOME: root,
@@ -99,15 +100,15 @@ export function roundPrice(price: number): number {
 }
 `;
 
-const task = (description: string, prompt: string, type = "general-purpose"): ReplyPart => ({
+export const task = (description: string, prompt: string, type = "general-purpose"): ReplyPart => ({
   tool: "Task",
   input: { description, prompt, subagent_type: type },
 });
 const pacing = { chunkMs: 4, chunkCharacters: 24 };
-const say = (...content: ReplyPart[]): Step => ({ reply: { content, pacing } });
+export const say = (...content: ReplyPart[]): Step => ({ reply: { content, pacing } });
 
 /** The answers of the model: to the main agent, and to each subagent by the first words of its prompt. */
-function conversations(invoiceDone: Promise<void>) {
+function conversations(invoiceDone: Promise<void>): readonly Conversation[] {
   const last: Reply = { content: REPORT, pacing };
   return [
     {

@@ -37,7 +37,7 @@ const agent = (name: string) => page.getByRole("treeitem", { name: new RegExp(na
 /** Returns what the tree says, without the times, which go on. */
 const tree = async (): Promise<readonly string[]> =>
   (await page.getByRole("treeitem").allTextContents()).map((text) => text.replace(/\d+ s$/, ""));
-const approval = (tool: string) => page.getByRole("region", { name: new RegExp(`^${tool} of `) });
+const approval = (tool: string) => page.getByRole("group", { name: new RegExp(`^${tool} of `) });
 
 describe("the web view", () => {
   it("says what to do without the token", async () => {
@@ -87,8 +87,9 @@ describe("the web view", () => {
     await page.getByText("I found the rounding in").waitFor();
     const edit = page.locator(".call", { hasText: "Edit" });
     await edit.locator("summary").click();
-    await edit.getByText("-  return Math.round(price * 100) / 100;").waitFor();
-    await edit.getByText("+  const cents = price * 100;").waitFor();
+    await edit.locator(".removed", { hasText: "-  return Math.round(price * 100) / 100;" }).waitFor();
+    await edit.locator(".added", { hasText: "+  const cents = price * 100;" }).waitFor();
+    await edit.locator(".hljs-keyword", { hasText: "const" }).first().waitFor();
   });
 
   it("keeps prompts in a queue from which they can be withdrawn", async () => {

@@ -11,7 +11,10 @@ describe("the description of a call", () => {
     [{ pattern: "TODO", glob: "*.md" }, "TODO in *.md"],
     [{ pattern: "TODO", path: "." }, "TODO"],
     [{ path: "src" }, "src"],
-    [{ command: "a\n\u001b[2Jb" }, "a b"],
+    [{ command: "a\n\u001b[2Jb" }, "a↵\\u{1b}[2Jb"],
+    [{ command: "echo \u202etxt", description: "x" }, "echo \\u{202e}txt"],
+    [{ file_path: "p\u0430ypal.ts" }, "p\\u{430}ypal.ts"],
+    [{ description: "a\n“b”" }, "a “b”"],
     [{ other: 1 }, ""],
   ])("for %j is %j", (input, expected) => {
     expect(describeCall({ name: "mcp__x__y", inputJson: JSON.stringify(input) })).toBe(expected);

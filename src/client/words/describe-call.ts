@@ -1,9 +1,10 @@
-import { stripControls } from "../../lib/portable.ts";
+import { showExactly, stripControls } from "../../lib/portable.ts";
 import { type AssistantMessage, callsOf, canonicalToolName, type ToolCall, textOf } from "../../protocol/index.ts";
 
 /**
  * Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. For a built-in tool, only its own
- * inputs are used, because others have no effect and could hide what the call does.
+ * inputs are used, because others have no effect and could hide what the call does. Commands, paths and addresses are
+ * shown exactly, with symbols for line breaks and misleading characters.
  */
 export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">): string {
   let input: unknown;
@@ -14,7 +15,11 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
   }
   if (typeof input !== "object" || input === null) return "";
   const fields = input as Record<string, unknown>;
-  const text = (name: string): string => (typeof fields[name] === "string" ? oneLine(fields[name]) : "");
+  const text = (name: string): string => {
+    const value = fields[name];
+    if (typeof value !== "string") return "";
+    return prose.has(name) ? oneLine(value) : showExactly(value.trim().slice(0, MOST_SHOWN));
+  };
   const tool = canonicalToolName(name);
   if (tool === "AskUserQuestion")
     return Array.isArray(fields["questions"]) ? describeQuestions(fields["questions"]) : "";
@@ -26,6 +31,9 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
   const what = text("pattern") === "^" ? "every line" : text("pattern");
   return [what, ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
 }
+
+/** Inputs that are texts for people or agents, which have no effect by themselves. */
+const prose: ReadonlySet<string> = new Set(["description", "plan"]);
 
 const MAX_ANNOUNCEMENT = 100;
 
@@ -76,7 +84,10 @@ const describingFields = [
   "task_id",
 ];
 
+/** Number of characters of a text that fit on a line. */
+const MOST_SHOWN = 2_000;
+
 /** Collapses whitespace and removes control characters. Long text is cut. */
 export function oneLine(text: string): string {
-  return stripControls(text.slice(0, 2_000)).replace(/\s+/g, " ").trim();
+  return stripControls(text.slice(0, MOST_SHOWN)).replace(/\s+/g, " ").trim();
 }

@@ -33,7 +33,7 @@ describe("what an agent does", () => {
     [[call("Read", { file_path: "a" }), call("Bash", { command: "ls" })], "running: ls (+1)"],
     [[call("TodoWrite", { todos: [] })], "updating its to-do list"],
     [[call("mcp__github__search", { query: "bugs" })], "using github search bugs"],
-    [[call("Bash", { command: "echo \u001b[2J\nrm x" })], "running: echo rm x"],
+    [[call("Bash", { command: "echo \u001b[2J\nrm x" })], "running: echo \\u{1b}[2J↵rm x"],
   ])("is said in words: %j", (calls, words) => {
     expect(activityWords(performing(calls))).toBe(words);
   });

@@ -1,44 +1,60 @@
-import { type KeyboardEvent, type ReactNode, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
 import { approvalText, type NewAnswer } from "../../client/index.ts";
 import { showExactly } from "../../lib/portable.ts";
 import { canonicalToolName, type WaitingApproval } from "../../protocol/index.ts";
+import { ChangeDiff } from "../parts/diff.tsx";
+import { ExactLine, ExactText, Signs } from "../parts/exact-text.tsx";
 import { formatAge } from "../parts/format.ts";
 import { useReceipts } from "../session/receipts.ts";
 import { useNow } from "../state/clock.ts";
 import { useServer } from "../state/server-context.ts";
 import { EditInput } from "./edit-input.tsx";
-import { ExactText } from "./exact-text.tsx";
 import { QuestionForm } from "./question-form.tsx";
 
 interface ApprovalCardProps {
   readonly approval: WaitingApproval;
   /** Names of the agents from the main agent down to the one that asks. */
   readonly path: string;
+  /** Called when an answer was recorded, with whether the card had the focus. */
+  readonly onAnswered?: ((hadFocus: boolean) => void) | undefined;
 }
 
 type Open = "deny" | "edit" | undefined;
 
 /** A request for approval: everything that the call would do, why it is asked for, and the possible answers. */
-export function ApprovalCard({ approval: { question, askedAt }, path }: ApprovalCardProps): ReactNode {
-  const { sessionId, requestId, call, decision, always, grants = [], questions = [] } = question;
+export function ApprovalCard({ approval: { question, askedAt }, path, onAnswered }: ApprovalCardProps): ReactNode {
+  const { sessionId, requestId, call, always, questions = [] } = question;
   const session = useServer().client.sessions.open(sessionId);
   const { outcome, isBusy, send } = useReceipts();
   const [open, setOpen] = useState<Open>();
-  const [words, setWords] = useState("");
+  const card = useRef<HTMLElement>(null);
   const now = useNow();
-  const { main, others } = approvalText(call);
   const [rule] = always;
+  const title = questions.length > 0 ? "Question" : canonicalToolName(call.name);
 
-  const answer = (given: NewAnswer): void => {
-    if (!isBusy) void send(() => session.answer(requestId, given));
+  const answer = async (given: NewAnswer): Promise<void> => {
+    if (isBusy) return;
+    const hadFocus = card.current?.contains(document.activeElement) ?? false;
+    if (await send(() => session.answer(requestId, given))) onAnswered?.(hadFocus);
   };
-  const allow = (): void => answer({ answer: "allow" });
+  const allow = (): void => void answer({ answer: "allow" });
   const allowAlways = (): void => {
-    if (rule !== undefined) answer({ answer: "allow", always: { rule, for: "session" } });
+    if (rule !== undefined) void answer({ answer: "allow", always: { rule, for: "session" } });
+  };
+  const close = (): void => {
+    setOpen(undefined);
+    card.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
+    if (event.key === "Escape" && open !== undefined) {
+      event.preventDefault();
+      close();
+      return;
+    }
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as HTMLElement).tagName);
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey || questions.length > 0) return;
+    // With an open form, the keys would answer the call as it was before.
+    if (isTyping || open !== undefined || questions.length > 0) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const actions: Readonly<Record<string, () => void>> = {
       y: allow,
       a: allowAlways,
@@ -54,75 +70,51 @@ export function ApprovalCard({ approval: { question, askedAt }, path }: Approval
     // The keys work in the whole card, so that one can read it and answer without reaching for a button.
     <section
       className="approval"
-      aria-label={`${canonicalToolName(call.name)} of ${path}`}
+      role="group"
+      aria-label={`${title} of ${path}`}
+      ref={card}
       tabIndex={0}
       onKeyDown={onKeyDown}
+      data-request={requestId}
     >
       <p className="approval-head">
-        <b>{canonicalToolName(call.name)}</b>
+        <b>{showExactly(title)}</b>
         <span className="dim">{path}</span>
         <span className="dim number">{formatAge(now - askedAt)}</span>
       </p>
       {questions.length > 0 ? (
-        <QuestionForm questions={questions} isBusy={isBusy} onAnswer={answer} />
+        <QuestionForm questions={questions} isBusy={isBusy} onAnswer={(given) => void answer(given)} />
+      ) : open === "edit" ? (
+        <EditInput
+          inputJson={call.inputJson}
+          isBusy={isBusy}
+          onSave={(inputJson) => void answer({ answer: "allow", inputJson })}
+          onCancel={close}
+        />
       ) : (
         <>
-          <ExactText text={main?.value ?? call.inputJson} />
-          {others.map(({ field, value }) => (
-            <CallField key={field} name={field} value={value} />
-          ))}
-          <p className="reason">{showExactly(decision.reason)}</p>
-          <p className="dim rule">
-            {decision.rule === "" ? "No rule" : <code>{showExactly(decision.rule)}</code>}
-            {decision.rule !== "" && ` (${decision.scope}${decision.file ? `, ${decision.file}` : ""})`}
-          </p>
-          {grants.length > 0 && (
-            <p className="grants">Allowing it also allows the new agent: {grants.map(showExactly).join(", ")}</p>
-          )}
-          <div className="actions">
-            <button type="button" className="primary" disabled={isBusy} onClick={allow}>
-              Allow once <kbd>y</kbd>
-            </button>
-            {rule !== undefined && (
-              <button type="button" disabled={isBusy} onClick={allowAlways} title="For the rest of this session">
-                Always: <code>{showExactly(rule)}</code> <kbd>a</kbd>
+          <CallText question={question} />
+          {open === "deny" ? (
+            <DenyForm isBusy={isBusy} onDeny={(message) => void answer({ answer: "deny", message })} onCancel={close} />
+          ) : (
+            <div className="actions">
+              <button type="button" className="primary" disabled={isBusy} onClick={allow}>
+                Allow once <kbd>y</kbd>
               </button>
-            )}
-            <button type="button" aria-expanded={open === "edit"} onClick={() => setOpen(toggled(open, "edit"))}>
-              Edit <kbd>e</kbd>
-            </button>
-            <button type="button" aria-expanded={open === "deny"} onClick={() => setOpen(toggled(open, "deny"))}>
-              Deny… <kbd>n</kbd>
-            </button>
-          </div>
-          {open === "deny" && (
-            <form
-              className="deny"
-              onSubmit={(event) => {
-                event.preventDefault();
-                answer({ answer: "deny", message: words.trim() || undefined });
-              }}
-            >
-              <input
-                // biome-ignore lint/a11y/noAutofocus: the button that opens the field asks for the words
-                autoFocus
-                aria-label="What the agent should do instead"
-                placeholder="What should it do instead? (optional)"
-                value={words}
-                onChange={({ target }) => setWords(target.value)}
-              />
-              <button type="submit" disabled={isBusy}>
-                Deny
-              </button>
-            </form>
-          )}
-          {open === "edit" && (
-            <EditInput
-              inputJson={call.inputJson}
-              field={main?.field}
-              isBusy={isBusy}
-              onSave={(inputJson) => answer({ answer: "allow", inputJson })}
-            />
+              {rule !== undefined && (
+                <button type="button" disabled={isBusy} onClick={allowAlways} title="For the rest of this session">
+                  Always: <ExactLine text={rule} /> <kbd>a</kbd>
+                </button>
+              )}
+              <span className="pair">
+                <button type="button" disabled={isBusy} onClick={() => setOpen("edit")}>
+                  Change… <kbd>e</kbd>
+                </button>
+                <button type="button" disabled={isBusy} onClick={() => setOpen("deny")}>
+                  Deny… <kbd>n</kbd>
+                </button>
+              </span>
+            </div>
           )}
         </>
       )}
@@ -133,20 +125,100 @@ export function ApprovalCard({ approval: { question, askedAt }, path }: Approval
   );
 }
 
-/** One of the inputs of a call. What an edit removes and adds is shown like in a diff. */
+/** What the call would do, why it needs approval, and what the approval grants besides. */
+function CallText({ question }: { readonly question: WaitingApproval["question"] }): ReactNode {
+  const { call, decision, grants = [] } = question;
+  const { main, others } = approvalText(call);
+  const change = changeIn(canonicalToolName(call.name), others);
+  return (
+    <>
+      <ExactText text={main?.value ?? call.inputJson} />
+      {change !== undefined && <ChangeDiff {...change} path={main?.value ?? ""} />}
+      {others
+        .filter(({ field }) => change === undefined || !changeFields.has(field))
+        .map(({ field, value }) => (
+          <CallField key={field} name={field} value={value} />
+        ))}
+      <p className="reason">
+        <Signs text={showExactly(decision.reason)} />
+      </p>
+      {decision.rule !== "" && decision.scope !== "builtin" && (
+        <p className="dim rule">
+          Rule <ExactLine text={decision.rule} /> from {decision.file ?? scopeWords(decision.scope)}
+        </p>
+      )}
+      {grants.length > 0 && (
+        <p className="grants">
+          Allowing it also allows the new agent: <Signs text={grants.map(showExactly).join(", ")} />
+        </p>
+      )}
+    </>
+  );
+}
+
+const changeFields: ReadonlySet<string> = new Set(["old_string", "new_string", "content"]);
+
+/** Returns what a call changes in a file, if its inputs say so. */
+function changeIn(
+  tool: string,
+  others: readonly { readonly field: string; readonly value: string }[],
+): { readonly before: string; readonly after: string } | undefined {
+  const value = (name: string): string | undefined => others.find(({ field }) => field === name)?.value;
+  if (tool === "Write") return { before: "", after: value("content") ?? "" };
+  const [before, after] = [value("old_string"), value("new_string")];
+  return tool === "Edit" && before !== undefined && after !== undefined ? { before, after } : undefined;
+}
+
+function scopeWords(scope: string): string {
+  return scope === "session" ? "this session" : `the ${scope} settings`;
+}
+
+interface DenyFormProps {
+  readonly isBusy: boolean;
+  readonly onDeny: (message: string | undefined) => void;
+  readonly onCancel: () => void;
+}
+
+function DenyForm({ isBusy, onDeny, onCancel }: DenyFormProps): ReactNode {
+  const [words, setWords] = useState("");
+  return (
+    <form
+      className="deny"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onDeny(words.trim() || undefined);
+      }}
+    >
+      <input
+        // biome-ignore lint/a11y/noAutofocus: the button that opens the field asks for the words
+        autoFocus
+        aria-label="What the agent should do instead"
+        placeholder="What should it do instead? (optional)"
+        value={words}
+        onChange={({ target }) => setWords(target.value)}
+      />
+      <div className="actions">
+        <button type="submit" disabled={isBusy}>
+          Deny <kbd>⏎</kbd>
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel <kbd>Esc</kbd>
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** One of the inputs of a call. */
 function CallField({ name, value }: { readonly name: string; readonly value: string }): ReactNode {
   const isLong = value.includes("\n") || value.length > SHORT;
   return (
-    <div className={`field ${name === "old_string" ? "removed" : name === "new_string" ? "added" : ""}`}>
+    <div className="field">
       <span className="dim">{showExactly(name)}</span>
-      {isLong || name.endsWith("_string") ? <ExactText text={value} /> : <code>{showExactly(value)}</code>}
+      {isLong ? <ExactText text={value} /> : <ExactLine text={value} />}
     </div>
   );
 }
 
 /** Number of characters of an input that fits on a line. */
 const SHORT = 60;
-
-function toggled(open: Open, to: Open): Open {
-  return open === to ? undefined : to;
-}

@@ -1,49 +1,93 @@
 import { type FormEvent, type ReactNode, useState } from "react";
-import { isRecord } from "../../lib/portable.ts";
+import { isRecord, showExactly } from "../../lib/portable.ts";
+import { ExactText } from "../parts/exact-text.tsx";
 
 interface EditInputProps {
   readonly inputJson: string;
-  /** The main field, which is edited as plain text; the whole input as JSON otherwise. */
-  readonly field: string | undefined;
   readonly isBusy: boolean;
   readonly onSave: (inputJson: string) => void;
+  readonly onCancel: () => void;
 }
 
-/** Changes the input of a call before it is allowed. */
-export function EditInput({ inputJson, field, isBusy, onSave }: EditInputProps): ReactNode {
+/** Name of the field for an input that has no text of its own. */
+const WHOLE = "Input of the call as JSON";
+
+/** Changes the input of a call before it is allowed. All texts in the input can be changed. */
+export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProps): ReactNode {
   const fields = parseFields(inputJson);
-  const main = fields !== undefined && field !== undefined ? fields[field] : undefined;
-  const [text, setText] = useState(typeof main === "string" ? main : inputJson);
+  const names = fields === undefined ? [] : textFields(fields);
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>(() =>
+    names.length === 0
+      ? { [WHOLE]: inputJson }
+      : Object.fromEntries(names.map((name) => [name, String(fields?.[name])])),
+  );
   const [error, setError] = useState("");
   const save = (event: FormEvent): void => {
     event.preventDefault();
-    const edited = typeof main === "string" && field !== undefined ? { ...fields, [field]: text } : parseFields(text);
+    const edited = names.length === 0 ? parseFields(texts[WHOLE] ?? "") : { ...fields, ...texts };
     if (edited === undefined) setError("This is not a JSON object. Check quotes, commas and braces.");
     else onSave(JSON.stringify(edited));
   };
   return (
     <form className="edit" onSubmit={save}>
-      <textarea
-        // biome-ignore lint/a11y/noAutofocus: the button that opens the field asks for the text
-        autoFocus
-        aria-label={field === undefined ? "Input of the call as JSON" : `New ${field}`}
-        rows={Math.min(12, Math.max(2, text.split("\n").length + 1))}
-        value={text}
-        spellCheck={false}
-        onChange={({ target }) => setText(target.value)}
-      />
+      {Object.entries(texts).map(([name, text], index) => (
+        <label key={name}>
+          <span className="dim">{showExactly(name)}</span>
+          <textarea
+            // biome-ignore lint/a11y/noAutofocus: the button that opens the form asks for the text
+            autoFocus={index === 0}
+            aria-label={names.length === 0 ? WHOLE : `New ${name}`}
+            rows={Math.min(12, Math.max(1, text.split("\n").length))}
+            value={text}
+            spellCheck={false}
+            onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
+          />
+          {hidesSomething(text) && (
+            <>
+              <span className="dim">With all characters visible:</span>
+              <ExactText text={text} />
+            </>
+          )}
+        </label>
+      ))}
       {error !== "" && (
         <p className="form-error" role="alert">
           {error}
         </p>
       )}
       <p className="dim">Rules and hooks check the new input, and can still deny it.</p>
-      <button type="submit" className="primary" disabled={isBusy}>
-        Allow the edited call
-      </button>
+      <div className="actions">
+        <button type="submit" className="primary" disabled={isBusy}>
+          Allow the edited call
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel <kbd>Esc</kbd>
+        </button>
+      </div>
     </form>
   );
 }
+
+/** Whether a text field shows something else than there is, apart from line breaks. */
+function hidesSomething(text: string): boolean {
+  return text.split("\n").some((line) => showExactly(line) !== line);
+}
+
+/** Returns the inputs that are texts: what the call does or writes first, then where, then the others. */
+function textFields(fields: Readonly<Record<string, unknown>>): readonly string[] {
+  const rank = (name: string): number => {
+    const index = order.indexOf(name);
+    return index === -1 ? order.length : index;
+  };
+  return Object.keys(fields)
+    .filter((name) => typeof fields[name] === "string")
+    .sort((one, other) => rank(one) - rank(other));
+}
+
+const order: readonly string[] = [
+  ...["command", "new_string", "content", "new_source", "prompt", "plan", "url", "query", "pattern"],
+  ...["file_path", "notebook_path", "path"],
+];
 
 function parseFields(json: string): Readonly<Record<string, unknown>> | undefined {
   try {

@@ -1,12 +1,15 @@
 import type { ReactNode } from "react";
+import type { WaitingApproval } from "../../protocol/index.ts";
+import { groupBy } from "../parts/group-by.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
-import { ApprovalCard } from "./approval-card.tsx";
+import { RequestList } from "./request-list.tsx";
 
-/** The requests of all sessions that wait for an answer, oldest first. */
+/** The requests of all sessions that wait for an answer, oldest first, by session. */
 export function InboxPage(): ReactNode {
   const { approvals, sessions } = useStore(useServer().store);
+  const groups = groupBy(approvals, ({ question }) => question.sessionId);
   return (
     <main className="sessions inbox" tabIndex={0}>
       <h1>Waiting for you</h1>
@@ -15,22 +18,24 @@ export function InboxPage(): ReactNode {
           Nothing needs you now. The title of this tab shows a number as soon as an agent asks for something.
         </p>
       )}
-      {approvals.map((approval) => {
-        const { question } = approval;
-        const session = sessions?.find(({ id }) => id === question.sessionId);
-        const path = ["main", ...question.path.slice(0, -1), ...(question.path.length > 0 ? [question.agentType] : [])];
+      {[...groups].map(([id, requests]) => {
+        const session = sessions?.find((each) => each.id === id);
         return (
-          <article key={question.requestId} aria-label={`Request in ${session?.title ?? question.sessionId}`}>
+          <article key={id} aria-label={`Requests in ${session?.title ?? id}`}>
             <p className="inbox-where">
-              <a href={linkTo({ page: "session", id: question.sessionId, agent: question.agentId })}>
-                {session?.title ?? question.sessionId}
-              </a>
+              <a href={linkTo({ page: "session", id, agent: requests[0]?.question.agentId })}>{session?.title ?? id}</a>
               <span className="dim"> {session?.worker}</span>
             </p>
-            <ApprovalCard approval={approval} path={path.join(" › ")} />
+            <RequestList approvals={requests} pathOf={pathOf} />
           </article>
         );
       })}
     </main>
   );
+}
+
+/** The names of the agents between are not known here. */
+function pathOf({ path, agentType }: WaitingApproval["question"]): string {
+  const between = path.length > 2 ? ["…"] : [];
+  return ["main", ...between, ...(path.length > 0 ? [agentType] : [])].join(" › ");
 }

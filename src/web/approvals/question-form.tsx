@@ -18,8 +18,10 @@ export function QuestionForm({ questions, isBusy, onAnswer }: QuestionFormProps)
     const others = questions[index]?.multiSelect ? before.filter((each) => each !== label) : [];
     setReplies(replies.with(index, isChosen ? others : [...others, label]));
   };
+  const isComplete = questions.every((_, index) => (replies[index]?.length ?? 0) > 0 || texts[index]?.trim());
   const submit = (event: FormEvent): void => {
     event.preventDefault();
+    if (!isComplete) return;
     const given = replies.map((reply, index) => (texts[index]?.trim() ? [...reply, texts[index].trim()] : reply));
     onAnswer({ answer: "allow", replies: given });
   };
@@ -53,7 +55,7 @@ export function QuestionForm({ questions, isBusy, onAnswer }: QuestionFormProps)
         </fieldset>
       ))}
       <div className="actions">
-        <button type="submit" className="primary" disabled={isBusy}>
+        <button type="submit" className="primary" disabled={isBusy || !isComplete}>
           Answer
         </button>
         <button type="button" disabled={isBusy} onClick={() => onAnswer({ answer: "deny" })}>

@@ -18,6 +18,34 @@ function elements(nodes: readonly Node[]): ReactNode {
 function element(node: Node): ReactNode {
   if (node.type === "text") return node.value;
   if (node.type !== "element") return null;
-  const names = node.properties["className"];
-  return <span className={Array.isArray(names) ? names.join(" ") : undefined}>{elements(node.children)}</span>;
+  return <span className={classesOf(node)}>{elements(node.children)}</span>;
+}
+
+/** Colors code and returns its lines. Returns undefined for a language that is not known. */
+export function highlightLines(text: string, language: string): readonly ReactNode[] | undefined {
+  if (!lowlight.registered(language)) return undefined;
+  const lines: ReactNode[][] = [[]];
+  const add = (nodes: readonly Node[], names: string): void => {
+    for (const node of nodes) {
+      if (node.type === "text")
+        for (const [index, part] of node.value.split("\n").entries()) {
+          if (index > 0) lines.push([]);
+          const line = lines.at(-1);
+          if (part !== "")
+            line?.push(
+              <span key={line.length} className={names || undefined}>
+                {part}
+              </span>,
+            );
+        }
+      else if (node.type === "element") add(node.children, `${names} ${classesOf(node)}`.trim());
+    }
+  };
+  add(lowlight.highlight(language, text).children, "");
+  return lines;
+}
+
+function classesOf({ properties }: Extract<Node, { type: "element" }>): string {
+  const names = properties["className"];
+  return Array.isArray(names) ? names.join(" ") : "";
 }

@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type AgentView, activityWords, inTreeOrder, type SessionView, stateOf } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
+import { Signs } from "../parts/exact-text.tsx";
 import { formatAge, formatCost } from "../parts/format.ts";
 import { useNow } from "../state/clock.ts";
 import { goTo } from "../state/route.ts";
@@ -124,7 +125,7 @@ const AgentRow = memo(function AgentRow({ agent, top, isSelected, onSelect }: Ag
       </span>
       <span className="number dim">{formatCost(agent.costUsd)}</span>
       <span className="doing">
-        {activityWords(agent)}
+        <Signs text={activityWords(agent)} />
         {agent.background && !isOver && ", in the background"}
       </span>
       <span className="number dim" title="Time since the last event">

@@ -1,9 +1,10 @@
-import { memo, type ReactNode, useEffect, useRef, useState } from "react";
+import { Fragment, memo, type ReactNode, useEffect, useRef, useState } from "react";
 import { approvalText, type CallItem, isWaiting, resultWords } from "../../client/index.ts";
-import { formatCount } from "../../lib/portable.ts";
+import { formatCount, showExactly } from "../../lib/portable.ts";
 import { canonicalToolName, type ResultBlock } from "../../protocol/index.ts";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Diff } from "../parts/diff.tsx";
+import { ExactText, Signs } from "../parts/exact-text.tsx";
 import { formatMs } from "../parts/format.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
@@ -31,7 +32,9 @@ export const CallLine = memo(function CallLine({ call }: { readonly call: CallIt
       <summary>
         <span className={`mark ${markOf(call).tone}`}>{markOf(call).sign}</span>
         <span className="tool">{canonicalToolName(call.name)}</span>
-        <span className="target">{call.target}</span>
+        <span className="target">
+          <Signs text={call.target} />
+        </span>
         <span className="outcome">
           {isWaiting(call) ? "waiting for approval" : resultWords(call) || (result === undefined ? call.progress : "")}
           {result !== undefined && <span className="dim"> {formatMs(result.milliseconds)}</span>}
@@ -51,7 +54,7 @@ export const CallLine = memo(function CallLine({ call }: { readonly call: CallIt
             </p>
           )}
           <CallInput call={call} />
-          {typeof result?.details?.["diff"] === "string" && <Diff text={result.details["diff"]} />}
+          {typeof result?.details?.["diff"] === "string" && <Diff text={result.details["diff"]} path={call.target} />}
           {result !== undefined && <Output content={result.content} />}
         </div>
       )}
@@ -66,20 +69,34 @@ function markOf(call: CallItem): { readonly sign: string; readonly tone: string 
 }
 
 function CallInput({ call }: { readonly call: CallItem }): ReactNode {
-  const { main, inputs, call: whole } = approvalText(call);
+  const { main, inputs } = approvalText(call);
   // A diff shows the same more clearly.
   const hasDiff = typeof call.result?.details?.["diff"] === "string";
   if (hasDiff) return null;
   return (
     <>
-      {main === undefined ? (
-        <pre className="input">{whole}</pre>
-      ) : (
+      {main !== undefined && isPlain(main.value) ? (
         <CodeBlock text={main.value} language={main.field === "command" ? "bash" : undefined} />
+      ) : (
+        <ExactText text={main?.value ?? call.inputJson} />
       )}
-      {inputs.length > 0 && <pre className="input">{inputs.join("\n")}</pre>}
+      {inputs.length > 0 && (
+        <pre className="input">
+          {inputs.map((line) => (
+            <Fragment key={line}>
+              <Signs text={line} />
+              {"\n"}
+            </Fragment>
+          ))}
+        </pre>
+      )}
     </>
   );
+}
+
+/** Whether a text looks like what it is, apart from its line breaks. */
+function isPlain(text: string): boolean {
+  return text.split("\n").every((line) => showExactly(line) === line);
 }
 
 /** Number of characters to show at once. */

@@ -2,7 +2,8 @@ import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { agentOf, type SessionView, totalsOf } from "../../client/index.ts";
 import { plural } from "../../lib/portable.ts";
 import { type AgentId, MAIN_AGENT, type SessionId, type SessionInfo } from "../../protocol/index.ts";
-import { ApprovalCard } from "../approvals/approval-card.tsx";
+import { RequestList } from "../approvals/request-list.tsx";
+import { requestWanted } from "../approvals/request-wanted.ts";
 import { formatCost, formatTokens } from "../parts/format.ts";
 import { Problem } from "../parts/problem.tsx";
 import { sessionState } from "../sessions/session-state.ts";
@@ -61,6 +62,10 @@ function Session({ store, agentId }: SessionProps): ReactNode {
   const { approvals: all } = useStore(useServer().store);
   const { view, info, spans, isLoaded } = state;
   const [chosen, setChosen] = useState<Region>();
+  const isRequestWanted = useStore(requestWanted);
+  useEffect(() => {
+    if (isRequestWanted) setChosen("needs");
+  }, [isRequestWanted]);
   const hasAgent = agentOf(view, agentId) !== undefined;
   useEffect(() => {
     if (!hasAgent) return undefined;
@@ -117,13 +122,7 @@ function Session({ store, agentId }: SessionProps): ReactNode {
             Waiting for you <span className="count">{approvals.length}</span>
           </h2>
           {approvals.length === 0 && <p className="dim">Nothing needs you now.</p>}
-          {approvals.map((approval) => (
-            <ApprovalCard
-              key={approval.question.requestId}
-              approval={approval}
-              path={pathWords(view, approval.question.path)}
-            />
-          ))}
+          <RequestList approvals={approvals} pathOf={({ path }) => pathWords(view, path)} />
         </section>
         <section className="region about-region" aria-label="Details of the agent">
           {agent !== undefined && <AgentPanel agent={agent} view={view} />}

@@ -1,0 +1,43 @@
+import { Fragment, type ReactNode } from "react";
+import { showExactly } from "../../lib/portable.ts";
+
+/**
+ * Shows text so that different texts never look the same: line breaks and invisible characters are shown as symbols,
+ * which are told from the text around them by their color.
+ */
+export function ExactText({ text }: { readonly text: string }): ReactNode {
+  return (
+    <pre className="exact" tabIndex={0}>
+      <Signs text={showExactly(text)} breaksLines />
+    </pre>
+  );
+}
+
+/** The same within a line. */
+export function ExactLine({ text }: { readonly text: string }): ReactNode {
+  return (
+    <code className="exact-line">
+      <Signs text={showExactly(text)} />
+    </code>
+  );
+}
+
+interface SignsProps {
+  /** Text in which misleading characters are symbols already, such as the words for a call. */
+  readonly text: string;
+  /** Whether the text continues on a new line after the symbol of a line break. */
+  readonly breaksLines?: boolean;
+}
+
+/** Colors the symbols in a text. Many fonts lack the symbol for a blank, so a dot is used, and a real dot is escaped. */
+export function Signs({ text, breaksLines = false }: SignsProps): ReactNode {
+  return text
+    .replaceAll("·", "\\u{b7}")
+    .split(/(↵|⇥|␠+|\\u\{[0-9a-f]+\})/)
+    .map((part, index) => (
+      <Fragment key={index}>
+        {index % 2 === 0 ? part : <span className="sign">{part.replaceAll("␠", "·")}</span>}
+        {index % 2 === 1 && part === "↵" && breaksLines && "\n"}
+      </Fragment>
+    ));
+}

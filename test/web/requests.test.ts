@@ -1,0 +1,185 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
+import { openScene, type Scene, say, task } from "./scene.ts";
+
+let browser: Browser;
+let scene: Scene;
+let page: Page;
+let problems: readonly string[];
+let missing: string | undefined;
+
+/** Looks like a harmless command, but is another one. */
+const HIDDEN = "touch one  \u202etxt\u202c # p\u0430ypal\ntouch two";
+
+const answers = [
+  {
+    name: "many",
+    match: { firstUserContains: "WORKER" },
+    steps: [
+      {
+        times: "always" as const,
+        reply: async (request: { body?: unknown }) => {
+          const text = JSON.stringify(request);
+          const number = /WORKER (\d+)/.exec(text)?.[1] ?? "0";
+          if (text.includes("tool_result")) return { content: "Done." };
+          return { content: [{ tool: "Bash", input: { command: `touch worker-${number}` } }] };
+        },
+      },
+    ],
+  },
+  {
+    name: "main",
+    steps: [
+      say({ tool: "Bash", input: { command: "touch original" } }),
+      say({ tool: "Read", input: { file_path: "src/cart/price.ts" } }),
+      say({
+        tool: "Edit",
+        input: { file_path: "src/cart/price.ts", old_string: "Rounds a price", new_string: "Rounds a prize" },
+      }),
+      say({ tool: "Bash", input: { command: HIDDEN } }),
+      say({
+        tool: "AskUserQuestion",
+        input: {
+          questions: [
+            {
+              question: "Which rounding?",
+              header: "Rounding",
+              options: [{ label: "Half to even" }, { label: "Half up" }],
+              multiSelect: false,
+            },
+          ],
+        },
+      }),
+      say(...Array.from({ length: 8 }, (_, index) => task(`worker ${index}`, `WORKER ${index}: touch a file.`))),
+      { reply: { content: "All done." }, times: "always" as const },
+    ],
+  },
+];
+
+beforeAll(async () => {
+  try {
+    browser = await openBrowser();
+  } catch (error) {
+    missing = `SKIPPED: Chromium can't be started here. ${String(error)}`;
+    console.error(missing);
+    return;
+  }
+  scene = await openScene(answers);
+  ({ page, problems } = await openPage(browser));
+  await page.goto(scene.link);
+  await page.getByLabel("Prompt").fill("Go");
+  await page.keyboard.press("Enter");
+});
+
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await scene?.close();
+});
+
+const request = (title: string) => page.getByRole("group", { name: new RegExp(`^${title} of `) });
+const buttons = async (): Promise<readonly string[]> =>
+  (await request("Bash|Edit").first().getByRole("button").allTextContents()).map((text) => text.trim());
+
+describe("a request for approval", () => {
+  it("can only be allowed as edited while it is edited, and is as before after Escape", async () => {
+    await request("Bash").focus();
+    await page.keyboard.press("e");
+    await page.getByLabel("New command").fill("touch edited");
+    expect(await buttons()).toEqual(["Allow the edited call", "Cancel Esc"]);
+    await page.keyboard.press("Escape");
+    await request("Bash").getByText("touch original", { exact: true }).first().waitFor();
+    expect(await buttons()).toContain("Allow once y");
+    await page.keyboard.press("e");
+    await page.getByLabel("New command").fill("touch edited");
+    // The keys would allow the call as it was.
+    await page.getByRole("button", { name: "Cancel" }).focus();
+    for (const key of ["y", "a", "n"]) await page.keyboard.press(key);
+    await page.getByLabel("New command").waitFor();
+    await page.getByRole("button", { name: "Allow the edited call" }).click();
+    await request("Edit").waitFor();
+    expect([existsSync(join(scene.cwd, "edited")), existsSync(join(scene.cwd, "original"))]).toEqual([true, false]);
+  });
+
+  it("shows a change of a file as a diff, and all its texts can be changed, the new text first", async () => {
+    await request("Edit").locator(".diff .removed", { hasText: "-Rounds a price" }).waitFor();
+    await request("Edit").locator(".diff .added", { hasText: "+Rounds a prize" }).waitFor();
+    // An answer moves the focus to the next request.
+    await request("Edit").getByRole("button", { name: "Change…" }).click();
+    const fields = await request("Edit").getByRole("textbox").all();
+    expect(await Promise.all(fields.map((field) => field.getAttribute("aria-label")))).toEqual([
+      "New new_string",
+      "New file_path",
+      "New old_string",
+    ]);
+    await page.getByLabel("New new_string").fill("Rounds the price");
+    await page.getByRole("button", { name: "Allow the edited call" }).click();
+    await request("Bash").waitFor();
+    expect(readFileSync(join(scene.cwd, "src/cart/price.ts"), "utf8")).toContain("Rounds the price");
+  });
+
+  it("shows misleading characters wherever the call is shown", async () => {
+    const exact = "touch one  \\u{202e}txt\\u{202c} # p\\u{430}ypal↵";
+    const card = request("Bash").locator("pre").first();
+    expect(await card.textContent()).toBe(`${exact}\ntouch two`);
+    const rule = request("Bash").locator("button .exact-line");
+    expect(await rule.textContent()).toBe(`Bash(${exact}touch two)`);
+    expect(await rule.evaluate((element) => getComputedStyle(element).whiteSpaceCollapse)).toBe("preserve");
+    const row = page.locator(".call", { hasText: "txt" });
+    expect(await row.locator(".target").textContent()).toBe(`${exact}touch two`);
+    expect(await page.getByRole("treeitem").first().locator(".doing").textContent()).toContain(`${exact}touch two`);
+    await row.locator("summary").click();
+    expect(await row.locator("pre").first().textContent()).toBe(`${exact}\ntouch two`);
+    await request("Bash").focus();
+    await page.keyboard.press("e");
+    expect(await request("Bash").locator(".edit pre").first().textContent()).toBe(`${exact}\ntouch two`);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("y");
+  });
+
+  it("that is a question can be answered when every question has an answer", async () => {
+    await request("Question").waitFor();
+    // The card that was answered had the focus.
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label")))
+      .toMatch(/^Question/);
+    const answer = request("Question").getByRole("button", { name: "Answer", exact: true });
+    expect(await answer.isDisabled()).toBe(true);
+    await page.getByLabel("Half to even").check();
+    await answer.click();
+  });
+
+  it("is shown alone if there are many, and those of the same kind are answered together", async () => {
+    await page.getByText("7 more").click();
+    expect(await page.getByRole("group", { name: /^Bash of / }).count()).toBe(1);
+    expect(
+      (await page.locator(".similar code").allTextContents()).every((text) => /^touch worker-\d$/.test(text)),
+    ).toBe(true);
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.press("g");
+    await page.keyboard.press("w");
+    expect(await request("Bash").evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    const session = page.url();
+    await page.goto(`${scene.url}/#/inbox`);
+    await page.getByText("7 more").waitFor();
+    expect(await barriersIn(page)).toEqual([]);
+    await page.goto(session);
+    await page.getByText("7 more").click();
+    await page.getByRole("button", { name: "Allow these 7…" }).click();
+    await page.getByRole("button", { name: "Allow 7 requests, once each" }).click();
+    await request("Bash").getByRole("button", { name: "Allow once" }).click();
+    await page.getByText("All done.").waitFor();
+    const made = Array.from({ length: 8 }, (_, index) => existsSync(join(scene.cwd, `worker-${index}`)));
+    expect(made).toEqual(Array.from({ length: 8 }, () => true));
+    expect(problems).toEqual([]);
+  });
+});
