@@ -9,6 +9,7 @@ export {
   type ClientSession,
   createClient,
   type EventOptions,
+  type LineOptions,
   type NewAnswer,
   type NewCommand,
   type PromptOptions,
@@ -62,6 +63,7 @@ export {
   resultText,
   resultWords,
   todosOf,
+  withoutTags,
 } from "./words/result-words.ts";
 export {
   activityWords,

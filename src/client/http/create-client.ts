@@ -78,7 +78,7 @@ export interface ClientSession {
   /** Lists the agents: the main agent, then the subagents, oldest first. */
   agents(): Promise<readonly AgentInfo[]>;
   /** Yields the lines of an agent's transcript, in order. */
-  lines(agentId?: AgentId): AsyncIterable<Line>;
+  lines(agentId?: AgentId, options?: LineOptions): AsyncIterable<Line>;
   /** Reports what fills the context window of an agent. */
   context(agentId?: AgentId): Promise<ContextReport>;
   /** Returns the whole output of a call whose result in the transcript is only a part of it. */
@@ -91,6 +91,11 @@ export interface ClientSession {
    * that is no longer valid.
    */
   events(options?: EventOptions): AsyncIterable<ViewUpdate>;
+}
+
+export interface LineOptions {
+  /** Called with the numbers of lines in the agent's file that can't be read and were skipped, if there are any. */
+  readonly onSkipped?: ((lines: readonly number[]) => void) | undefined;
 }
 
 export interface PromptOptions {
@@ -187,11 +192,12 @@ function openSession(connection: Connection, id: SessionId): ClientSession {
     rewind: (to, { files = true } = {}) => send({ type: "rewind", to, files }),
     answer: (requestId, answer) => json("POST", `${path}/approval/${encodeURIComponent(requestId)}`, { body: answer }),
     agents: () => json("GET", `${path}/agent`),
-    lines: async function* (agentId = MAIN_AGENT) {
+    lines: async function* (agentId = MAIN_AGENT, { onSkipped } = {}) {
       let after: string | undefined;
       do {
         const query = `limit=1000${after === undefined ? "" : `&after=${after}`}`;
         const page: LinePage = await json("GET", `${path}/agent/${encodeURIComponent(agentId)}/line?${query}`);
+        if (after === undefined && page.skipped !== undefined) onSkipped?.(page.skipped);
         yield* page.lines;
         after = page.next;
       } while (after !== undefined);
@@ -207,6 +213,7 @@ interface LinePage {
   readonly lines: readonly Line[];
   /** Id of the last line, if there are more. */
   readonly next?: string | undefined;
+  readonly skipped?: readonly number[] | undefined;
 }
 
 async function* updatesOf(

@@ -13,6 +13,7 @@ import { announcementOf, describeCall } from "../words/describe-call.ts";
 import { withItem, withinBounds } from "./agent-items.ts";
 import type { CallItem, CallPart } from "./items.ts";
 import { itemsIn } from "./items-in.ts";
+import { elements } from "./persistent.ts";
 import { type AgentView, type Draft, type DraftPart, type SessionView, type Step, tokensOf } from "./session-view.ts";
 
 type Context = Pick<SessionView, "keep" | "connectedAt">;
@@ -33,12 +34,12 @@ export function foldAgent(agent: AgentView, event: Line | AgentLiveEvent, { keep
 function foldLive(agent: AgentView, event: AgentLiveEvent, connectedAt: number): AgentView {
   switch (event.type) {
     case "text.delta":
-      return withDelta(agent, event.turn, { connectedAt, part: { kind: "text", text: event.text } });
+      return withDelta(agent, event, { connectedAt, part: { kind: "text", text: event.text } });
     case "thinking.delta":
-      return withDelta(agent, event.turn, { connectedAt, part: { kind: "thinking", text: event.text } });
+      return withDelta(agent, event, { connectedAt, part: { kind: "thinking", text: event.text } });
     case "call.delta": {
       const { index, name, json } = event;
-      return withDelta(agent, event.turn, { connectedAt, part: { kind: "call", index, name, json } });
+      return withDelta(agent, event, { connectedAt, part: { kind: "call", index, name, json } });
     }
     case "tool.progressed": {
       const { callId, text: progress } = event;
@@ -52,11 +53,14 @@ interface Delta {
   readonly connectedAt: number;
 }
 
-function withDelta(agent: AgentView, turn: number, { part, connectedAt }: Delta): AgentView {
+type DeltaEvent = Extract<AgentLiveEvent, { readonly turn: number }>;
+
+function withDelta(agent: AgentView, { turn, repeated }: DeltaEvent, { part, connectedAt }: Delta): AgentView {
   // A live event can arrive after the line that records it.
   if (agent.end !== undefined || agent.step.kind === "working" || agent.step.kind === "done") return agent;
   const isPartial = agent.step.since < connectedAt ? true : undefined;
-  const draft: Draft = agent.draft?.turn === turn ? agent.draft : { turn, parts: [], isPartial };
+  const draft: Draft =
+    repeated === 0 ? { turn, parts: [] } : agent.draft?.turn === turn ? agent.draft : { turn, parts: [], isPartial };
   return { ...agent, draft: { ...draft, parts: joined(draft.parts, part) } };
 }
 
@@ -127,14 +131,11 @@ function foldCall(agent: AgentView, line: Line): AgentView {
   switch (line.type) {
     case "tool.requested": {
       const { callId, decision, at } = line;
-      const asked = agent.calls.some((call) => call.callId === callId)
-        ? agent
-        : { ...agent, calls: [...agent.calls, unseenCall(line)] };
-      return withCall(asked, callId, { decision, requestedAt: at });
+      return withCall(withOpenCall(agent, line), callId, { decision, requestedAt: at });
     }
     case "approval.requested": {
       const { requestId, reason, at } = line;
-      return withCall(agent, line.callId, { approval: { requestId, reason, askedAt: at } });
+      return withCall(withOpenCall(agent, line), line.callId, { approval: { requestId, reason, askedAt: at } });
     }
     case "approval.answered": {
       const { approval } = agent.calls.find(({ callId }) => callId === line.callId) ?? {};
@@ -160,6 +161,20 @@ function foldCall(agent: AgentView, line: Line): AgentView {
       return agent;
   }
 }
+
+/** Opens a call again that was open when an earlier run ended, or adds one whose response was not seen. */
+function withOpenCall(agent: AgentView, line: Line & EventOf<"tool.requested" | "approval.requested">): AgentView {
+  const { calls, items } = agent;
+  if (calls.some(({ callId }) => callId === line.callId)) return agent;
+  const known = [...elements(items, items.length - MAX_LOOKED_AT)].findLast(
+    (item) => item.kind === "call" && item.callId === line.callId && item.result === undefined,
+  );
+  const call = (known as CallItem | undefined) ?? unseenCall(line);
+  return { ...agent, calls: [...calls, { ...call, approval: undefined }] };
+}
+
+/** Number of last items among which a call is looked for. */
+const MAX_LOOKED_AT = 200;
 
 function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentView {
   const { turns, toolCalls, usage, costUsd, denied } = agent;
@@ -273,8 +288,10 @@ function endCall(agent: AgentView, line: Line & EventOf<"tool.ended">): AgentVie
 }
 
 /** Describes a call whose response was not seen. It has no place among the items. */
-function unseenCall({ callId, name, at }: Line & EventOf<"tool.requested" | "tool.ended">): CallItem {
-  return { kind: "call", position: -1, at, callId, name, inputJson: "", target: "" };
+function unseenCall(line: Line & EventOf<"tool.requested" | "approval.requested" | "tool.ended">): CallItem {
+  const { callId, name, at } = line;
+  const inputJson = line.type === "approval.requested" ? line.inputJson : "";
+  return { kind: "call", position: -1, at, callId, name, inputJson, target: describeCall({ name, inputJson }) };
 }
 
 function sum(left: number | undefined, right: number | undefined): number | undefined {

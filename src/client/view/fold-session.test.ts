@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DurableEvent, Line, SessionUpdate } from "../../protocol/index.ts";
+import { activityWords } from "../words/words.ts";
 import { answered, created, line, runEnded, started } from "./agent-events.test-support.ts";
 import { closeAgent, foldSession, openAgent, reconnected, sessionClosed, type ViewUpdate } from "./fold-session.ts";
 import { elements } from "./persistent.ts";
@@ -252,6 +253,51 @@ describe("an agent in the view", () => {
     expect(draftOf(foldSession(reconnected(viewOf(asked), 15), live("main", "llo")))?.isPartial).toBeUndefined();
     expect(draftOf(foldSession(view, of("main", answered("Hello"))))).toBeUndefined();
     expect(draftOf(viewOf([...asked, of("main", answered("Hello")), live("main", "late")]))).toBeUndefined();
+  });
+
+  it("has the whole response in its draft if the server repeats it", () => {
+    const asked = [of("main", started()), of("main", { type: "model.requested", turn: 1 } as DurableEvent, 5)];
+    const repeat = (repeated: number, text: string): SessionUpdate => ({
+      agentId: "main",
+      event: { type: "text.delta", turn: 1, text, repeated },
+    });
+    const before = reconnected(viewOf([...asked, live("main", "lost a")]), 10);
+    const view = [repeat(0, "All of it"), live("main", ", and more")].reduce(foldSession, before);
+    expect(agentOf(view, "main")?.draft).toEqual({ turn: 1, parts: [{ kind: "text", text: "All of it, and more" }] });
+  });
+
+  it("opens a call again that is asked for after a restart, and settles it", () => {
+    const [command] = [{ name: "Bash", input: { command: "npm test" } }];
+    const first = answered("", [command]) as Extract<DurableEvent, { type: "model.ended" }>;
+    const { callId } = first.message.content.find((block) => block.type === "tool_call") as { callId: string };
+    const ask = (requestId: string) =>
+      of("main", {
+        type: "approval.requested",
+        requestId,
+        callId,
+        name: "Bash",
+        inputJson: '{"command":"npm test"}',
+        reason: "",
+      });
+    const updates = [
+      of("main", started()),
+      of("main", first),
+      of("main", { type: "tool.requested", callId, name: "Bash" }),
+      ask("r1"),
+      of("main", runEnded({ outcome: "stopped", reason: "parked" })),
+      of("main", started()),
+      of("main", { type: "tool.requested", callId, name: "Bash" }),
+      ask("r2"),
+    ];
+    const asking = viewOf(updates);
+    expect(activityWords(agentOf(asking, "main")!)).toBe("wants to run: npm test");
+    const view = foldSession(
+      asking,
+      of("main", { type: "approval.answered", requestId: "r2", callId, answer: "allow", by: "me" } as DurableEvent),
+    );
+    const item = itemsOf(view, "main").find(({ kind }) => kind === "call");
+    expect(item).toMatchObject({ approval: { requestId: "r2", answer: { answer: "allow" } } });
+    expect(stateOf(agentOf(view, "main")!)).toBe("running");
   });
 
   it("is found with its path and its call when only its resumption is seen", () => {

@@ -72,6 +72,11 @@ export function resultText(call: EndedCall): string {
   return report === undefined ? text : report.replaceAll("&lt;", "<");
 }
 
+/** Removes the tags around what agents report, which are for the model. */
+export function withoutTags(text: string): string {
+  return text.replace(/<\/?task_(?:result|error|notification)\b[^>\n]*>\n?/g, "").trim();
+}
+
 const taskMarkup = /^<task_(?:result|error)[^>]*>\n([\s\S]*?)\n?<\/task_(?:result|error)>/;
 
 /** Returns the lines that a command has printed, without what the tool says to the model. Empty for other calls. */

@@ -8,17 +8,25 @@ export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: T
  * An event that is sent as it happens and never replayed. Everything important is recorded in a durable event later.
  */
 export type LiveEvent =
-  | { readonly type: "text.delta"; readonly turn: number; readonly text: string }
-  | { readonly type: "thinking.delta"; readonly turn: number; readonly text: string }
-  | {
+  | ({ readonly type: "text.delta"; readonly turn: number; readonly text: string } & Repeatable)
+  | ({ readonly type: "thinking.delta"; readonly turn: number; readonly text: string } & Repeatable)
+  | ({
       readonly type: "call.delta";
       readonly turn: number;
       readonly index: number;
       readonly name: string;
       readonly json: string;
-    }
+    } & Repeatable)
   | { readonly type: "tool.progressed"; readonly callId: CallId; readonly text: string }
   | SubagentEvent;
+
+interface Repeatable {
+  /**
+   * Set if the event repeats what was written of a response before its reader came: number of the part, starting at 0.
+   * With part 0, the response begins again.
+   */
+  readonly repeated?: number | undefined;
+}
 
 /** A subagent's event, forwarded to the readers of the main agent's run. */
 export interface SubagentEvent {

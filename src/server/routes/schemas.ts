@@ -220,6 +220,10 @@ export const linePage = z.object({
   ),
   /** Id of the last line, if there are more. */
   next: z.string().optional(),
+  skipped: z
+    .array(z.number())
+    .optional()
+    .describe("Numbers of lines in the agent's file that can't be read and were skipped."),
 });
 
 export const pastPrompt = z.object({

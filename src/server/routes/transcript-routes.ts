@@ -64,12 +64,13 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       query: lineQuery,
       response: { status: 200, schema: linePage },
       handle: async ({ parameters: { id, agent }, query: { after = 0, limit = PAGE } }) => {
-        const lines = await readSession(catalog.find(id).path).read(agent);
+        const { lines, skipped } = await readSession(catalog.find(id).path).readAll(agent);
         if (lines.length === 0 && agent !== MAIN_AGENT)
           throw problem("unknown_agent", `This session has no agent ${agent}. GET /session/${id}/agent lists them.`);
         const rest = lines.filter((line) => Number(line.id) > after);
         const page = rest.slice(0, limit);
-        return { lines: page, next: rest.length > page.length ? page.at(-1)?.id : undefined };
+        const next = rest.length > page.length ? page.at(-1)?.id : undefined;
+        return { lines: page, next, skipped: skipped.length > 0 ? skipped : undefined };
       },
     }),
     route({

@@ -88,7 +88,9 @@ const SLOW_MS = 1_000;
 async function sendAll(stream: EventStream, { updates, agents, position }: SentUpdates): Promise<boolean> {
   for await (const update of updates) {
     agents.observe(update);
-    if (update.seq === undefined && stream.isBehind) continue;
+    // Without its beginning, a response can't be shown.
+    const isRepeated = "repeated" in update.event && update.event.repeated !== undefined;
+    if (update.seq === undefined && stream.isBehind && !isRepeated) continue;
     if (agents.known(update.agentId) === undefined) await agents.load(update.agentId);
     const waiting = stream.send(textOf(update, agents));
     position.after = update.seq ?? position.after;

@@ -45,6 +45,34 @@ describe.each(stores)("a feed of a session $kind", ({ create }) => {
     await session.close();
   });
 
+  it("gives a later reader what was written of a response, from its beginning and once", async () => {
+    const session = await create();
+    await session.append("main", [notice("one")]);
+    session.feed.live("main", { type: "thinking.delta", turn: 1, text: "Hm." });
+    session.feed.live("main", { type: "text.delta", turn: 1, text: "Hel" });
+    session.feed.live("main", { type: "text.delta", turn: 1, text: "lo" });
+    session.feed.live("a1", { type: "text.delta", turn: 1, text: "x".repeat(200_000) });
+    session.feed.live("a1", { type: "text.delta", turn: 1, text: "y" });
+    const iterator = session.feed.read()[Symbol.asyncIterator]();
+    const next = async () => (await iterator.next()).value;
+    expect((await next())?.seq).toBe(1);
+    session.feed.live("main", { type: "text.delta", turn: 1, text: " you" });
+    const deltas = [await next(), await next(), await next()];
+    expect(deltas).toEqual([
+      { agentId: "main", event: { type: "thinking.delta", turn: 1, text: "Hm.", repeated: 0 } },
+      { agentId: "main", event: { type: "text.delta", turn: 1, text: "Hello", repeated: 1 } },
+      { agentId: "main", event: { type: "text.delta", turn: 1, text: " you" } },
+    ]);
+    await iterator.return?.(undefined);
+    const failed = { code: "server_error", message: "no", retryable: false } as const;
+    await session.append("main", [
+      { type: "model.failed", turn: 1, error: failed, partial: [], milliseconds: 1 } as never,
+    ]);
+    session.feed.live("main", { type: "text.delta", turn: 2, text: "New" });
+    expect((await take(session, 3)).at(-1)?.event).toEqual({ type: "text.delta", turn: 2, text: "New", repeated: 0 });
+    await session.close();
+  });
+
   it("continues with new lines and live events, and ends with the session", async () => {
     const session = await create();
     await session.append("main", [notice("one")]);

@@ -1,7 +1,8 @@
 import { createDeferred, type Deferred } from "../../lib/index.ts";
 import type { Feed, FeedPosition } from "../../ports/index.ts";
 import type { AgentId, Line, SessionUpdate } from "../../protocol/index.ts";
-import { type LineSource, readSessionLines, type SessionLine } from "./session-lines.ts";
+import { Drafts } from "./drafts.ts";
+import { type LineSource, readSessionLines } from "./session-lines.ts";
 
 /** The feed of a session, as the transcript sees it. */
 export interface OpenFeed extends Feed {
@@ -26,22 +27,28 @@ interface Reader {
   awake: Deferred<void>;
 }
 
-/** Creates a feed. While there is no reader, it keeps nothing: a new reader reads the transcript first. */
+/**
+ * Creates a feed. It keeps only the responses that are being written: a new reader reads the transcript first, then
+ * these responses from their beginning.
+ */
 export function createFeed(source: LineSource): OpenFeed {
   const readers = new Set<Reader>();
   /** Number of the last line of each agent that wrote while there were readers. */
   const newest = new Map<AgentId, number>();
+  const drafts = new Drafts();
   let isClosed = false;
 
   /** Reads the lines that were written before the reader began to receive new ones. */
-  async function catchUp(reader: Reader, after: number): Promise<readonly SessionLine[]> {
+  async function catchUp(reader: Reader, after: number): Promise<readonly SessionUpdate[]> {
     reader.isBehind = false;
     reader.unread = [];
+    // What is added to the responses from now on follows as new updates.
+    const written = drafts.updates();
     reader.publishedFrom = Number.POSITIVE_INFINITY;
     const hasNothingNew = (agentId: AgentId): boolean => (newest.get(agentId) ?? after + 1) <= after;
     const lines = await readSessionLines(source, after, hasNothingNew);
     // Lines that were written in the meantime may be incomplete here. They follow as new updates.
-    return lines.filter(({ seq }) => seq < reader.publishedFrom);
+    return [...lines.filter(({ seq }) => seq < reader.publishedFrom), ...written];
   }
 
   async function* updates(reader: Reader, { after = 0, signal }: FeedPosition): AsyncGenerator<SessionUpdate> {
@@ -66,11 +73,13 @@ export function createFeed(source: LineSource): OpenFeed {
 
   return {
     publish(agentId, lines) {
+      drafts.record(agentId, lines);
       if (readers.size === 0) return newest.clear();
       for (const event of lines) for (const reader of readers) deliver(reader, { agentId, seq: event.seq, event });
       newest.set(agentId, lines.at(-1)?.seq ?? 0);
     },
     live(agentId, event) {
+      drafts.add(agentId, event);
       for (const reader of readers) if (reader.unread.length < MAX_UNREAD) deliver(reader, { agentId, event });
     },
     async *read(position = {}) {
@@ -87,6 +96,7 @@ export function createFeed(source: LineSource): OpenFeed {
     },
     close() {
       isClosed = true;
+      drafts.clear();
       for (const { awake } of readers) awake.resolve();
     },
   };

@@ -14,6 +14,8 @@ export interface ReadSession {
   readonly sessionId: string;
   agents(): Promise<readonly AgentId[]>;
   read(agentId: AgentId): Promise<readonly Line[]>;
+  /** Returns the same lines, with the numbers of lines in the file that can't be read and were skipped. */
+  readAll(agentId: AgentId): Promise<{ readonly lines: readonly Line[]; readonly skipped: readonly number[] }>;
   /** Returns the first line of a subagent's transcript, without reading the others. Undefined if there is none. */
   readCreated(agentId: AgentId): Promise<EventOf<"agent.created"> | undefined>;
   loadHead(hash: string): Promise<Head | undefined>;
@@ -31,6 +33,13 @@ export function readSession(transcriptPath: string): ReadSession {
     read: async (agentId) => {
       const path = agentPath(paths, agentId);
       return existsSync(path) ? readTranscript(path).lines : [];
+    },
+    readAll: async (agentId) => {
+      const path = agentPath(paths, agentId);
+      if (!existsSync(path)) return { lines: [], skipped: [] };
+      const { lines, problems } = readTranscript(path);
+      const skipped = problems.filter(({ message }) => message.endsWith("skipped.")).map(({ line }) => line);
+      return { lines, skipped: [...new Set(skipped)] };
     },
     readCreated: async (agentId) => {
       const file = await openExisting(agentPath(paths, agentId));
