@@ -3,6 +3,7 @@ import { AgentsPage } from "./agents/agents-page.tsx";
 import { InboxPage } from "./approvals/inbox-page.tsx";
 import { Keys } from "./keys.tsx";
 import { Problem } from "./parts/problem.tsx";
+import { SoundButton, useRequestSound } from "./parts/sound.tsx";
 import { SessionPage } from "./session/session-page.tsx";
 import { SessionsPage } from "./sessions/sessions-page.tsx";
 import { linkTo, type Route, useRoute } from "./state/route.ts";
@@ -15,16 +16,16 @@ import { applyTheme, storedTheme, type Theme } from "./state/theme.ts";
 /** The page: navigation, the state of the connection, and what the address asks for. */
 export function App(): ReactNode {
   const route = useRoute();
-  const { link, approvals } = useStore(useServer().store);
+  const { link, approvals, sessions } = useStore(useServer().store);
   const waiting = approvals.length;
+  const title = route.page === "session" ? sessions?.find(({ id }) => id === route.id)?.title : undefined;
   useEffect(() => {
     // Visible among other tabs, where nobody looks at the page.
-    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}Retinue`;
-  }, [waiting]);
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title === undefined ? "" : `${title.slice(0, 60)} · `}Retinue`;
+  }, [waiting, title]);
+  useRequestSound(waiting);
   const isSignedOut = link.state === "refused" && link.error?.status === 401;
-  useEffect(() => {
-    if (isSignedOut) signOut();
-  }, [isSignedOut]);
+  useEffect(() => (isSignedOut ? signOut() : undefined), [isSignedOut]);
   return (
     <div className="app">
       <header className="bar">
@@ -43,15 +44,20 @@ export function App(): ReactNode {
           </PageLink>
         </nav>
         <span className="space" />
+        <SoundButton />
         <ThemeButton />
       </header>
       <LinkNote link={link} />
       <Keys hasRequestsHere={approvals.some(({ question }) => "id" in route && question.sessionId === route.id)} />
-      {isSignedOut ? (
+      {isSignedOut && sessions !== undefined && (
+        <p className="link-note" role="alert">
+          The server was started again. Open the link that it printed. What you see is from before.
+        </p>
+      )}
+      {isSignedOut && sessions === undefined ? (
         <main className="alone">
-          <Problem title="The token is no longer valid">
-            The server was started again, and every start has a new token. Open the link that <code>retinue serve</code>{" "}
-            printed last.
+          <Problem title="The server was started again">
+            Open the link that it printed: every start has a new token.
           </Problem>
         </main>
       ) : (

@@ -72,7 +72,7 @@ describe("the web view", () => {
     await agent("find rounding.*Explore.*succeeded").waitFor();
     await agent("invoices.*waiting for the model").waitFor();
     await agent("^main.*waiting for 2 agents").waitFor();
-    await expect.poll(() => page.title()).toBe("(1) Retinue");
+    await expect.poll(() => page.title()).toMatch(/^\(1\) Round prices .* · Retinue$/);
     await page.getByText("of $1.00").waitFor();
     expect(problems).toEqual([]);
   });
@@ -147,7 +147,7 @@ describe("the web view", () => {
     await page.locator("td", { hasText: "rounds ties to the even cent" }).waitFor();
     await page.locator(".hljs-comment", { hasText: "A tie goes to the even cent." }).waitFor();
     await agent("^main.*idle").waitFor();
-    await expect.poll(() => page.title()).toBe("Retinue");
+    await expect.poll(() => page.title()).toMatch(/^Round prices .* · Retinue$/);
     expect(problems).toEqual([]);
   });
 
@@ -155,7 +155,7 @@ describe("the web view", () => {
     await scene.stopServer();
     await page.getByText("Connection lost.").waitFor();
     const link = await scene.startServer();
-    await page.getByText("Open the link that retinue serve printed last.").waitFor();
+    await page.getByText("The server was started again. Open the link that it printed.").waitFor();
     await page.goto(link);
     await page.getByRole("link", { name: new RegExp(PROMPT.slice(0, 30)) }).click();
     await page.getByText("Prices are now rounded").waitFor();

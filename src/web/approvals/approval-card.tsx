@@ -15,14 +15,14 @@ interface ApprovalCardProps {
   readonly approval: WaitingApproval;
   /** Names of the agents from the main agent down to the one that asks. */
   readonly path: string;
-  /** Called when an answer was recorded, with whether the card had the focus. */
-  readonly onAnswered?: ((hadFocus: boolean) => void) | undefined;
+  /** Called when the request is answered, with whether the card has the focus. */
+  readonly onAnswer?: ((hadFocus: boolean) => void) | undefined;
 }
 
 type Open = "deny" | "edit" | undefined;
 
 /** A request for approval: everything that the call would do, why it is asked for, and the possible answers. */
-export function ApprovalCard({ approval: { question, askedAt }, path, onAnswered }: ApprovalCardProps): ReactNode {
+export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }: ApprovalCardProps): ReactNode {
   const { sessionId, requestId, call, always, questions = [] } = question;
   const session = useServer().client.sessions.open(sessionId);
   const { outcome, isBusy, send } = useReceipts();
@@ -34,8 +34,9 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswered
 
   const answer = async (given: NewAnswer): Promise<void> => {
     if (isBusy) return;
-    const hadFocus = card.current?.contains(document.activeElement) ?? false;
-    if (await send(() => session.answer(requestId, given))) onAnswered?.(hadFocus);
+    // The card may be gone before the receipt arrives.
+    onAnswer?.(card.current?.contains(document.activeElement) ?? false);
+    await send(() => session.answer(requestId, given));
   };
   const allow = (): void => void answer({ answer: "allow" });
   const allowAlways = (): void => {

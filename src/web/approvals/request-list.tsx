@@ -29,10 +29,11 @@ export function RequestList({ approvals, pathOf }: RequestListProps): ReactNode 
   const cards = approvals.length <= FEW || chosen === undefined ? approvals : [chosen];
   const others = approvals.filter((each) => !cards.includes(each));
   const ids = cards.map(({ question }) => question.requestId).join(" ");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the focus moves on when an answered card has gone
   useEffect(() => {
     const card = list.current?.querySelector<HTMLElement>("[data-request]");
-    if (!card || (!hadFocus.current && !isWanted)) return;
+    // The focus is nowhere after its card has gone, unless the user has moved it since.
+    const isLost = hadFocus.current && document.activeElement === document.body;
+    if (!card || (!isLost && !isWanted)) return;
     hadFocus.current = false;
     requestWanted.set(false);
     card.focus();
@@ -44,7 +45,7 @@ export function RequestList({ approvals, pathOf }: RequestListProps): ReactNode 
           key={approval.question.requestId}
           approval={approval}
           path={pathOf(approval.question)}
-          onAnswered={(had) => {
+          onAnswer={(had) => {
             hadFocus.current = had;
           }}
         />

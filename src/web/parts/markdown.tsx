@@ -54,14 +54,16 @@ function entry({ task, checked, tokens }: Tokens.ListItem): ReactNode {
   );
 }
 
-function Table({ table: { header, rows } }: { readonly table: Tokens.Table }): ReactNode {
+function Table({ table: { header, rows, align } }: { readonly table: Tokens.Table }): ReactNode {
   return (
     <div className="wide" tabIndex={0} role="group" aria-label="Table">
       <table>
         <thead>
           <tr>
             {header.map(({ tokens }, index) => (
-              <th key={index}>{inline(tokens)}</th>
+              <th key={index} className={align[index] ?? undefined}>
+                {inline(tokens)}
+              </th>
             ))}
           </tr>
         </thead>
@@ -69,7 +71,9 @@ function Table({ table: { header, rows } }: { readonly table: Tokens.Table }): R
           {rows.map((cells, row) => (
             <tr key={row}>
               {cells.map(({ tokens }, index) => (
-                <td key={index}>{inline(tokens)}</td>
+                <td key={index} className={align[index] ?? undefined}>
+                  {inline(tokens)}
+                </td>
               ))}
             </tr>
           ))}

@@ -1,24 +1,25 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { type AgentView, type SessionView, stateOf, stateWords, tokensOf } from "../../client/index.ts";
+import { type AgentView, type SessionView, stateOf, tokensOf } from "../../client/index.ts";
 import { formatCount, plural } from "../../lib/portable.ts";
 import { type ContextReport, MAIN_AGENT } from "../../protocol/index.ts";
 import { formatCost, formatTokens } from "../parts/format.ts";
 import { useServer } from "../state/server-context.ts";
-import { nameOf, pathWords, typeOf } from "./agent-words.ts";
+import { nameOf, pathWords, stateLine, typeOf } from "./agent-words.ts";
 import { useReceipts } from "./receipts.ts";
-import { useSessionId } from "./session-context.ts";
+import { useNames, useSessionId } from "./session-context.ts";
 
 interface AgentPanelProps {
   readonly agent: AgentView;
   readonly view: SessionView;
+  readonly isDeleted: boolean;
 }
 
 /** What is known about an agent, and what can be done with it. */
-export function AgentPanel({ agent, view }: AgentPanelProps): ReactNode {
+export function AgentPanel({ agent, view, isDeleted }: AgentPanelProps): ReactNode {
   const { usage, end } = agent;
   const filesChanged = end?.facts.filesChanged ?? [];
   const rows: readonly (readonly [string, ReactNode])[] = [
-    ["State", stateWords(agent)],
+    ["State", stateLine(agent)],
     ...(agent.path.length > 0 ? [["Path", pathWords(view, agent.path)] as const] : []),
     ["Model", agent.model],
     ["Mode", agent.permissionMode ?? "default"],
@@ -35,7 +36,7 @@ export function AgentPanel({ agent, view }: AgentPanelProps): ReactNode {
       <h2>
         {nameOf(agent)} <span className="plain">{typeOf(agent)}</span>
       </h2>
-      <AgentActions agent={agent} />
+      {!isDeleted && <AgentActions key={agent.agentId} agent={agent} isAnyActive={view.running.length > 0} />}
       <dl className="facts">
         {rows.map(([name, value]) => (
           <div key={name}>
@@ -49,7 +50,14 @@ export function AgentPanel({ agent, view }: AgentPanelProps): ReactNode {
   );
 }
 
-function AgentActions({ agent }: { readonly agent: AgentView }): ReactNode {
+interface AgentActionsProps {
+  readonly agent: AgentView;
+  /** Whether any agent of the session has a run in progress. */
+  readonly isAnyActive: boolean;
+}
+
+function AgentActions({ agent, isAnyActive }: AgentActionsProps): ReactNode {
+  const named = useNames();
   const session = useServer().client.sessions.open(useSessionId());
   const { outcome, isBusy, send } = useReceipts();
   const { agentId, background } = agent;
@@ -69,7 +77,7 @@ function AgentActions({ agent }: { readonly agent: AgentView }): ReactNode {
             Stop
           </button>
         )}
-        {!isOver && isMain && (
+        {isAnyActive && (
           <button type="button" disabled={isBusy} onClick={() => void send(() => session.stop("tree"))}>
             Stop all agents
           </button>
@@ -90,7 +98,7 @@ function AgentActions({ agent }: { readonly agent: AgentView }): ReactNode {
         )}
       </div>
       <p className={`receipt ${outcome?.isRefused ? "bad" : "dim"}`} role="status">
-        {outcome?.text}
+        {outcome && named(outcome.text)}
       </p>
     </>
   );
@@ -129,15 +137,18 @@ function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
         Context window
         {window !== undefined && <span className="number">{percent(used, window)}</span>}
       </h3>
-      <div className="context-bar" aria-hidden="true">
-        {all.map(({ name, tokens }, index) => (
-          <span key={name} className={`part part-${index}`} style={{ width: percent(tokens, whole, 2) }} />
-        ))}
-      </div>
+      {/* The first bar shows how full the window is, the second one what fills it. */}
+      {[whole, used].map((length, row) => (
+        <div key={row} className="context-bar" aria-hidden="true">
+          {all.map(({ name, tokens }) => (
+            <span key={name} className={`part ${kindOf(name)}`} style={{ width: percent(tokens, length, 2) }} />
+          ))}
+        </div>
+      ))}
       <ul>
-        {all.map(({ name, tokens }, index) => (
+        {all.map(({ name, tokens }) => (
           <li key={name}>
-            <span className={`part part-${index}`} aria-hidden="true" />
+            <span className={`part ${kindOf(name)}`} aria-hidden="true" />
             {name}
             <span className="number">{formatTokens(tokens)}</span>
           </li>
@@ -152,7 +163,24 @@ function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
   );
 }
 
-const COLORS = 5;
+const COLORS = 7;
+
+/** Returns the kind of a part, which always has the same color. */
+function kindOf(name: string): string {
+  return kinds.find(([word]) => name.includes(word))?.[1] ?? "part-other";
+}
+
+const kinds: readonly (readonly [string, string])[] = [
+  ["results of", "part-results"],
+  ["tool calls", "part-calls"],
+  ["tools", "part-tools"],
+  ["system", "part-system"],
+  ["notes", "part-notes"],
+  ["prompt", "part-prompts"],
+  ["message", "part-prompts"],
+  ["answer", "part-answers"],
+  ["response", "part-answers"],
+];
 
 function percent(part: number, whole: number, digits = 0): string {
   const value = whole === 0 ? 0 : (100 * part) / whole;

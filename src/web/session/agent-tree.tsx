@@ -1,71 +1,96 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { type AgentView, activityWords, inTreeOrder, type SessionView, stateOf } from "../../client/index.ts";
+import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
+import { formatCount } from "../../lib/portable.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { Signs } from "../parts/exact-text.tsx";
 import { formatAge, formatCost } from "../parts/format.ts";
 import { useNow } from "../state/clock.ts";
 import { goTo } from "../state/route.ts";
-import { nameOf, toneOf, typeOf } from "./agent-words.ts";
+import { doingWords, nameOf, toneOf, typeOf } from "./agent-words.ts";
+import { FEW, type TreeRow, treeRows } from "./tree-rows.ts";
 
+/** Heights of a row, with two lines of text or with one. */
 const ROW = 48;
+const LOW_ROW = 28;
 /** Number of agents from which searching is easier than looking. */
 const MANY = 12;
 
 interface AgentTreeProps {
   readonly view: SessionView;
+  /** The agents that the search has found, in the order of the tree. */
+  readonly agents: readonly AgentView[];
   readonly selected: AgentId;
+  readonly search: string;
+  readonly onSearch: (search: string) => void;
+  /** Times of the last live events. */
+  readonly liveAt: ReadonlyMap<AgentId, number>;
 }
 
 /** The agents of a session as a tree, with what each one is doing. Only the visible rows are drawn. */
-export function AgentTree({ view, selected }: AgentTreeProps): ReactNode {
-  const [search, setSearch] = useState("");
+export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: AgentTreeProps): ReactNode {
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const scroller = useRef<HTMLDivElement>(null);
-  const agents = useMemo(() => {
-    const all = inTreeOrder(view);
-    const word = search.trim().toLowerCase();
-    return word === "" ? all : all.filter((agent) => searchText(agent).includes(word));
-  }, [view, search]);
-  const rows = useVirtualizer({
-    count: agents.length,
+  const isSearched = search.trim() !== "";
+  const rows = useMemo(
+    () => treeRows(agents, { selected, toggled, isSearched }),
+    [agents, selected, toggled, isSearched],
+  );
+  const isLow = view.agents.length > FEW;
+  const virtual = useVirtualizer({
+    count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
+    estimateSize: () => (isLow ? LOW_ROW : ROW),
     overscan: 8,
   });
-  const index = agents.findIndex(({ agentId }) => agentId === selected);
+  useEffect(() => virtual.measure(), [isLow, virtual]);
+  const index = rows.findIndex((row) => row.kind === "agent" && row.agent.agentId === selected);
   useEffect(() => {
-    if (index >= 0) rows.scrollToIndex(index, { align: "auto" });
-  }, [index, rows]);
+    if (index >= 0) virtual.scrollToIndex(index, { align: "auto" });
+  }, [index, virtual]);
 
-  const select = (to: number): void => {
-    const agent = agents[Math.max(0, Math.min(agents.length - 1, to))];
-    if (agent !== undefined && view.sessionId !== undefined)
-      goTo({ page: "session", id: view.sessionId, agent: agent.agentId });
+  const select = (agent: AgentView): void => {
+    if (view.sessionId !== undefined) goTo({ page: "session", id: view.sessionId, agent: agent.agentId });
   };
+  const toggle = ({ key, isOpen }: Extract<TreeRow, { kind: "group" }>): void =>
+    setToggled(new Map(toggled).set(key, !isOpen));
   const onKeyDown = (event: KeyboardEvent): void => {
-    const moves: Readonly<Record<string, number>> = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: 1e9 };
+    const found = rows.flatMap((row, at) => (row.kind === "agent" ? [{ at, agent: row.agent }] : []));
+    const current = found.findIndex(({ at }) => at === index);
+    const moves: Readonly<Record<string, number>> = {
+      ArrowDown: current + 1,
+      ArrowUp: current - 1,
+      Home: 0,
+      End: found.length - 1,
+    };
     const to = moves[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    select(to);
+    const agent = found[Math.max(0, Math.min(found.length - 1, to))]?.agent;
+    if (agent !== undefined) select(agent);
   };
+  const all = view.agents.length;
   return (
     <>
       <h2>
-        Agents <span className="count">{view.agents.length}</span>
+        Agents{" "}
+        <span className="count">
+          {isSearched ? `${formatCount(agents.length)} of ${formatCount(all)}` : formatCount(all)}
+        </span>
       </h2>
-      {view.agents.length > MANY && (
+      {all > MANY && (
         <input
           type="search"
           className="tree-search"
           aria-label="Search agents"
           placeholder="Search by type, task or state"
           value={search}
-          onChange={({ target }) => setSearch(target.value)}
+          onChange={({ target }) => onSearch(target.value)}
         />
       )}
+      {rows.length === 0 && isSearched && <p className="dim tree-none">No agent matches.</p>}
       <div
-        className="tree"
+        className={`tree${isLow ? " low" : ""}`}
         ref={scroller}
         role="tree"
         tabIndex={0}
@@ -73,16 +98,21 @@ export function AgentTree({ view, selected }: AgentTreeProps): ReactNode {
         aria-activedescendant={index >= 0 ? `agent-${selected}` : undefined}
         onKeyDown={onKeyDown}
       >
-        <div className="tree-inner" style={{ height: rows.getTotalSize() }}>
-          {rows.getVirtualItems().map(({ index: at, start }) => {
-            const agent = agents[at];
-            return agent === undefined ? null : (
+        <div className="tree-inner" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index: at, start }) => {
+            const row = rows[at];
+            if (row === undefined) return null;
+            return row.kind === "group" ? (
+              <GroupRow key={row.key} row={row} top={start} onToggle={() => toggle(row)} />
+            ) : (
               <AgentRow
-                key={agent.agentId}
-                agent={agent}
+                key={row.agent.agentId}
+                agent={row.agent}
+                level={row.level}
                 top={start}
-                isSelected={agent.agentId === selected}
-                onSelect={() => select(at)}
+                liveAt={liveAt.get(row.agent.agentId) ?? 0}
+                isSelected={row.agent.agentId === selected}
+                onSelect={() => select(row.agent)}
               />
             );
           })}
@@ -92,18 +122,44 @@ export function AgentTree({ view, selected }: AgentTreeProps): ReactNode {
   );
 }
 
-function searchText(agent: AgentView): string {
-  return `${agent.agentType} ${agent.name} ${agent.description} ${agent.agentId} ${activityWords(agent)}`.toLowerCase();
+interface GroupRowProps {
+  readonly row: Extract<TreeRow, { kind: "group" }>;
+  readonly top: number;
+  readonly onToggle: () => void;
+}
+
+function GroupRow({ row: { state, type, count, isOpen }, top, onToggle }: GroupRowProps): ReactNode {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys, and the search finds every agent
+    // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus and names the active item
+    <div
+      role="treeitem"
+      aria-level={1}
+      aria-expanded={isOpen}
+      aria-selected={false}
+      className="group-row"
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={onToggle}
+    >
+      <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span>
+      <span className="who">
+        {type} <span className="dim">{state}</span>
+      </span>
+      <span className="number dim">{formatCount(count)}</span>
+    </div>
+  );
 }
 
 interface AgentRowProps {
   readonly agent: AgentView;
+  readonly level: number;
   readonly top: number;
+  readonly liveAt: number;
   readonly isSelected: boolean;
   readonly onSelect: () => void;
 }
 
-const AgentRow = memo(function AgentRow({ agent, top, isSelected, onSelect }: AgentRowProps): ReactNode {
+const AgentRow = memo(function AgentRow({ agent, level, top, liveAt, isSelected, onSelect }: AgentRowProps): ReactNode {
   const now = useNow();
   const state = stateOf(agent);
   const isOver = state === "ended" || state === "idle";
@@ -114,22 +170,23 @@ const AgentRow = memo(function AgentRow({ agent, top, isSelected, onSelect }: Ag
       id={`agent-${agent.agentId}`}
       role="treeitem"
       aria-selected={isSelected}
-      aria-level={agent.path.length + 1}
+      aria-level={level + 1}
       className="agent-row"
-      style={{ transform: `translateY(${top}px)`, paddingLeft: 16 + 16 * Math.min(agent.path.length, 6) }}
+      style={{ transform: `translateY(${top}px)`, paddingLeft: 16 + 16 * Math.min(level, 6) }}
       onClick={onSelect}
     >
       <span className={`dot ${toneOf(agent)}`} aria-hidden="true" />
       <span className="who">
-        <b>{nameOf(agent)}</b> <span className="dim">{typeOf(agent)}</span>
+        <b>{nameOf(agent)}</b> <span className="dim type">{typeOf(agent)}</span>
       </span>
       <span className="number dim">{formatCost(agent.costUsd)}</span>
       <span className="doing">
-        <Signs text={activityWords(agent)} />
+        <span className="narrow-type">{typeOf(agent) && `${typeOf(agent)}, `}</span>
+        <Signs text={doingWords(agent)} />
         {agent.background && !isOver && ", in the background"}
       </span>
-      <span className="number dim" title="Time since the last event">
-        {isOver ? "" : formatAge(now - agent.lastEventAt)}
+      <span className="number dim age" title="Time since the last event">
+        {isOver ? "" : formatAge(now - Math.max(agent.lastEventAt, liveAt))}
       </span>
     </div>
   );

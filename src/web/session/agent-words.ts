@@ -1,4 +1,12 @@
-import { type AgentView, agentOf, type SessionView, stateOf } from "../../client/index.ts";
+import {
+  type AgentView,
+  activityWords,
+  agentOf,
+  endWords,
+  type SessionView,
+  stateOf,
+  stateWords,
+} from "../../client/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { Tone } from "../sessions/session-state.ts";
 
@@ -28,4 +36,31 @@ export function pathWords(view: SessionView, path: readonly AgentId[]): string {
     return typeOf(agent) === "" ? agent.agentType : `${nameOf(agent)} (${agent.agentType})`;
   });
   return [MAIN_AGENT, ...names].join(" › ");
+}
+
+/** Describes what an agent does. How its last run ended says more than that it is idle. */
+export function doingWords(agent: AgentView): string {
+  return endingWords(agent) ?? activityWords(agent);
+}
+
+/** Describes the state of an agent in the same way. */
+export function stateLine(agent: AgentView): string {
+  return endingWords(agent) ?? stateWords(agent);
+}
+
+function endingWords(agent: AgentView): string | undefined {
+  const { end, isCutOff } = agent;
+  if (end?.reason === "parked") return PAUSED;
+  if (stateOf(agent) !== "idle" || end === undefined || end.outcome === "succeeded" || isCutOff) return undefined;
+  return endWords(end);
+}
+
+export const PAUSED = "paused by a server restart";
+
+/** Replaces the ids of agents in a text by their names. */
+export function withNames(text: string, view: SessionView): string {
+  return text.replace(/\ba[0-9a-z]{12}\b/g, (id) => {
+    const agent = agentOf(view, id as AgentId);
+    return agent === undefined ? id : nameOf(agent);
+  });
 }

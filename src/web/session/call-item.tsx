@@ -1,23 +1,30 @@
 import { Fragment, memo, type ReactNode, useEffect, useRef, useState } from "react";
-import { approvalText, type CallItem, isWaiting, resultWords } from "../../client/index.ts";
+import { approvalText, type CallItem, isWaiting, resultWords, withoutTags } from "../../client/index.ts";
 import { formatCount, showExactly } from "../../lib/portable.ts";
 import { canonicalToolName, type ResultBlock } from "../../protocol/index.ts";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Diff } from "../parts/diff.tsx";
 import { ExactText, Signs } from "../parts/exact-text.tsx";
-import { formatMs } from "../parts/format.ts";
+import { formatAge, formatMs } from "../parts/format.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
 import { useStore } from "../state/store.ts";
 import { focusedCall } from "./focused-call.ts";
-import { useSessionId } from "./session-context.ts";
+import { useNames, useSessionId } from "./session-context.ts";
+
+interface CallLineProps {
+  readonly call: CallItem;
+  /** Why there is no result, if there will be none. */
+  readonly missing: string | undefined;
+}
 
 /** A tool call on one line. It opens to its input, its output and the changes that it made. */
-export const CallLine = memo(function CallLine({ call }: { readonly call: CallItem }): ReactNode {
+export const CallLine = memo(function CallLine({ call, missing }: CallLineProps): ReactNode {
   const { result, approval, agents = [] } = call;
   const [isOpen, setIsOpen] = useState(false);
   const id = useSessionId();
+  const named = useNames();
   const line = useRef<HTMLDetailsElement>(null);
   const isFocused = useStore(focusedCall) === call.callId;
   useEffect(() => {
@@ -27,24 +34,23 @@ export const CallLine = memo(function CallLine({ call }: { readonly call: CallIt
     line.current?.scrollIntoView({ block: "center" });
     line.current?.querySelector("summary")?.focus({ preventScroll: true });
   }, [isFocused]);
+  const mark = markOf(call, missing);
+  const diff = result?.details?.["diff"];
   return (
     <details className="call" ref={line} open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
       <summary>
-        <span className={`mark ${markOf(call).tone}`}>{markOf(call).sign}</span>
+        <span className={`mark ${mark.tone}`}>{mark.sign}</span>
         <span className="tool">{canonicalToolName(call.name)}</span>
         <span className="target">
           <Signs text={call.target} />
         </span>
-        <span className="outcome">
-          {isWaiting(call) ? "waiting for approval" : resultWords(call) || (result === undefined ? call.progress : "")}
-          {result !== undefined && <span className="dim"> {formatMs(result.milliseconds)}</span>}
-        </span>
+        <span className="outcome">{named(outcomeWords(call, missing))}</span>
       </summary>
       {isOpen && (
         <div className="call-body">
           {agents.map((agentId) => (
             <a key={agentId} href={linkTo({ page: "session", id, agent: agentId })}>
-              Transcript of {agentId}
+              Transcript of {named(agentId)}
             </a>
           ))}
           {approval?.answer !== undefined && (
@@ -53,26 +59,54 @@ export const CallLine = memo(function CallLine({ call }: { readonly call: CallIt
               {approval.answer.message ? `: ${approval.answer.message}` : ""}
             </p>
           )}
-          <CallInput call={call} />
-          {typeof result?.details?.["diff"] === "string" && <Diff text={result.details["diff"]} path={call.target} />}
-          {result !== undefined && <Output content={result.content} />}
+          {typeof diff === "string" ? (
+            <>
+              <Diff text={diff} path={call.target} />
+              <details className="folded">
+                <summary>Raw</summary>
+                <CallInput call={call} />
+                {result !== undefined && <Output content={result.content} />}
+              </details>
+            </>
+          ) : (
+            <>
+              <CallInput call={call} />
+              {result !== undefined && <Output content={result.content} />}
+            </>
+          )}
         </div>
       )}
     </details>
   );
 });
 
-function markOf(call: CallItem): { readonly sign: string; readonly tone: string } {
-  if (call.result !== undefined)
-    return call.result.outcome === "ok" ? { sign: "✓", tone: "good" } : { sign: "✗", tone: "bad" };
+function markOf(call: CallItem, missing: string | undefined): { readonly sign: string; readonly tone: string } {
+  const { result } = call;
+  if (result !== undefined) {
+    if (result.outcome === "cancelled") return { sign: "–", tone: "calm" };
+    if (result.outcome !== "ok") return { sign: "✗", tone: "bad" };
+    // The report of an agent that was cut is not its whole work.
+    return result.details?.["outcome"] === "incomplete" ? { sign: "!", tone: "asking" } : { sign: "✓", tone: "good" };
+  }
+  if (missing !== undefined) return { sign: "–", tone: "calm" };
   return isWaiting(call) ? { sign: "?", tone: "asking" } : { sign: "•", tone: "busy" };
 }
 
+/** Says what came of a call: `+4 −1 · 40 ms (waited 31 s)`. Waiting for approval is not a part of the duration. */
+function outcomeWords(call: CallItem, missing: string | undefined): string {
+  const { result, approval, startedAt } = call;
+  if (result === undefined) return missing ?? (isWaiting(call) ? "waiting for approval" : (call.progress ?? ""));
+  const waited = approval === undefined ? 0 : Math.max(0, (startedAt ?? 0) - approval.askedAt);
+  const time = formatMs(Math.max(0, result.milliseconds - waited));
+  const wait = waited >= SHORT_WAIT_MS ? ` (waited ${formatAge(waited)})` : "";
+  return [resultWords(call), `${time}${wait}`].filter((part) => part !== "").join(" · ");
+}
+
+/** Waits that nobody notices are not shown. */
+const SHORT_WAIT_MS = 1_000;
+
 function CallInput({ call }: { readonly call: CallItem }): ReactNode {
   const { main, inputs } = approvalText(call);
-  // A diff shows the same more clearly.
-  const hasDiff = typeof call.result?.details?.["diff"] === "string";
-  if (hasDiff) return null;
   return (
     <>
       {main !== undefined && isPlain(main.value) ? (
@@ -105,7 +139,7 @@ const MOST = 20_000;
 const LONGEST = 2_000_000;
 
 function Output({ content }: { readonly content: readonly ResultBlock[] }): ReactNode {
-  const text = content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n");
+  const text = withoutTags(content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n"));
   const address = /retinue:\/\/result\/([\w-]+)/.exec(text)?.[1];
   const [isWhole, setIsWhole] = useState(false);
   if (text === "") return <p className="dim">No output.</p>;

@@ -1,23 +1,26 @@
-import { type FormEvent, type KeyboardEvent, type ReactNode, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
 import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
 import { MAIN_AGENT, textOf } from "../../protocol/index.ts";
 import { useServer } from "../state/server-context.ts";
 import { nameOf } from "./agent-words.ts";
 import { useReceipts } from "./receipts.ts";
-import { useSessionId } from "./session-context.ts";
+import { useNames, useSessionId } from "./session-context.ts";
 
 interface ComposerProps {
   readonly view: SessionView;
   readonly agent: AgentView | undefined;
+  /** Whether nothing can be sent, because the session was deleted. */
+  readonly isDisabled: boolean;
 }
 
 /** Writes to the agent that is shown, and shows the prompts that wait for their turn. */
-export function Composer({ view, agent }: ComposerProps): ReactNode {
-  const session = useServer().client.sessions.open(useSessionId());
+export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode {
+  const id = useSessionId();
+  const session = useServer().client.sessions.open(id);
+  const named = useNames();
   const { outcome, isBusy, send } = useReceipts();
-  const [text, setText] = useState("");
-  const field = useRef<HTMLTextAreaElement>(null);
   const to = agent?.agentId ?? MAIN_AGENT;
+  const [text, setText] = useDraft(`${id} ${to}`);
   const isMain = to === MAIN_AGENT;
   const isWorking = agent !== undefined && !["idle", "ended"].includes(stateOf(agent));
   // Only the main agent has a queue.
@@ -25,7 +28,7 @@ export function Composer({ view, agent }: ComposerProps): ReactNode {
 
   const submit = async (when: "now" | "next"): Promise<void> => {
     const sent = text.trim();
-    if (sent === "" || isBusy) return;
+    if (sent === "" || isBusy || isDisabled) return;
     setText("");
     const isDone = await send(() => session.message(to, sent, { when }));
     if (!isDone) setText((newer) => newer || sent);
@@ -39,52 +42,24 @@ export function Composer({ view, agent }: ComposerProps): ReactNode {
     event.preventDefault();
     void submit(mayQueue ? "next" : "now");
   };
-  const takeBack = async (promptId: SessionView["queue"][number]["promptId"], then: () => void): Promise<void> => {
-    if (await send(() => session.withdraw(promptId))) then();
-  };
-  const queue = isMain ? view.queue : [];
+  const queue = isMain && !isDisabled ? view.queue : [];
   const name = isMain || agent === undefined ? "the main agent" : nameOf(agent);
   return (
     <form className="composer" onSubmit={onSubmit}>
       {queue.length > 0 && (
         <ul className="queue" aria-label="Prompts that wait for their turn">
-          {queue.map(({ promptId, content }) => (
-            <li key={promptId}>
-              <span className="dim">Queued</span>
-              <span className="queued-text">{textOf(content)}</span>
-              <button
-                type="button"
-                onClick={() =>
-                  void takeBack(promptId, () => void send(() => session.message(to, content, { when: "now" })))
-                }
-              >
-                Send now
-              </button>
-              <button
-                type="button"
-                onClick={() =>
-                  void takeBack(promptId, () => {
-                    setText(textOf(content));
-                    field.current?.focus();
-                  })
-                }
-              >
-                Edit
-              </button>
-              <button type="button" onClick={() => void takeBack(promptId, () => undefined)}>
-                Withdraw
-              </button>
-            </li>
+          {queue.map((prompt) => (
+            <QueuedPrompt key={prompt.promptId} prompt={prompt} send={send} />
           ))}
         </ul>
       )}
       <div className="write">
         <textarea
-          ref={field}
           aria-label={`Message to ${name}`}
-          placeholder={`Message ${name}`}
+          placeholder={isDisabled ? "This session was deleted" : `Message ${name}`}
           rows={Math.min(10, Math.max(1, text.split("\n").length))}
           value={text}
+          disabled={isDisabled}
           onChange={({ target }) => setText(target.value)}
           onKeyDown={onKeyDown}
         />
@@ -92,7 +67,7 @@ export function Composer({ view, agent }: ComposerProps): ReactNode {
           {mayQueue && (
             <button
               type="button"
-              disabled={text.trim() === ""}
+              disabled={isDisabled || text.trim() === ""}
               title="The agent reads it before its next step"
               onClick={() => void submit("now")}
             >
@@ -102,7 +77,7 @@ export function Composer({ view, agent }: ComposerProps): ReactNode {
           <button
             type="submit"
             className="primary"
-            disabled={text.trim() === ""}
+            disabled={isDisabled || text.trim() === ""}
             title={mayQueue ? "Starts a new run after the current one" : undefined}
           >
             {mayQueue ? "Queue" : "Send"} <kbd>⏎</kbd>
@@ -110,8 +85,78 @@ export function Composer({ view, agent }: ComposerProps): ReactNode {
         </div>
       </div>
       <p className={`receipt ${outcome?.isRefused ? "bad" : "dim"}`} role="status">
-        {outcome?.text}
+        {outcome && named(outcome.text)}
       </p>
     </form>
   );
+}
+
+interface QueuedPromptProps {
+  readonly prompt: SessionView["queue"][number];
+  readonly send: ReturnType<typeof useReceipts>["send"];
+}
+
+/** A prompt that waits for its turn. It keeps its place until a changed text is saved. */
+function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps): ReactNode {
+  const session = useServer().client.sessions.open(useSessionId());
+  const [edited, setEdited] = useState<string>();
+  const replace = async (next: string | typeof content, when: "now" | "next"): Promise<void> => {
+    if (await send(() => session.withdraw(promptId))) await send(() => session.message(MAIN_AGENT, next, { when }));
+  };
+  const save = (): void => {
+    if (edited !== undefined && edited.trim() !== "") void replace(edited.trim(), "next");
+    setEdited(undefined);
+  };
+  if (edited !== undefined)
+    return (
+      <li>
+        <textarea
+          // biome-ignore lint/a11y/noAutofocus: the button that opens the field asks for the text
+          autoFocus
+          aria-label="Queued prompt"
+          rows={Math.min(6, edited.split("\n").length)}
+          value={edited}
+          onChange={({ target }) => setEdited(target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") setEdited(undefined);
+            else if (event.key === "Enter" && !event.shiftKey) {
+              event.preventDefault();
+              save();
+            }
+          }}
+        />
+        <button type="button" onClick={save}>
+          Save
+        </button>
+        <button type="button" onClick={() => setEdited(undefined)}>
+          Cancel
+        </button>
+      </li>
+    );
+  return (
+    <li>
+      <span className="dim">Queued</span>
+      <span className="queued-text">{textOf(content)}</span>
+      <button type="button" onClick={() => void replace(content, "now")}>
+        Send now
+      </button>
+      <button type="button" onClick={() => setEdited(textOf(content))}>
+        Edit
+      </button>
+      <button type="button" onClick={() => void send(() => session.withdraw(promptId))}>
+        Withdraw
+      </button>
+    </li>
+  );
+}
+
+/** Text that is being written, kept as long as the tab is open. */
+function useDraft(key: string): readonly [string, (change: string | ((before: string) => string)) => void] {
+  const name = `retinue-draft ${key}`;
+  const [text, setText] = useState(() => sessionStorage.getItem(name) ?? "");
+  useEffect(() => {
+    if (text === "") sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, text);
+  }, [name, text]);
+  return [text, setText];
 }

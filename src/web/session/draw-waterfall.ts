@@ -2,12 +2,16 @@ import type { AgentId } from "../../protocol/index.ts";
 import { formatAge, formatMs } from "../parts/format.ts";
 import type { Span } from "./spans.ts";
 
-/** Height of a lane and of the axis above the lanes, in pixels. */
-export const LANE = 24;
+/** Height of the axis above the lanes, in pixels. */
 export const TOP = 20;
+/** Height of a row of a lane, and of what is left free above and below the rows. */
+const ROW = 14;
+const GAP = 5;
 const BAR = 12;
 /** Height of a bar for time in which the agent itself does nothing. */
 const THIN = 3;
+/** Room for the last label of the axis. */
+const RIGHT = 44;
 
 /** Times in milliseconds since 1970. */
 export interface Range {
@@ -15,13 +19,28 @@ export interface Range {
   readonly to: number;
 }
 
+/** The spans of an agent, in one or more rows. */
+export interface Lane {
+  readonly agentId: AgentId;
+  readonly label: string;
+  readonly depth: number;
+  readonly spans: readonly Span[];
+  /** Distance from the first lane in pixels. */
+  readonly y: number;
+  readonly height: number;
+}
+
+/** Returns the height of a lane with a number of rows. */
+export function heightOf(rows: number): number {
+  return 2 * GAP + rows * ROW;
+}
+
 export interface Drawing {
-  readonly lanes: readonly {
-    readonly agentId: AgentId;
-    readonly label: string;
-    readonly depth: number;
-    readonly spans: readonly Span[];
-  }[];
+  readonly lanes: readonly Lane[];
+  /** Start of the session, which is 0 on the axis. */
+  readonly zero: number;
+  /** The span that was chosen with the keys. */
+  readonly current: Span | undefined;
   readonly range: Range;
   /** End of the spans that last. */
   readonly end: number;
@@ -56,31 +75,28 @@ export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void
   context.font = `12px ${style.fontFamily}`;
   context.textBaseline = "middle";
 
-  const first = Math.max(0, Math.floor(top / LANE));
-  const last = Math.min(lanes.length, Math.ceil((top + height) / LANE));
   drawAxis(context, drawing, color);
-  for (let index = first; index < last; index++) {
-    const lane = lanes[index];
-    if (lane === undefined) continue;
-    const y = TOP + index * LANE - top;
-    if (y + LANE < TOP) continue;
+  for (const lane of lanes) {
+    const y = TOP + lane.y - top;
+    if (y > height) break;
+    if (y + lane.height < TOP) continue;
     if (lane.agentId === selected) {
       context.fillStyle = color("selected");
-      context.fillRect(0, y, width, LANE);
+      context.fillRect(0, y, width, lane.height);
     }
     context.save();
     context.beginPath();
-    context.rect(left, Math.max(y, TOP), width - left, LANE);
+    context.rect(left, Math.max(y, TOP), width - left, lane.height);
     context.clip();
     for (const span of lane.spans) drawSpan(context, { span, y, drawing, color });
     context.restore();
     context.save();
     context.beginPath();
-    context.rect(0, Math.max(y, TOP), left - 12, LANE);
+    context.rect(0, Math.max(y, TOP), left - 12, lane.height);
     context.clip();
     context.fillStyle = lane.agentId === selected ? color("text") : color("dim");
     const indent = 16 + 8 * Math.min(lane.depth, 4);
-    context.fillText(fitted(context, lane.label, left - 12 - indent), indent, y + LANE / 2);
+    context.fillText(fitted(context, lane.label, left - 12 - indent), indent, y + GAP + ROW / 2);
     context.restore();
   }
   if (drag !== undefined) {
@@ -122,60 +138,91 @@ function drawSpan(context: CanvasRenderingContext2D, { span, y, drawing, color }
   if (right < leftOf(drawing.width) || x > drawing.width) return;
   const wide = Math.max(1.5, right - x - 0.5);
   const high = span.kind === "agents" ? THIN : BAR;
-  const top = y + (LANE - high) / 2;
-  context.fillStyle = color(span.isFailed ? "bar-bad" : `bar-${span.kind}`);
+  const top = y + GAP + span.row * ROW + (ROW - high) / 2;
+  context.fillStyle = color(fillOf(span));
   context.beginPath();
   context.roundRect(x, top, wide, high, Math.min(2, wide / 2));
   context.fill();
-  if (span.kind !== "asking" || wide < 4) return;
   // Stripes, so that color is not the only sign.
-  context.save();
-  context.clip();
-  context.strokeStyle = color("bar-asking-line");
-  context.lineWidth = 2;
-  context.beginPath();
-  for (let at = x - BAR; at < x + wide; at += 7) {
-    context.moveTo(at, top + BAR);
-    context.lineTo(at + BAR, top);
+  const stripes =
+    span.result === "stopped" ? "bar-stopped-line" : span.kind === "asking" ? "bar-asking-line" : undefined;
+  if (stripes !== undefined && wide >= 4) {
+    context.save();
+    context.clip();
+    context.strokeStyle = color(stripes);
+    context.lineWidth = 2;
+    context.beginPath();
+    for (let at = x - BAR; at < x + wide; at += 7) {
+      context.moveTo(at, top + BAR);
+      context.lineTo(at + BAR, top);
+    }
+    context.stroke();
+    context.restore();
   }
-  context.stroke();
-  context.restore();
+  if (span !== drawing.current) return;
+  context.strokeStyle = color("text");
+  context.lineWidth = 2;
+  context.strokeRect(x - 1, top - 1, wide + 2, high + 2);
+}
+
+function fillOf({ result, kind }: Span): string {
+  if (result === "failed") return "bar-bad";
+  return result === "stopped" ? "bar-stopped" : `bar-${kind}`;
 }
 
 /** Returns the pixels at which a span begins and ends. */
-function edgesOf({ start, end }: Span, drawing: Drawing): readonly [number, number] {
+function edgesOf({ start, end }: Pick<Span, "start" | "end">, drawing: Drawing): readonly [number, number] {
   const { range, width } = drawing;
   const left = leftOf(width);
-  const scale = (width - left - 8) / Math.max(1, range.to - range.from);
+  const scale = (width - left - RIGHT) / Math.max(1, range.to - range.from);
   return [left + (start - range.from) * scale, left + ((end ?? drawing.end) - range.from) * scale];
+}
+
+/** Returns the time at a pixel. */
+export function timeAt(x: number, { range, width }: Pick<Drawing, "range" | "width">): number {
+  const left = leftOf(width);
+  return range.from + ((x - left) / Math.max(1, width - left - RIGHT)) * (range.to - range.from);
 }
 
 const steps = [10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 864e5];
 
 function drawAxis(context: CanvasRenderingContext2D, drawing: Drawing, color: (name: string) => string): void {
-  const { range, width, height, lanes } = drawing;
+  const { range, width, height, zero } = drawing;
   const length = range.to - range.from;
   const step = steps.find((each) => length / each <= Math.max(2, (width - leftOf(width)) / 90)) ?? length;
-  const zero = lanes.reduce((least, { spans }) => Math.min(least, spans[0]?.start ?? least), range.to);
   context.strokeStyle = color("line");
   context.fillStyle = color("faint");
   context.lineWidth = 1;
-  for (let time = zero + Math.ceil((range.from - zero) / step) * step; time <= range.to; time += step) {
-    const [x] = edgesOf({ kind: "tool", name: "", start: time }, drawing);
+  const firstMark = Math.max(0, Math.ceil((range.from - zero) / step));
+  for (let time = zero + firstMark * step; time <= range.to; time += step) {
+    const [x] = edgesOf({ start: time }, drawing);
     context.beginPath();
     context.moveTo(Math.round(x) + 0.5, TOP);
     context.lineTo(Math.round(x) + 0.5, height);
     context.stroke();
-    const since = time - zero;
-    context.fillText(since < 6e4 || step < 1e3 ? formatMs(since).replace(".0 s", " s") : formatAge(since), x, TOP / 2);
+    context.fillText(axisWords(time - zero, step), x, TOP / 2);
   }
+}
+
+export function axisWords(since: number, step = 1): string {
+  if (since < 1) return "0";
+  return since < 6e4 || step < 1e3 ? formatMs(since).replace(".0 s", " s") : formatAge(since);
+}
+
+/** Returns the lane at a place of the canvas. */
+export function laneAt({ lanes, top }: Pick<Drawing, "lanes" | "top">, y: number): Lane | undefined {
+  const place = y - TOP + top;
+  return lanes.find((lane) => place >= lane.y && place < lane.y + lane.height);
 }
 
 /** Finds the span at a place of the canvas, the last one drawn first. */
 export function spanAt(drawing: Drawing, { x, y }: { readonly x: number; readonly y: number }): Span | undefined {
-  const lane = drawing.lanes[Math.floor((y - TOP + drawing.top) / LANE)];
-  return lane?.spans.findLast((span) => {
+  const lane = laneAt(drawing, y);
+  if (lane === undefined) return undefined;
+  const row = Math.floor((y - TOP + drawing.top - lane.y - GAP) / ROW);
+  const found = lane.spans.filter((span) => {
     const [left, right] = edgesOf(span, drawing);
     return x >= left - 2 && x <= Math.max(right, left + 1.5) + 2;
   });
+  return found.findLast((span) => span.row === row) ?? found.at(-1);
 }

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { Receipt } from "../../protocol/index.ts";
 import { asClientError } from "../state/server-store.ts";
 
@@ -8,7 +8,13 @@ export interface Outcome {
   readonly isRefused: boolean;
 }
 
-/** Sends commands one after the other, and tells what came of the last one. `send` returns whether it was carried out. */
+/** Time for which it is shown that a command was carried out. */
+const SHOWN_MS = 5_000;
+
+/**
+ * Sends commands one after the other, and tells for a while what came of the last one. What was refused stays until the
+ * next command. `send` returns whether the command was carried out.
+ */
 export function useReceipts(): {
   readonly outcome: Outcome | undefined;
   readonly isBusy: boolean;
@@ -16,6 +22,11 @@ export function useReceipts(): {
 } {
   const [outcome, setOutcome] = useState<Outcome>();
   const [isBusy, setIsBusy] = useState(false);
+  useEffect(() => {
+    if (outcome === undefined || outcome.isRefused) return undefined;
+    const timer = setTimeout(() => setOutcome(undefined), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [outcome]);
   const send = async (command: () => Promise<Receipt>): Promise<boolean> => {
     setIsBusy(true);
     try {

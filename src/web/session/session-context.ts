@@ -1,11 +1,29 @@
 import { createContext, useContext } from "react";
+import type { SessionView } from "../../client/index.ts";
 import type { SessionId } from "../../protocol/index.ts";
+import { withNames } from "./agent-words.ts";
 
-/** Id of the session that is shown. */
-export const SessionIdContext = createContext<SessionId | undefined>(undefined);
+/** The session that is shown. */
+export interface ShownSession {
+  readonly id: SessionId;
+  /** Returns the newest view, for what need not change with it. */
+  readonly view: () => SessionView;
+}
+
+export const SessionContext = createContext<ShownSession | undefined>(undefined);
 
 export function useSessionId(): SessionId {
-  const id = useContext(SessionIdContext);
-  if (id === undefined) throw new Error("There is no session above this component.");
-  return id;
+  return useSession().id;
+}
+
+/** Returns a function that replaces the ids of agents in a text by their names. */
+export function useNames(): (text: string) => string {
+  const { view } = useSession();
+  return (text) => withNames(text, view());
+}
+
+function useSession(): ShownSession {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new Error("There is no session above this component.");
+  return session;
 }

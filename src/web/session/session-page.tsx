@@ -1,20 +1,21 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import { agentOf, type SessionView, totalsOf } from "../../client/index.ts";
+import { type AgentView, agentOf, elements, inTreeOrder, type SessionView, totalsOf } from "../../client/index.ts";
 import { plural } from "../../lib/portable.ts";
 import { type AgentId, MAIN_AGENT, type SessionId, type SessionInfo } from "../../protocol/index.ts";
 import { RequestList } from "../approvals/request-list.tsx";
 import { requestWanted } from "../approvals/request-wanted.ts";
-import { formatCost, formatTokens } from "../parts/format.ts";
+import { formatAge, formatCost, formatTokens } from "../parts/format.ts";
 import { Problem } from "../parts/problem.tsx";
 import { sessionState } from "../sessions/session-state.ts";
+import { useNow } from "../state/clock.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
 import { AgentPanel } from "./agent-panel.tsx";
 import { AgentTree } from "./agent-tree.tsx";
-import { pathWords } from "./agent-words.ts";
+import { doingWords, pathWords } from "./agent-words.ts";
 import { Composer } from "./composer.tsx";
-import { SessionIdContext } from "./session-context.ts";
+import { SessionContext } from "./session-context.ts";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
 import { Transcript } from "./transcript.tsx";
 import { Waterfall } from "./waterfall.tsx";
@@ -35,10 +36,21 @@ export function SessionPage({ id, agentId }: SessionPageProps): ReactNode {
   }, [client, server, id]);
   if (store === undefined) return <main className="alone" />;
   return (
-    <SessionIdContext value={id}>
+    <ShownSession store={store} id={id}>
       <Session store={store} agentId={agentId ?? MAIN_AGENT} />
-    </SessionIdContext>
+    </ShownSession>
   );
+}
+
+interface ShownSessionProps {
+  readonly store: SessionStore;
+  readonly id: SessionId;
+  readonly children: ReactNode;
+}
+
+function ShownSession({ store, id, children }: ShownSessionProps): ReactNode {
+  const value = useMemo(() => ({ id, view: () => store.get().view }), [store, id]);
+  return <SessionContext value={value}>{children}</SessionContext>;
 }
 
 /** The regions, in the order in which narrow screens offer them. */
@@ -60,7 +72,8 @@ interface SessionProps {
 function Session({ store, agentId }: SessionProps): ReactNode {
   const state = useStore(store);
   const { approvals: all } = useStore(useServer().store);
-  const { view, info, spans, isLoaded } = state;
+  const { view, info, spans, isLoaded, liveAt, unreadable } = state;
+  const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState<Region>();
   const isRequestWanted = useStore(requestWanted);
   useEffect(() => {
@@ -73,14 +86,16 @@ function Session({ store, agentId }: SessionProps): ReactNode {
     return () => store.close(agentId);
   }, [store, agentId, hasAgent]);
 
+  const agents = useMemo(() => foundAgents(view, search), [view, search]);
   const problem = problemOf(state);
+  const isDeleted = isGone(state);
   if (problem !== undefined && view.seq === 0) return <main className="alone">{problem}</main>;
-  const approvals = all.filter(({ question }) => question.sessionId === info?.id);
+  const approvals = isDeleted ? [] : all.filter(({ question }) => question.sessionId === info?.id);
   const region = chosen ?? (approvals.length > 0 ? "needs" : "talk");
   const agent = agentOf(view, agentId);
   return (
     <main className="session" data-region={region}>
-      <SessionHead view={view} info={info} />
+      <SessionHead view={view} info={info} isDeleted={isDeleted} isLoaded={isLoaded} />
       {problem}
       <nav className="regions" aria-label="Regions of the session">
         {regions.map((each) => (
@@ -97,7 +112,14 @@ function Session({ store, agentId }: SessionProps): ReactNode {
         ))}
       </nav>
       <section className="region tree-region" aria-label="Agents of the session">
-        <AgentTree view={view} selected={agentId} />
+        <AgentTree
+          view={view}
+          agents={agents}
+          selected={agentId}
+          search={search}
+          onSearch={setSearch}
+          liveAt={liveAt}
+        />
       </section>
       <section className="region talk-region" aria-label="Conversation of the agent">
         {agentId !== MAIN_AGENT && agent !== undefined && (
@@ -109,12 +131,17 @@ function Session({ store, agentId }: SessionProps): ReactNode {
         {agent === undefined ? (
           <p className="dim empty">{isLoaded ? missingWords(agentId, view) : "Loading…"}</p>
         ) : (
-          <Transcript key={agentId} agent={agent} />
+          <Transcript
+            key={agentId}
+            agent={agent}
+            unreadable={unreadable.get(agentId)}
+            totalUsd={costBelow(view, agent)}
+          />
         )}
-        <Composer view={view} agent={agent} />
+        <Composer key={`to ${agentId}`} view={view} agent={agent} isDisabled={isDeleted} />
       </section>
       <section className="region time-region" aria-label="Timeline of the agents">
-        <Waterfall view={view} spans={spans} selected={agentId} />
+        <Waterfall isRunning={view.running.length > 0} agents={agents} spans={spans} selected={agentId} />
       </section>
       <div className="side">
         <section className="region needs-region" aria-label="Requests that wait for you">
@@ -125,7 +152,7 @@ function Session({ store, agentId }: SessionProps): ReactNode {
           <RequestList approvals={approvals} pathOf={({ path }) => pathWords(view, path)} />
         </section>
         <section className="region about-region" aria-label="Details of the agent">
-          {agent !== undefined && <AgentPanel agent={agent} view={view} />}
+          {agent !== undefined && <AgentPanel agent={agent} view={view} isDeleted={isDeleted} />}
         </section>
       </div>
     </main>
@@ -138,9 +165,39 @@ function missingWords(agentId: AgentId, view: SessionView): string {
     : `This session has no agent ${agentId}. Choose one from the list.`;
 }
 
+/** Returns the agents whose type, name, task or state contain the words of a search. */
+function foundAgents(view: SessionView, search: string): readonly AgentView[] {
+  const all = inTreeOrder(view);
+  const word = search.trim().toLowerCase();
+  if (word === "") return all;
+  return all.filter((agent) =>
+    `${agent.agentType} ${agent.name} ${agent.description} ${agent.agentId} ${doingWords(agent)}`
+      .toLowerCase()
+      .includes(word),
+  );
+}
+
+/** Returns what an agent and all agents below it cost. Undefined if there are none below it, or a price is unknown. */
+function costBelow(view: SessionView, { agentId, costUsd }: AgentView): number | undefined {
+  let sum = costUsd;
+  let isAlone = true;
+  for (const each of elements(view.agents)) {
+    const isBelow = each.agentId !== agentId && (agentId === MAIN_AGENT || each.path.includes(agentId));
+    if (!isBelow) continue;
+    isAlone = false;
+    sum = sum === undefined || each.costUsd === undefined ? undefined : sum + each.costUsd;
+  }
+  return isAlone ? undefined : sum;
+}
+
+function isGone({ closed, link }: SessionState): boolean {
+  return closed === "deleted" || link.error?.code === "unknown_session";
+}
+
 /** Says what is wrong with the session or its connection, and what to do. */
-function problemOf({ link, closed, view, info }: SessionState): ReactNode {
-  if (closed === "deleted" || link.error?.code === "unknown_session")
+function problemOf(state: SessionState): ReactNode {
+  const { link, view, info } = state;
+  if (isGone(state))
     return (
       <Problem title="This session was deleted">
         Its files are gone. <a href={linkTo({ page: "sessions" })}>Show the other sessions.</a>
@@ -148,50 +205,65 @@ function problemOf({ link, closed, view, info }: SessionState): ReactNode {
     );
   if (link.state === "refused" && link.error?.status !== 401)
     return <Problem title="The session can't be shown">{link.error?.detail}</Problem>;
-  if (view.skipped > 0)
-    return (
-      <p className="link-note" role="status">
-        {plural(view.skipped, "recorded event")} of this session could not be read and{" "}
-        {view.skipped === 1 ? "is" : "are"} not shown. The files may be damaged; <code>retinue doctor</code> checks
-        them.
-      </p>
-    );
-  const notes = [info?.detail, ...(info?.notices ?? [])].filter((note) => note !== undefined && note !== "");
-  return notes.length === 0 ? undefined : (
-    <p className="link-note calm" role="status">
-      {notes.join(" ")}
-    </p>
+  const skipped =
+    view.skipped > 0
+      ? `${plural(view.skipped, "recorded event")} can't be shown and ${view.skipped === 1 ? "was" : "were"} skipped.`
+      : undefined;
+  const notes = [skipped, info?.detail, ...(info?.notices ?? [])].filter((note) => note !== undefined && note !== "");
+  return notes.length === 0 ? undefined : <Notes text={notes.join(" ")} />;
+}
+
+/** Notices about the session, on one line until the user wants to read all of them. */
+function Notes({ text }: { readonly text: string }): ReactNode {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <div className={`link-note calm notes${isOpen ? " open" : ""}`} role="status">
+      <p>{text}</p>
+      <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        {isOpen ? "Less" : "More"}
+      </button>
+    </div>
   );
 }
 
 interface SessionHeadProps {
   readonly view: SessionView;
   readonly info: SessionInfo | undefined;
+  readonly isDeleted: boolean;
+  readonly isLoaded: boolean;
 }
 
-/** Title, state, cost and budget. */
-function SessionHead({ view, info }: SessionHeadProps): ReactNode {
+/** Project, title, state, time, cost and budget. */
+function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): ReactNode {
+  const now = useNow();
   const totals = useMemo(() => totalsOf(view), [view]);
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = totals.usage;
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;
   const cost = `${formatCost(totals.costUsd)}${totals.isCostKnown ? "" : " and unknown costs"}`;
   const maxCost = info?.maxCost;
-  const state = info && sessionState(info);
+  const state = isDeleted ? ({ words: "deleted", tone: "calm" } as const) : info && headState(info, view, isLoaded);
+  const main = agentOf(view, MAIN_AGENT);
+  const isActive = view.running.length > 0;
+  const lasts = main && (isActive ? now : Math.max(main.lastEventAt, info?.updatedAt ?? 0)) - main.startedAt;
   return (
     <div className="session-head">
-      <h1 title={info?.title}>{info?.title ?? "Session"}</h1>
+      <h1 title={info?.title}>
+        {info?.cwd !== undefined && <span className="project">{info.cwd.split(/[\\/]/).at(-1)} / </span>}
+        {info?.title ?? "Session"}
+      </h1>
       {state && (
         <span className={`pill ${state.tone}`}>
           <span className={`dot ${state.tone}`} aria-hidden="true" />
           {state.words}
+          {isActive && lasts !== undefined && !isDeleted && <span className="dim number">{formatAge(lasts)}</span>}
         </span>
       )}
       <span className="space" />
-      <span className="number dim" title="Tokens read and written by all agents">
+      <span className="number dim wide-only" title="Tokens read and written by all agents">
         {formatTokens(input)} in · {formatTokens(outputTokens)} out
       </span>
       {input > 0 && (
-        <span className="number dim" title="Share of the input that was read from the provider's cache">
+        <span className="number dim wide-only" title="Share of the input that was read from the provider's cache">
           cache {Math.round((100 * cacheReadTokens) / input)} %
         </span>
       )}
@@ -205,4 +277,13 @@ function SessionHead({ view, info }: SessionHeadProps): ReactNode {
       )}
     </div>
   );
+}
+
+/** Describes the state of the session. What its agents do is newer than what the list of sessions says. */
+function headState(info: SessionInfo, view: SessionView, isLoaded: boolean): ReturnType<typeof sessionState> {
+  if (info.approvals > 0) return sessionState(info);
+  if (info.state === "parked" && info.detail === undefined) return { words: "paused", tone: "calm" };
+  const isBusy = info.state === "running" || info.state === "waiting";
+  if (isBusy && isLoaded && view.running.length === 0 && !info.elsewhere) return { words: "starting", tone: "busy" };
+  return sessionState(info);
 }

@@ -26,6 +26,10 @@ export interface SessionState {
   readonly closed?: SessionClosed["reason"] | undefined;
   /** Whether everything that was recorded before the connection has been read. */
   readonly isLoaded: boolean;
+  /** Time of the last live event of each agent. Changed in place. */
+  readonly liveAt: Map<AgentId, number>;
+  /** Numbers of lines in the transcripts of opened agents that can't be read. */
+  readonly unreadable: ReadonlyMap<AgentId, readonly number[]>;
 }
 
 export interface SessionStore extends Store<SessionState> {
@@ -38,8 +42,12 @@ export interface SessionStore extends Store<SessionState> {
 /** Number of items to keep of each agent whose transcript is not shown. */
 const KEEP = 30;
 const PAUSE_MS = 1_000;
-/** Time to spend on updates before the browser may draw. */
+/** Time to spend on updates before the browser may draw, and while there are many updates to catch up with. */
 const SLICE_MS = 8;
+const LONG_SLICE_MS = 40;
+/** Number of updates from which the page catches up: it draws rarely until it has. */
+const MANY = 300;
+const DRAW_EVERY_MS = 400;
 
 /** Follows a session until `leave` is called. Updates are applied in batches, once per frame. */
 export function watchSession(client: Client, server: ServerStore, id: SessionId): SessionStore {
@@ -50,35 +58,51 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     spans: noSpans(),
     link: { state: "connecting" },
     isLoaded: false,
+    liveAt: new Map(),
+    unreadable: new Map(),
   });
   const change = (part: Partial<SessionState>): void => store.set({ ...store.get(), ...part });
 
-  const changeView = (part: (view: SessionView) => SessionView): void => change({ view: part(store.get().view) });
+  // Drawing takes longer than applying updates, so the view is ahead of what is drawn while there are many.
+  let { view, spans } = store.get();
+  const changeView = (part: (before: SessionView) => SessionView): void => {
+    view = part(view);
+    change({ view });
+  };
 
   let waiting: ViewUpdate[] = [];
   let isPlanned = false;
+  let drawnAt = 0;
   /** Called when all updates have been applied. */
   let onDrained: (() => void) | undefined;
   const plan = (): void => {
     if (isPlanned) return;
     isPlanned = true;
-    nextFrame(() => {
+    const run = (): void => {
       isPlanned = false;
       apply();
-    });
+    };
+    if (waiting.length > MANY) setTimeout(run);
+    else nextFrame(run);
   };
   const apply = (): void => {
     const startedAt = performance.now();
-    let { view, spans } = store.get();
+    const longest = waiting.length > MANY ? LONG_SLICE_MS : SLICE_MS;
+    const { liveAt } = store.get();
     let index = 0;
     for (; index < waiting.length; index++) {
       const update = waiting[index] as ViewUpdate;
       view = foldSession(view, update);
       spans = foldSpans(spans, update);
-      if (index % 50 === 49 && performance.now() - startedAt > SLICE_MS) break;
+      if (update.seq === undefined) liveAt.set(update.agentId, Date.now());
+      if (index % 50 === 49 && performance.now() - startedAt > longest) break;
     }
     waiting = waiting.slice(index + 1);
-    change({ view, spans, isLoaded: store.get().isLoaded || waiting.length === 0 });
+    // The first part is drawn at once, so that there is something to read.
+    if (waiting.length <= MANY || startedAt - drawnAt > DRAW_EVERY_MS) {
+      drawnAt = performance.now();
+      change({ view, spans, isLoaded: store.get().isLoaded || waiting.length === 0 });
+    }
     if (waiting.length > 0) plan();
     else onDrained?.();
   };
@@ -91,11 +115,11 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   async function follow(): Promise<void> {
     let closed: SessionClosed["reason"] | undefined;
     const updates = session.events({
-      after: store.get().view.seq,
+      after: view.seq,
       signal: leaving.signal,
       onState: (state) => {
         change({ link: linkOf(state), closed: undefined });
-        if (state.state === "connected") changeView((view) => reconnected(view, state.at));
+        if (state.state === "connected") changeView((before) => reconnected(before, state.at));
       },
       onSnapshot: ({ session: info }) => {
         change({ info });
@@ -109,7 +133,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     for await (const update of updates) {
       waiting.push(update);
       plan();
-      if (performance.now() - pausedAt < SLICE_MS) continue;
+      if (performance.now() - pausedAt < LONG_SLICE_MS) continue;
       // Parsing many events that arrive together would otherwise be one long task.
       await pause(0);
       pausedAt = performance.now();
@@ -134,22 +158,29 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     change({ link: { state: "refused", error: asClientError(error) as ClientError } }),
   );
   const stopWatching = server.subscribe(() => {
-    const info = server.get().sessions?.find((each) => each.id === id);
-    if (info !== undefined && info !== store.get().info) change({ info });
+    const { sessions } = server.get();
+    const info = sessions?.find((each) => each.id === id);
+    const known = store.get();
+    if (info !== undefined && info !== known.info) change({ info });
+    // A session that is not open has no stream that could tell.
+    if (info === undefined && sessions !== undefined && known.info !== undefined && known.closed !== "deleted")
+      change({ closed: "deleted" });
   });
 
   return {
     ...store,
     open: (agentId) => {
-      changeView((view) => openAgent(view, agentId));
+      changeView((before) => openAgent(before, agentId));
+      const onSkipped = (numbers: readonly number[]): void =>
+        change({ unreadable: new Map(store.get().unreadable).set(agentId, numbers) });
       void (async () => {
         const lines: Line[] = [];
-        for await (const line of session.lines(agentId)) lines.push(line);
-        changeView((view) => openAgent(view, agentId, lines));
+        for await (const line of session.lines(agentId, { onSkipped })) lines.push(line);
+        changeView((before) => openAgent(before, agentId, lines));
         // Without the earlier items, the transcript says that they are missing.
       })().catch(() => undefined);
     },
-    close: (agentId) => changeView((view) => closeAgent(view, agentId)),
+    close: (agentId) => changeView((before) => closeAgent(before, agentId)),
     leave: () => {
       stopWatching();
       leaving.abort();

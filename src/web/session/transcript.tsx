@@ -9,40 +9,55 @@ import {
   type Item,
   outcomeMarks,
   stateOf,
+  withoutTags,
 } from "../../client/index.ts";
 import { formatCount, plural } from "../../lib/portable.ts";
 import { MAIN_AGENT } from "../../protocol/index.ts";
 import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
+import { useStore } from "../state/store.ts";
+import { PAUSED } from "./agent-words.ts";
 import { CallLine } from "./call-item.tsx";
+import { focusedTurn } from "./focused-call.ts";
+import { useNames } from "./session-context.ts";
+import { shownItems } from "./shown-items.ts";
 
 /** Number of items that are drawn at first, and that are added when earlier ones are wanted. */
 const PAGE = 150;
 /** Distance from the end at which the reader counts as following. */
 const NEAR = 80;
 
+interface TranscriptProps {
+  readonly agent: AgentView;
+  /** Numbers of lines of the transcript that can't be read. */
+  readonly unreadable: readonly number[] | undefined;
+  /** Cost of the agent and all agents below it, if there are some. */
+  readonly totalUsd: number | undefined;
+}
+
 /** The conversation of an agent, newest at the bottom. Stays at the bottom as long as the reader is there. */
-export function Transcript({ agent }: { readonly agent: AgentView }): ReactNode {
+export function Transcript({ agent, unreadable, totalUsd }: TranscriptProps): ReactNode {
   const [shown, setShown] = useState(PAGE);
   const scroller = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
   const first = Math.max(0, agent.items.length - shown);
-  const items = [...elements(agent.items, first)];
+  const items = shownItems([...elements(agent.items, first)]);
+  const lastEnd = items.findLast(({ kind }) => kind === "end");
   const earlier = agent.dropped + first;
+  const isOver = stateOf(agent) === "ended" || stateOf(agent) === "idle";
+  const openCalls = new Set(isOver ? [] : agent.calls.map(({ callId }) => callId));
 
-  useLayoutEffect(() => {
+  const toEnd = (): void => {
     const element = scroller.current;
     if (element !== null && isFollowing.current) element.scrollTop = element.scrollHeight;
-  });
+  };
+  // Only something new scrolls: an opened call stays where it is.
+  useLayoutEffect(toEnd, [agent.items, agent.draft]);
   useEffect(() => {
     const element = scroller.current;
-    const inner = element?.firstElementChild;
-    if (!element || !inner) return undefined;
-    // Highlighted code and opened calls change the height without a change of the items.
-    const observer = new ResizeObserver(() => {
-      if (isFollowing.current) element.scrollTop = element.scrollHeight;
-    });
-    observer.observe(inner);
+    if (!element) return undefined;
+    const observer = new ResizeObserver(toEnd);
+    observer.observe(element);
     return () => observer.disconnect();
   }, []);
   const onScroll = (): void => {
@@ -50,8 +65,24 @@ export function Transcript({ agent }: { readonly agent: AgentView }): ReactNode 
     if (element !== null) isFollowing.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
   };
   return (
-    <div className="transcript" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Conversation">
+    // biome-ignore lint/a11y/useKeyWithClickEvents: only notes that a click may have opened something
+    <div
+      className="transcript"
+      ref={scroller}
+      onScroll={onScroll}
+      onClick={() => requestAnimationFrame(onScroll)}
+      tabIndex={0}
+      role="log"
+      aria-label="Conversation"
+    >
       <div className="column">
+        {unreadable !== undefined && (
+          <p className="note bad" role="status">
+            {plural(unreadable.length, "line")} can't be read and {unreadable.length === 1 ? "was" : "were"} skipped (
+            {unreadable.slice(0, MOST_NUMBERS).join(", ")}
+            {unreadable.length > MOST_NUMBERS && ", …"})
+          </p>
+        )}
         {earlier > 0 && (
           <button type="button" className="quiet" onClick={() => setShown(shown + PAGE)} disabled={first === 0}>
             {first === 0
@@ -60,7 +91,13 @@ export function Transcript({ agent }: { readonly agent: AgentView }): ReactNode 
           </button>
         )}
         {items.map((item) => (
-          <ItemView key={item.position} item={item} isMain={agent.agentId === MAIN_AGENT} />
+          <ItemView
+            key={item.position}
+            item={item}
+            isMain={agent.agentId === MAIN_AGENT}
+            missing={missingWords(item, openCalls, agent)}
+            totalUsd={item === lastEnd ? totalUsd : undefined}
+          />
         ))}
         {agent.draft !== undefined && <DraftView draft={agent.draft} />}
         {items.length === 0 && agent.draft === undefined && (
@@ -71,20 +108,34 @@ export function Transcript({ agent }: { readonly agent: AgentView }): ReactNode 
   );
 }
 
+/** Number of line numbers to list. */
+const MOST_NUMBERS = 20;
+
+/** Says why a call has no result and will not get one in this run. */
+function missingWords(item: Item, openCalls: ReadonlySet<string>, { end, isCutOff }: AgentView): string | undefined {
+  if (item.kind !== "call" || item.result !== undefined || openCalls.has(item.callId)) return undefined;
+  return isCutOff || end?.reason === "parked" ? "paused" : "result lost";
+}
+
 interface ItemViewProps {
   readonly item: Item;
   readonly isMain: boolean;
+  /** Why a call has no result, if it will not get one. */
+  readonly missing: string | undefined;
+  readonly totalUsd: number | undefined;
 }
 
-const ItemView = memo(function ItemView({ item, isMain }: ItemViewProps): ReactNode {
+const ItemView = memo(function ItemView({ item, isMain, missing, totalUsd }: ItemViewProps): ReactNode {
+  const named = useNames();
   switch (item.kind) {
     case "call":
-      return <CallLine call={item} />;
+      return <CallLine call={item} missing={missing} />;
     case "prompt":
       return <PromptView text={item.text} images={item.images} from={promptSource(item.from, isMain)} />;
     case "text":
       return (
         <div className="said">
+          <TurnMark turn={item.turn} />
           <Markdown text={item.text} />
           {item.isCutOff && <p className="note">The response was cut off here.</p>}
         </div>
@@ -96,7 +147,12 @@ const ItemView = memo(function ItemView({ item, isMain }: ItemViewProps): ReactN
     case "told":
       return <Folded title="Note from Retinue to the agent" text={item.text} />;
     case "agents":
-      return <Folded title={`${plural(item.ended?.length ?? 0, "background agent")} reported`} text={item.text} />;
+      return (
+        <Folded
+          title={`${plural(item.ended?.length ?? 0, "background agent")} reported`}
+          text={withoutTags(named(item.text))}
+        />
+      );
     case "notice":
       return <p className="note">{item.text}</p>;
     case "retry":
@@ -104,7 +160,7 @@ const ItemView = memo(function ItemView({ item, isMain }: ItemViewProps): ReactN
     case "error":
       return <p className="note bad">{item.text}</p>;
     case "change":
-      return <p className="note">{changeWords(item)}</p>;
+      return <p className="note">{named(changeWords(item))}</p>;
     case "hook":
       return (
         <p className="note">
@@ -122,9 +178,22 @@ const ItemView = memo(function ItemView({ item, isMain }: ItemViewProps): ReactN
     case "compaction":
       return <Folded title={compactionWords(item)} text={item.summary} />;
     case "end":
-      return <EndView item={item} />;
+      return <EndView item={item} totalUsd={totalUsd} />;
   }
 });
+
+/** Marks where a turn begins. Scrolls there when the turn is chosen in the timeline. */
+function TurnMark({ turn }: { readonly turn: number }): ReactNode {
+  const mark = useRef<HTMLSpanElement>(null);
+  const isFocused = useStore(focusedTurn) === turn;
+  useEffect(() => {
+    if (!isFocused) return;
+    focusedTurn.set(undefined);
+    mark.current?.scrollIntoView({ block: "center" });
+    mark.current?.focus({ preventScroll: true });
+  }, [isFocused]);
+  return <span ref={mark} className="turn-mark" tabIndex={-1} />;
+}
 
 function promptSource(from: "person" | "agent", isMain: boolean): string {
   if (from === "person") return "You";
@@ -166,18 +235,29 @@ function compactionWords({ before, after }: Extract<Item, { kind: "compaction" }
   return `Conversation summarized: ${formatTokens(before)} tokens became ${formatTokens(after)}`;
 }
 
-function EndView({ item }: { readonly item: Extract<Item, { kind: "end" }> }): ReactNode {
-  const { outcome, turns, costUsd, milliseconds, message } = item;
+interface EndViewProps {
+  readonly item: Extract<Item, { kind: "end" }>;
+  readonly totalUsd: number | undefined;
+}
+
+function EndView({ item, totalUsd }: EndViewProps): ReactNode {
+  const { outcome, reason, turns, costUsd, milliseconds, message } = item;
+  if (reason === "parked") return <p className="note paused">{sentence(PAUSED)}</p>;
   return (
     <div className="end">
       <span className={`mark ${outcome}`}>{outcomeMarks[outcome]}</span>
       <span>{endWords(item)}</span>
       <span className="dim number">
         {plural(turns, "turn")} · {formatMs(milliseconds)} · {formatCost(costUsd)}
+        {totalUsd !== undefined && ` · ${formatCost(totalUsd)} with all agents`}
       </span>
       {outcome !== "succeeded" && message !== undefined && <p>{message}</p>}
     </div>
   );
+}
+
+function sentence(words: string): string {
+  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
 }
 
 /** The response that is being written. */

@@ -45,6 +45,8 @@ export function linkOf(state: { readonly state: "connected" | "lost"; readonly e
 }
 
 export function asClientError(error: unknown): ClientError {
+  if (error instanceof ClientError && error.code === "unknown_session")
+    return new ClientError({ status: error.status, code: error.code, detail: "This session was deleted." });
   if (error instanceof ClientError) return error;
   return new ClientError({ status: 0, code: "bug", detail: `This is a bug in the page: ${String(error)}` });
 }

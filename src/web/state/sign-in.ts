@@ -17,9 +17,17 @@ export async function signIn(): Promise<string | undefined> {
   return token;
 }
 
-/** Forgets a token that the server no longer accepts. */
-export function signOut(): void {
+/** Forgets a token that the server no longer accepts. When another tab has a new one, the page is loaded with it. */
+export function signOut(): () => void {
+  const refused = sessionStorage.getItem(KEY);
   sessionStorage.removeItem(KEY);
+  const channel = new BroadcastChannel(KEY);
+  channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+    if (typeof data !== "string" || data === "" || data === refused) return;
+    sessionStorage.setItem(KEY, data);
+    location.reload();
+  };
+  return () => channel.close();
 }
 
 /** The storage of a tab ends with it, so that the token is not kept longer than necessary. New tabs ask the others. */
@@ -41,6 +49,8 @@ function askOtherTabs(): Promise<string | undefined> {
 
 function tellOtherTabs(token: string): void {
   const channel = new BroadcastChannel(KEY);
+  // A tab that lost its token waits for a new one.
+  channel.postMessage(token);
   channel.onmessage = ({ data }: MessageEvent<unknown>) => {
     if (data === "" && sessionStorage.getItem(KEY) !== null) channel.postMessage(token);
   };

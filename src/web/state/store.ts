@@ -35,6 +35,8 @@ export function until<Value>(
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve) => {
+    // A signal that has fired calls no listener, so the subscription would never end.
+    if (signal.aborted) return;
     const look = (): void => {
       if (!isWanted(get())) return;
       leave();

@@ -1,0 +1,13 @@
+import type { Item } from "../../client/index.ts";
+
+/** Leaves out what only repeats how a run ended: the request that was stopped with it, and the start after a pause. */
+export function shownItems(items: readonly Item[]): readonly Item[] {
+  return items.filter((item, index) => {
+    const next = items[index + 1];
+    if (item.kind === "error") return !(next?.kind === "end" && stops.has(next.reason));
+    const before = items[index - 1];
+    return !(item.kind === "run" && before?.kind === "end" && before.reason === "parked");
+  });
+}
+
+const stops: ReadonlySet<string> = new Set(["parked", "stopped", "interrupted"]);
