@@ -101,6 +101,14 @@ export {
   type HookOptions,
 } from "./agents/define-agent.ts";
 export {
+  type AgentFileRefusal,
+  changeAgentFile,
+  checkAgentText,
+  checkNewAgent,
+  createAgentFile,
+  readAgentText,
+} from "./commands/agent-files.ts";
+export {
   type AgentDetails,
   type AgentList,
   listAgents,
@@ -155,6 +163,7 @@ export {
   type Plugin,
   removePlugin,
 } from "./commands/plugins.ts";
+export { reportAgent } from "./commands/report-agent.ts";
 export {
   awaitedRuns,
   hasUnfinishedWork,

@@ -5,6 +5,7 @@ export { ClientError } from "./http/client-error.ts";
 export type { ClientOptions, ConnectionState, Reconnect } from "./http/connection.ts";
 export {
   type AgentCatalog,
+  type AgentFiles,
   type Client,
   type ClientSession,
   createClient,

@@ -124,7 +124,10 @@ export type {
 export type { AgentSettings, Approval, LoadedSettings, ProjectSettings } from "./project/settings.ts";
 export type { GitPrograms, PluginHook, PluginParts, ProjectSnapshot } from "./project/snapshot.ts";
 export type {
+  AgentDraft,
+  AgentFileCheck,
   AgentInfo,
+  AgentReport,
   NewSession,
   Problem,
   Scope,
@@ -132,6 +135,7 @@ export type {
   SessionState,
   WaitingApproval,
   WorkerInfo,
+  WrittenAgent,
 } from "./server/api.ts";
 export type { ServerEvent, SessionClosed, SessionSnapshot } from "./server/stream-event.ts";
 export {

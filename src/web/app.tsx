@@ -74,7 +74,9 @@ function Page({ route }: { readonly route: Route }): ReactNode {
     case "inbox":
       return <InboxPage />;
     case "agents":
-      return <AgentsPage />;
+      return <AgentsPage agent={route.agent} />;
+    case "new-agent":
+      return <AgentsPage isNew />;
     case "session":
       return <SessionPage key={route.id} id={route.id} agentId={route.agent} />;
   }

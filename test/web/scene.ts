@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,6 +40,7 @@ export async function openScene(answers?: readonly Conversation[]): Promise<Scen
     ANTHROPIC_API_KEY: "key-of-the-test",
     ANTHROPIC_BASE_URL: api.url,
   };
+  execFileSync(process.execPath, [program, "trust", "add"], { cwd, env: environment });
   let server = await serve(cwd, environment, "0");
   const port = new URL(server.url).port;
   return {
@@ -67,8 +68,23 @@ function createProject(directory: string): string {
   writeFileSync(join(directory, "package.json"), '{ "name": "shop-api", "scripts": { "test": "true" } }\n');
   writeFileSync(join(directory, "src/cart/price.ts"), priceBefore);
   writeFileSync(join(directory, "src/invoice/total.ts"), 'import { roundPrice } from "../cart/price.ts";\n');
+  mkdirSync(join(directory, ".agents/agents"), { recursive: true });
+  writeFileSync(join(directory, ".agents/agents/price-auditor.md"), AUDITOR);
+  writeFileSync(join(directory, ".agents/agents/broken.md"), "---\nname: broken\ntools: [Read\n---\nYou try.\n");
   return directory;
 }
+
+/** An agent with a few mistakes in its definition. */
+const AUDITOR = `---
+name: price-auditor
+description: Helps with prices and other things when needed.
+tools: Read, Grpe, Task, Bash(npm test *)
+model: medium
+permissionMode: acceptEdits
+maxTurns: 12
+---
+You audit how prices are computed. Look at every place that rounds, and report those that differ.
+`;
 
 interface Served {
   readonly child: ChildProcess;

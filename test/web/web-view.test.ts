@@ -123,7 +123,7 @@ describe("the web view", () => {
         await page
           .getByText("npm test -- price")
           .or(page.getByText("1 session"))
-          .or(page.getByText("Can be started"))
+          .or(page.getByText("can be started in"))
           .first()
           .waitFor();
         found.push(...(await barriersIn(page)).map((each) => `${width} ${url}: ${each}`));

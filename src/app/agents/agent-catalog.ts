@@ -59,18 +59,21 @@ export interface CatalogOptions {
 
 /**
  * Loads the agents of a workspace: built-in agents, and those from plugins, the user's files and the
- * trusted part of the project.
+ * trusted part of the project. `change` replaces what was read, to find out what a change of the files would do.
  */
-export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCatalog> {
+export async function loadAgentCatalog(
+  options: CatalogOptions,
+  change: (snapshot: ProjectSnapshot) => ProjectSnapshot = (snapshot) => snapshot,
+): Promise<AgentCatalog> {
   const { cwd: root, home, environment, trust, agents, settings, managedDirectory, worker } = options;
   const request = { trust, agents, settings: settings?.agents, required: true };
   if (worker !== undefined) {
     const answer = await worker.snapshot(request);
     if (!answer.changed) throw new Error("The worker did not send its snapshot.");
-    return createAgentCatalog(answer.snapshot, { settings, facts: worker.describe() });
+    return createAgentCatalog(change(answer.snapshot), { settings, facts: worker.describe() });
   }
   const { snapshot } = await readProject({ root, home, environment, managedDirectory }, request);
-  return createAgentCatalog(snapshot, {
+  return createAgentCatalog(change(snapshot), {
     settings,
     facts: { stateDirectory: home, docsDirectory: docsDirectory() },
   });

@@ -8,6 +8,7 @@ import {
   canonicalToolName,
   type DefinitionSource,
   type Diagnostic,
+  type PermissionMode,
   type Rule,
 } from "../../protocol/index.ts";
 import { type AgentCatalog, type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
@@ -105,7 +106,7 @@ export async function showAgent(name: string, options: CatalogOptions): Promise<
   };
 }
 
-function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; tokens: number } {
+export function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; tokens: number } {
   const denied = new Map(catalog.agents.map(({ definition: { name } }) => [name, denialOf(name, rules)]));
   const offered = catalog.agents.filter(({ definition: { name } }) => !denied.get(name));
   const { agents: listed, tokens } = delegationList(offered.map(({ definition }) => definition));
@@ -148,6 +149,9 @@ export interface NewAgent {
   /** Tools of the agent; all tools if absent. */
   readonly tools?: readonly string[] | undefined;
   readonly model?: string | undefined;
+  readonly permissionMode?: PermissionMode | undefined;
+  /** Text below the frontmatter; a template if absent. */
+  readonly prompt?: string | undefined;
 }
 
 /** Writes a definition under `base` (a project or the home directory) and returns its path. Never overwrites a file. */
@@ -180,26 +184,28 @@ function alreadyExists(path: string): UserError {
 }
 
 /** Returns the directory that contains existing definitions, or the default one. */
-function directoryFor(base: string): string {
+export function directoryFor(base: string): string {
   const ours = join(base, ".agents", "agents");
   const compatible = join(base, ".claude", "agents");
   return !existsSync(ours) && existsSync(compatible) ? compatible : ours;
 }
 
 /** Checks a name. It is also used as a file name, so it must be valid on all systems. */
-function nameProblem(name: string): UserError | undefined {
+export function nameProblem(name: string): UserError | undefined {
   if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return undefined;
   return usage(`"${name}" can't be the name of a new agent`, "Use letters, digits and hyphens, e.g. code-reviewer.");
 }
 
-export function agentFileText({ name, description, tools, model }: NewAgent): string {
+export function agentFileText({ name, description, tools, model, permissionMode, prompt }: NewAgent): string {
   const fields = [
     `name: ${scalar(name)}`,
     `description: ${scalar(description)}`,
     ...(tools === undefined ? [] : [`tools: ${tools.length === 0 ? "[]" : scalar(tools.join(", "))}`]),
     ...(model === undefined ? [] : [`model: ${scalar(model)}`]),
+    ...(permissionMode === undefined ? [] : [`permissionMode: ${permissionMode}`]),
   ];
-  return `---\n${fields.join("\n")}\n---\n\n${bodyFor(name)}`;
+  const body = prompt === undefined ? bodyFor(name) : `${prompt.trim()}\n`;
+  return `---\n${fields.join("\n")}\n---\n\n${body}`;
 }
 
 /** Quotes a value if YAML would not read it as the same text. */

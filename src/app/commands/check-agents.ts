@@ -241,7 +241,8 @@ function ownAgents({ catalog }: AgentCatalog): CatalogAgent[] {
   return catalog.agents.filter(({ definition }) => definition.source !== "built-in");
 }
 
-function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCatalog): Diagnostic[] {
+/** Returns everything that is found about a loaded agent: in its file, its names and its text. */
+export function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCatalog): Diagnostic[] {
   const { catalog, diagnostics } = loaded;
   const fromFile = diagnostics.filter((each) => isAbout(each, definition));
   const overrides = catalog.overrides.filter(({ winner }) => winner.definition === definition).map(overrideNotice);

@@ -1,11 +1,5 @@
 import { homedir } from "node:os";
-import {
-  type AgentRequest,
-  type AgentResolution,
-  MAIN_TYPE,
-  resolveAgent,
-  resolveSubagent,
-} from "../../agents/index.ts";
+import { MAIN_TYPE } from "../../agents/index.ts";
 import { judgeCall } from "../../executor/index.ts";
 import { UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
@@ -19,7 +13,6 @@ import {
   type ProjectSettings,
   type Rule,
   type SettingsOrigin,
-  toolNames,
 } from "../../protocol/index.ts";
 import { checkSettings } from "../../settings/index.ts";
 import type { ProjectSettingsOptions } from "../../worker/index.ts";
@@ -27,6 +20,7 @@ import { createLocalWorkspace } from "../../workspace/index.ts";
 import { type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
 import { unknownAgent } from "../agents/agent-diagnostics.ts";
 import { loadProjectSettings } from "../settings/project-settings.ts";
+import { mainPolicy, resolveDefinition } from "./resolve-definition.ts";
 
 export interface RuleList {
   /** Deny rules, ask rules, the lines of permission files in their order, then allow rules. */
@@ -113,9 +107,9 @@ export async function explainCall(request: ExplainRequest): Promise<ExplainedCal
   const loaded = await loadAgentCatalog({ ...catalog, settings });
   const found = name === MAIN_TYPE ? undefined : loaded.catalog.find(name)?.agent;
   if (found === undefined && name !== MAIN_TYPE) throw unknownAgent(name, loaded);
-  const common = commonRequest(request, settings, tool);
-  const main = mainPolicy(common);
-  const resolution = found && resolveDefined(found.definition, { main, common, background: request.background });
+  const place = { ...settings, cwd: catalog.cwd, mode: request.mode, background: request.background };
+  const main = mainPolicy({ ...place, tool });
+  const resolution = found && resolveDefinition(found.definition, { ...place, tool });
   if (resolution !== undefined && !resolution.ok)
     throw new UserError(resolution.message, { code: "agents", exitCode: 1 });
   const policy = resolution?.agent.policy ?? main;
@@ -129,46 +123,6 @@ export async function explainCall(request: ExplainRequest): Promise<ExplainedCal
     unattended: await decideCall({ tool, input, catalog }, { ...policy, unattended: true }),
     notices: resolution?.notices ?? [],
   };
-}
-
-type CommonRequest = Omit<AgentRequest, "definition" | "prompt">;
-
-/**
- * Returns the part of a request that is the same for all agents. Fields that only matter for the prompt are left empty.
- */
-function commonRequest({ mode, catalog }: ExplainRequest, settings: ProjectSettings, tool: string): CommonRequest {
-  const { permissions = {} } = settings.settings;
-  const names = toolNames.includes(tool) ? toolNames : [...toolNames, tool];
-  return {
-    model: { provider: "none", model: "none", dialect: "anthropic", window: 200_000, maxOutputTokens: 8_000 },
-    requestedModel: null,
-    modelReason: "",
-    tools: names.map((name) => ({ name, description: "", inputSchema: { type: "object" } })),
-    rules: settings.rules,
-    asked: { mode },
-    settings: { mode: permissions.defaultMode },
-    workspaceRoot: catalog.cwd,
-    additionalDirectories: permissions.additionalDirectories ?? [],
-    readableRoots: [],
-  };
-}
-
-function mainPolicy(common: CommonRequest): Policy {
-  const resolution = resolveAgent(common);
-  if (!resolution.ok) throw new UserError(resolution.message, { code: "agents", exitCode: 1 });
-  return resolution.agent.policy;
-}
-
-interface ResolveOptions {
-  readonly main: Policy;
-  readonly common: CommonRequest;
-  readonly background: boolean | undefined;
-}
-
-function resolveDefined(definition: AgentDefinition, options: ResolveOptions): AgentResolution {
-  const background = options.background ?? definition.background === true;
-  const tier = { background, depth: 1, maxDepth: 1, mcpTools: "always", allowQuestions: false, named: false } as const;
-  return resolveSubagent({ ...options.common, definition, prompt: "", parentPolicy: options.main, asked: {}, tier });
 }
 
 async function decideCall(

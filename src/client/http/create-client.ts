@@ -1,9 +1,13 @@
 import {
+  type AgentDraft,
+  type AgentFileCheck,
   type AgentId,
   type AgentInfo,
+  type AgentReport,
   type ApprovalAnswer,
   type Command,
   type ContextReport,
+  type Diagnostic,
   fromWire,
   type Line,
   type LineId,
@@ -21,6 +25,7 @@ import {
   type WaitingApproval,
   type WireUpdate,
   type WorkerInfo,
+  type WrittenAgent,
 } from "../../protocol/index.ts";
 import type { ViewUpdate } from "../view/fold-session.ts";
 import type { QueuedPrompt } from "../view/session-view.ts";
@@ -42,9 +47,29 @@ export interface Client {
   };
   /** Lists the agents that can be started in the directory of a worker. */
   agents(worker?: string): Promise<AgentCatalog>;
+  readonly agentFiles: AgentFiles;
   workers(): Promise<readonly WorkerInfo[]>;
   /** Yields a list of everything, then what changes, for all sessions. After each new connection, it begins again. */
   events(options?: WatchOptions): AsyncIterable<ServerEvent>;
+}
+
+/** The definitions of the agents in the directory of a worker; by default, that of the server. */
+export interface AgentFiles {
+  /** Explains an agent: its tools, its tokens and what is wrong with it. */
+  report(name: string, worker?: string): Promise<AgentReport>;
+  /** Checks a new agent, or another text for the file of an agent. Changes nothing. */
+  check(
+    draft: AgentDraft | { readonly agent: string; readonly text: string },
+    worker?: string,
+  ): Promise<AgentFileCheck>;
+  /** Writes the file of a new agent. The token must have the scope `approve`. */
+  create(draft: AgentDraft, worker?: string): Promise<WrittenAgent>;
+  /** Replaces the file of an agent, if it still has the content with this hash. Needs the scope `approve`. */
+  change(
+    name: string,
+    content: { readonly text: string; readonly hash: string },
+    worker?: string,
+  ): Promise<WrittenAgent>;
 }
 
 /** A session on a server. Commands have ids and are carried out once; by default, each call sends a new command. */
@@ -132,16 +157,24 @@ export interface EventOptions extends WatchOptions {
 
 /** Agents that can be started in a directory, with what is wrong with their files. */
 export interface AgentCatalog {
-  readonly agents: readonly { readonly name: string; readonly source: string; readonly description: string }[];
-  readonly switchedOff: readonly { readonly name: string; readonly reason: string }[];
-  readonly diagnostics: readonly {
-    readonly severity: string;
-    readonly file: string;
-    readonly line: number;
-    readonly message: string;
+  readonly agents: readonly {
+    readonly name: string;
+    readonly source: string;
+    readonly description: string;
+    /** Absolute path of its file; null if it has none. */
+    readonly file?: string | null | undefined;
+    /** Tokens of its line in the list that a model chooses from. */
+    readonly tokens?: number | undefined;
+    readonly denied?: string | null | undefined;
   }[];
+  readonly switchedOff: readonly { readonly name: string; readonly reason: string }[];
+  readonly diagnostics: readonly Diagnostic[];
   readonly trusted: boolean;
   readonly root: string;
+  /** Files that were not read because the directory is not trusted. */
+  readonly off: readonly string[];
+  /** Tokens of the whole list that a model chooses from. */
+  readonly tokens: number;
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -155,7 +188,15 @@ export function createClient(options: ClientOptions): Client {
       delete: async (id) => void (await request("DELETE", pathTo(id))),
     },
     approvals: { list: () => json("GET", "/approval") },
-    agents: (worker) => json("GET", `/agent${worker === undefined ? "" : `?worker=${encodeURIComponent(worker)}`}`),
+    agents: (worker) => json("GET", `/agent${queryFor(worker)}`),
+    agentFiles: {
+      report: (name, worker) => json("GET", `/agent/${encodeURIComponent(name)}${queryFor(worker)}`),
+      check: (draft, worker) =>
+        json("POST", "/agent/check", { body: "text" in draft ? { ...draft, worker } : { draft, worker } }),
+      create: (draft, worker) => json("POST", "/agent", { body: { draft, worker } }),
+      change: (name, content, worker) =>
+        json("POST", `/agent/${encodeURIComponent(name)}/file`, { body: { ...content, worker } }),
+    },
     workers: () => json("GET", "/worker"),
     events: async function* (watching = {}) {
       for await (const { data } of stream("/event", watching)) {
@@ -251,6 +292,10 @@ function parsed<Value>(data: string): Value | undefined {
   } catch {
     return undefined;
   }
+}
+
+function queryFor(worker: string | undefined): string {
+  return worker === undefined ? "" : `?worker=${encodeURIComponent(worker)}`;
 }
 
 function pathTo(id: SessionId): string {

@@ -1,11 +1,13 @@
+import type { AgentDefinition, Diagnostic } from "../agents/definition.ts";
 import type { EndReason, Outcome } from "../events/outcome.ts";
 import type { AgentId, SessionId } from "../ids.ts";
 import type { ApprovalQuestion } from "../permissions/approval.ts";
 import type { PermissionMode } from "../permissions/permission.ts";
+import type { ToolReport } from "../tools/tool.ts";
 
 /**
  * What a token allows. `read`: see sessions. `prompt`: start, steer and stop sessions. `approve`: answer requests for
- * approval and questions, and choose a permission mode that asks less. `admin`: delete sessions. `worker`: connect as a
+ * approval and questions, choose a permission mode that asks less, and write agent files. `admin`: delete sessions. `worker`: connect as a
  * worker, and nothing else.
  */
 export type Scope = "read" | "prompt" | "approve" | "admin" | "worker";
@@ -99,4 +101,89 @@ export interface WorkerInfo {
   readonly platform: string;
   /** `lost`: the worker has not returned in time. Its sessions are parked until it does. */
   readonly state: "connected" | "reconnecting" | "lost";
+}
+
+/** What an agent of a directory is, which tools it gets, what it costs and what is wrong with it. */
+export interface AgentReport
+  extends Pick<
+    AgentDefinition,
+    | "name"
+    | "description"
+    | "source"
+    | "file"
+    | "plugin"
+    | "model"
+    | "effort"
+    | "permissionMode"
+    | "maxTurns"
+    | "background"
+    | "isolation"
+    | "memory"
+    | "skills"
+    | "tools"
+    | "disallowedTools"
+  > {
+  /** Names of its MCP servers. */
+  readonly mcpServers: readonly string[];
+  /** Events for which it has hooks. */
+  readonly hooks: readonly string[];
+  /** Mode in which it works if a main agent in the mode of the settings starts it. Absent if it can't be started. */
+  readonly mode?: PermissionMode | undefined;
+  /** What it would get of the built-in tools, if the main agent started it. */
+  readonly toolReport: ToolReport;
+  /** Why it can't be started. */
+  readonly problem?: string | undefined;
+  readonly notices: readonly string[];
+  /** Definitions with the same name that this one replaces. */
+  readonly overrides: readonly {
+    readonly source: string;
+    readonly file?: string | undefined;
+    readonly reason: string;
+  }[];
+  /** Whether it is left out of the list that a model chooses from. */
+  readonly hidden: boolean;
+  /** Why a rule denies its use. */
+  readonly denied?: string | undefined;
+  /** Estimated tokens of its line in the list that a model chooses from, and of its prompt. */
+  readonly tokens: { readonly listing: number; readonly prompt: number };
+  readonly prompt: string;
+  /** What reading and linting its definition found. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Content of its file and the hash of it, if the client may change the file. */
+  readonly text?: string | undefined;
+  readonly hash?: string | undefined;
+}
+
+/** A new agent, from which a file is written. */
+export interface AgentDraft {
+  readonly name: string;
+  readonly description: string;
+  /** Tools as in a definition, with specifiers if wanted. All tools if absent. */
+  readonly tools?: readonly string[] | undefined;
+  readonly model?: string | undefined;
+  readonly permissionMode?: PermissionMode | undefined;
+  /** System prompt; a template if absent. */
+  readonly prompt?: string | undefined;
+}
+
+/** What is found about an agent file that is not written yet. */
+export interface AgentFileCheck {
+  /** Path that the file would have. */
+  readonly file: string;
+  readonly text: string;
+  /** Whether the agent would load. */
+  readonly loads: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What the agent would be. Absent if it would not load, or if another definition took its name. */
+  readonly report?: AgentReport | undefined;
+}
+
+/** An agent file that was written. */
+export interface WrittenAgent {
+  readonly name: string;
+  readonly file: string;
+  /** Hash of the content. */
+  readonly hash: string;
+  /** False if the agent is not available, because its directory is not trusted. */
+  readonly loaded: boolean;
 }

@@ -1,5 +1,6 @@
 import type { Route } from "../http/route.ts";
 import type { ServerContext } from "../server-context.ts";
+import { agentRoutes } from "./agent-routes.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { serverRoutes } from "./server-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -11,6 +12,7 @@ export function createRoutes(context: ServerContext): readonly Route[] {
     ...sessionRoutes(context),
     ...transcriptRoutes(context),
     ...approvalRoutes(context),
+    ...agentRoutes(context),
     ...serverRoutes(context, () => routes),
   ];
   return routes;

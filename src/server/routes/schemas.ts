@@ -1,7 +1,10 @@
 import * as z from "zod/v4";
 import type { AgentList } from "../../app/index.ts";
 import {
+  type AgentDraft,
+  type AgentFileCheck,
   type AgentInfo,
+  type AgentReport,
   type ApprovalAnswer,
   type ApprovalQuestion,
   type Command,
@@ -14,6 +17,7 @@ import {
   type UserBlock,
   type WaitingApproval,
   type WorkerInfo,
+  type WrittenAgent,
 } from "../../protocol/index.ts";
 
 // `zod/v4` instead of `zod`, because esbuild leaves out the initialization of the latter in a bundle that also loads it
@@ -273,14 +277,99 @@ export const workerInfo = z.object({
   state: z.enum(["connected", "reconnecting", "lost"]),
 }) satisfies z.ZodType<WorkerInfo>;
 
+const diagnostic = z.looseObject({
+  severity: z.enum(["error", "warning", "notice"]),
+  file: z.string(),
+  line: z.number(),
+  code: z.string(),
+  message: z.string(),
+  fix: z.string().optional().describe("What to change."),
+});
+
 export const agentCatalog = z.object({
   agents: z.array(z.looseObject({ name: z.string(), source: z.string(), description: z.string() })),
   switchedOff: z.array(z.object({ name: z.string(), reason: z.string() })),
-  diagnostics: z.array(
-    z.looseObject({ severity: z.string(), file: z.string(), line: z.number(), code: z.string(), message: z.string() }),
-  ),
+  diagnostics: z.array(diagnostic),
   trusted: z.boolean(),
   off: z.array(z.string()),
   root: z.string(),
   tokens: z.number(),
 }) satisfies z.ZodType<{ [Key in keyof AgentList]: unknown }>;
+
+export const definitionParameters = z.strictObject({ agent: reference.describe("Name of an agent, from GET /agent.") });
+
+const agentName = matching(
+  /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/,
+  "must be 1 to 64 letters, digits, hyphens and underscores, and begin with a letter or a digit. It becomes the name of a file.",
+);
+const draft = z.strictObject({
+  name: agentName,
+  description: z.string().min(1).max(10_000).describe("What the agent does and when to use it."),
+  tools: z.array(z.string().min(1).max(500)).max(200).optional().describe("By default, all tools."),
+  model: reference.optional(),
+  permissionMode: z.enum(permissionModes).optional(),
+  prompt: z.string().max(200_000).optional().describe("System prompt. By default, a template."),
+}) satisfies z.ZodType<AgentDraft>;
+
+/** No agent file may be longer. */
+const fileText = z
+  .string()
+  .min(1)
+  .max(256 * 1024);
+
+export const newAgentFile = z.strictObject({ worker: reference.optional(), draft });
+export const changedAgentFile = z.strictObject({
+  worker: reference.optional(),
+  text: fileText.describe("New content of the file."),
+  hash: matching(/^[0-9a-f]{64}$/, "must be the hash from GET /agent/NAME").describe(
+    "Hash of the content that you have read.",
+  ),
+});
+export const checkedAgent = z
+  .strictObject({
+    worker: reference.optional(),
+    draft: draft.extend({ name: agentName }).optional().describe("A new agent. Send either draft, or agent and text."),
+    agent: reference.optional().describe("Agent whose file would have this text."),
+    text: fileText.optional(),
+  })
+  .refine(
+    ({ draft: given, agent: name, text }) => (given === undefined) === (name !== undefined && text !== undefined),
+    {
+      error: "must have either draft, or agent and text",
+    },
+  );
+
+export const agentReport = z.looseObject({
+  name: z.string(),
+  description: z.string(),
+  source: z.string(),
+  file: z.string().optional(),
+  toolReport: z.object({
+    hasWildcard: z.boolean(),
+    validTools: z.array(z.string()),
+    invalidTools: z.array(z.string()),
+    resolvedTools: z.array(z.string()),
+    withheld: z.array(z.object({ tool: z.string(), why: z.string() })).optional(),
+  }),
+  problem: z.string().optional().describe("Why it can't be started."),
+  tokens: z.object({ listing: z.number(), prompt: z.number() }),
+  prompt: z.string(),
+  diagnostics: z.array(diagnostic),
+  text: z.string().optional().describe("Content of its file, if this token may change it."),
+  hash: z.string().optional(),
+}) satisfies z.ZodType<{ [Key in keyof AgentReport]?: unknown }>;
+
+export const agentFileCheck = z.object({
+  file: z.string(),
+  text: z.string(),
+  loads: z.boolean(),
+  diagnostics: z.array(diagnostic),
+  report: agentReport.optional(),
+}) satisfies z.ZodType<{ [Key in keyof AgentFileCheck]?: unknown }>;
+
+export const writtenAgent = z.object({
+  name: z.string(),
+  file: z.string(),
+  hash: z.string(),
+  loaded: z.boolean().describe("False if the directory is not trusted, so that the agent is not available."),
+}) satisfies z.ZodType<WrittenAgent>;

@@ -1,14 +1,13 @@
 import * as z from "zod/v4";
-import { listAgents } from "../../app/index.ts";
 import { docsPage } from "../http/docs-page.ts";
 import { describeApi } from "../http/openapi.ts";
 import { type Route, route } from "../http/route.ts";
 import type { ServerContext } from "../server-context.ts";
-import { agentCatalog, workerInfo, workerQuery } from "./schemas.ts";
+import { workerInfo } from "./schemas.ts";
 
-/** Routes about the server itself: all sessions, agents, workers and the description of the routes. */
+/** Routes about the server itself: all sessions, workers and the description of the routes. */
 export function serverRoutes(context: ServerContext, table: () => readonly Route[]): readonly Route[] {
-  const { home, environment, events, projects } = context;
+  const { events, projects } = context;
   return [
     route({
       method: "GET",
@@ -17,19 +16,6 @@ export function serverRoutes(context: ServerContext, table: () => readonly Route
       summary: "Streams a list of all sessions, approvals and workers, then what changes.",
       response: { status: 200, type: "text/event-stream" },
       handle: ({ outgoing }) => events.add(context.openStream(outgoing)),
-    }),
-    route({
-      method: "GET",
-      path: "/agent",
-      scope: "read",
-      summary: "Lists the agents that can be started in the directory of a worker, with problems in their files.",
-      query: workerQuery,
-      response: { status: 200, schema: agentCatalog },
-      handle: ({ query: { worker } }) => {
-        const project = projects.choose(worker);
-        const port = projects.workerOf(project);
-        return listAgents({ cwd: project.root, worker: port, home, environment, trust: false });
-      },
     }),
     route({
       method: "GET",

@@ -1,101 +1,171 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useCallback, useState } from "react";
 import type { AgentCatalog } from "../../client/index.ts";
+import { formatCount, plural } from "../../lib/portable.ts";
 import { Problem } from "../parts/problem.tsx";
+import { useLoaded } from "../parts/use-loaded.ts";
+import { goTo, linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
-import { asClientError } from "../state/server-store.ts";
 import { useStore } from "../state/store.ts";
+import { AgentDetail } from "./agent-detail.tsx";
+import { Findings } from "./findings.tsx";
+import { NewAgentForm } from "./new-agent-form.tsx";
 
-type Loaded = { readonly catalog: AgentCatalog } | { readonly error: string };
+interface AgentsPageProps {
+  /** Name of the agent that is shown. */
+  readonly agent?: string | undefined;
+  readonly isNew?: true;
+}
 
-/** Lists the agents that can be started in each directory, and what is wrong with their files. */
-export function AgentsPage(): ReactNode {
+/** The agents that can be started in a directory: a list, and one of them or a new one in detail. */
+export function AgentsPage({ agent, isNew }: AgentsPageProps): ReactNode {
   const { client, store } = useServer();
   const { workers } = useStore(store);
   const [worker, setWorker] = useState<string>();
-  const [loaded, setLoaded] = useState<Loaded>();
-  useEffect(() => {
-    let isCurrent = true;
-    setLoaded(undefined);
-    client.agents(worker).then(
-      (catalog) => isCurrent && setLoaded({ catalog }),
-      (error: unknown) => isCurrent && setLoaded({ error: asClientError(error).detail }),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [client, worker]);
+  /** Grows when a file was written, so that everything is read again. */
+  const [version, setVersion] = useState(0);
+  const load = useCallback(() => client.agents(worker), [client, worker, version]);
+  const loaded = useLoaded(load);
+  const catalog = loaded.value;
+  const choose = (name: string): void => {
+    setWorker(name);
+    if (agent !== undefined) goTo({ page: "agents" });
+  };
+  const place = { worker, root: catalog?.root ?? "", version };
   return (
-    <main className="sessions agents" tabIndex={0}>
-      <div className="list-head">
-        <h1>Agents</h1>
+    <main className="agents-page" data-detail={agent !== undefined || isNew}>
+      <h1 className="hidden">Agents</h1>
+      <section className="agents-list" aria-label="Agents of the directory" tabIndex={0}>
+        <div className="agents-head">
+          <h2 className="agents-name">Agents</h2>
+          <a className="button" href={linkTo({ page: "new-agent" })} aria-current={isNew && "page"}>
+            New agent
+          </a>
+        </div>
         {workers.length > 1 && (
-          <select aria-label="Directory" value={worker ?? ""} onChange={({ target }) => setWorker(target.value)}>
-            {workers.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
+          <label className="agents-directory">
+            <span className="dim">Directory</span>
+            <select value={worker ?? ""} onChange={({ target }) => choose(target.value)}>
+              {workers.map(({ name }) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
         )}
-      </div>
-      {loaded === undefined && <p className="dim">Loading…</p>}
-      {loaded !== undefined && "error" in loaded && (
-        <Problem title="The agents can't be listed">{loaded.error}</Problem>
-      )}
-      {loaded !== undefined && "catalog" in loaded && <Catalog catalog={loaded.catalog} />}
+        {catalog !== undefined && <AgentList catalog={catalog} selected={isNew ? undefined : agent} />}
+      </section>
+      <section className="agents-detail" aria-label="Details" tabIndex={0}>
+        {loaded.error !== undefined && <Problem title="The agents can't be listed">{loaded.error}</Problem>}
+        {catalog === undefined && loaded.error === undefined && <p className="dim">Loading…</p>}
+        {catalog !== undefined &&
+          (isNew ? (
+            <NewAgentForm key={worker} place={place} onWritten={() => setVersion(version + 1)} />
+          ) : agent !== undefined ? (
+            <AgentDetail
+              key={`${worker} ${agent}`}
+              name={agent}
+              place={place}
+              onWritten={() => setVersion(version + 1)}
+            />
+          ) : (
+            <Overview catalog={catalog} />
+          ))}
+      </section>
     </main>
   );
 }
 
-function Catalog({ catalog }: { readonly catalog: AgentCatalog }): ReactNode {
-  const { agents, diagnostics, switchedOff, trusted, root } = catalog;
+const groups: readonly { readonly title: string; readonly sources: readonly string[] }[] = [
+  { title: "This project", sources: ["project"] },
+  { title: "Yours", sources: ["user"] },
+  { title: "Other sources", sources: ["plugin", "policy", "flag", "program"] },
+  { title: "Built in", sources: ["built-in"] },
+];
+
+interface AgentListProps {
+  readonly catalog: AgentCatalog;
+  readonly selected: string | undefined;
+}
+
+function AgentList({ catalog: { agents, diagnostics, switchedOff }, selected }: AgentListProps): ReactNode {
   return (
     <>
-      <p className="dim">
-        In <code>{root}</code>.{" "}
-        {!trusted && "This directory is not trusted, so its own agents are not loaded. Run retinue trust add there."}
-      </p>
-      {diagnostics.length > 0 && (
-        <section aria-label="Problems in agent files">
-          <h2>Problems in agent files</h2>
-          <ul className="rows">
-            {diagnostics.map(({ severity, file, line, message }) => (
-              <li key={`${file}:${line}:${message}`} className="diagnostic">
-                <span className={`dot ${severity === "error" ? "bad" : "asking"}`} aria-hidden="true" />
-                <span>
-                  <span className="severity">{severity}</span> {message}
-                  <code className="dim place">
-                    {file}:{line}
-                  </code>
-                </span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      <section aria-label="Agents that can be started">
-        <h2>Can be started</h2>
-        <ul className="rows">
-          {agents.map(({ name, source, description }) => (
-            <li key={name} className="agent-entry">
-              <span className="name">{name}</span>
-              <span className="dim source">{source}</span>
-              <span className="description">{description}</span>
-            </li>
-          ))}
-        </ul>
-      </section>
+      {groups.map(({ title, sources }) => {
+        const members = agents.filter(({ source }) => sources.includes(source));
+        if (members.length === 0) return null;
+        return (
+          <nav key={title} aria-label={title}>
+            <h2>{title}</h2>
+            <ul>
+              {members.map(({ name, file, description, denied }) => {
+                const worst = worstOf(diagnostics.filter((each) => each.file === file));
+                return (
+                  <li key={name}>
+                    <a
+                      className="agent-link"
+                      href={linkTo({ page: "agents", agent: name })}
+                      aria-current={name === selected ? "page" : undefined}
+                    >
+                      <span className="name">{name}</span>
+                      {(worst ?? denied) && <span className={`flag ${worst ?? "denied"}`}>{worst ?? "denied"}</span>}
+                      <span className="description">{description}</span>
+                    </a>
+                  </li>
+                );
+              })}
+            </ul>
+          </nav>
+        );
+      })}
       {switchedOff.length > 0 && (
-        <section aria-label="Agents that are switched off">
+        <div>
           <h2>Switched off</h2>
-          <ul className="rows">
+          <ul>
             {switchedOff.map(({ name, reason }) => (
-              <li key={name} className="agent-entry">
+              <li key={name} className="agent-off">
                 <span className="name">{name}</span>
-                <span className="description dim">{reason}</span>
+                <span className="dim">{reason}</span>
               </li>
             ))}
           </ul>
-        </section>
+        </div>
       )}
     </>
+  );
+}
+
+/** Notices are no reason to look at an agent, so they are not shown in the list. */
+function worstOf(diagnostics: AgentCatalog["diagnostics"]): "error" | "warning" | undefined {
+  const severities = diagnostics.map(({ severity }) => severity);
+  return severities.includes("error") ? "error" : severities.includes("warning") ? "warning" : undefined;
+}
+
+/** What is true for all agents of the directory, and what is wrong with files that define none of them. */
+function Overview({ catalog }: { readonly catalog: AgentCatalog }): ReactNode {
+  const { agents, diagnostics, trusted, root, tokens, off } = catalog;
+  const files = new Set(agents.map(({ file }) => file));
+  const others = diagnostics.filter(({ file }) => !files.has(file));
+  const hasUnread = off.some((path) => /(^|[/\\])agents$/.test(path));
+  return (
+    <div className="agents-overview">
+      <h2 className="wide-only">Choose an agent to see its tools, its cost and its problems.</h2>
+      <p>
+        {plural(agents.length, "agent")} can be started in <code>{root}</code>. The list that models choose from takes{" "}
+        {formatCount(tokens)} tokens.
+      </p>
+      {!trusted && (
+        <p className={hasUnread ? "note-box warning" : "note-box"}>
+          {hasUnread
+            ? "This directory has agents of its own, which are not loaded, because it is not trusted. "
+            : "This directory is not trusted, so agents of its own are not loaded. "}
+          Review its files, then run <code>retinue trust add</code> there.
+        </p>
+      )}
+      {others.length > 0 && (
+        <>
+          <h2>Problems in other files</h2>
+          <Findings diagnostics={others} root={root} />
+        </>
+      )}
+    </div>
   );
 }

@@ -1,0 +1,204 @@
+import { hash } from "node:crypto";
+import { homedir } from "node:os";
+import { basename, join, relative, sep } from "node:path";
+import { lintAgent, readAgentFile } from "../../definitions/index.ts";
+import { isWithin } from "../../lib/index.ts";
+import type { FileFailure, Workspace } from "../../ports/index.ts";
+import type { AgentDraft, AgentFileCheck, Diagnostic, LoadedAgent, WrittenAgent } from "../../protocol/index.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
+import { type AgentCatalog, type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
+import { effortFindings } from "../agents/agent-diagnostics.ts";
+import { agentFileText, directoryFor, nameProblem } from "./agents.ts";
+import { reportOf } from "./report-agent.ts";
+import { isTrusted } from "./trust.ts";
+
+/** Why a file was not written. `conflict`: it exists, or has changed since the client read it. */
+export interface AgentFileRefusal {
+  readonly ok: false;
+  readonly code: "conflict" | "refused";
+  /** What happened and what to do. */
+  readonly message: string;
+}
+
+type WriteResult = ({ readonly ok: true } & WrittenAgent) | AgentFileRefusal;
+
+/** Checks a new agent as if it were written: its file, its names among the other agents, its tools and its text. */
+export async function checkNewAgent(draft: AgentDraft, options: CatalogOptions): Promise<AgentFileCheck> {
+  const file = join(directoryFor(options.cwd), `${draft.name}.md`);
+  const checked = await checkText({ file, text: agentFileText(draft) }, options);
+  const other = checked.loaded.snapshot.agents.find(
+    ({ definition: { source, name, file: place } }) =>
+      source === "project" && place !== file && name.toLowerCase() === draft.name.toLowerCase(),
+  );
+  if (other === undefined) return checked.check;
+  const { name, file: place = name } = other.definition;
+  const taken: Diagnostic = {
+    severity: "error",
+    file,
+    line: 1,
+    code: "name_taken",
+    message: `There is already an agent "${name}" (${shown(place, options)}).`,
+    fix: "Choose another name, or edit that agent.",
+  };
+  return { ...checked.check, diagnostics: [taken, ...checked.check.diagnostics] };
+}
+
+/** Checks another text for the file of an agent of the project. */
+export async function checkAgentText(name: string, text: string, options: CatalogOptions): Promise<AgentFileCheck> {
+  const { definition } = await findOwnAgent(name, options);
+  const file = definition?.file ?? join(directoryFor(options.cwd), `${basename(name)}.md`);
+  return (await checkText({ file, text }, options)).check;
+}
+
+/** Writes the file of a new agent into the directory with the agents of the project. Never replaces a file. */
+export async function createAgentFile(draft: AgentDraft, options: CatalogOptions): Promise<WriteResult> {
+  const invalid = nameProblem(draft.name);
+  if (invalid !== undefined) return refused(`${invalid.message}. ${invalid.cure ?? ""}`);
+  const { file, text, diagnostics } = await checkNewAgent(draft, options);
+  const error = diagnostics.find(({ severity }) => severity === "error");
+  if (error !== undefined)
+    return { ...refused(sentenceOf(error)), code: error.code === "name_taken" ? "conflict" : "refused" };
+  const workspace = workspaceOf(options);
+  const written = await workspace.write(file, Buffer.from(text), { expect: "missing" });
+  if (!written.ok) return refusalOf(written, file, options);
+  return { ok: true, name: draft.name, file, hash: hashOf(text), loaded: isTrusted(options) };
+}
+
+export interface ChangedAgent {
+  readonly name: string;
+  readonly text: string;
+  /** Hash of the text that the client has read. */
+  readonly hash: string;
+}
+
+/** Replaces the file of an agent of the project, if it still has the content that the client has read. */
+export async function changeAgentFile(changed: ChangedAgent, options: CatalogOptions): Promise<WriteResult> {
+  const { name, text } = changed;
+  const { definition, problem } = await findOwnAgent(name, options);
+  if (definition?.file === undefined) return refused(problem);
+  const { file } = definition;
+  const workspace = workspaceOf(options);
+  const current = await workspace.read(file, { maxBytes: MAX_BYTES });
+  if (!current.ok) return refusalOf(current, file, options);
+  if (hashOf(current.bytes) !== changed.hash) return changedMeanwhile(file, options);
+  const { check, loaded } = await checkText({ file, text }, options);
+  const error = check.diagnostics.find(({ severity }) => severity === "error");
+  if (!check.loads) return refused(error === undefined ? "The agent would not load." : sentenceOf(error));
+  const next = loaded.catalog.agents.find(({ definition: each }) => each.file === file);
+  if (next?.definition.name !== definition.name)
+    return refused(`The name must stay "${definition.name}". To use another one, create a new agent.`);
+  const written = await workspace.write(file, Buffer.from(text), { expect: current.stat.version });
+  if (!written.ok) return refusalOf(written, file, options);
+  return { ok: true, name: definition.name, file, hash: hashOf(text), loaded: true };
+}
+
+/** Reads the file of an agent that `changeAgentFile` can replace. Undefined for every other agent. */
+export async function readAgentText(
+  file: string | undefined,
+  options: CatalogOptions,
+): Promise<{ readonly text: string; readonly hash: string } | undefined> {
+  if (file === undefined || !isOwnFile(file, options)) return undefined;
+  const read = await workspaceOf(options).read(file, { maxBytes: MAX_BYTES });
+  if (!read.ok) return undefined;
+  return { text: Buffer.from(read.bytes).toString(), hash: hashOf(read.bytes) };
+}
+
+/** No agent file may be longer. */
+const MAX_BYTES = 256 * 1024;
+
+interface CheckedText {
+  readonly check: AgentFileCheck;
+  /** The agents that there would be. */
+  readonly loaded: AgentCatalog;
+}
+
+async function checkText(
+  { file, text }: { readonly file: string; readonly text: string },
+  options: CatalogOptions,
+): Promise<CheckedText> {
+  const bytes = Buffer.from(text);
+  const { definition, body, diagnostics } = await readAgentFile({ bytes, file, source: "project" });
+  const draft: LoadedAgent | undefined = definition && {
+    definition,
+    place: { distance: 0, form: "file", directory: 0 },
+    version: hashOf(text),
+    body: body(),
+  };
+  const loaded = await loadAgentCatalog(options, (snapshot) => ({
+    ...snapshot,
+    agents: [
+      ...snapshot.agents.filter((each) => each.definition.file !== file),
+      ...(draft === undefined ? [] : [draft]),
+    ],
+    diagnostics: [...snapshot.diagnostics.filter((each) => each.file !== file), ...diagnostics],
+  }));
+  const agent = loaded.catalog.agents.find((each) => each.definition.file === file);
+  if (agent === undefined) {
+    const lint = definition && [...lintAgent({ definition, body: body() }), ...effortFindings(definition)];
+    const found = [...diagnostics, ...(lint ?? [])];
+    return { check: { file, text, loads: definition !== undefined, diagnostics: found }, loaded };
+  }
+  const report = reportOf(agent, loaded, options);
+  return { check: { file, text, loads: true, report, diagnostics: report.diagnostics }, loaded };
+}
+
+async function findOwnAgent(name: string, options: CatalogOptions) {
+  const { catalog } = await loadAgentCatalog(options);
+  const definition = catalog.find(name)?.agent.definition;
+  const isOwn =
+    definition?.source === "project" && definition.file !== undefined && isOwnFile(definition.file, options);
+  if (isOwn) return { definition, problem: "" };
+  const problem =
+    definition === undefined
+      ? `There is no agent "${name}" in this directory.`
+      : `The agent "${definition.name}" is not defined in a file of this directory (${definition.source}), so it can't be changed here.`;
+  return { definition: undefined, problem };
+}
+
+/** Returns whether a file is in the directory with the agents of the workspace itself. */
+function isOwnFile(file: string, { cwd }: Pick<CatalogOptions, "cwd">): boolean {
+  return [".agents", ".claude"].some((folder) => {
+    const directory = join(cwd, folder, "agents");
+    return isWithin(file, directory) && file !== directory;
+  });
+}
+
+function workspaceOf({ cwd: root, environment }: CatalogOptions): Pick<Workspace, "read" | "write"> {
+  return createLocalWorkspace({ root, environment, home: environment["HOME"] || homedir() });
+}
+
+function refusalOf({ code }: FileFailure, file: string, options: CatalogOptions): AgentFileRefusal {
+  const path = shown(file, options);
+  switch (code) {
+    case "changed":
+      return changedMeanwhile(file, options);
+    case "moved":
+    case "not_a_file":
+    case "ELOOP":
+    case "ENOTDIR":
+      return refused(`${path} is a link, or is reached through one. Agent files are not written through links.`);
+    default:
+      return refused(`${path} can't be written (${code}). Check the directory and its permissions.`);
+  }
+}
+
+function changedMeanwhile(file: string, options: CatalogOptions): AgentFileRefusal {
+  const message = `${shown(file, options)} exists already, or was changed in the meantime. Read it again, then repeat your change.`;
+  return { ok: false, code: "conflict", message };
+}
+
+function refused(message: string): AgentFileRefusal {
+  return { ok: false, code: "refused", message };
+}
+
+function sentenceOf({ message, fix }: Diagnostic): string {
+  return fix === undefined ? message : `${message} ${fix}`;
+}
+
+function shown(file: string, { cwd }: Pick<CatalogOptions, "cwd">): string {
+  return isWithin(file, cwd) ? relative(cwd, file).split(sep).join("/") : file;
+}
+
+function hashOf(content: string | Uint8Array): string {
+  return hash("sha256", content, "hex");
+}

@@ -1,0 +1,58 @@
+import { type AgentRequest, type AgentResolution, resolveAgent, resolveSubagent } from "../../agents/index.ts";
+import { UserError } from "../../lib/index.ts";
+import {
+  type AgentDefinition,
+  type PermissionMode,
+  type Policy,
+  type ProjectSettings,
+  toolNames,
+} from "../../protocol/index.ts";
+
+/** The session in which an agent would be started, without its model and its MCP servers. */
+export interface ResolvePlace extends Pick<ProjectSettings, "rules" | "settings"> {
+  /** Real path of the workspace. */
+  readonly cwd: string;
+  /** Permission mode of the session; defaults to the mode in the settings. */
+  readonly mode?: PermissionMode | undefined;
+  /** Whether the agent runs in the background; by default, what its definition says. */
+  readonly background?: boolean | undefined;
+  /** Tool that is available besides the built-in ones. */
+  readonly tool?: string | undefined;
+}
+
+/** Resolves an agent as if the main agent started it, to report its tools and its policy. */
+export function resolveDefinition(definition: AgentDefinition, place: ResolvePlace): AgentResolution {
+  const background = place.background ?? definition.background === true;
+  const tier = { background, depth: 1, maxDepth: 1, mcpTools: "always", allowQuestions: false, named: false } as const;
+  const parentPolicy = mainPolicy(place);
+  return resolveSubagent({ ...commonRequest(place), definition, prompt: "", parentPolicy, asked: {}, tier });
+}
+
+/** Returns the policy of the main agent. Throws a `UserError` if it can't be started. */
+export function mainPolicy(place: ResolvePlace): Policy {
+  const resolution = resolveAgent(commonRequest(place));
+  if (!resolution.ok) throw new UserError(resolution.message, { code: "agents", exitCode: 1 });
+  return resolution.agent.policy;
+}
+
+type CommonRequest = Omit<AgentRequest, "definition" | "prompt">;
+
+/**
+ * Returns the part of a request that is the same for all agents. Fields that only matter for the prompt are left empty.
+ */
+function commonRequest({ mode, cwd, rules, settings, tool }: ResolvePlace): CommonRequest {
+  const { permissions = {} } = settings;
+  const names = tool === undefined || toolNames.includes(tool) ? toolNames : [...toolNames, tool];
+  return {
+    model: { provider: "none", model: "none", dialect: "anthropic", window: 200_000, maxOutputTokens: 8_000 },
+    requestedModel: null,
+    modelReason: "",
+    tools: names.map((name) => ({ name, description: "", inputSchema: { type: "object" } })),
+    rules,
+    asked: { mode },
+    settings: { mode: permissions.defaultMode },
+    workspaceRoot: cwd,
+    additionalDirectories: permissions.additionalDirectories ?? [],
+    readableRoots: [],
+  };
+}

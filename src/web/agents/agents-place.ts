@@ -1,0 +1,7 @@
+/** The directory whose agents are shown. */
+export interface AgentsPlace {
+  readonly worker: string | undefined;
+  readonly root: string;
+  /** Changes when a file was written. */
+  readonly version: number;
+}

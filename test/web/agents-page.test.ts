@@ -1,0 +1,123 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
+import { openScene, type Scene } from "./scene.ts";
+
+let browser: Browser;
+let scene: Scene;
+let page: Page;
+let problems: readonly string[];
+let missing: string | undefined;
+
+beforeAll(async () => {
+  try {
+    browser = await openBrowser();
+  } catch (error) {
+    missing = `SKIPPED: Chromium can't be started here. ${String(error)}`;
+    console.error(missing);
+    return;
+  }
+  scene = await openScene();
+  ({ page, problems } = await openPage(browser));
+  await page.goto(scene.link);
+});
+
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await scene?.close();
+});
+
+const details = () => page.getByRole("region", { name: "Details" });
+
+describe("the agents page", () => {
+  it("lists the agents by source, and says which files do not load and how to fix them", async () => {
+    await page.getByRole("link", { name: "Agents" }).click();
+    const own = page.getByRole("navigation", { name: "This project" });
+    await own.getByRole("link", { name: /price-auditor warning/ }).waitFor();
+    await page
+      .getByRole("navigation", { name: "Built in" })
+      .getByRole("link", { name: /^Explore/ })
+      .waitFor();
+    await details().getByText(".agents/agents/broken.md:").first().waitFor();
+    expect(await details().locator(".findings .error .severity").first().textContent()).toBe("Error");
+  });
+
+  it("explains an agent: findings with their fixes, tools, mode and cost", async () => {
+    await page.getByRole("link", { name: /price-auditor/ }).click();
+    await details().getByRole("heading", { name: "price-auditor" }).waitFor();
+    const text = (await details().textContent()) ?? "";
+    expect(text).toContain('Did you mean "Grep"?');
+    expect(text).toContain('Add "Use when ..."');
+    expect(text).toContain("acceptEdits, limited to default by its parent");
+    expect(text).toContain(".agents/agents/price-auditor.md");
+    const tools = details().locator(".tool-summary");
+    await tools.getByText("agents at this depth can't delegate").waitFor();
+    await tools.getByText("there is no such tool").waitFor();
+    await details()
+      .getByText(/tokens for its prompt/)
+      .waitFor();
+    await page.getByRole("link", { name: /^Explore/ }).click();
+    await details().getByRole("heading", { name: "Explore" }).waitFor();
+    expect(await details().getByRole("button", { name: "Edit" }).count()).toBe(0);
+  });
+
+  it("writes a new agent with the keyboard, after a check that shows what the lint says", async () => {
+    await page.getByRole("link", { name: "New agent" }).click();
+    await page.getByLabel("Name").fill("../evil");
+    await details().getByText("begin with a letter or a digit").waitFor();
+    expect(await page.getByRole("button", { name: "Create agent" }).isDisabled()).toBe(true);
+    await page.getByLabel("Name").fill("doc-writer");
+    await page.getByLabel("Description").fill("Stuff");
+    await page.getByLabel("Tools").fill("Read, Wirte");
+    const check = page.getByRole("region", { name: "Check" });
+    await check.getByText('Did you mean "Write"?').first().waitFor();
+    await check.getByText("does not begin with what the agent does").waitFor();
+    await page.getByLabel("Description").fill("Writes documentation. Use after changing an API. Does not edit code.");
+    await page.getByLabel("Tools").fill("Read, Write, Bash(git diff *)");
+    await check.getByText("Nothing found. The agent would load.").waitFor();
+    await page.getByLabel("Tools").press("Enter");
+    await details().getByRole("heading", { name: "doc-writer" }).waitFor();
+    const file = readFileSync(join(scene.cwd, ".agents/agents/doc-writer.md"), "utf8");
+    expect(file).toContain("tools: Read, Write, Bash(git diff *)\n");
+    await page.getByRole("navigation", { name: "This project" }).getByText("doc-writer").waitFor();
+    expect(existsSync(join(scene.cwd, "..", "evil.md"))).toBe(false);
+  });
+
+  it("edits an agent of the project, but not over the changes of others", async () => {
+    await details().getByRole("button", { name: "Edit" }).click();
+    const text = await page.getByLabel("Definition").inputValue();
+    await page.getByLabel("Definition").fill(text.replace("Does not edit code.", "Never edits code."));
+    await page.getByRole("button", { name: "Save" }).click();
+    await details().getByText("Saved. New runs use it.").waitFor();
+    await details().getByText("Never edits code.").first().waitFor();
+    expect(readFileSync(join(scene.cwd, ".agents/agents/doc-writer.md"), "utf8")).toContain("Never edits code.");
+  });
+
+  it.each(["dark", "light"] as const)("has no barrier, in %s", { timeout: 120_000 }, async (theme) => {
+    await page.emulateMedia({ colorScheme: theme });
+    const found: string[] = [];
+    for (const width of [1440, 820, 390]) {
+      await page.setViewportSize({ width, height: 860 });
+      for (const hash of ["#/agents", "#/agents/price-auditor", "#/new-agent"]) {
+        await page.goto(`${scene.url}/${hash}`);
+        await details()
+          .getByText("can be started in")
+          .or(details().getByText("tokens for its prompt"))
+          .or(details().getByText("Fill in a name"))
+          .first()
+          .waitFor();
+        found.push(...(await barriersIn(page)).map((each) => `${width} ${hash}: ${each}`));
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (overflow > 0) found.push(`${width} ${hash}: ${overflow} pixels too wide`);
+      }
+    }
+    expect(found).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+});
