@@ -2,17 +2,17 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { describeError } from "../lib/index.ts";
 import { explainDenial, readsOnly } from "../permissions/index.ts";
-import type {
-  ExecuteRequest,
-  Judgement,
-  ResultStore,
-  Tool,
-  ToolExecutor,
-  ToolTraits,
-  Workspace,
+import {
+  type ExecuteRequest,
+  type Judgement,
+  type ResultStore,
+  type Tool,
+  type ToolExecutor,
+  unknownTraits,
+  type Workspace,
 } from "../ports/index.ts";
-import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
-import { executeCall, type JudgedCalls, textResult } from "./execute-call.ts";
+import { type AgentId, canonicalToolName, type Policy, type ToolCall, textResult } from "../protocol/index.ts";
+import { executeCall, type JudgedCalls } from "./execute-call.ts";
 import { type Advised, judgeUse } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
 
@@ -125,9 +125,6 @@ const noWorkspace = new Proxy({} as Workspace, {
     throw new Error(`This tool has no workspace, but uses ${String(name)}.`);
   },
 });
-
-/** Traits of an unknown tool. Calling an unknown tool only returns an error. */
-const unknownTraits: ToolTraits = { parallel: true, effects: false };
 
 const defaultLimits: Required<ExecutorLimits> = {
   timeoutMs: 120_000,

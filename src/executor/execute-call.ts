@@ -1,15 +1,15 @@
 import { boundText, describeError, formatCount, formatDuration } from "../lib/index.ts";
 import { explainDenial, hiddenPredicate, hidesNothing } from "../permissions/index.ts";
 import type { ExecuteRequest, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
-import type {
-  CallId,
-  CallOutcome,
-  JsonObject,
-  Policy,
-  ResultBlock,
-  TextBlock,
-  ToolCall,
-  ToolResult,
+import {
+  type CallId,
+  type JsonObject,
+  type Policy,
+  type ResultBlock,
+  type TextBlock,
+  type ToolCall,
+  type ToolResult,
+  textResult,
 } from "../protocol/index.ts";
 import { authorizeAccess, type JudgedCall, judgeUse, type Place } from "./judge-call.ts";
 import { type AbsentTool, type ReadCall, readCall } from "./read-call.ts";
@@ -163,10 +163,6 @@ function timeLimit(tool: Tool, input: JsonObject, otherwise: number): number {
   } catch {
     return otherwise;
   }
-}
-
-export function textResult(outcome: CallOutcome, text: string): ToolResult {
-  return { outcome, content: [{ type: "text", text }] };
 }
 
 /**

@@ -54,7 +54,7 @@ export function readCall(call: ToolCall, { tools, absent, names, pool }: CallCon
       message: `The input for ${tool.declaration.name} must be a single JSON object. Make the call again with valid input.`,
     };
   }
-  const schema = closed(tool);
+  const schema = acceptedSchema(tool);
   const { input, ignored } = knownInput(schema, parsed);
   const isMisspelled =
     tool.refusesMisspelled && ignored.some((each) => guessFor(each, { schema, input }) !== undefined);
@@ -78,11 +78,11 @@ function notForAddresses(tool: string, address: string): string {
 }
 
 /**
- * Returns the schema of a tool; unknown properties are forbidden for built-in tools. Declarations omit this restriction
- * to save bytes in every request.
+ * Returns the schema of valid inputs. Unknown properties are forbidden unless the schema says otherwise. Declarations
+ * omit this restriction to save bytes in every request.
  */
-function closed({ declaration: { name, inputSchema }, accepts = inputSchema }: Tool): JsonSchema {
-  return name.startsWith("mcp__") ? accepts : { additionalProperties: false, ...accepts };
+function acceptedSchema({ declaration: { inputSchema }, accepts = inputSchema }: Tool): JsonSchema {
+  return { additionalProperties: false, ...accepts };
 }
 
 /**

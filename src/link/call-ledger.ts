@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type AppendFile, describeError, isRecord, openAppendFile, parseJsonLines } from "../lib/index.ts";
-import type { CallId, ToolResult } from "../protocol/index.ts";
+import { type CallId, type ToolResult, textResult } from "../protocol/index.ts";
 import { SharedWork } from "./shared-work.ts";
 
 /** What became of a call. `lost`: it is not known whether the call had an effect. */
@@ -79,13 +79,13 @@ export class CallLedger {
     try {
       this.file.append(line({ started: id, call: callId }));
     } catch (error) {
-      return textResult(`The call was not started, because it could not be recorded: ${describeError(error)}`);
+      return textResult("error", `The call was not started, because it could not be recorded: ${describeError(error)}`);
     }
     const entry: Entry = { callId };
     this.entries.set(id, entry);
     this.newest.set(callId, entry);
     entry.running = new SharedWork(async (own) => {
-      const given = await work(own).catch((error: unknown) => textResult(describeError(error)));
+      const given = await work(own).catch((error: unknown) => textResult("error", describeError(error)));
       const result = this.isInterrupted && given.outcome === "cancelled" ? interruptedResult : given;
       this.finish(id, entry, result);
       return result;
@@ -229,21 +229,9 @@ function line(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-function textResult(text: string): ToolResult {
-  return { outcome: "error", content: [{ type: "text", text }] };
-}
+const interruptedResult = textResult(
+  "unknown",
+  "Outcome unknown: the worker was stopped while this call was running. The call may or may not have taken effect. Check before you repeat it.",
+);
 
-const interruptedResult: ToolResult = {
-  outcome: "unknown",
-  content: [
-    {
-      type: "text",
-      text: "Outcome unknown: the worker was stopped while this call was running. The call may or may not have taken effect. Check before you repeat it.",
-    },
-  ],
-};
-
-const goneResult: ToolResult = {
-  outcome: "unknown",
-  content: [{ type: "text", text: "Outcome unknown: the worker no longer has the result of this call." }],
-};
+const goneResult = textResult("unknown", "Outcome unknown: the worker no longer has the result of this call.");

@@ -233,7 +233,7 @@ export function openOn(worker: WorkerPort, more: Partial<WorkerSessionOptions> =
     trusted: true,
     results: {
       save: async (id, text) => {
-        saved.set(`retinue://result/${id}`, text);
+        saved.set(`retinue://result/${id}`, String(text));
         return `retinue://result/${id}`;
       },
       saveFile: async (id) => `retinue://result/${id}`,

@@ -1,26 +1,26 @@
 import { describeError, UserError } from "../lib/index.ts";
-import type {
-  ClosingOptions,
-  ExecuteRequest,
-  GitState,
-  HookRun,
-  Judgement,
-  McpOffer,
-  OpenedWorktree,
-  RestoredFile,
-  ToolExecutor,
-  ToolSpec,
-  ToolTraits,
-  WorkerSession,
-  WorkerSessionOptions,
+import {
+  type ClosingOptions,
+  type ExecuteRequest,
+  type GitState,
+  type HookRun,
+  type Judgement,
+  type McpOffer,
+  type OpenedWorktree,
+  type RestoredFile,
+  type ToolExecutor,
+  type ToolSpec,
+  unknownTraits,
+  type WorkerSession,
+  type WorkerSessionOptions,
 } from "../ports/index.ts";
 import {
   type AgentId,
-  type CallOutcome,
   canonicalToolName,
   type KeptWorktree,
   type ToolCall,
   type ToolResult,
+  textResult,
 } from "../protocol/index.ts";
 import type { Recalled } from "./call-ledger.ts";
 import type { CallSlots } from "./call-slots.ts";
@@ -246,11 +246,4 @@ interface Execution {
   readonly request: ExecuteRequest;
   readonly emit: (progress: string) => void;
   readonly signal: AbortSignal;
-}
-
-/** Traits of an unknown tool. Calling an unknown tool only returns an error. */
-const unknownTraits: ToolTraits = { parallel: true, effects: false };
-
-function textResult(outcome: CallOutcome, text: string): ToolResult {
-  return { outcome, content: [{ type: "text", text }] };
 }

@@ -41,7 +41,7 @@ export function createRemoteResults({ link, ref }: RemoteResultsOptions): Result
   }
 
   return {
-    save: (id, text) => send(id, partsOf(text)),
+    save: (id, content) => send(id, typeof content === "string" ? partsOf(content) : partsOfBytes(content)),
     saveFile: async (id, path) => {
       const file = await open(path);
       try {
@@ -69,13 +69,20 @@ function partsOf(text: string): PartSource {
 /** Number of bytes in a part of a file. In base64, they are `PART_CHARACTERS` characters. */
 const PART_BYTES = (PART_CHARACTERS / 4) * 3;
 
+function partsOfBytes(bytes: Uint8Array): PartSource {
+  return (part) => inBase64(bytes.subarray(part * PART_BYTES, (part + 1) * PART_BYTES));
+}
+
 /** Reads the parts of a file, which must not change. */
 function partsOfFile(file: FileHandle): PartSource {
   return async (part) => {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(PART_BYTES), 0, PART_BYTES, part * PART_BYTES);
-    const text = buffer.toString("base64", 0, bytesRead);
-    return { text, isBase64: true, isLast: bytesRead < PART_BYTES };
+    return inBase64(buffer.subarray(0, bytesRead));
   };
+}
+
+function inBase64(bytes: Uint8Array): SourcePart {
+  return { text: Buffer.from(bytes).toString("base64"), isBase64: true, isLast: bytes.length < PART_BYTES };
 }
 
 /** Maximum number of parts of a text. */

@@ -32,6 +32,7 @@ export type {
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, SkillRunner, Skills } from "./skills.ts";
 export type { DescribedAccesses, SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits } from "./tool.ts";
+export { unknownTraits } from "./tool.ts";
 export type {
   AgentWorktreeRequest,
   ClosingOptions,

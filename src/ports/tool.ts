@@ -29,6 +29,9 @@ export interface ToolTraits {
   readonly takes?: SpendEstimate | undefined;
 }
 
+/** Traits of an unknown tool. Calling an unknown tool only returns an error. */
+export const unknownTraits: ToolTraits = { parallel: true, effects: false };
+
 /** Estimated cost of a model request. */
 export interface SpendEstimate {
   readonly tokens: number;

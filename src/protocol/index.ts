@@ -174,4 +174,4 @@ export type {
   ToolResult,
   ToolText,
 } from "./tools/tool.ts";
-export { backgroundTools, canonicalToolName, isKnownTool, toolNames } from "./tools/tool.ts";
+export { backgroundTools, canonicalToolName, isKnownTool, textResult, toolNames } from "./tools/tool.ts";

@@ -31,10 +31,10 @@ export async function reportContext(
   const turn = userTurn(state);
   const sizes = new Map(headSizes(head));
   const messages = [...conversation.messages(), ...(turn ? [turn] : [])];
-  const tools = toolsOfCalls(messages);
+  const known = { tools: toolsOfCalls(messages), prompts: promptsIn(lines) };
   for (const { role, content } of messages)
     for (const block of content) {
-      const kind = kindOf(block, role, tools);
+      const kind = kindOf(block, role, known);
       sizes.set(kind, (sizes.get(kind) ?? 0) + sizeOf({ role, content: [block] } as Message));
     }
   const total = sum(sizes.values());
@@ -70,7 +70,18 @@ function toolsOfCalls(messages: readonly Message[]): ReadonlyMap<CallId, string>
   return new Map(calls.map(({ callId, name }) => [callId, name]));
 }
 
-function kindOf(block: UserBlock | AssistantBlock, role: Message["role"], tools: ReadonlyMap<CallId, string>): string {
+/** Returns the texts that the agent received as prompts. */
+function promptsIn(lines: readonly Line[]): ReadonlySet<string> {
+  const blocks = lines.flatMap((line) => (line.type === "prompt.received" ? line.content : []));
+  return new Set(blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])));
+}
+
+interface KnownBlocks {
+  readonly tools: ReadonlyMap<CallId, string>;
+  readonly prompts: ReadonlySet<string>;
+}
+
+function kindOf(block: UserBlock | AssistantBlock, role: Message["role"], { tools, prompts }: KnownBlocks): string {
   switch (block.type) {
     case "tool_result":
       return `results of ${tools.get(block.callId) ?? "tools"}`;
@@ -82,7 +93,9 @@ function kindOf(block: UserBlock | AssistantBlock, role: Message["role"], tools:
     case "image":
       return "images";
     case "text":
-      return role === "user" ? (block.text.startsWith("[") ? "notes from Retinue" : "prompts") : "responses";
+      if (role === "assistant") return "responses";
+      // The prompts of a conversation that a fork continues are in the transcript of another agent.
+      return block.text.startsWith("[") && !prompts.has(block.text) ? "notes from Retinue" : "prompts";
   }
 }
 

@@ -1,6 +1,15 @@
 import { expect, it } from "vitest";
 import { open, read, task } from "./delegation-place.ts";
 
+it("counts a prompt that begins with a bracket as a prompt", async () => {
+  const { session } = await open({ "[MAIN]": [{ text: "Done." }] });
+  await session.prompt(`[MAIN] ${"go on ".repeat(2_000)}`).result;
+  const parts = (await session.context())?.parts ?? [];
+  const tokens = (part: string) => parts.find(({ name }) => name === part)?.tokens ?? 0;
+  expect(tokens("prompts")).toBeGreaterThan(10 * tokens("notes from Retinue"));
+  await session.close();
+});
+
 it("reports what fills the context window of each agent", async () => {
   const { session } = await open(
     {

@@ -1,6 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { resultContent } from "./mcp-tool.ts";
+import type { JsonSchema } from "../../protocol/index.ts";
+import type { Server } from "../server.ts";
+import { createMcpTool, resultContent } from "./mcp-tool.ts";
+
+it("leaves properties that the schema does not list to the server, unless the schema forbids them", () => {
+  const accepted = (inputSchema: JsonSchema) =>
+    createMcpTool(
+      { name: "t", description: "", inputSchema, readOnly: true },
+      { name: "mcp__s__t", server: {} as Server },
+    ).accepts;
+  expect(accepted({ type: "object" })).toEqual({ type: "object", additionalProperties: true });
+  expect(accepted({ type: "object", additionalProperties: false })).toMatchObject({ additionalProperties: false });
+});
 
 const textsOf = (result: unknown) =>
   resultContent(result).content.map((block) => (block.type === "text" ? block.text : block));

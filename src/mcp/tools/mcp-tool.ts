@@ -11,6 +11,8 @@ export function createMcpTool(offered: OfferedTool, { name, server }: { name: st
   const { schema, restore } = renameProperties(offered.inputSchema);
   return {
     declaration: { name, description: offered.description, inputSchema: schema },
+    // The server decides what happens to properties that its schema does not list.
+    accepts: { additionalProperties: true, ...schema },
     traits: { parallel: offered.readOnly, effects: !offered.readOnly },
     timeoutMs: () => server.limitMs(),
     async run(input, { signal, progress }) {

@@ -153,3 +153,8 @@ export const backgroundTools: ReadonlySet<string> = new Set([
   "NotebookEdit",
   "Skill",
 ]);
+
+/** Returns a result that is one text. */
+export function textResult(outcome: CallOutcome, text: string): ToolResult {
+  return { outcome, content: [{ type: "text", text }] };
+}

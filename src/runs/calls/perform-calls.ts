@@ -1,14 +1,14 @@
 import { findCall, inputOf } from "../../loop/index.ts";
 import type { ExecuteRequest } from "../../ports/index.ts";
-import type {
-  CallOutcome,
-  DurableEvent,
-  EventOf,
-  JsonObject,
-  Policy,
-  ReservedSpend,
-  ToolCall,
-  ToolResult,
+import {
+  type DurableEvent,
+  type EventOf,
+  type JsonObject,
+  type Policy,
+  type ReservedSpend,
+  type ToolCall,
+  type ToolResult,
+  textResult,
 } from "../../protocol/index.ts";
 import { askHooks } from "../host/ask-hooks.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
@@ -180,10 +180,6 @@ function executeWithTools(host: RunHost, request: Execution): Promise<ToolResult
 
 function effectivePolicy(host: RunHost): Policy {
   return host.services.approvals.policyFor(currentPolicy(host));
-}
-
-function textResult(outcome: CallOutcome, text: string): ToolResult {
-  return { outcome, content: [{ type: "text", text }] };
 }
 
 const notStarted = textResult("cancelled", "Cancelled before it started: the run was stopped.");

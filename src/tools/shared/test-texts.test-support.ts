@@ -10,7 +10,7 @@ export interface TestTexts extends ResultStore, AddressedTexts {
 /** Creates a store of results in memory. Texts are read in chunks of the given size. */
 export function createTestTexts({ chunkBytes = 1_000_000 }: { readonly chunkBytes?: number } = {}): TestTexts {
   const texts = new Map<string, string | Uint8Array>();
-  const save = (id: string, text: string): string => {
+  const save = (id: string, text: string | Uint8Array): string => {
     texts.set(resultAddress(id), text);
     return resultAddress(id);
   };
