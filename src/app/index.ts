@@ -180,6 +180,7 @@ export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type Trus
 export { createDirectoryWorker, type DirectoryWorker, type DirectoryWorkerOptions } from "./commands/worker.ts";
 export { stateDirectory } from "./directories.ts";
 export { type CompletedRun, type RunOptions, run } from "./run.ts";
+export type { Schema, SchemaValue, StandardSchema } from "./schemas/schema.ts";
 export { openSession } from "./session/open-session.ts";
 export type { PromptOptions, PromptResult, Run } from "./session/prompt-run.ts";
 export { promptsIn, type RewindOptions, type RewindReport } from "./session/rewind.ts";
@@ -207,5 +208,4 @@ export {
   type ToolCallContext,
   type ToolOptions,
 } from "./tools/define-tool.ts";
-export type { Schema, SchemaValue, StandardSchema } from "./schemas/schema.ts";
 export { VERSION } from "./version.ts";
