@@ -45,6 +45,7 @@ it.each([
   { name: "" },
   { facts: { root: { toString: 1 }, platform: "linux" } },
   { facts: { root: "", platform: "linux" } },
+  { facts: { root: "the", platform: "linux" } },
   { facts: { root: "/w", platform: "linux\u001b[2J" } },
   { version: "1\u0007" },
   { sessions: [null] },

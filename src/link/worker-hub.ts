@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { win32 } from "node:path";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { isRecord, UserError } from "../lib/index.ts";
@@ -137,7 +138,9 @@ function readHello(value: unknown, version: string): Hello {
     Array.isArray(value["sessions"]) &&
     value["sessions"].every(isHeldSession) &&
     [hello.name, hello.machine, hello.ledger, hello.instance, hello.version, hello.facts.platform].every(isPlain) &&
-    isText(hello.facts.root);
+    isText(hello.facts.root) &&
+    // Accepts the absolute paths of all systems.
+    win32.isAbsolute(hello.facts.root);
   if (isComplete && speaksWith(hello.protocol)) return hello;
   const theirs = isComplete ? hello.version : "unknown";
   const isOlder = !isComplete || !(hello.protocol.newest >= PROTOCOL.oldest);

@@ -10,6 +10,7 @@ import { readWebFiles } from "./http/web-files.ts";
 import { createRoutes } from "./routes/create-routes.ts";
 import type { ServerContext } from "./server-context.ts";
 import type { Limits, ServerOptions } from "./server-options.ts";
+import { withoutPaths } from "./without-paths.ts";
 
 export interface Serving extends Pick<ServerOptions, "home" | "report" | "web"> {
   readonly context: ServerContext;
@@ -23,16 +24,15 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
   const headers = securityHeaders(styleHash);
   const { projects, hub } = context;
   const webFiles = readWebFiles(web);
-  const withoutPaths = (message: string): string =>
-    [{ name: "the state directory", root: home }, ...projects.all()].reduce(
-      (text, { name, root }) => text.replaceAll(root, name),
-      message,
-    );
   const handle = handleRoutes({
     routes: createRoutes(context),
     accessOf: (request) => accesses.get(request) ?? { scopes: new Set(), pages: false },
     maxBodyBytes: limits.bodyBytes,
-    withoutPaths,
+    // The directory of a worker is what the worker says it is, so it replaces nothing.
+    withoutPaths: (message) => {
+      const local = projects.all().filter(({ isRemote }) => !isRemote);
+      return withoutPaths(message, [{ name: "the state directory", root: home }, ...local]);
+    },
     report: (message) => report(message),
   });
 

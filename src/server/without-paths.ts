@@ -1,0 +1,12 @@
+interface NamedDirectory {
+  readonly name: string;
+  readonly root: string;
+}
+
+/** Replaces directories of the server's machine with their names, in messages for clients. */
+export function withoutPaths(message: string, directories: readonly NamedDirectory[]): string {
+  return directories.reduce((text, { name, root }) => {
+    const escaped = root.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return text.replace(new RegExp(`(?<![\\w./-])${escaped}(?![\\w-]|\\.\\w)`, "g"), () => name);
+  }, message);
+}
