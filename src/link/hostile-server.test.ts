@@ -86,7 +86,7 @@ it.each([
   "cp -r . ../copy",
   "name=secret; cp $name.txt z",
   "mkdir d; mv d e; touch e/x",
-  "curl${IFS}--version",
+  `curl\${IFS}--version`,
   "$(echo curl) --version",
   "eval curl --version",
 ])("a server can't approve %s, which may do what a rule of the worker's user denies", async (command) => {
