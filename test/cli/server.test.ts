@@ -97,6 +97,29 @@ describe("the command line with --server", () => {
     });
   });
 
+  it("prints the answer of a server without control sequences", async () => {
+    const session = { id: "ses_1", cwd: "/w", state: "running", createdAt: 1, updatedAt: 1, turns: 1, approvals: 0 };
+    const message = "Done.\u001b]0;title\u0007\u001b[2J\u202e";
+    const hostile = createServer((request, response) => {
+      const receipt = { commandId: "c1", status: "done", message };
+      response.end(JSON.stringify(request.method === "GET" ? [session] : receipt));
+    });
+    hostile.listen(0, "127.0.0.1");
+    await once(hostile, "listening");
+    onTestFinished(() => {
+      hostile.closeAllConnections();
+      hostile.close();
+    });
+    const url = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
+    for (const words of [
+      ["stop", session.id],
+      ["message", session.id, "hello"],
+    ]) {
+      const { stdout, stderr } = await retinue([...words, "--server", url], elsewhere(READ));
+      expect(stdout + stderr).toBe("Done.\n");
+    }
+  });
+
   it("prints the same as on the machine of the sessions, follows them and answers", async () => {
     const { place, result, server } = await startAsking();
     const there = elsewhere(APPROVE);

@@ -1,4 +1,5 @@
 import { lastRunEnd, type NewCommand, unmatchedAgent } from "../../app/index.ts";
+import { stripControls } from "../../lib/index.ts";
 import { MAIN_AGENT, type Receipt } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { findAgentId, parseSessionAgent, resumeOptions } from "../find-session.ts";
@@ -198,7 +199,8 @@ async function report(
   if (json) {
     const object = { sessionId: session.id, ...outcome };
     await createOutput(process.stdout).write(`${JSON.stringify(object, null, 2)}\n`);
-  } else if (code === exitCodes.succeeded) await createOutput(process.stdout).write(`${outcome.message}\n`);
+  } else if (code === exitCodes.succeeded)
+    await createOutput(process.stdout).write(`${stripControls(outcome.message)}\n`);
   else await createOutput(process.stderr).write(messageLines([outcome.message]));
   return code;
 }
