@@ -88,6 +88,22 @@ describe("the agent that a call names", () => {
     expect(types).toEqual(["reviewer"]);
   });
 
+  it.each(["admin\u202e", "a\u200bdmin", "a\u001b[2Jb", "two\nlines"])("can't be given the name %j", async (name) => {
+    const input = { ...work, subagent_type: "reviewer", run_in_background: true, name };
+    const { answer, types } = await askFor(input);
+    expect(types).toEqual([]);
+    expect(answer).toContain("name contains control or invisible characters");
+  });
+
+  it("has a description without control characters", async () => {
+    const { updates } = await walk({
+      MAIN: [{ calls: [task("CHILD: go", { description: "a\u202e \u001b[2Jtask" })] }, { text: "ok" }],
+      CHILD: [{ text: "Done." }],
+    });
+    const created = updates.find((update) => update.type === "agent.spawned");
+    expect(created).toMatchObject({ description: "a task" });
+  });
+
   it("is not started without a prompt", async () => {
     for (const prompt of ["", "  \n "]) {
       const { answer, types } = await askFor({ ...work, prompt, subagent_type: "reviewer" });

@@ -1,4 +1,5 @@
 import type { DelegationList } from "../../definitions/index.ts";
+import { stripControls } from "../../lib/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
 import { FORK_TYPE, type JsonObject, type JsonSchema } from "../../protocol/index.ts";
 import type { ForkBounds, SpawnRequest } from "../subagents/subagent.ts";
@@ -105,7 +106,7 @@ export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
   return {
     agentType: isFork ? FORK_TYPE : named,
     fork: isFork ? forkBoundsIn(input) : undefined,
-    description: String(input["description"]).slice(0, LONGEST_NAME),
+    description: stripControls(String(input["description"])).slice(0, LONGEST_NAME),
     prompt: String(input["prompt"]),
     background: input["run_in_background"] === true,
     name: textIn(input, "name"),

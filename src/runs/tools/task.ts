@@ -59,12 +59,17 @@ export async function startAgent(
   dispatcher: Dispatcher,
   { request, context, judged }: AgentStart,
 ): Promise<ToolOutput> {
-  const { agentType } = request;
+  const { agentType, name = "" } = request;
+  if (invisible.test(name))
+    return refused(agentType, "name contains control or invisible characters. Use letters, digits, dashes and spaces.");
   const denial = await denialOf(namesOf(agentType, dispatcher.offered()), { judged, context, model: request.model });
   if (denial !== undefined) return refused(agentType, denial);
   const outcome = await dispatcher.spawn(request, context);
   return outputOf(outcome, { request, maxCharacters: reportLength(dispatcher, context) });
 }
+
+/** Characters with which the name of an agent could pass for another text. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** Wraps a tool so that it refuses agents that may not delegate, regardless of the policy that allowed the call. */
 export function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {
