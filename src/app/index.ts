@@ -177,6 +177,7 @@ export {
   unmatchedAgent,
 } from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
+export { unpricedModel } from "./commands/unpriced-model.ts";
 export { createDirectoryWorker, type DirectoryWorker, type DirectoryWorkerOptions } from "./commands/worker.ts";
 export { stateDirectory } from "./directories.ts";
 export { type CompletedRun, type RunOptions, run } from "./run.ts";

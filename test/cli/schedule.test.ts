@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createPlace, retinue } from "./command-line.ts";
@@ -51,6 +51,25 @@ describe("retinue schedule", () => {
     expect(stdout).toContain("It has no spending limit; --max-cost sets one.");
   });
 
+  it("refuses a limit in dollars for a model whose price is unknown", async () => {
+    const words = ["schedule", "add", "hourly", "-p", "x", "--max-cost", "1", "--model", "nobody-knows-1"];
+    const place = { ...createPlace(), environment: { ANTHROPIC_API_KEY: "key" } };
+    const { code, stderr } = await retinue(words, place);
+    expect(stderr).toMatch(/The price of the model nobody-knows-1 is unknown, .*Use --max-tokens instead/);
+    expect(code).toBe(2);
+    const tokens = words.map((word) => (word === "--max-cost" ? "--max-tokens" : word));
+    expect(await retinue(tokens, place)).toMatchObject({ code: 0 });
+  });
+
+  it("says how to trust the directory of an agent", async () => {
+    const place = createPlace();
+    mkdirSync(join(place.cwd, ".agents/agents"), { recursive: true });
+    const { code, stderr } = await retinue(["schedule", "add", "hourly", "-p", "x", "--agent", "helper"], place);
+    expect(stderr).toContain("this directory is not trusted (trust it with `retinue trust add`)");
+    expect(stderr).not.toContain("--trust");
+    expect(code).toBe(2);
+  });
+
   it.each<[readonly string[], RegExp]>([
     [["add"], /needs its times as one argument/],
     [["add", "every", "day", "7:00", "-p", "x"], /needs its times as one argument/],
@@ -64,6 +83,10 @@ describe("retinue schedule", () => {
     [["add", "every 45 minutes", "-p", "x"], /evenly spaced/],
     [["add", "every day 7:00", "-p", "x", "--time-zone", "Mars/Olympus"], /Mars\/Olympus/],
     [["add", "every day 7:00", "-p", "x", "--max-cost", "much"], /--max-cost can't be "much"/],
+    [
+      ["add", "every day 7:00", "-p", "x", "--max-cost", "-1"],
+      /--max-cost can't be "-1"\. Use an amount in US dollars/,
+    ],
     [["add", "every day 7:00", "-p", "x", "--cwd", "/nowhere/at/all"], /\/nowhere\/at\/all/],
     [["remove"], /needs one id/],
     [["remove", "s0"], /There is no schedule "s0".*schedule list/s],

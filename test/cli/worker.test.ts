@@ -58,7 +58,11 @@ describe("retinue worker", () => {
     [["--server", "nowhere"], token, '"nowhere" is not an address.'],
     [["--server", "http://127.0.0.1:1", "--cwd", "gone"], token, "gone does not exist. Check --cwd."],
     [["--server", "http://127.0.0.1:1", "--name", "a/b"], token, `A worker can't be named "a/b"`],
-    [["--server", "http://127.0.0.1:1", "--token-file", "gone"], {}, "The file of --token-file can't be read"],
+    [
+      ["--server", "http://127.0.0.1:1", "--token-file", "gone"],
+      {},
+      "--token-file can't be read: gone (ENOENT). Check the path.",
+    ],
   ])("explains what is wrong with %j", async (words, environment, message) => {
     const { code, stderr, stdout } = await retinueProcess(["worker", ...words], { ...createPlace(), environment });
     expect([code, stdout]).toEqual([2, ""]);
@@ -94,6 +98,17 @@ describe("retinue worker", () => {
       2,
       `retinue: The directory ${place.cwd} no longer exists. Create it again and start the worker, or choose another one with --cwd.`,
     ]);
+  });
+
+  it("warns if its token is in the directory that it offers", async () => {
+    const place = createPlace();
+    const file = join(place.cwd, "token");
+    writeFileSync(file, "secret\n");
+    const worker = start(["--server", "http://127.0.0.1:9", "--token-file", file], place);
+    const [said] = await once(worker.child.stderr, "data");
+    expect(String(said)).toContain(`Agents can read the token: ${file} is in the directory of the worker.`);
+    worker.child.kill("SIGTERM");
+    expect((await worker.ended).code).toBe(143);
   });
 
   it.runIf(spawnSync("openssl", ["version"]).status === 0)("connects to an encrypted server", async () => {

@@ -1,5 +1,12 @@
 import { join } from "node:path";
-import { listSessions, refuseAgentCommand, showAgent, stateDirectory, waitingRequests } from "../../app/index.ts";
+import {
+  listSessions,
+  refuseAgentCommand,
+  showAgent,
+  stateDirectory,
+  unpricedModel,
+  waitingRequests,
+} from "../../app/index.ts";
 import { createId, stripControls, UserError } from "../../lib/index.ts";
 import { type PermissionMode, permissionModes, type SessionId } from "../../protocol/index.ts";
 import { nextTimes, openSchedules, parseWhen, type Schedule, type ScheduleStore } from "../../schedules/index.ts";
@@ -76,6 +83,9 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
     await showAgent(agent, { cwd, home: stateDirectory(process.env), environment: process.env, trust: false }).catch(
       withoutTrustOption,
     );
+  const model = options.value("model");
+  const maxCost = amount(options, "max-cost");
+  if (maxCost !== undefined && agent === undefined) refuseUnpriced(cwd, model);
   const timeZone = options.value("time-zone") ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const added: Schedule = {
     id: newScheduleId(store),
@@ -85,16 +95,26 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
     session: {
       prompt,
       agent,
-      model: options.value("model"),
+      model,
       permissionMode: options.value("permission-mode") as PermissionMode | undefined,
       maxTurns: wholeNumber(options, "max-turns"),
-      maxCost: amount(options, "max-cost"),
+      maxCost,
       maxTokens: wholeNumber(options, "max-tokens"),
     },
     createdAt: Date.now(),
   };
   await store.add(added);
   return added;
+}
+
+/** Throws a `UserError` if every session would end at once, because its limit in dollars can't be enforced. */
+function refuseUnpriced(cwd: string, model: string | undefined): void {
+  const unpriced = unpricedModel({ cwd, model, home: stateDirectory(process.env), environment: process.env });
+  if (unpriced === undefined) return;
+  throw usageError(
+    `The price of the model ${unpriced} is unknown, so that --max-cost can't be enforced`,
+    'Use --max-tokens instead, choose another model, or add its price to "prices" of the provider in your settings.',
+  );
 }
 
 /** Only the user can trust a directory for its schedules, because servers have no option for it. */

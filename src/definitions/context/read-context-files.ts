@@ -42,7 +42,7 @@ export function readContextFiles(request: ContextRequest): ContextFiles {
 }
 
 /** Returns the candidates for the user's own file. The first one that exists is used. */
-export function userFiles({ home, stateHome }: { home: string; stateHome: string }): string[] {
+function userFiles({ home, stateHome }: { home: string; stateHome: string }): string[] {
   return [join(stateHome, "AGENTS.md"), join(home, ".agents", "AGENTS.md"), join(home, ".claude", "CLAUDE.md")];
 }
 

@@ -30,7 +30,11 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   const verdict = weighRules(compiled, matches);
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
   if (verdict?.rule.target.kind !== "path" && leavesConfinement(request, resolved, compiled.policy))
-    return builtin("deny", "confined", `${shown(access.path)} is outside the directories of this worker. Only the settings on the worker's machine can allow it, with \`permissions.additionalDirectories\` or a rule.`);
+    return builtin(
+      "deny",
+      "confined",
+      `${shown(access.path)} is outside the directories of this worker. Only the settings on the worker's machine can allow it, with \`permissions.additionalDirectories\` or a rule.`,
+    );
   if (resolved === undefined) {
     const reason = `${shown(access.path)} can't be resolved: it has a loop of symlinks, or a directory that can't be read.`;
     return { ...builtin("insist", "unresolved path", reason), mayEvade: compiled.deniesPaths };
