@@ -23,13 +23,13 @@ export async function worker(argv: readonly string[]): Promise<number> {
   const name = command.name ?? defaultName(cwd);
   const errors = createOutput(process.stderr);
   const report = (message: string): void => void errors.write(messageLines([message]));
-  if (command.tokenFile !== undefined && isWithin(realDirectory(command.tokenFile), cwd))
-    report(`Agents can read the token: ${command.tokenFile} is in the directory of the worker. Move it elsewhere.`);
   const stop = new AbortController();
   const stopped = onStopSignal(() => {
     report("Stopping. The sessions of this worker continue when it is started again.");
     stop.abort();
   });
+  if (command.tokenFile !== undefined && isWithin(realDirectory(command.tokenFile), cwd))
+    report(`Agents can read the token: ${command.tokenFile} is in the directory of the worker. Move it elsewhere.`);
   const looking = setInterval(() => existsSync(cwd) || stop.abort(), LOOK_MS);
   try {
     const { filesDirectory, ...own } = createDirectoryWorker({ name, cwd, environment: process.env, report });

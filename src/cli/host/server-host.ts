@@ -152,7 +152,7 @@ function hostSession(session: SessionInfo): HostSession {
     isIdle: state === "idle",
     damaged: state === "ended" ? detail : undefined,
     waitsFor: state === "parked" && detail !== undefined ? session.worker : undefined,
-    wasStopped: state === "ended" && session.reason === "parked",
+    wasStopped: (state === "ended" && session.reason === "parked") || undefined,
   };
 }
 
