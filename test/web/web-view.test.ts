@@ -98,8 +98,41 @@ describe("the web view", () => {
     await page.keyboard.press("Enter");
     const queue = page.getByLabel("Prompts that wait for their turn");
     await queue.getByText("Then write a changelog entry.").waitFor();
+    // It keeps its place until the change is saved.
+    await queue.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Queued prompt").fill("Then write two entries.");
+    await page.keyboard.press("Escape");
+    await queue.getByText("Then write a changelog entry.").waitFor();
+    await queue.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Queued prompt").fill("Then write two entries.");
+    await queue.getByRole("button", { name: "Save" }).click();
+    await queue.getByText("Then write two entries.").waitFor();
     await queue.getByRole("button", { name: "Withdraw" }).click();
     await queue.waitFor({ state: "detached" });
+  });
+
+  it("walks through the timeline with the keys, and opens turns and calls from there", async () => {
+    await agent("cart").click();
+    await page.getByText("I found the rounding in").waitFor();
+    await page.locator(".waterfall").focus();
+    await page.keyboard.press("ArrowRight");
+    const bar = page.getByRole("region", { name: "Timeline of the agents" }).getByRole("status");
+    await expect.poll(() => bar.textContent()).toMatch(/^cart, turn 1, .* tokens, /);
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => bar.textContent()).toMatch(/^cart, Read, /);
+    const call = page.locator(".call", { hasText: "Read" });
+    await page.keyboard.press("Enter");
+    await expect.poll(() => call.getAttribute("open")).not.toBeNull();
+    // A call that is opened stays where it is.
+    const edit = page.locator(".call", { hasText: "Edit" }).locator("> summary");
+    const before = await edit.boundingBox();
+    await edit.click();
+    await edit.click();
+    await page.locator(".call", { hasText: "Edit" }).locator(".diff").waitFor({ state: "detached" });
+    await edit.click();
+    await page.locator(".call", { hasText: "Edit" }).locator(".diff").waitFor();
+    expect(Math.abs(((await edit.boundingBox())?.y ?? 0) - (before?.y ?? 0))).toBeLessThan(3);
+    expect(problems).toEqual([]);
   });
 
   it("shows the same after a reload in the middle", async () => {

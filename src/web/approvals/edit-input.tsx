@@ -68,9 +68,12 @@ export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProp
   );
 }
 
-/** Whether a text field shows something else than there is, apart from line breaks. */
+/** Whether a text field shows something else than there is, apart from line breaks and indentation. */
 function hidesSomething(text: string): boolean {
-  return text.split("\n").some((line) => showExactly(line) !== line);
+  return text.split("\n").some((line) => {
+    const shown = line.replace(/^ +/, "");
+    return showExactly(shown) !== shown;
+  });
 }
 
 /** Returns the inputs that are texts: what the call does or writes first, then where, then the others. */

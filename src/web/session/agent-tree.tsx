@@ -1,5 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  memo,
+  type ReactNode,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
 import { formatCount } from "../../lib/portable.ts";
 import type { AgentId } from "../../protocol/index.ts";
@@ -10,9 +19,11 @@ import { goTo } from "../state/route.ts";
 import { doingWords, nameOf, toneOf, typeOf } from "./agent-words.ts";
 import { FEW, type TreeRow, treeRows } from "./tree-rows.ts";
 
-/** Heights of a row, with two lines of text or with one. */
+/** Heights of a row, with two lines of text, with three on narrow screens, or with one. */
 const ROW = 48;
+const HIGH_ROW = 68;
 const LOW_ROW = 28;
+const NARROW = "(max-width: 1199px)";
 /** Number of agents from which searching is easier than looking. */
 const MANY = 12;
 
@@ -37,13 +48,15 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
     [agents, selected, toggled, isSearched],
   );
   const isLow = view.agents.length > FEW;
+  const isNarrow = useMedia(NARROW);
+  const height = isLow ? LOW_ROW : isNarrow ? HIGH_ROW : ROW;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => (isLow ? LOW_ROW : ROW),
+    estimateSize: () => height,
     overscan: 8,
   });
-  useEffect(() => virtual.measure(), [isLow, virtual]);
+  useEffect(() => virtual.measure(), [height, virtual]);
   const index = rows.findIndex((row) => row.kind === "agent" && row.agent.agentId === selected);
   useEffect(() => {
     if (index >= 0) virtual.scrollToIndex(index, { align: "auto" });
@@ -181,7 +194,7 @@ const AgentRow = memo(function AgentRow({ agent, level, top, liveAt, isSelected,
       </span>
       <span className="number dim">{formatCost(agent.costUsd)}</span>
       <span className="doing">
-        <span className="narrow-type">{typeOf(agent) && `${typeOf(agent)}, `}</span>
+        {typeOf(agent) !== "" && <span className="narrow-type">{`${typeOf(agent)}\n`}</span>}
         <Signs text={doingWords(agent)} />
         {agent.background && !isOver && ", in the background"}
       </span>
@@ -191,3 +204,15 @@ const AgentRow = memo(function AgentRow({ agent, level, top, liveAt, isSelected,
     </div>
   );
 });
+
+/** Returns whether a media query matches now. */
+function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const media = matchMedia(query);
+      media.addEventListener("change", listener);
+      return () => media.removeEventListener("change", listener);
+    },
+    () => matchMedia(query).matches,
+  );
+}

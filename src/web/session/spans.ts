@@ -31,7 +31,7 @@ export interface Span {
 }
 
 /** Number of rows of an agent. Spans beyond that share the last one. */
-export const MAX_ROWS = 6;
+const MAX_ROWS = 6;
 
 /**
  * The spans of all agents. There can be very many, and all of them are drawn on one canvas, so they are kept in arrays

@@ -155,7 +155,7 @@ export function Waterfall({ isRunning, agents, spans, selected }: WaterfallProps
         <span className="key failed">failed</span>
         <span className="space" />
         {zoom === undefined ? (
-          <span className="dim wide-only">Drag to zoom, click to open</span>
+          <span className="dim wide-only">Drag to zoom</span>
         ) : (
           <button type="button" className="quiet" onClick={() => setZoom(undefined)}>
             Show all <kbd>0</kbd>
@@ -169,6 +169,7 @@ export function Waterfall({ isRunning, agents, spans, selected }: WaterfallProps
         tabIndex={0}
         aria-label="Timeline. Arrow keys walk from bar to bar, Enter opens, plus and minus zoom, 0 shows all."
         onKeyDown={onKeyDown}
+        onBlur={() => setCurrent(undefined)}
       >
         <canvas
           ref={canvas}
