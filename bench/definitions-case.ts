@@ -5,16 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { watchSnapshot } from "../src/definitions/index.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
 const count = 2_000;
 
-/**
- * Measures loading a snapshot of 2,000 agent files in a new process, against only reading the files, and how soon a
- * changed file takes effect.
- */
+/** Measures loading a snapshot of 2,000 agent files in a new process, against only reading the files. */
 export async function definitionsCase(): Promise<Figure[]> {
   const place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-definitions-")));
   const { options } = makeProject(join(place, "large"), count);
@@ -25,7 +21,6 @@ export async function definitionsCase(): Promise<Figure[]> {
     if (round.read !== count || round.loaded !== count) throw new Error(`loaded ${round.loaded} of ${round.read}`);
     return round;
   });
-  const seen = await changeToSeen(makeProject(join(place, "small"), 200));
   rmSync(place, { recursive: true });
   return [
     {
@@ -34,14 +29,6 @@ export async function definitionsCase(): Promise<Figure[]> {
       floor: median(rounds.map(({ floor }) => floor)),
       unit: "ms",
       limit: 25,
-    },
-    {
-      name: "time until a changed definition is seen",
-      ours: Math.round(seen),
-      floor: 0,
-      unit: "ms",
-      limit: 200,
-      kind: "value",
     },
   ];
 }
@@ -68,26 +55,7 @@ async function compile(outfile: string): Promise<string> {
 }
 
 interface Project {
-  readonly agents: string;
   readonly options: { cwd: string; home: string; stateHome: string; trusted: boolean };
-}
-
-/** Returns the longest of 15 delays between a change and its snapshot, in milliseconds. */
-async function changeToSeen({ agents, options }: Project): Promise<number> {
-  let seen = () => {};
-  const watching = await watchSnapshot(options, () => seen());
-  const times: number[] = [];
-  for (let round = 0; round < 15; round += 1) {
-    const changed = new Promise<void>((resolve) => {
-      seen = resolve;
-    });
-    const startedAt = performance.now();
-    writeFileSync(join(agents, "agent-7.md"), agentText(7, `Round ${round}.`));
-    await changed;
-    times.push(performance.now() - startedAt);
-  }
-  await watching.close();
-  return Math.max(...times);
 }
 
 function makeProject(place: string, files: number): Project {
@@ -99,7 +67,7 @@ function makeProject(place: string, files: number): Project {
   for (let index = 0; index < files; index += 1) {
     writeFileSync(join(agents, `agent-${index}.md`), agentText(index, "You do your part and report what you found."));
   }
-  return { agents, options: { cwd, home, stateHome: join(home, ".retinue"), trusted: true } };
+  return { options: { cwd, home, stateHome: join(home, ".retinue"), trusted: true } };
 }
 
 /**

@@ -4,6 +4,6 @@
 export { type ConnectWorkerOptions, connectWorker } from "./connect-worker.ts";
 export { WORKER_PATH } from "./protocol.ts";
 export { WorkerLost } from "./remote-session.ts";
-export type { RemoteWorker, WorkerChange } from "./remote-worker.ts";
+export type { RemoteWorker } from "./remote-worker.ts";
 export { createSessionFiles, type SessionFiles } from "./session-files.ts";
 export { createWorkerHub, type WorkerHub, type WorkerHubOptions, type WorkerListener } from "./worker-hub.ts";
