@@ -13,7 +13,7 @@ const count = 2_000;
 /** Measures loading a snapshot of 2,000 agent files in a new process, against only reading the files. */
 export async function definitionsCase(): Promise<Figure[]> {
   const place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-definitions-")));
-  const { options } = makeProject(join(place, "large"), count);
+  const options = makeProject(join(place, "large"), count);
   const program = await compile(join(place, "definitions-cold.mjs"));
   const rounds = Array.from({ length: 9 }, () => {
     const { stdout } = spawnSync(process.execPath, [program, options.cwd, options.home], { encoding: "utf8" });
@@ -54,11 +54,7 @@ async function compile(outfile: string): Promise<string> {
   }
 }
 
-interface Project {
-  readonly options: { cwd: string; home: string; stateHome: string; trusted: boolean };
-}
-
-function makeProject(place: string, files: number): Project {
+function makeProject(place: string, files: number): { readonly cwd: string; readonly home: string } {
   const [cwd, home] = [join(place, "project"), join(place, "home")];
   const agents = join(cwd, ".claude", "agents");
   mkdirSync(agents, { recursive: true });
@@ -67,7 +63,7 @@ function makeProject(place: string, files: number): Project {
   for (let index = 0; index < files; index += 1) {
     writeFileSync(join(agents, `agent-${index}.md`), agentText(index, "You do your part and report what you found."));
   }
-  return { options: { cwd, home, stateHome: join(home, ".retinue"), trusted: true } };
+  return { cwd, home };
 }
 
 /**
