@@ -203,6 +203,6 @@ describe("progress", () => {
     progress.observe(ended);
     progress.report("Look \u001b[31mhere");
     progress.end();
-    expect(written).toEqual(["✓ Read npm test · 12 ms\n", "retinue: Look here\n"]);
+    expect(written).toEqual(["✓ Read npm↵test · 12 ms\n", "retinue: Look here\n"]);
   });
 });
