@@ -73,6 +73,7 @@ export {
   endWords,
   lastLineOf,
   outcomeMarks,
+  retryWords,
   stateNames,
   stateWords,
   wishWords,

@@ -36,10 +36,15 @@ export function plan(messages: readonly Message[], tools: readonly ToolDeclarati
   });
   // The report about a part is read by another agent, not by the user.
   const isForUser = planned.kind === "report" && recognised.kind !== "explore-part";
-  return isForUser ? { ...planned, text: `${planned.text}\n${footer}\n` } : planned;
+  return isForUser && !hasFooter(messages) ? { ...planned, text: `${planned.text}\n${footer}\n` } : planned;
 }
 
 const footer = `Generated offline, without a language model. To use one, ${howToUseAModel}`;
+
+/** Returns whether an earlier answer said how to use a language model. */
+function hasFooter(messages: readonly Message[]): boolean {
+  return messages.some(({ role, content }) => role === "assistant" && textOf(content).includes(footer));
+}
 
 /**
  * Returns true if a read-only agent can be started. If Task does not list all agents, assumes that one can be started.

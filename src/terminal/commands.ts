@@ -6,7 +6,7 @@ import type { CommandTools, HostCommand, TerminalProgram } from "./host.ts";
 import { dollars, nameOf } from "./parts/agents-panel.ts";
 import { openPicker } from "./parts/picker.ts";
 import { type Row, span } from "./screen/row.ts";
-import { cleanLines, pad, spread, wrap } from "./screen/text.ts";
+import { cleanLine, cleanLines, pad, spread, wrap } from "./screen/text.ts";
 import { sessionCommands } from "./session-commands.ts";
 import type { SessionFeed } from "./session-feed.ts";
 
@@ -29,20 +29,28 @@ export interface Commands {
 export function createCommands({ app, feed, program, tools, leave, clear }: CommandsOptions): Commands {
   const own: readonly HostCommand[] = [
     { name: "help", about: "what you can type", run: async () => showHelp() },
-    { name: "resume", about: "continue an earlier session", choices: sessions, run: async (id) => open(id) },
-    { name: "new", about: "start a new session", run: async () => open(undefined) },
+    {
+      name: "resume",
+      about: "continue an earlier session",
+      isQuiet: true,
+      choices: sessions,
+      run: async (id) => open(id),
+    },
+    { name: "new", about: "start a new session", isQuiet: true, run: async () => open(undefined) },
     ...sessionCommands(app, tools.write),
     { name: "cost", about: "what the agents have cost", run: async () => showCost() },
-    { name: "clear", about: "clear the screen", run: silently(clear) },
-    { name: "quit", about: "leave", run: silently(leave) },
+    { name: "clear", about: "clear the screen", isQuiet: true, run: silently(clear) },
+    { name: "quit", about: "leave", isQuiet: true, run: silently(leave) },
   ];
   const all = (): readonly HostCommand[] => [...own, ...(app.host?.commands() ?? [])];
 
   async function run(command: HostCommand, argument: string): Promise<void> {
     try {
       const choices = argument === "" ? await command.choices?.() : undefined;
-      if (choices === undefined) print(await command.run(argument, tools));
-      else if (choices.length === 0) app.say("There is nothing to choose from.");
+      if (choices === undefined) {
+        if (!command.isQuiet) app.print([[], [span(cleanLine(`/${command.name} ${argument}`.trimEnd()), "dim")]]);
+        print(await command.run(argument, tools));
+      } else if (choices.length === 0) app.say("There is nothing to choose from.");
       else openPicker(app, { title: command.about, choices, onChoose: (value) => void run(command, value) });
     } catch (error) {
       app.say(describeError(error), "bad");
@@ -97,8 +105,10 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
       .sort((left, right) => (right.costUsd ?? 0) - (left.costUsd ?? 0))
       .slice(0, MAX_COSTS);
     const rows = agents.map((agent): Row => {
-      const figures = `${formatCount(tokensOf(agent.usage)).padStart(11)} tokens  ${agent.costUsd === undefined ? "no price" : dollars(agent.costUsd)}`;
-      return spread([span(`  ${nameOf(agent)}`), span(`  ${agent.description}`, "dim")], [span(figures, "dim")], 78);
+      const cost = agent.costUsd === undefined ? "no price" : dollars(agent.costUsd);
+      const figures = `${formatCount(tokensOf(agent.usage)).padStart(11)} tokens ${cost.padStart(8)}`;
+      const width = Math.min(78, app.columns - 1);
+      return spread([span(`  ${nameOf(agent)}`), span(`  ${agent.description}`, "dim")], [span(figures, "dim")], width);
     });
     const more = app.view.agents.length - agents.length;
     const total = isCostKnown ? dollars(costUsd) : `${dollars(costUsd)} and requests without a known price`;

@@ -60,6 +60,8 @@ export interface HostCommand {
   readonly name: string;
   /** What it does, in a few words. */
   readonly about: string;
+  /** Set if the command is not shown above what it prints, because its effect is seen in another way. */
+  readonly isQuiet?: true | undefined;
   /** Lists what can be chosen if the user gives no argument. The command then gets the chosen value as its argument. */
   readonly choices?: (() => Promise<readonly HostChoice[]>) | undefined;
   /** Carries out the command. Returns a text for the user; may be empty. Rejects with an error for the user. */

@@ -1,5 +1,5 @@
-import type { NewCommand } from "../client/index.ts";
-import { type ContextReport, type PermissionMode, permissionModes } from "../protocol/index.ts";
+import { agentOf, type NewCommand } from "../client/index.ts";
+import { type ContextReport, MAIN_AGENT, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import type { App } from "./app.ts";
 import { thousands } from "./conversation/item-rows.ts";
 import type { HostCommand } from "./host.ts";
@@ -33,7 +33,9 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         if (argument === "rules") return (await app.host?.rules?.()) ?? "";
         const mode = permissionModes.find((each) => each === argument);
         if (mode === undefined) return `There is no permission mode "${argument}". Use ${permissionModes.join(", ")}.`;
-        return told({ type: "configure", permissionMode: mode });
+        const message = await told({ type: "configure", permissionMode: mode });
+        // The conversation of an agent that has begun to work tells it too.
+        return agentOf(app.view, MAIN_AGENT) === undefined ? message : "";
       },
     },
     {
@@ -54,6 +56,8 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     {
       name: "rewind",
       about: "go back to an earlier prompt, and restore files",
+      // Its argument is an id.
+      isQuiet: true,
       choices: async () => {
         const prompts = (await app.host?.prompts()) ?? [];
         return prompts.toReversed().map(({ id, text, at }) => ({
@@ -66,7 +70,8 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         const prompt = (await app.host?.prompts())?.find((each) => each.id === id);
         const message = await told({ type: "rewind", to: id, files: true });
         if (message !== "" && prompt !== undefined) write(typedPrompt(prompt.text).typed);
-        return message;
+        // That the conversation went back is told by the conversation itself.
+        return message.replace("The conversation is as it was before the prompt.", "").trim();
       },
     },
   ];

@@ -103,6 +103,7 @@ function skillCommand({
   return {
     name,
     about: description,
+    isQuiet: true,
     run: async (argument, { prompt }) => {
       const text = body.includes("$ARGUMENTS") ? body.replaceAll("$ARGUMENTS", argument) : `${body}\n\n${argument}`;
       const about = argument === "" ? "" : ` for ${JSON.stringify(argument)}`;

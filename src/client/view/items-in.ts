@@ -30,7 +30,7 @@ function partsIn(line: Line): readonly ItemPart[] {
       return line.error.code === "aborted" ? partial : [...partial, { kind: "error", text: line.error.message }];
     }
     case "model.retried":
-      return [{ kind: "retry", text: line.retry.error }];
+      return [{ kind: "retry", text: line.retry.error, retry: line.retry }];
     case "notice.raised":
       return [{ kind: "notice", text: line.message, code: line.code }];
     case "conversation.compacted": {

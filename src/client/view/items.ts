@@ -7,6 +7,7 @@ import type {
   EndedNotice,
   HookRecord,
   JsonObject,
+  ModelRetry,
   PermissionMode,
   PromptId,
   RecordedDecision,
@@ -113,6 +114,7 @@ interface NoteItem {
   readonly code?: string | undefined;
   readonly cause?: ContextCause | undefined;
   readonly ended?: readonly EndedNotice[] | undefined;
+  readonly retry?: ModelRetry | undefined;
 }
 
 /** The way in which the agent works has changed. */

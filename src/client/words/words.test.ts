@@ -4,7 +4,7 @@ import { answered, created, line, runEnded, started } from "../view/agent-events
 import { foldSession } from "../view/fold-session.ts";
 import { type AgentView, agentOf, newSessionView } from "../view/session-view.ts";
 import { firstSentence, outputLines, resultWords } from "./result-words.ts";
-import { activityWords, endWords, lastLineOf, stateWords, withoutIds } from "./words.ts";
+import { activityWords, endWords, lastLineOf, retryWords, stateWords, withoutIds } from "./words.ts";
 
 const call = (name: string, input: object) => ({ name, input });
 
@@ -181,6 +181,15 @@ describe("a report", () => {
     ["", ""],
   ])("is summarized by its first sentence: %j", (report, sentence) => {
     expect(firstSentence(report)).toBe(sentence);
+  });
+});
+
+describe("a request that is tried again", () => {
+  it("is described with its cause, the time until then and the number of the attempt", () => {
+    const error = "anthropic is overloaded (529): Overloaded. Try again later or choose another model.";
+    expect(retryWords({ error, delayMs: 8_000, attempt: 1, maxAttempts: 5, status: 529 })).toBe(
+      "anthropic is overloaded (529): Overloaded; trying again in 8 s (2 of 5)",
+    );
   });
 });
 

@@ -3,6 +3,7 @@ import {
   type AgentId,
   canonicalToolName,
   type EndReason,
+  type ModelRetry,
   type Outcome,
   type RunEnd,
   type ToolCall,
@@ -174,6 +175,13 @@ const verbs: Readonly<Record<string, Verb>> = {
   ExitPlanMode: { doing: "presenting its plan", todo: "carry out its plan" },
   AskUserQuestion: { doing: "asking:", todo: "ask:" },
 };
+
+/** Describes a request that is tried again: `anthropic is overloaded; trying again in 8 s (2 of 5)`. */
+export function retryWords({ error, delayMs, attempt, maxAttempts }: ModelRetry): string {
+  // What follows the first sentence is advice for the case that no attempt succeeds.
+  const [cause = ""] = oneLine(error).split(/\.(?:\s|$)/, 1);
+  return `${cause}; trying again in ${Math.max(1, Math.round(delayMs / 1_000))} s (${attempt + 1} of ${maxAttempts})`;
+}
 
 /** Describes a change of the way in which an agent works. `nameOf` returns the name of another agent. */
 export function changeWords(

@@ -2,7 +2,7 @@ import { formatCount } from "../../lib/index.ts";
 import type { CallResult, Report } from "./job.ts";
 
 export const howToUseAModel =
-  'set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run a local one: retinue -p "…" --provider ollama --model NAME';
+  "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local one: --provider ollama --model NAME";
 
 /** Composes a report from a title and the sections that are not empty. */
 export function compose(title: string, sections: readonly (Section | undefined)[]): string {

@@ -118,3 +118,22 @@ describe("many agents that were interrupted", () => {
     expect(printed[9]).toContain("– interrupted, can be resumed");
   });
 });
+
+describe("an error", () => {
+  const printed = (...events: readonly DurableEvent[]) => {
+    const view = [started(), ...events].reduce(
+      (before, event) => foldSession(before, { agentId: "main", event: line(event) }),
+      newSessionView(),
+    );
+    return texts(createConversationPrinter().update(agentOf(view, "main")!, { columns: 80, rows: 10 }).rows).join("\n");
+  };
+
+  it("and a refusal are told once", () => {
+    const message = "anthropic rejected the key (401).";
+    const failed = { type: "model.failed", turn: 1, error: { message }, partial: [] } as unknown as DurableEvent;
+    const end = runEnded({ outcome: "failed", reason: "model_error", message });
+    expect(printed(failed, end).split("401")).toHaveLength(2);
+    const refusal = runEnded({ outcome: "failed", reason: "refused", message: "I can't do this." });
+    expect(printed(answered("I can't do this."), refusal).split("can't do this")).toHaveLength(2);
+  });
+});

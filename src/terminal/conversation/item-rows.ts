@@ -1,4 +1,4 @@
-import { type AgentView, at, changeWords, endWords, type Item, outcomeMarks } from "../../client/index.ts";
+import { type AgentView, at, changeWords, endWords, type Item, outcomeMarks, retryWords } from "../../client/index.ts";
 import { formatCount, plural } from "../../lib/index.ts";
 import type { AgentId, EndedNotice } from "../../protocol/index.ts";
 import { type Row, type Style, span } from "../screen/row.ts";
@@ -59,7 +59,7 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
     case "notice":
       return note(item.text, "warn");
     case "retry":
-      return note(`trying again after ${item.text}`);
+      return note(item.retry === undefined ? `trying again after ${item.text}` : retryWords(item.retry));
     case "error":
       return note(item.text, "bad");
     case "agents":
@@ -82,11 +82,12 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
   }
 }
 
-/** Returns whether an item is the error of a request that the user stopped. The end of the run, which follows, tells that. */
-export function isStoppedRequest(item: Item, { items, dropped }: AgentView): boolean {
+/** Returns whether an item is an error that the end of the run, which follows, also tells, or that the user caused. */
+export function isToldByEnd(item: Item, { items, dropped }: AgentView): boolean {
   if (item.kind !== "error") return false;
   const next = at(items, item.position - dropped + 1);
-  return next?.kind === "end" && next.outcome === "stopped";
+  if (next?.kind !== "end") return false;
+  return next.outcome === "stopped" || next.message?.includes(item.text) === true;
 }
 
 const CUT_OFF: Row = [span("  The response was cut off here.", "warn")];
@@ -106,8 +107,11 @@ function promptRows({ text, images, from }: Extract<Item, { kind: "prompt" }>, {
 }
 
 function compactionText({ before, after }: Extract<Item, { kind: "compaction" }>): string {
-  const size = before === undefined || after === undefined ? "" : `: ${thousands(before)} → ${thousands(after)} tokens`;
-  return `conversation summarized${size}`;
+  if (before === undefined || after === undefined) return "conversation summarized";
+  const size = `${thousands(before)} → ${thousands(after)} tokens`;
+  return after < before
+    ? `conversation summarized: ${size}`
+    : `the summary is not shorter than the conversation: ${size}`;
 }
 
 function endItem(
@@ -116,7 +120,8 @@ function endItem(
 ): PrintedItem | undefined {
   if (outcome === "succeeded") return undefined;
   const words = `${outcomeMarks[outcome]} ${endWords({ outcome, reason })}`;
-  if (outcome === "stopped" || message === undefined) return note(words, "warn");
+  // The message of a refusal is the answer of the model, which was printed.
+  if (outcome === "stopped" || reason === "refused" || message === undefined) return note(words, "warn");
   return note(`${words}: ${message}`, outcome === "failed" ? "bad" : "warn");
 }
 

@@ -2,14 +2,7 @@ import { type AgentView, type CallItem, callWords, elements, type Item } from ".
 import { canonicalToolName } from "../../protocol/index.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine } from "../screen/text.ts";
-import {
-  codeColumns,
-  isStoppedRequest,
-  type PrintedKind,
-  printedItem,
-  type RowOptions,
-  textColumns,
-} from "./item-rows.ts";
+import { codeColumns, isToldByEnd, type PrintedKind, printedItem, type RowOptions, textColumns } from "./item-rows.ts";
 import { createTextStream, type Limits, type TextStream } from "./text-stream.ts";
 
 /** Prints the conversation of an agent as it happens. Everything is printed once, in a form that no longer changes. */
@@ -94,7 +87,7 @@ export function createConversationPrinter(): ConversationPrinter {
         // What follows an error says whether the user stopped the request.
         const isLast = item.position === agent.dropped + agent.items.length - 1;
         if (item.kind === "error" && isLast && !isOver) continue;
-        if (!isStoppedRequest(item, agent)) rows.push(...itemRows(item, options));
+        if (!isToldByEnd(item, agent)) rows.push(...itemRows(item, options));
         early.add(item.position);
       }
       while (early.delete(next)) next += 1;

@@ -1,7 +1,7 @@
 import { type AgentView, activityWords, agentOf, elements, type Item, tokensOf } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
-import { isStoppedRequest, type PrintedKind, printedItem, textColumns, thousands } from "../conversation/item-rows.ts";
+import { isToldByEnd, type PrintedKind, printedItem, textColumns, thousands } from "../conversation/item-rows.ts";
 import { markdownRows } from "../conversation/markdown.ts";
 import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
@@ -47,7 +47,7 @@ export function openTranscript(app: App, first: AgentId): void {
     const rows: Row[] = [];
     let last: PrintedKind | undefined;
     for (const item of elements(agent.items)) {
-      if (isStoppedRequest(item, agent)) continue;
+      if (isToldByEnd(item, agent)) continue;
       const known = cache.get(item.position);
       const printed = known?.item === item ? known : printedItem(item, { columns });
       if (printed === undefined || printed.rows.length === 0) continue;

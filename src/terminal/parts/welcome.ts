@@ -31,12 +31,12 @@ function offlineRows(columns: number): readonly Row[] {
   return [
     [],
     ...line(
-      "No model is set up, so a built-in planner answers. It maps, searches and reads code, and says what it can't do.",
+      "No model is set up, so the offline model answers. It maps, searches and reads code, and says what it can't do.",
     ),
     ...line("To use a model, set one of these and start again:"),
     [span("    ANTHROPIC_API_KEY  ", "accent"), span("from console.anthropic.com")],
     [span("    OPENAI_API_KEY     ", "accent"), span("from platform.openai.com")],
-    [span("    a local model      ", "accent"), span("such as Ollama; docs/models.md shows the settings")],
+    [span("    a local model      ", "accent"), span("such as Ollama: --provider ollama --model NAME")],
     [],
     ...line("Try: Map this repository"),
   ];
