@@ -45,7 +45,6 @@ describe("options of openSession", () => {
     [{ hooks: { Stop: {} } }, "hooks option of openSession has an invalid value for Stop", "array"],
     [{ hooks: { Stop: [{ command: "true" }] } }, "hooks option of openSession has an invalid value for Stop", "run"],
     [{ hooks: { Stop: [{ run: () => ({}), matchr: "x" }] } }, "has an invalid value for Stop", "matcher"],
-    [{ onAsk: "wait" }, 'With home: false, no other process can answer, so onAsk: "wait"', "Set approvals"],
     [
       { settings: { permissions: { defaultMode: "yolo" } } },
       "The settings option of openSession is invalid: permissions.defaultMode",

@@ -1,7 +1,7 @@
 // Owns: assembling the modules into a session with its model, tools, policy and transcript. No other module does this.
 // Does not own: any other behavior. Called by: cli, and programs that embed Retinue (src/index.ts).
 
-export type { HookFunction, HookInput } from "../hooks/index.ts";
+export type { HookFunction, HookFunctionAnswer as HookAnswer, HookInput } from "../hooks/index.ts";
 export { UserError } from "../lib/index.ts";
 export { invalidRule } from "../permissions/index.ts";
 export type {
@@ -15,14 +15,13 @@ export type {
   Transcript,
 } from "../ports/index.ts";
 export type {
-  ApprovalAnswer,
   ApprovalQuestion,
   BuiltInToolName,
   Command,
   ContextPart,
   ContextReport,
   EndReason,
-  HookAnswer,
+  GivenAnswer as ApprovalAnswer,
   HookCommand,
   HookEvent,
   HookSettings,

@@ -218,7 +218,7 @@ describe("a function set by the program", () => {
     });
   });
 
-  it.each([{ decision: "block" }, { decison: "deny" }, "deny"])(
+  it.each([{ decision: "blocked" }, { decison: "deny" }, "deny"])(
     "that returns the invalid answer %j blocks a call",
     async (answer) => {
       const hooks = open([functionHook(() => answer as never)]);

@@ -2,7 +2,7 @@ import { describeError, isRecord, withTimeLimit } from "../lib/index.ts";
 import type { HookOutcome, HookScene, Hooks, WorkerSession } from "../ports/index.ts";
 import type { AgentId, HookAnswer, HookEvent, HookFacts, SessionId } from "../protocol/index.ts";
 import { failed, foldAnswers, readAnswer } from "./answers.ts";
-import { type FunctionHook, type Hook, type HookInput, nameOf } from "./hook.ts";
+import { type FunctionHook, type Hook, type HookFunctionAnswer, type HookInput, nameOf } from "./hook.ts";
 import { planHooks } from "./plan-hooks.ts";
 
 export interface HooksOptions {
@@ -126,11 +126,13 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
   const call = run as (
     input: HookInput,
     signal: AbortSignal,
-  ) => HookAnswer | undefined | Promise<HookAnswer | undefined>;
+  ) => HookFunctionAnswer | undefined | Promise<HookFunctionAnswer | undefined>;
   try {
     const answer = (await Promise.race([call(input, signal), rejectOnAbort(signal)])) ?? {};
     const problem = answerProblem(answer);
-    return problem === undefined ? answer : failed(event, `${name} returned an invalid answer: ${problem}.`);
+    return problem === undefined
+      ? asAnswer(event, answer)
+      : failed(event, `${name} returned an invalid answer: ${problem}.`);
   } catch (error) {
     if (signal.aborted && !isTimeout(signal.reason)) return abortedAnswer(hook);
     if (isTimeout(signal.reason)) return failed(event, `${name} did not finish within its time limit.`);
@@ -139,7 +141,15 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
 }
 
 const answerFields: readonly string[] = ["decision", "reason", "input", "context", "notice"];
-const decisions: readonly unknown[] = [undefined, "allow", "ask", "deny"];
+const decisions: readonly unknown[] = [undefined, "allow", "ask", "deny", "block"];
+
+/** Reads the answer of a function like the output of a command. */
+function asAnswer(event: HookEvent, { decision, context, ...rest }: HookFunctionAnswer): HookAnswer {
+  const denies = decision === "deny" || decision === "block";
+  // After a call, there is nothing left to deny, so the reason becomes context for the model.
+  const parts = event === "PostToolUse" && denies ? [context, rest.reason] : [context];
+  return { ...rest, decision: denies ? "deny" : decision, context: parts.filter(Boolean).join("\n") || undefined };
+}
 
 /**
  * Describes what is wrong with the answer that a function returned; undefined if the answer is valid. A misspelled
@@ -152,7 +162,7 @@ function answerProblem(answer: unknown): string | undefined {
   const { decision } = answer;
   return decisions.includes(decision)
     ? undefined
-    : `decision must be allow, ask or deny, not ${JSON.stringify(decision)}`;
+    : `decision must be allow, ask, deny or block, not ${JSON.stringify(decision)}`;
 }
 
 /** Rejects when the signal is aborted, because functions may ignore the signal. */

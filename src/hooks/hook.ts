@@ -1,15 +1,24 @@
-import type { HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookSource } from "../protocol/index.ts";
+import type { Effect, HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookSource } from "../protocol/index.ts";
 
 /** Input of a hook. Commands receive it as JSON. `tool` has the same value as `tool_name`. */
 export type HookInput<Event extends HookEvent = HookEvent> = Event extends HookEvent
   ? HookCommon & HookFacts[Event] & { readonly hook_event_name: Event }
   : never;
 
+/** The answer of a hook function. `block` means `deny`, as in the output of a hook command. */
+export interface HookFunctionAnswer extends Omit<HookAnswer, "decision"> {
+  /**
+   * For a call: whether it may run. For Stop: `block` keeps the agent running. For UserPromptSubmit: `block` rejects the
+   * prompt. For PostToolUse: with `block`, the reason is shown to the model. Ignored for other events.
+   */
+  readonly decision?: Effect | "block" | undefined;
+}
+
 /** A hook defined by the program that opened the session. A hook that throws is treated as failed. */
 export type HookFunction<Event extends HookEvent = HookEvent> = (
   input: HookInput<Event>,
   signal: AbortSignal,
-) => HookAnswer | undefined | Promise<HookAnswer | undefined>;
+) => HookFunctionAnswer | undefined | Promise<HookFunctionAnswer | undefined>;
 
 export interface CommandHook extends HookEntry {
   readonly kind: "command";

@@ -3,4 +3,4 @@
 // a call or a run (runs).
 // Called by: app, which creates the hooks of a session; runs use hooks only through the port.
 export { createHooks, type OpenHooks } from "./create-hooks.ts";
-export type { CommandHook, FunctionHook, Hook, HookFunction, HookInput } from "./hook.ts";
+export type { CommandHook, FunctionHook, Hook, HookFunction, HookFunctionAnswer, HookInput } from "./hook.ts";

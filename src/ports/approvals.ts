@@ -1,15 +1,21 @@
-import type { AgentId, ApprovalAnswer, ApprovalQuestion, CallId, Command, Receipt, Rule } from "../protocol/index.ts";
+import type {
+  AgentId,
+  ApprovalAnswer,
+  ApprovalQuestion,
+  CallId,
+  Command,
+  GivenAnswer,
+  Receipt,
+  Rule,
+} from "../protocol/index.ts";
 
 /**
  * Lets a program answer approval questions. The signal fires when the question no longer needs an answer. If it was
  * answered, for example by another process, the signal's reason is the answer that counts, an `ApprovalAnswer`.
  */
 export interface Approvals {
-  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ProgramAnswer>;
+  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<GivenAnswer>;
 }
-
-/** Answer of a program. `by` defaults to `the program`. */
-type ProgramAnswer = Omit<ApprovalAnswer, "by"> & Partial<Pick<ApprovalAnswer, "by">>;
 
 /** Approval questions, their answers and commands in a session, from any process. They outlive this process. */
 export interface Inbox {

@@ -1,6 +1,6 @@
 import type { LineId, PromptId } from "./ids.ts";
 import type { UserBlock } from "./model/message.ts";
-import type { ApprovalAnswer, ApprovalQuestion } from "./permissions/approval.ts";
+import type { ApprovalAnswer, ApprovalQuestion, GivenAnswer } from "./permissions/approval.ts";
 import type { PermissionMode } from "./permissions/permission.ts";
 
 /**
@@ -20,7 +20,7 @@ export type Command = { readonly id: string } & (
     }
   /** Removes a prompt from the queue. */
   | { readonly type: "withdraw"; readonly promptId: PromptId }
-  | { readonly type: "answer"; readonly requestId: string; readonly answer: ApprovalAnswer }
+  | { readonly type: "answer"; readonly requestId: string; readonly answer: GivenAnswer }
   /** Stops an agent. `turn`: the main agent's run, while background agents continue. `tree`: all agents. */
   | { readonly type: "stop"; readonly what: string }
   /** Continues an agent whose last run ended early. */

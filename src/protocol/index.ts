@@ -92,8 +92,9 @@ export type {
   AlwaysAnswer,
   ApprovalAnswer,
   ApprovalQuestion,
+  GivenAnswer,
 } from "./permissions/approval.ts";
-export { NO_APPROVER } from "./permissions/approval.ts";
+export { NO_APPROVER, THE_PROGRAM } from "./permissions/approval.ts";
 export type {
   Access,
   Decision,

@@ -63,7 +63,9 @@ export interface AgentOptions extends Pick<AgentDefinition, "description" | Same
   readonly permission?: Effect | Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>>;
   /** Names of configured servers, or servers with their own configuration. */
   readonly mcpServers?: readonly (string | Readonly<Record<string, JsonObject>>)[];
-  readonly hooks?: Readonly<Partial<Record<"PreToolUse" | "PostToolUse" | "Stop", readonly HookOptions[]>>>;
+  readonly hooks?: Readonly<
+    Partial<Record<"PreToolUse" | "PostToolUse" | "Stop" | "SubagentStop", readonly HookOptions[]>>
+  >;
 }
 
 /**

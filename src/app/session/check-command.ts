@@ -12,7 +12,7 @@ import {
 import { isPromptContent } from "./prompt-content.ts";
 
 const content: OptionType = { accepts: isPromptContent, description: "a list of text and image blocks" };
-const answer: OptionType = { accepts: isAnswer, description: 'an object such as { answer: "allow", by: "Ana" }' };
+const answer: OptionType = { accepts: isAnswer, description: 'an object such as { answer: "allow" }' };
 const id = aString;
 const type = aString;
 
@@ -46,7 +46,7 @@ export function problemOf(command: unknown): string | undefined {
 function isAnswer(value: unknown): boolean {
   if (!isRecord(value) || (value["answer"] !== "allow" && value["answer"] !== "deny")) return false;
   const { by, inputJson } = value;
-  return typeof by === "string" && (inputJson === undefined || isJsonObject(inputJson));
+  return (by === undefined || typeof by === "string") && (inputJson === undefined || isJsonObject(inputJson));
 }
 
 function isJsonObject(text: unknown): boolean {

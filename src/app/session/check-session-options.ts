@@ -38,14 +38,6 @@ export function checkSessionOptions(options: SessionOptions): void {
       "Remove resume to start a new session, or set home to the session's state directory.",
     );
   }
-  const hasInbox = transcript === undefined ? options.home !== false : transcript.inboxPath !== undefined;
-  if (!hasInbox && options.onAsk === "wait" && options.approvals === undefined) {
-    const where = transcript === undefined ? "home: false" : "a transcript that has no inboxPath";
-    throw optionError(
-      `With ${where}, no other process can answer, so onAsk: "wait" would wait forever`,
-      "Set approvals to answer in this program, use another onAsk, or set home to a state directory.",
-    );
-  }
   checkTools(options.tools ?? []);
   checkHooks(options.hooks ?? {});
   // If there are origins, the settings come from `loadProjectSettings`, which has already checked them.

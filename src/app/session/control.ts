@@ -7,6 +7,7 @@ import {
   MAIN_AGENT,
   type PromptId,
   type Receipt,
+  THE_PROGRAM,
   textOf,
   type UserBlock,
 } from "../../protocol/index.ts";
@@ -172,7 +173,7 @@ export function createControl(options: ControlOptions): Control {
   }
 
   async function answer({ requestId, answer: given }: Extract<Command, { type: "answer" }>): Promise<Outcome> {
-    const counted = await approvals.answer(requestId, given);
+    const counted = await approvals.answer(requestId, { ...given, by: given.by ?? THE_PROGRAM });
     if (counted === undefined) return refused(`There is no open request ${requestId}.`);
     if (!counted.isOwn) return refused(`${requestId} was already answered by ${counted.answer.by}.`);
     return done(`${requestId} was ${given.answer === "allow" ? "allowed" : "denied"}.`);

@@ -27,6 +27,7 @@ import {
   startRun,
   type Thread,
 } from "../../runs/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
 import type { AgentCallback } from "../agents/define-agent.ts";
 import { textBlocks } from "./prompt-content.ts";
 import { planChange } from "./session-permissions.ts";
@@ -43,6 +44,7 @@ export interface MainRunsOptions {
   readonly thread: Thread;
   readonly services: RunServices;
   readonly dispatcher: Pick<Dispatcher, "isPlanning" | "setMode">;
+  readonly transcript: Pick<Transcript, "path">;
   /** Returns the main agent if it has a run in progress. */
   readonly live: () => LiveAgent | undefined;
   /** Options for every run. */
@@ -127,6 +129,13 @@ export class MainRuns {
     return this.current;
   }
 
+  /** The prompts that wait for their turn, including those that are not in the transcript yet. */
+  get queue(): readonly QueuedPrompt[] {
+    const { queue } = this.options.thread.state;
+    const unrecorded = this.waiting.filter(({ promptId }) => !queue.some((each) => each.promptId === promptId));
+    return [...queue, ...unrecorded.map(({ promptId, content }) => ({ promptId, content }))];
+  }
+
   /** Whether a new prompt would have to wait. */
   get isBusy(): boolean {
     return this.current !== undefined || this.held !== undefined || this.waiting.length > 0;
@@ -151,7 +160,7 @@ export class MainRuns {
 
   /** Starts a run, or queues the prompt if the main agent is busy. */
   prompt(content: readonly UserBlock[], { promptId, output }: PromptParts = {}): Run {
-    if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId);
+    if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId, this.options.transcript);
     if (!this.isBusy) return this.start({ content, promptId, output });
     const prompt = { promptId: promptId ?? createId("prompt_"), content };
     return this.enqueue(prompt, { recorded: this.recordQueued(prompt), output });
@@ -189,7 +198,7 @@ export class MainRuns {
 
   /** Starts a run that replaces the conversation with a summary. Throws a `UserError` if that is not possible now. */
   compact(instructions?: string): Run {
-    if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId);
+    if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId, this.options.transcript);
     const problem = this.whyNotCompact();
     if (problem !== undefined) throw new UserError(problem.message, { code: "compaction", cure: problem.cure });
     return this.start({ content: [], compaction: { instructions } });
@@ -227,7 +236,7 @@ export class MainRuns {
 
   /** Withdraws all prompts in the queue. */
   async withdrawAll(): Promise<void> {
-    const ids = this.options.thread.state.queue.map(({ promptId }) => promptId);
+    const ids = this.queue.map(({ promptId }) => promptId);
     for (const promptId of ids) await this.withdraw(promptId);
   }
 
@@ -352,7 +361,7 @@ export class MainRuns {
     const message =
       this.closedBy === undefined
         ? "The prompt was withdrawn before its turn came."
-        : "The session was closed before the prompt's turn came. The prompt stays in the queue and is sent when the session is resumed.";
+        : `The session was closed before the prompt's turn came.${this.options.transcript.path === undefined ? "" : " The prompt stays in the queue and is sent when the session is resumed."}`;
     const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };
     const reason = cause === "parked" ? cause : "stopped";
     const { model } = this.agent.head;
@@ -378,9 +387,12 @@ async function forward(run: Run, { signal, cause, emit }: RunOutlet): Promise<Ru
   return run.result;
 }
 
-export function closedSession(sessionId: SessionId): UserError {
+export function closedSession(sessionId: SessionId, { path }: Pick<Transcript, "path">): UserError {
   return new UserError("The session is closed", {
     code: "session_closed",
-    cure: `Open it again with the option \`resume: "${sessionId}"\`.`,
+    cure:
+      path === undefined
+        ? "Open a new session. To resume sessions, keep them on disk with the option `home`."
+        : `Open it again with the option \`resume: "${sessionId}"\`.`,
   });
 }

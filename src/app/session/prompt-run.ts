@@ -1,4 +1,4 @@
-import type { JsonSchema, RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
+import type { JsonSchema, PromptId, RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
 import type { Run as PlainRun } from "../../runs/index.ts";
 import { oneOf, optionError } from "../check-options.ts";
 import type { Schema, SchemaValue } from "../schemas/schema.ts";
@@ -28,6 +28,8 @@ export interface PromptResult<Output = undefined> extends RunResult {
  */
 export interface Run<Output = undefined> extends AsyncIterable<RunUpdate> {
   readonly runId: RunId;
+  /** Id of the prompt, as in `session.queue()` and in the `withdraw` command; undefined if the run has no prompt. */
+  readonly promptId: PromptId | undefined;
   /** Never rejects. */
   readonly result: Promise<PromptResult<Output>>;
   /** The text of the main agent's messages as it is written. Messages are separated by a blank line. */
@@ -42,11 +44,14 @@ export interface Run<Output = undefined> extends AsyncIterable<RunUpdate> {
 /** Type of `output` in the result of a prompt. */
 export type OutputValue<Output> = Output extends Schema ? SchemaValue<Output> : undefined;
 
+interface RunParts {
+  readonly promptId?: PromptId | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly output?: StructuredOutput | undefined;
+}
+
 /** Adds what `session.prompt` offers to a run. */
-export function createPromptRun<Output>(
-  run: PlainRun,
-  { signal, output }: { readonly signal?: AbortSignal | undefined; readonly output?: StructuredOutput | undefined },
-): Run<Output> {
+export function createPromptRun<Output>(run: PlainRun, { promptId, signal, output }: RunParts): Run<Output> {
   const onAbort = (): void => run.stop("interrupted");
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted) onAbort();
@@ -65,6 +70,7 @@ export function createPromptRun<Output>(
   };
   return {
     runId: run.runId,
+    promptId,
     // Without an output, the same promise: if a program closes the session when it resolves, no queued run has started.
     result: output === undefined ? run.result : run.result.then(withOutput),
     stop: (cause) => {

@@ -316,7 +316,7 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   /** Throws a `UserError` if the session is closed or being closed. */
   function checkOpen(): void {
-    if (closing !== undefined) throw closedSession(services.sessionId);
+    if (closing !== undefined) throw closedSession(services.sessionId, transcript);
   }
 
   function interrupt(): Promise<StopReceipt> {
@@ -330,7 +330,7 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   async function sendCommand(command: Command): Promise<Receipt> {
     if (closing === undefined) return control.send(command);
-    return { commandId: String(command?.id), ...refusalOf(closedSession(services.sessionId)) };
+    return { commandId: String(command?.id), ...refusalOf(closedSession(services.sessionId, transcript)) };
   }
 
   const send = (command: NewCommand): Promise<Receipt> => sendCommand({ ...command, id: createId("command_") });
@@ -361,13 +361,15 @@ export function createSession(parts: SessionParts): CreatedSession {
       const content = blocksOf(prompt);
       if (content.length === 0) checkUnfinished();
       const output = options.output && createStructuredOutput(options.output, options.outputSchema);
-      return createPromptRun(runs.prompt(content, { output }), { signal: options.signal, output });
+      const promptId = content.length === 0 ? undefined : createId("prompt_");
+      const run = runs.prompt(content, { promptId, output });
+      return createPromptRun(run, { promptId, signal: options.signal, output });
     },
     save: async () => {
       checkOpen();
       if (thread.isEmpty) await thread.record([sessionCreated(services)]);
     },
-    queue: () => thread.state.queue,
+    queue: () => runs.queue,
     send: sendCommand,
     setPermissionMode,
     setModel,

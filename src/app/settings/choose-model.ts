@@ -69,8 +69,20 @@ export function chooseSessionModel(
   { settings, environment, clock }: Pick<ModelOptions, "settings" | "environment" | "clock">,
   agent: AgentDefinition | undefined,
 ): ChosenModel {
-  if (typeof model === "object") return { model, requested: null, reason: "supplied by the program" };
+  if (typeof model === "object")
+    return { model: withPrices(model, settings), requested: null, reason: "supplied by the program" };
   return chooseModel({ settings, environment, clock, flags: { provider, model }, agent });
+}
+
+/** Returns a model of the program with the prices in the settings, if it has none of its own. */
+function withPrices(model: Model, { providers }: Settings): Model {
+  const { provider, model: name, prices } = model.describe();
+  const known = prices ?? providers?.[provider]?.prices?.[name];
+  if (known === prices) return model;
+  return {
+    describe: () => ({ ...model.describe(), prices: known }),
+    call: (request, emit) => model.call(request, emit),
+  };
 }
 
 /** Returns the file and line that name the model of an agent, for the beginning of a message. */

@@ -1,4 +1,6 @@
-import { coerceInput, describeError } from "../../lib/index.ts";
+import { statSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { coerceInput, describeError, isWithin } from "../../lib/index.ts";
 import type { DescribedAccesses, Tool, ToolOutput } from "../../ports/index.ts";
 import type { Access, JsonObject } from "../../protocol/index.ts";
 import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.ts";
@@ -30,10 +32,15 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
     async run(given, { signal, agentId, callId, progress }) {
       const valid = await validate(given);
       if (!valid.ok) throw new Error(invalidInput(valid.problems));
+      const written = writtenFiles(typeof access === "function" ? access(valid.value as never) : access, cwd);
+      const before = written.map(stateOf);
       const result = await tool.run(valid.value as never, { signal, agentId, callId, cwd, progress });
+      const filesChanged = written
+        .filter((path, index) => stateOf(path) !== before[index])
+        .map((path) => nameIn(cwd, path));
       const checked = output === undefined ? undefined : await output.validate(result);
       if (checked?.ok === false) throw new Error(`Its result is not valid: ${checked.problems}.`);
-      return { content: contentOf(checked === undefined ? result : checked.value) };
+      return { content: contentOf(checked === undefined ? result : checked.value), facts: { filesChanged } };
     },
   };
 }
@@ -70,6 +77,23 @@ function listed(access: ToolAccess): readonly Access[] {
     ...[write].flat().map((path): Access => ({ kind: "write", path })),
     ...[network].flat().map((url): Access => ({ kind: "network", url })),
   ];
+}
+
+/** Returns the absolute paths of the files that a call declares to write. */
+function writtenFiles(access: ToolAccess | undefined, cwd: string): readonly string[] {
+  if (access === undefined || access === "none") return [];
+  return [access.write ?? []].flat().map((path) => resolve(cwd, path));
+}
+
+/** Describes a file so that a change can be noticed. */
+function stateOf(path: string): string {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? "missing" : `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
+}
+
+/** Names a file as the built-in tools do: relative to the directory of the agent if it is in there. */
+function nameIn(cwd: string, path: string): string {
+  return isWithin(path, cwd) ? relative(cwd, path) : path;
 }
 
 function contentOf(result: unknown): ToolOutput["content"] {

@@ -45,6 +45,12 @@ export interface ApprovalAnswer {
   readonly replies?: readonly UserReply[] | undefined;
 }
 
+/** An answer that a program gives. `by` defaults to `the program`. */
+export type GivenAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | undefined };
+
+/** Name that is recorded as the approver of an answer in which the program names none. */
+export const THE_PROGRAM = "the program";
+
 /** Name that is recorded as the approver if no approver is available. */
 export const NO_APPROVER = "nobody to ask";
 

@@ -8,6 +8,7 @@ import {
   NO_APPROVER,
   type Policy,
   type Rule,
+  THE_PROGRAM,
   type ToolCall,
 } from "../../protocol/index.ts";
 import { orAbort } from "../or-abort.ts";
@@ -207,9 +208,6 @@ async function askProgram(
   if (problem === undefined) return { ...answer, by: answer.by ?? THE_PROGRAM };
   return { answer: "deny", by: THE_PROGRAM, message: `The program's answer was invalid: ${problem}` };
 }
-
-/** Approver of an answer in which the program names none. */
-const THE_PROGRAM = "the program";
 
 /** Returns what is wrong with the answer of a program, which may have been written without type checking. */
 function answerProblem(value: unknown): string | undefined {

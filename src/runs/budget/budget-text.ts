@@ -66,7 +66,7 @@ export function unpricedText(line: BudgetLine, model: string | undefined): Limit
   const what = model === undefined ? "this model" : `the model ${model}`;
   const whose = line.owner === SESSION ? "the session's limit" : `agent ${line.owner}'s limit`;
   const remedy =
-    'Add it to the provider\'s "prices" in your settings, choose a model with a known price, or limit tokens instead.';
+    'Add it to the provider\'s "prices" in your settings, or for a model of your program to `prices` of its `describe()`. You can also choose a model with a known price, or limit tokens instead.';
   const cause = `The price of ${what} is unknown, so ${whose} of ${limitText("usd", line.limit)} can't be enforced.`;
   return { cause, message: `${cause} ${remedy}` };
 }

@@ -18,6 +18,8 @@ export interface Run extends AsyncIterable<RunUpdate> {
 
 /** Number of unread updates after which a slow reader misses live events. Recorded lines are never dropped. */
 const LIVE_BACKLOG = 2000;
+/** Longest interval of a timer, in milliseconds. */
+const LONGEST_INTERVAL = 2 ** 31 - 1;
 
 export interface RunOutlet {
   emit(update: RunUpdate): void;
@@ -57,7 +59,12 @@ export function createRun(
     stop,
     cause: () => stopCause,
   };
-  const result = produce(outlet).finally(() => updates.close());
+  // Keeps the process alive while nothing else does, such as while a run waits for an approval in a program.
+  const alive = setInterval(() => {}, LONGEST_INTERVAL);
+  const result = produce(outlet).finally(() => {
+    clearInterval(alive);
+    updates.close();
+  });
   return {
     runId,
     result,

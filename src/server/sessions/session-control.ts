@@ -1,6 +1,6 @@
 import { giveAnswer, hasUnfinishedWork, type Session, settledAnswer, steerSession } from "../../app/index.ts";
 import { createDeferred, createId, type Deferred, describeError, UserError } from "../../lib/index.ts";
-import { type ApprovalAnswer, type Command, MAIN_AGENT, type Receipt, type SessionId } from "../../protocol/index.ts";
+import { type ApprovalAnswer, type Command, MAIN_AGENT, type Receipt, type SessionId, THE_PROGRAM } from "../../protocol/index.ts";
 import { HttpProblem, problem } from "../http/problem.ts";
 import type { Projects } from "./projects.ts";
 import { readRecord, writeRecord } from "./served-record.ts";
@@ -165,7 +165,7 @@ export class SessionControl {
     if (request === undefined)
       return { commandId: id, status: "refused", message: `There is no open request ${requestId}.` };
     try {
-      await giveAnswer(request, answer);
+      await giveAnswer(request, { ...answer, by: answer.by ?? THE_PROGRAM });
     } catch (error) {
       if (error instanceof UserError) return { commandId: id, status: "refused", message: `${error.message}.` };
       throw error;
