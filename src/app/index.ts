@@ -193,7 +193,7 @@ export type {
   SessionOptions,
 } from "./session/session-options.ts";
 export type { SessionSpending } from "./session/session-spending.ts";
-export type { SubagentInfo, Subagents } from "./session/subagents.ts";
+export type { StartedSubagent, SubagentInfo, SubagentOptions, Subagents } from "./session/subagents.ts";
 export { type SessionsOptions, sessions } from "./sessions.ts";
 export { loadProjectSettings } from "./settings/project-settings.ts";
 export { type ManageableOptions, type OverriddenOption, withoutManaged } from "./settings/without-managed.ts";

@@ -8,10 +8,11 @@ export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spending.ts";
 export { sessionCreated } from "./host/begin-run.ts";
 export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
+export type { OutputCheck } from "./host/output-check.ts";
 export { planEvents } from "./host/plan-mode.ts";
 export { createRun, type Run, type RunOutlet, type StopCause } from "./host/run.ts";
 export { runSessionEndHooks } from "./host/run-hooks.ts";
-export type { Acceptance, LiveAgent, OutputCheck, RefreshedAgent, RunRequest, RunServices } from "./host/run-host.ts";
+export type { Acceptance, LiveAgent, RefreshedAgent, RunRequest, RunServices } from "./host/run-host.ts";
 export { startRun } from "./host/start-run.ts";
 export { type AgentUpdates, renderOutput } from "./subagents/agent-output.ts";
 export {

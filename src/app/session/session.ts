@@ -223,6 +223,7 @@ export function createSession(parts: SessionParts): CreatedSession {
   const runs = new MainRuns({ ...parts, live, refresh, onFirstRun });
   const { agent } = parts;
   let closing: Promise<void> | undefined;
+  let created: Promise<unknown> | undefined;
 
   const control = createControl({
     ...parts,
@@ -319,6 +320,14 @@ export function createSession(parts: SessionParts): CreatedSession {
     if (closing !== undefined) throw closedSession(services.sessionId, transcript);
   }
 
+  /** Writes the first line of the transcript if there is none. */
+  async function begin(): Promise<void> {
+    checkOpen();
+    await live()?.begun;
+    if (thread.isEmpty) created ??= thread.record([sessionCreated(services)]);
+    await created;
+  }
+
   function interrupt(): Promise<StopReceipt> {
     return stop("interrupted", async () => undefined);
   }
@@ -365,10 +374,7 @@ export function createSession(parts: SessionParts): CreatedSession {
       const run = runs.prompt(content, { promptId, output });
       return createPromptRun(run, { promptId, signal: options.signal, output });
     },
-    save: async () => {
-      checkOpen();
-      if (thread.isEmpty) await thread.record([sessionCreated(services)]);
-    },
+    save: begin,
     queue: () => runs.queue,
     send: sendCommand,
     setPermissionMode,
@@ -381,7 +387,7 @@ export function createSession(parts: SessionParts): CreatedSession {
       return agentId === undefined ? undefined : reportContext(transcript, agentId);
     },
     spent: () => readSpending(transcript, services.budget),
-    subagents: createSubagents({ registry, transcript, send, interrupt }),
+    subagents: createSubagents({ dispatcher, begin, transcript, send, interrupt }),
     events: (position) => transcript.feed.read(checkPosition(position)),
     moveToBackground: async () => (parts.mayBackground ? registry.detachChildren(MAIN_AGENT, "person") : []),
     interrupt,

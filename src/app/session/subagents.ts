@@ -1,9 +1,30 @@
-import { matchAgentId } from "../../lib/index.ts";
-import { type AgentId, type Line, MAIN_AGENT, type Receipt, type RunEnd } from "../../protocol/index.ts";
+import { matchAgentId, misspelledName, UserError } from "../../lib/index.ts";
+import {
+  type AgentId,
+  isSameAgent,
+  type Line,
+  MAIN_AGENT,
+  type Receipt,
+  type RunEnd,
+  type RunResult,
+} from "../../protocol/index.ts";
 import { type Dispatcher, type StopReceipt, type Subagent, stopWithReceipt } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import { optionError } from "../check-options.ts";
+import {
+  aBoolean,
+  aCount,
+  anAbortSignal,
+  anObject,
+  aString,
+  checkOptions,
+  type OptionTypes,
+  optional,
+  optionError,
+} from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
+import { createStructuredOutput } from "../output/structured-output.ts";
+import { isSchema, type Schema } from "../tools/schema.ts";
+import type { OutputValue, PromptOptions, PromptResult } from "./prompt-run.ts";
 
 /** A subagent of a session. */
 export interface SubagentInfo {
@@ -21,10 +42,48 @@ export interface SubagentInfo {
   readonly end?: RunEnd | undefined;
 }
 
+/** Options of `session.subagents.start`. */
+export interface SubagentOptions<Output extends Schema | undefined = undefined>
+  extends Pick<PromptOptions<Output>, "output" | "outputSchema"> {
+  /** The task in a few words, for people. Defaults to the beginning of the prompt. */
+  readonly description?: string | undefined;
+  /** Whether the agent works like a background agent: it can use fewer tools, and settings can deny its requests. */
+  readonly background?: boolean | undefined;
+  /** Model of the agent; defaults to that of its definition, or of the main agent. */
+  readonly model?: string | undefined;
+  readonly maxTurns?: number | undefined;
+  /** Stops the agent, which then has the outcome `stopped`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A subagent that the program has started. */
+export interface StartedSubagent<Output = undefined> {
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  /** Result of its run. Never rejects. */
+  readonly result: Promise<PromptResult<Output>>;
+  /** Stops its run. The work done so far is kept. */
+  stop(): void;
+}
+
 /**
- * Lists and steers the subagents of a session. A reference is an agent's name, its id, or the start or end of its id.
+ * Starts, lists and steers the subagents of a session. A reference is an agent's name, its id, or the start or end of its id.
  */
 export interface Subagents {
+  /**
+   * Starts an agent as a subagent of the main agent, within the budget and the permissions of the session. The main
+   * agent is not told about it. Resolves when the agent has started; rejects with a `UserError` if it can't be started.
+   *
+   * ```ts
+   * const review = await session.subagents.start("reviewer", "Review src/cart.js", { output: findings });
+   * const { outcome, output } = await review.result;
+   * ```
+   */
+  start<const Output extends Schema | undefined = undefined>(
+    agentType: string,
+    prompt: string,
+    options?: SubagentOptions<Output>,
+  ): Promise<StartedSubagent<OutputValue<Output>>>;
   /** Returns all subagents in the order in which they were started. */
   list(): Promise<readonly SubagentInfo[]>;
   /** Returns the lines of an agent's transcript so far. Throws a `UserError` if no agent or several match. */
@@ -45,13 +104,16 @@ export interface Subagents {
 }
 
 export interface SubagentsParts {
-  readonly registry: Dispatcher["registry"];
+  readonly dispatcher: Dispatcher;
+  /** Resolves when the transcript has its first line. Throws a `UserError` if the session is closed. */
+  readonly begin: () => Promise<void>;
   readonly transcript: Transcript;
   readonly send: (command: NewCommand) => Promise<Receipt>;
   readonly interrupt: () => Promise<StopReceipt>;
 }
 
-export function createSubagents({ registry, transcript, send, interrupt }: SubagentsParts): Subagents {
+export function createSubagents({ dispatcher, begin, transcript, send, interrupt }: SubagentsParts): Subagents {
+  const { registry } = dispatcher;
   async function find(reference: string): Promise<Subagent | undefined> {
     const found = await registry.find(reference);
     const ids = found === undefined ? (await registry.all()).map(({ agentId }) => agentId) : [];
@@ -60,7 +122,34 @@ export function createSubagents({ registry, transcript, send, interrupt }: Subag
     throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
   }
 
+  async function start<const Output extends Schema | undefined>(
+    agentType: string,
+    prompt: string,
+    options: SubagentOptions<Output> = {},
+  ): Promise<StartedSubagent<OutputValue<Output>>> {
+    checkStart({ agentType, prompt, options }, dispatcher.offered());
+    const { background = false, model, maxTurns, signal = new AbortController().signal } = options;
+    const output = options.output && createStructuredOutput(options.output, options.outputSchema);
+    const description = options.description ?? prompt.trim().slice(0, 60);
+    await begin();
+    const request = { agentType, prompt, description, background, model, maxTurns, output };
+    const started = await dispatcher.startForProgram(request, signal);
+    if ("status" in started) throw new UserError(started.message, { code: "agent" });
+    const { agentId, running } = started;
+    const stop = (): void => running?.run.stop("stopped");
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    const result = (async () => {
+      await running?.done;
+      signal.removeEventListener("abort", stop);
+      const end = (await running?.run.result) as RunResult;
+      return end.reason === "done" ? { ...end, output: output?.value as OutputValue<Output> } : end;
+    })();
+    return { agentId, agentType: started.agentType, result, stop };
+  }
+
   return {
+    start,
     list: async () => (await registry.all()).map(infoOf),
     read: async (reference) => {
       const found = await find(reference);
@@ -78,6 +167,33 @@ export function createSubagents({ registry, transcript, send, interrupt }: Subag
     },
   };
 }
+
+interface StartArguments {
+  readonly agentType: unknown;
+  readonly prompt: unknown;
+  readonly options: SubagentOptions<Schema | undefined>;
+}
+
+function checkStart({ agentType, prompt, options }: StartArguments, offered: readonly string[]): void {
+  const name = "session.subagents.start";
+  checkOptions(name, options, startOptionTypes);
+  if (typeof prompt !== "string" || prompt.trim() === "")
+    throw optionError(`${name} needs a prompt`, "Pass the task of the agent as the second argument.");
+  if (typeof agentType === "string" && offered.some((known) => isSameAgent(known, agentType))) return;
+  const meant = typeof agentType === "string" ? misspelledName(agentType, offered) : undefined;
+  const cure = meant === undefined ? `Use one of ${offered.join(", ")}.` : `Did you mean "${meant}"?`;
+  throw optionError(`There is no agent ${JSON.stringify(agentType)} that ${name} can start`, cure);
+}
+
+const startOptionTypes: OptionTypes<SubagentOptions<Schema>> = {
+  description: optional(aString),
+  background: optional(aBoolean),
+  model: optional(aString),
+  maxTurns: optional(aCount),
+  signal: optional(anAbortSignal),
+  output: optional({ accepts: isSchema, description: "a schema from a library, or a JSON Schema" }),
+  outputSchema: optional(anObject),
+};
 
 function infoOf({ agentId, agentType, name, description, parent, inBackground, running, end }: Subagent): SubagentInfo {
   return {

@@ -41,6 +41,8 @@ export type DurableEvent =
       readonly description: string;
       /** Set if the child continues this conversation or was given it as context. */
       readonly status?: "sub_agent_entered" | undefined;
+      /** Set if the program started the agent. There is no call with this `callId` then. */
+      readonly by?: "program" | undefined;
     }
   /**
    * Written to the caller's transcript before it resumes an existing agent. After a crash, the call continues from that

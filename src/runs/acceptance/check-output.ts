@@ -1,5 +1,6 @@
 import type { Ending } from "../../loop/index.ts";
-import type { OutputCheck, RunHost } from "../host/run-host.ts";
+import type { OutputCheck } from "../host/output-check.ts";
+import type { RunHost } from "../host/run-host.ts";
 
 /** Number of times that an agent may correct the form of its answer. */
 const MOST_CORRECTIONS = 2;

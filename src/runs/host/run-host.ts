@@ -34,6 +34,7 @@ import type { Caller, SpawnRequest, SubagentResult } from "../subagents/subagent
 import type { Thread } from "../thread/thread.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 import type { RunClocks } from "./clocks.ts";
+import type { OutputCheck } from "./output-check.ts";
 import type { RunOutlet } from "./run.ts";
 
 export interface RunServices {
@@ -104,14 +105,6 @@ export interface RefreshedAgent {
   readonly news?: string | undefined;
   /** Messages that tell the user about the changes. */
   readonly notices: readonly string[];
-}
-
-/** Checks the form of an answer, which is the text of the agent's last message. */
-export interface OutputCheck {
-  /** Tells the model which form the answer must have. */
-  readonly instruction: string;
-  /** Returns what is wrong with an answer; undefined if it is valid. Never rejects. */
-  problemIn(text: string): Promise<string | undefined>;
 }
 
 export interface Acceptance {

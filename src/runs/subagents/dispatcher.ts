@@ -1,4 +1,4 @@
-import { newAgentId, newRunId } from "../../lib/index.ts";
+import { createId, newAgentId, newRunId } from "../../lib/index.ts";
 import { findCall, type LoopState } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import {
@@ -195,12 +195,20 @@ export class Dispatcher implements Retinue {
     if (spawned === undefined) {
       const status = origin && "sub_agent_entered";
       await parent.record([
-        { type: "agent.spawned", callId, agentId, agentType: resolved.agentType, description, status },
+        { type: "agent.spawned", callId, agentId, agentType: resolved.agentType, description, status, by: caller.by },
       ]);
     }
     const subagent = this.registry.add({ ...resolved, model: request.model, runId: newRunId() });
-    this.launch(subagent, { prepared, parent, thread, prompt: first.prompt });
+    this.launch(subagent, { prepared, parent, thread, prompt: first.prompt, output: request.output });
     return subagent;
+  }
+
+  /**
+   * Starts a subagent of the main agent for the program, without a call. The program gets its result, so the main agent
+   * is not told about it.
+   */
+  startForProgram(request: SpawnRequest, signal: AbortSignal): Promise<Subagent | Refused> {
+    return this.start(request, { agentId: MAIN_AGENT, callId: createId("program_"), signal, by: "program" }, undefined);
   }
 
   /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */
@@ -370,7 +378,7 @@ export class Dispatcher implements Retinue {
 
   private launch(
     subagent: Subagent,
-    options: Pick<LaunchOptions, "prepared" | "parent" | "thread" | "prompt" | "promptId" | "spent">,
+    options: Pick<LaunchOptions, "prepared" | "parent" | "thread" | "prompt" | "promptId" | "spent" | "output">,
   ): void {
     const { shared, journal } = this.options;
     launch(subagent, { ...options, shared, journal, retinue: this, registry: this.registry });
@@ -408,7 +416,7 @@ export class Dispatcher implements Retinue {
 
   /** Returns an agent with a run in progress. Its policies include the restrictions of plan mode. */
   private liveAgent(agentId: AgentId): LiveAgent {
-    const live = this.registry.live.get(agentId);
+    const live = this.registry.live.get(agentId) ?? (agentId === MAIN_AGENT ? this.options.idleMain() : undefined);
     if (live === undefined) throw new Error(`agent ${agentId} delegates, but has no active run`);
     return this.withPlan(live);
   }

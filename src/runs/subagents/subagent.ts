@@ -16,6 +16,7 @@ import {
   VERIFIER,
 } from "../../protocol/index.ts";
 import { judgedReport } from "../acceptance/verdict.ts";
+import type { OutputCheck } from "../host/output-check.ts";
 import type { Run } from "../host/run.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { AgentOutput } from "./agent-output.ts";
@@ -30,6 +31,8 @@ export interface RunTerms {
   readonly acceptance?: string | undefined;
   /** Set if the call starts a fork of the caller instead of an agent type. */
   readonly fork?: ForkBounds | undefined;
+  /** Checks the answer, if the program asks for one in the form of a schema. */
+  readonly output?: OutputCheck | undefined;
 }
 
 /** What a Task call asks for. */
@@ -40,6 +43,8 @@ export interface Caller {
   readonly agentId: AgentId;
   readonly callId: CallId;
   readonly signal: AbortSignal;
+  /** Set if there is no such call, because the program starts the subagent. */
+  readonly by?: "program" | undefined;
 }
 
 /** Limits that a fork has in addition to those of its parent. */

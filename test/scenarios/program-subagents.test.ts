@@ -1,0 +1,83 @@
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import { lastWords, mainLines, open, read, resultsIn } from "./delegation-place.ts";
+
+const output = z.object({ count: z.number() });
+
+describe("an agent that the program starts", () => {
+  it("runs as a subagent of the main agent before any prompt, and returns a typed result", async () => {
+    const { session, model, ...at } = await open({ PART: [{ calls: [read] }, { text: '{"count":2}' }] });
+    const started = await session.subagents.start("general-purpose", "PART: count the lines", { output });
+    const result = await started.result;
+    expectTypeOf(result.output).toEqualTypeOf<{ count: number } | undefined>();
+    expect(result).toMatchObject({ outcome: "succeeded", output: { count: 2 }, facts: { toolCalls: { Read: 1 } } });
+    expect(await session.subagents.list()).toMatchObject([
+      { agentId: started.agentId, parent: "main", state: "ended", description: "PART: count the lines" },
+    ]);
+    expect((await session.spent()).turns).toBe(2);
+    await session.close();
+    model.assertDone();
+    const lines = mainLines(at, session.id);
+    expect(lines.map(({ type }) => type)).toEqual(["session.created", "agent.spawned"]);
+    expect(lines[1]).toMatchObject({ agentId: started.agentId, by: "program" });
+  });
+
+  it("works beside the main agent, which is not told about it", async () => {
+    const { session, model } = await open({ MAIN: [{ text: "One." }, { text: "Two." }], PART: [{ text: "Part." }] });
+    await session.prompt("MAIN: one").result;
+    const [first, second] = await Promise.all([
+      session.subagents.start("general-purpose", "PART: look", { description: "look" }),
+      session.prompt("two").result,
+    ]);
+    expect((await first.result).text).toBe("Part.");
+    expect(second.text).toBe("Two.");
+    expect(lastWords(model.requests("MAIN")[1])).not.toContain("Part");
+    await session.close();
+  });
+
+  it("can be started several at a time in a new session, within the budget", async () => {
+    const settings = { budget: { spawns: 2 } };
+    const { session } = await open({ PART: [{ text: "A." }, { text: "B." }] }, { settings });
+    const start = () => session.subagents.start("general-purpose", "PART: look");
+    const both = await Promise.all([start(), start()]);
+    expect((await Promise.all(both.map(({ result }) => result))).map(({ outcome }) => outcome)).toEqual([
+      "succeeded",
+      "succeeded",
+    ]);
+    await expect(start()).rejects.toThrow(/limit/);
+    await session.close();
+  });
+
+  it("follows the session's permissions, and stops with its signal or its session", async () => {
+    const bash = { calls: [{ name: "Bash", input: { command: "touch made.txt" } }] };
+    const { session, model } = await open({
+      PART: [bash, { text: "No." }],
+      SLOW: [{ hangs: true }],
+      LAST: [{ hangs: true }],
+    });
+    const denied = await session.subagents.start("general-purpose", "PART: write");
+    expect((await denied.result).facts.denied).toMatchObject([{ tool: "Bash" }]);
+    expect(resultsIn(model.requests("PART")[1])[0]).toContain("was not run");
+    const stop = new AbortController();
+    const slow = await session.subagents.start("general-purpose", "SLOW: wait", { signal: stop.signal });
+    stop.abort();
+    expect((await slow.result).outcome).toBe("stopped");
+    const last = await session.subagents.start("general-purpose", "LAST: wait", { background: true });
+    await session.close();
+    expect((await last.result).outcome).toBe("stopped");
+    await expect(session.subagents.start("general-purpose", "x")).rejects.toThrow("closed");
+  });
+
+  it("must exist and have a prompt", async () => {
+    const { session } = await open({ MAIN: [] }, { disallowedTools: ["Task(Explore)"] });
+    const { subagents } = session;
+    await expect(subagents.start("general-purpos", "x")).rejects.toMatchObject({
+      cure: 'Did you mean "general-purpose"?',
+    });
+    await expect(subagents.start("Explore", "x")).rejects.toThrow('There is no agent "Explore"');
+    await expect(subagents.start("general-purpose", "")).rejects.toThrow("needs a prompt");
+    await expect(subagents.start("general-purpose", "x", { turns: 1 } as never)).rejects.toThrow("no option turns");
+    await expect(subagents.start("general-purpose", "x", { output: { type: "strng" } })).rejects.toThrow("strng");
+    await session.close();
+  });
+});
