@@ -1,7 +1,7 @@
 import type { UserBlock } from "../protocol/index.ts";
 import { checkOptions } from "./check-options.ts";
-import { createStructuredOutput } from "./schemas/structured-output.ts";
 import type { Schema } from "./schemas/schema.ts";
+import { createStructuredOutput } from "./schemas/structured-output.ts";
 import { checkNames, sessionOptionTypes } from "./session/check-session-options.ts";
 import { openSession } from "./session/open-session.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./session/prompt-run.ts";

@@ -22,8 +22,8 @@ import {
   optionError,
 } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
-import { createStructuredOutput } from "../output/structured-output.ts";
-import { isSchema, type Schema } from "../tools/schema.ts";
+import { isSchema, type Schema } from "../schemas/schema.ts";
+import { createStructuredOutput } from "../schemas/structured-output.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./prompt-run.ts";
 
 /** A subagent of a session. */

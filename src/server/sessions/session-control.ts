@@ -1,6 +1,13 @@
 import { giveAnswer, hasUnfinishedWork, type Session, settledAnswer, steerSession } from "../../app/index.ts";
 import { createDeferred, createId, type Deferred, describeError, UserError } from "../../lib/index.ts";
-import { type ApprovalAnswer, type Command, MAIN_AGENT, type Receipt, type SessionId, THE_PROGRAM } from "../../protocol/index.ts";
+import {
+  type ApprovalAnswer,
+  type Command,
+  MAIN_AGENT,
+  type Receipt,
+  type SessionId,
+  THE_PROGRAM,
+} from "../../protocol/index.ts";
 import { HttpProblem, problem } from "../http/problem.ts";
 import type { Projects } from "./projects.ts";
 import { readRecord, writeRecord } from "./served-record.ts";
