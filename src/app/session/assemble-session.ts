@@ -126,7 +126,12 @@ async function assembleWithServers(
       cwd,
       model: chosen.model,
       executor: tools.executor,
-      budget: await createSessionBudget({ context, definition, spentBefore }),
+      budget: await createSessionBudget({
+        context,
+        definition,
+        spentBefore,
+        showsCost: options.entryPoint === "server",
+      }),
       limits: clockLimits({ definition: definition ?? {}, settings, background: false, isMain: true }),
       retinue: dispatcher,
     },

@@ -186,8 +186,10 @@ export interface SessionBudgetOptions {
   readonly context: SessionContext;
   /** Definition of the main agent. */
   readonly definition: AgentDefinition | undefined;
-  /** Returns what a resumed session has spent. Called only if there are limits, because it reads all transcripts. */
+  /** Returns what a resumed session has spent. Called only if that is needed, because it reads all transcripts. */
   readonly spentBefore?: (() => Promise<BudgetSpent>) | undefined;
+  /** Whether earlier spending is needed even without limits, for `session.costUsd`. */
+  readonly showsCost: boolean;
 }
 
 /**
@@ -195,11 +197,11 @@ export interface SessionBudgetOptions {
  * are lower.
  */
 export async function createSessionBudget(options: SessionBudgetOptions): Promise<Budget> {
-  const { context, definition, spentBefore } = options;
+  const { context, definition, spentBefore, showsCost } = options;
   const { settings, clock } = context;
   const limits = lowerLimits(settings.budget ?? {}, definition?.budget ?? {});
   const budget = createBudget({ limits, maxSpawns: settings.subagents?.maxSpawns, clock });
-  if (spentBefore && Object.keys(limits).length > 0) budget.restore(await spentBefore());
+  if (spentBefore && (showsCost || Object.keys(limits).length > 0)) budget.restore(await spentBefore());
   return budget;
 }
 

@@ -152,6 +152,11 @@ export interface Session {
   context(agent?: string): Promise<ContextReport | undefined>;
   /** Returns what all agents of the session have spent, also in earlier processes, and what its budget leaves. */
   spent(): Promise<SessionSpending>;
+  /**
+   * Known cost of all agents so far, in US dollars. Undefined if no price is known. In a resumed session without a
+   * budget, it leaves out earlier processes, which `spent()` reads from the transcripts.
+   */
+  readonly costUsd: number | undefined;
   /** The agents that this session has started, including those of earlier processes. */
   readonly subagents: Subagents;
   /**
@@ -387,6 +392,10 @@ export function createSession(parts: SessionParts): CreatedSession {
       return agentId === undefined ? undefined : reportContext(transcript, agentId);
     },
     spent: () => readSpending(transcript, services.budget),
+    get costUsd() {
+      const { usd, unpriced } = services.budget.spent();
+      return usd === 0 && unpriced > 0 ? undefined : usd;
+    },
     subagents: createSubagents({ dispatcher, begin, transcript, send, interrupt }),
     events: (position) => transcript.feed.read(checkPosition(position)),
     moveToBackground: async () => (parts.mayBackground ? registry.detachChildren(MAIN_AGENT, "person") : []),

@@ -92,6 +92,8 @@ export interface ClientSession {
   withdraw(promptId: PromptId): Promise<Receipt>;
   /** Changes the permission mode, which needs the scope `approve`, or the model from the next prompt on. */
   configure(changes: Pick<Extract<Command, { type: "configure" }>, "permissionMode" | "model">): Promise<Receipt>;
+  /** Changes what all agents together may cost, in US dollars. Needs the scope `approve`, and a session that rests. */
+  limit(limits: { readonly maxCost: number }): Promise<SessionInfo>;
   /** Replaces the main agent's conversation with a summary. */
   compact(instructions?: string): Promise<Receipt>;
   /** Lists the prompts of the conversation that `rewind` can go back to, oldest first. */
@@ -228,6 +230,7 @@ function openSession(connection: Connection, id: SessionId): ClientSession {
     foreground: (agent) => send({ type: "foreground", agent }),
     withdraw: (promptId) => send({ type: "withdraw", promptId }),
     configure: (changes) => send({ type: "configure", ...changes }),
+    limit: (limits) => json("POST", `${path}/limit`, { body: limits }),
     compact: (instructions) => send({ type: "compact", instructions }),
     prompts: () => json("GET", `${path}/prompt`),
     rewind: (to, { files = true } = {}) => send({ type: "rewind", to, files }),

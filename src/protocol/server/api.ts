@@ -44,6 +44,11 @@ export interface SessionInfo {
   readonly notices?: readonly string[] | undefined;
   /** The most that all agents together may cost, in US dollars, if the client that started the session has set it. */
   readonly maxCost?: number | undefined;
+  /**
+   * Known cost of all agents, in US dollars. Absent if no price is known, or if no server has closed the session since
+   * it was last used.
+   */
+  readonly costUsd?: number | undefined;
   /** Set if another process has the session open. It can be watched and steered, but not deleted. */
   readonly elsewhere?: true | undefined;
   /** Start of the first prompt. */

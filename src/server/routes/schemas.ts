@@ -105,6 +105,10 @@ const content = z
 const agent = reference.describe("main, or the name, the id or a part of the id of an agent.");
 const commandId = matching(/^[\w.:-]{1,128}$/, "must be 1 to 128 letters, digits and the characters _ . : -");
 const when = z.enum(["now", "next"]);
+export const newLimit = z.strictObject({
+  maxCost: z.number().positive().describe("Most that all agents together may cost, in US dollars."),
+});
+
 export const newMessage = z
   .strictObject({
     prompt: prompt.optional().describe("Text of the message. Send either prompt or content."),
@@ -198,6 +202,7 @@ export const sessionInfo = z.object({
   detail: z.string().optional().describe("Why the session is parked, or what is wrong with its files."),
   notices: z.array(z.string()).optional().describe("What its user should know, if the server has the session open."),
   maxCost: z.number().optional().describe("Most that all agents together may cost, in US dollars."),
+  costUsd: z.number().optional().describe("Known cost of all agents, in US dollars."),
   elsewhere: z.literal(true).optional().describe("Set if another process has the session open."),
   title: z.string().optional().describe("Start of the first prompt."),
   model: z.string().optional(),

@@ -7,7 +7,16 @@ import { problem } from "../http/problem.ts";
 import { missingScope, type Route, route } from "../http/route.ts";
 import type { ServerContext } from "../server-context.ts";
 import { checkCursor, streamSession } from "../sessions/session-events.ts";
-import { command, eventQuery, newMessage, newSession, receipt, sessionInfo, sessionParameters } from "./schemas.ts";
+import {
+  command,
+  eventQuery,
+  newLimit,
+  newMessage,
+  newSession,
+  receipt,
+  sessionInfo,
+  sessionParameters,
+} from "./schemas.ts";
 
 /** Modes in which agents ask less than by default. Choosing one approves calls in advance. */
 const freerModes: readonly (PermissionMode | undefined)[] = ["acceptEdits", "bypassPermissions"];
@@ -95,6 +104,23 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       handle: ({ parameters: { id }, body, access }) => {
         if (decides(body) && !access.scopes.has("approve")) throw missingScope("approve");
         return control.send(catalog.find(id), body);
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/session/{id}/limit",
+      // With a weaker scope, a command of an agent could raise the budget of its own session.
+      scope: "approve",
+      summary: "Changes what all agents of a session may cost. The session must not be working; a message resumes it.",
+      parameters: sessionParameters,
+      body: newLimit,
+      response: { status: 200, schema: sessionInfo },
+      handle: async ({ parameters: { id }, body }) => {
+        const session = catalog.find(id);
+        if (session.summary.inUse && !host.has(id))
+          throw problem("session_in_use", "Another process has this session open. Stop that process first.");
+        await host.change(session, body);
+        return catalog.info(catalog.find(id));
       },
     }),
     route({

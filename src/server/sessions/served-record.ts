@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isRecord, writeAtomically } from "../../lib/index.ts";
+import { FileCache, isRecord, writeAtomically } from "../../lib/index.ts";
 import type { SessionChoices } from "./open-served.ts";
 
 /** What the server must know about a session when it is started again. Stored with the files of the session. */
@@ -9,12 +9,19 @@ export interface ServedRecord {
   readonly choices: SessionChoices;
   /** Whether the server had the session open. If so, the session goes on by itself. */
   readonly open: boolean;
+  /** Known cost of all agents when the server last closed the session, in US dollars. */
+  readonly costUsd?: number | undefined;
 }
 
 /** Reads the record of a session, by the path of its transcript. Undefined if the server never opened the session. */
-export function readRecord(transcriptPath: string): ServedRecord | undefined {
+export function readRecord(transcriptPath: string, cache = new FileCache()): ServedRecord | undefined {
+  const path = pathOf(transcriptPath);
+  return cache.get(path, () => readFile(path));
+}
+
+function readFile(path: string): ServedRecord | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(pathOf(transcriptPath), "utf8"));
+    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
     return isRecord(value) && value["v"] === 1 && isRecord(value["choices"])
       ? (value as unknown as ServedRecord)
       : undefined;

@@ -77,6 +77,7 @@ export class SessionCatalog {
     const { cwd = project.root, firstPrompt, createdAt, updatedAt, lastOutcome, lastReason, turns } = summary;
     const isOpening = served === undefined && this.host.has(id);
     const state = served?.session.state ?? stateOf(summary, { path, approvals, isOpening });
+    const record = served === undefined ? readRecord(path, this.cache) : undefined;
     const isWorkerLost = state === "parked" && !this.projects.isAvailable(project);
     return {
       id,
@@ -85,7 +86,8 @@ export class SessionCatalog {
       state,
       detail: isWorkerLost ? workerLost(project) : served === undefined ? summary.damaged : undefined,
       notices: served?.notices.map((notice) => stripControls(clientText(notice))),
-      maxCost: served?.choices.maxCost,
+      maxCost: (served ?? record)?.choices.maxCost,
+      costUsd: served === undefined ? record?.costUsd : served.session.costUsd,
       elsewhere: served === undefined && summary.inUse && !isOpening ? true : undefined,
       title: firstPrompt,
       model: summary.model ?? served?.session.model.model,

@@ -124,7 +124,7 @@ export class SessionHost {
   /** Stores the model that a client has chosen for an open session, so that it keeps it when it is resumed. */
   async chooseModel(served: ServedSession, model: string): Promise<void> {
     served.choices = { ...served.choices, model };
-    await this.record(served);
+    await this.record(served, { open: true });
   }
 
   /** Closes a session that is open here, and then deletes its files with `remove`. */
@@ -135,6 +135,20 @@ export class SessionHost {
     const served = await opening;
     if (entry !== undefined && served !== undefined) await this.close(entry, served, "deleted");
     remove();
+  }
+
+  /**
+   * Changes the choices of a session. They apply when it is opened again, so a session that is open here is closed.
+   * Throws an `HttpProblem` if it is working.
+   */
+  async change({ id, path }: SessionPlace, changes: Pick<SessionChoices, "maxCost">): Promise<void> {
+    const entry = this.entries.get(id);
+    const served = await entry?.opening;
+    if (served !== undefined && served.session.state !== "idle")
+      throw problem("conflict", "The session is working. Stop it, or wait until it has ended, then try again.");
+    if (entry !== undefined && served !== undefined) await this.close(entry, served, "idle");
+    const record = readRecord(path) ?? { v: 1, choices: {}, open: false };
+    await writeRecord(path, { ...record, choices: { ...record.choices, ...changes } });
   }
 
   /** Parks the sessions of a worker that is no longer connected. Never rejects. */
@@ -188,13 +202,14 @@ export class SessionHost {
     const { clock } = this.options;
     const openedAt = clock.now();
     const served = { session, notices, project, choices, openedAt, users: 0, lastUsed: clock.monotonic() };
-    await this.record(served);
+    await this.record(served, { open: true });
     this.served.set(session.id, served);
     return served;
   }
 
-  private async record({ session: { transcriptPath }, choices }: ServedSession): Promise<void> {
-    if (transcriptPath !== undefined) await writeRecord(transcriptPath, { v: 1, choices, open: true });
+  private async record({ session, choices }: ServedSession, { open }: { readonly open: boolean }): Promise<void> {
+    const { transcriptPath, costUsd } = session;
+    if (transcriptPath !== undefined) await writeRecord(transcriptPath, { v: 1, choices, open, costUsd });
   }
 
   private closeIdle(): void {
@@ -214,12 +229,12 @@ export class SessionHost {
 
   private async closeNow(served: ServedSession, reason: ClosingReason): Promise<void> {
     const { session } = served;
-    const { id, transcriptPath = "" } = session;
+    const { id } = session;
     served.closedBy = reason;
     try {
       if (reason === "deleted") await session.close();
       else await session.park(reason === "worker_lost" ? lostReason(served) : undefined);
-      if (reason === "idle") await writeRecord(transcriptPath, { v: 1, choices: served.choices, open: false });
+      if (reason !== "deleted") await this.record(served, { open: reason !== "idle" });
     } finally {
       this.served.delete(id);
       this.entries.delete(id);

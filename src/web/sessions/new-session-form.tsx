@@ -1,18 +1,27 @@
-import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { AgentCatalog } from "../../client/index.ts";
 import { type NewSession, type PermissionMode, permissionModes, type WorkerInfo } from "../../protocol/index.ts";
 import { goTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
 
+interface NewSessionFormProps {
+  readonly workers: readonly WorkerInfo[];
+  /** Models that were used before. */
+  readonly models: readonly string[];
+}
+
 /** Starts a session with a prompt, and if wanted with another agent, model, mode, budget or directory. */
-export function NewSessionForm({ workers }: { readonly workers: readonly WorkerInfo[] }): ReactNode {
+export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactNode {
   const { client } = useServer();
+  const form = useRef<HTMLFormElement>(null);
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const [prompt, setPrompt] = useState("");
   const [hasOptions, setHasOptions] = useState(false);
   const [isStarting, setIsStarting] = useState(false);
   const [error, setError] = useState("");
+  const [isChecked, setIsChecked] = useState(false);
+  const problems = isChecked ? problemsIn(chosen) : {};
   const choose = (name: string) => (value: string) => setChosen((before) => ({ ...before, [name]: value }));
   const agents = useAgents(chosen["worker"], hasOptions);
 
@@ -29,13 +38,18 @@ export function NewSessionForm({ workers }: { readonly workers: readonly WorkerI
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (prompt.trim() !== "" && !isStarting) void start();
+    if (prompt.trim() === "" || isStarting) return;
+    setIsChecked(true);
+    const [wrong] = Object.keys(problemsIn(chosen));
+    if (wrong === undefined) void start();
+    else form.current?.querySelector<HTMLElement>(`[name="${wrong}"]`)?.focus();
   };
+  const directory = workers.find(({ name }) => name === chosen["worker"]) ?? workers[0];
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
   };
   return (
-    <form className="new-session" onSubmit={submit} aria-label="Start a session">
+    <form ref={form} className="new-session" onSubmit={submit} aria-label="Start a session">
       <textarea
         aria-label="Prompt"
         placeholder="What should be done? Enter starts a session, Shift+Enter adds a line."
@@ -46,15 +60,18 @@ export function NewSessionForm({ workers }: { readonly workers: readonly WorkerI
       />
       {hasOptions && (
         <div className="options">
-          {workers.length > 1 && (
-            <Choice label="Directory" value={chosen["worker"]} onChoose={choose("worker")} first="">
-              {workers.map(({ name, root, state }) => (
-                <option key={name} value={name} disabled={state === "lost"}>
-                  {name} ({state === "connected" ? root : state})
-                </option>
-              ))}
-            </Choice>
-          )}
+          <Choice
+            label="Directory"
+            value={chosen["worker"] ?? directory?.name}
+            onChoose={choose("worker")}
+            hint={directory?.root}
+          >
+            {workers.map(({ name, state }) => (
+              <option key={name} value={name} disabled={state === "lost"}>
+                {state === "connected" ? name : `${name} (${state})`}
+              </option>
+            ))}
+          </Choice>
           <Choice label="Agent" value={chosen["agent"]} onChoose={choose("agent")} first="Default">
             {agents.map(({ name }) => (
               <option key={name}>{name}</option>
@@ -65,9 +82,30 @@ export function NewSessionForm({ workers }: { readonly workers: readonly WorkerI
               <option key={mode}>{mode}</option>
             ))}
           </Choice>
-          <Field label="Model" value={chosen["model"]} onChoose={choose("model")} hint="From the settings" />
-          <Field label="Budget in $" value={chosen["maxCost"]} onChoose={choose("maxCost")} hint="No limit" isNumber />
-          <Field label="Turns" value={chosen["maxTurns"]} onChoose={choose("maxTurns")} hint="Default" isNumber />
+          <Field
+            name="model"
+            label="Model"
+            value={chosen["model"]}
+            onChoose={choose("model")}
+            placeholder="From the settings"
+            suggestions={[...new Set(["small", "medium", "large", ...models])]}
+          />
+          <Field
+            name="maxCost"
+            label="Budget in $"
+            value={chosen["maxCost"]}
+            onChoose={choose("maxCost")}
+            placeholder="No limit"
+            problem={problems["maxCost"]}
+          />
+          <Field
+            name="maxTurns"
+            label="Turns"
+            value={chosen["maxTurns"]}
+            onChoose={choose("maxTurns")}
+            placeholder="Default"
+            problem={problems["maxTurns"]}
+          />
         </div>
       )}
       {error !== "" && (
@@ -85,6 +123,17 @@ export function NewSessionForm({ workers }: { readonly workers: readonly WorkerI
       </div>
     </form>
   );
+}
+
+/** Says what is wrong with the numbers, by the name of the field. */
+function problemsIn(chosen: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const text = (name: string): string => chosen[name]?.trim() ?? "";
+  const problems: Record<string, string> = {};
+  if (text("maxCost") !== "" && !(Number(text("maxCost")) > 0))
+    problems["maxCost"] = "Budget must be a number, such as 1.50.";
+  if (text("maxTurns") !== "" && !/^[1-9]\d{0,8}$/.test(text("maxTurns")))
+    problems["maxTurns"] = "Turns must be a whole number, such as 20.";
+  return problems;
 }
 
 function newSession(prompt: string, chosen: Readonly<Record<string, string>>): NewSession {
@@ -126,40 +175,66 @@ interface FieldProps {
   readonly onChoose: (value: string) => void;
 }
 
-function Field({
-  label,
-  value = "",
-  onChoose,
-  hint,
-  isNumber,
-}: FieldProps & { readonly hint: string; readonly isNumber?: true }): ReactNode {
+interface TextFieldProps extends FieldProps {
+  readonly name: "model" | "maxCost" | "maxTurns";
+  readonly placeholder: string;
+  readonly problem?: string | undefined;
+  readonly suggestions?: readonly string[];
+}
+
+function Field({ name, label, value = "", onChoose, placeholder, problem, suggestions }: TextFieldProps): ReactNode {
+  const id = useId();
   return (
     <label>
       {label}
       <input
+        name={name}
         value={value}
-        placeholder={hint}
-        inputMode={isNumber ? "decimal" : "text"}
+        placeholder={placeholder}
+        autoComplete="off"
+        inputMode={suggestions === undefined ? "decimal" : "text"}
+        list={suggestions && `${id}-list`}
+        aria-invalid={problem !== undefined}
+        aria-describedby={problem && `${id}-hint`}
         onChange={({ target }) => onChoose(target.value)}
       />
+      {suggestions !== undefined && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
+      {problem !== undefined && (
+        <span id={`${id}-hint`} className="hint bad" role="alert">
+          {problem}
+        </span>
+      )}
     </label>
   );
 }
 
-function Choice({
-  label,
-  value = "",
-  onChoose,
-  first,
-  children,
-}: FieldProps & { readonly first: string; readonly children: ReactNode }): ReactNode {
+interface ChoiceProps extends FieldProps {
+  /** Label of the option that leaves the choice to others. */
+  readonly first?: string;
+  readonly hint?: string | undefined;
+  readonly children: ReactNode;
+}
+
+function Choice({ label, value = "", onChoose, first, hint, children }: ChoiceProps): ReactNode {
+  const id = useId();
   return (
     <label>
       {label}
-      <select value={value} onChange={({ target }) => onChoose(target.value)}>
-        {first !== "" && <option value="">{first}</option>}
+      <select value={value} aria-describedby={hint && id} onChange={({ target }) => onChoose(target.value)}>
+        {first !== undefined && <option value="">{first}</option>}
         {children}
       </select>
+      {hint !== undefined && (
+        <span id={id} className="hint">
+          {hint}
+        </span>
+      )}
     </label>
   );
 }

@@ -1,11 +1,12 @@
 import { type ReactNode, useState } from "react";
 import { plural } from "../../lib/portable.ts";
 import type { SessionInfo } from "../../protocol/index.ts";
-import { formatAge } from "../parts/format.ts";
+import { formatAgo, formatCost } from "../parts/format.ts";
 import { useNow } from "../state/clock.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
+import { DeleteSession } from "./delete-session.tsx";
 import { NewSessionForm } from "./new-session-form.tsx";
 import { sessionState } from "./session-state.ts";
 
@@ -18,78 +19,123 @@ export function SessionsPage(): ReactNode {
     const text = `${session.title} ${session.worker} ${session.cwd} ${session.id} ${session.model}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  const groups = [
-    { title: "Waiting for you", sessions: found?.filter(({ approvals }) => approvals > 0) ?? [] },
-    {
-      title: "Working",
-      sessions: found?.filter(({ approvals, state }) => approvals === 0 && isWorking(state)) ?? [],
-    },
-    { title: "Others", sessions: found?.filter(({ approvals, state }) => approvals === 0 && !isWorking(state)) ?? [] },
-  ];
   return (
     <main className="sessions" tabIndex={0}>
       <h1 className="hidden">Sessions</h1>
-      <NewSessionForm workers={workers} />
-      <div className="list-head">
-        <input
-          type="search"
-          aria-label="Search sessions"
-          placeholder="Search by prompt, directory, model or id"
-          value={search}
-          onChange={({ target }) => setSearch(target.value)}
-        />
-        <span className="dim">{countWords(sessions, found)}</span>
-      </div>
+      <NewSessionForm workers={workers} models={modelsOf(sessions ?? [])} />
+      {sessions !== undefined && sessions.length > 0 && (
+        <div className="list-head">
+          <input
+            type="search"
+            aria-label="Search sessions"
+            placeholder="Search by prompt, directory, model or id"
+            value={search}
+            onChange={({ target }) => setSearch(target.value)}
+          />
+          <span className="dim">{countWords(sessions, found)}</span>
+        </div>
+      )}
       {sessions === undefined && link.state === "connecting" && <p className="dim empty">Loading…</p>}
       {sessions?.length === 0 && (
-        <p className="dim empty">There are no sessions in this directory yet. Start one above.</p>
+        <p className="dim empty">There are no sessions in this directory yet. Write a prompt to start one.</p>
       )}
-      {groups
-        .filter((group) => group.sessions.length > 0)
-        .map((group) => (
-          <section key={group.title} aria-label={group.title}>
-            <h2>{group.title}</h2>
-            <ul className="rows">
-              {group.sessions.map((session) => (
-                <SessionRow key={session.id} session={session} showsWorker={workers.length > 1} />
-              ))}
-            </ul>
-          </section>
-        ))}
+      {sessions !== undefined && sessions.length > 0 && found?.length === 0 && (
+        <p className="empty no-match" role="status">
+          <span>
+            No session matches <b>{search.trim()}</b>.
+          </span>
+          <button type="button" onClick={() => setSearch("")}>
+            Clear the search
+          </button>
+        </p>
+      )}
+      {found !== undefined && found.length > 0 && <SessionTable sessions={found} />}
     </main>
   );
 }
 
-function isWorking(state: SessionInfo["state"]): boolean {
+function SessionTable({ sessions }: { readonly sessions: readonly SessionInfo[] }): ReactNode {
+  const groups = [
+    { title: "Waiting for you", members: sessions.filter(({ approvals }) => approvals > 0) },
+    { title: "Working", members: sessions.filter((each) => each.approvals === 0 && isWorking(each)) },
+    { title: "Others", members: sessions.filter((each) => each.approvals === 0 && !isWorking(each)) },
+  ].filter(({ members }) => members.length > 0);
+  return (
+    <table className="session-table">
+      <thead>
+        <tr>
+          <th scope="col">Task</th>
+          <th scope="col">State</th>
+          <th scope="col">Project</th>
+          <th scope="col" className="wide">
+            Model
+          </th>
+          <th scope="col" className="wide number">
+            Turns
+          </th>
+          <th scope="col" className="number">
+            Cost
+          </th>
+          <th scope="col" className="number">
+            Last used
+          </th>
+          <th scope="col">
+            <span className="hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      {groups.map(({ title, members }) => (
+        <tbody key={title}>
+          <tr className="group">
+            <th scope="rowgroup" colSpan={8}>
+              {title} <span className="count">{members.length}</span>
+            </th>
+          </tr>
+          {members.map((session) => (
+            <SessionRow key={session.id} session={session} />
+          ))}
+        </tbody>
+      ))}
+    </table>
+  );
+}
+
+function SessionRow({ session }: { readonly session: SessionInfo }): ReactNode {
+  const now = useNow();
+  const { words, tone } = sessionState(session);
+  const { id, title = "No prompt yet", worker, cwd, model, turns, costUsd, updatedAt, elsewhere } = session;
+  return (
+    <tr className="session-row">
+      <td className="title">
+        <a href={linkTo({ page: "session", id })}>{title}</a>
+      </td>
+      <td className={`state ${tone}`}>
+        <span className={`dot ${tone}`} aria-hidden="true" />
+        <span className="words">{words}</span>
+      </td>
+      <td className="project dim" title={cwd}>
+        {worker}
+      </td>
+      <td className="model dim wide">{model}</td>
+      <td className="turns number dim wide">{turns > 0 ? turns : ""}</td>
+      <td className="cost number dim">{costUsd === undefined ? "–" : formatCost(costUsd)}</td>
+      <td className="age number dim" title={new Date(updatedAt).toLocaleString()}>
+        {formatAgo(now - updatedAt)}
+      </td>
+      <td className="row-actions">{elsewhere !== true && <DeleteSession session={session} />}</td>
+    </tr>
+  );
+}
+
+function isWorking({ state }: SessionInfo): boolean {
   return state === "running" || state === "waiting";
 }
 
-function countWords(all: readonly SessionInfo[] | undefined, found: readonly SessionInfo[] | undefined): string {
-  if (all === undefined || found === undefined || all.length === 0) return "";
+/** Models that sessions have used, as suggestions for new ones. */
+function modelsOf(sessions: readonly SessionInfo[]): readonly string[] {
+  return [...new Set(sessions.flatMap(({ model }) => model ?? []))].slice(0, 10);
+}
+
+function countWords(all: readonly SessionInfo[], found: readonly SessionInfo[] = all): string {
   return found.length === all.length ? plural(all.length, "session") : `${found.length} of ${all.length}`;
-}
-
-interface SessionRowProps {
-  readonly session: SessionInfo;
-  readonly showsWorker: boolean;
-}
-
-function SessionRow({ session, showsWorker }: SessionRowProps): ReactNode {
-  const now = useNow();
-  const { words, tone } = sessionState(session);
-  return (
-    <li>
-      <a className="session-row" href={linkTo({ page: "session", id: session.id })}>
-        <span className={`dot ${tone}`} aria-hidden="true" />
-        <span className="title">{session.title ?? "No prompt yet"}</span>
-        <span className="state">{words}</span>
-        {showsWorker && <span className="worker dim">{session.worker}</span>}
-        <span className="model dim">{session.model}</span>
-        <span className="number dim">{session.turns > 0 ? plural(session.turns, "turn") : ""}</span>
-        <span className="number dim" title={new Date(session.updatedAt).toLocaleString()}>
-          {formatAge(now - session.updatedAt)}
-        </span>
-      </a>
-    </li>
-  );
 }
