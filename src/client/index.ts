@@ -24,6 +24,7 @@ export {
   sessionClosed,
   type ViewUpdate,
 } from "./view/fold-session.ts";
+export { foldUsage, noSessionUsage, type SessionUsage, type UsedTurns } from "./view/fold-usage.ts";
 export type { CallApproval, CallItem, CallResult, Item } from "./view/items.ts";
 export { at, elements, type List } from "./view/persistent.ts";
 export {

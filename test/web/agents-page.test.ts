@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -20,6 +20,7 @@ beforeAll(async () => {
     return;
   }
   scene = await openScene();
+  writeFileSync(join(scene.cwd, ".agents/agents/broken.md"), "---\nname: broken\ntools: [Read\n---\nYou try.\n");
   ({ page, problems } = await openPage(browser));
   await page.goto(scene.link);
 });

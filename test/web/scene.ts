@@ -70,7 +70,6 @@ function createProject(directory: string): string {
   writeFileSync(join(directory, "src/invoice/total.ts"), 'import { roundPrice } from "../cart/price.ts";\n');
   mkdirSync(join(directory, ".agents/agents"), { recursive: true });
   writeFileSync(join(directory, ".agents/agents/price-auditor.md"), AUDITOR);
-  writeFileSync(join(directory, ".agents/agents/broken.md"), "---\nname: broken\ntools: [Read\n---\nYou try.\n");
   return directory;
 }
 

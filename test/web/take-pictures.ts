@@ -2,6 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { openBrowser, openPage } from "./open-browser.ts";
 import { openScene, PROMPT } from "./scene.ts";
 
@@ -23,20 +24,25 @@ try {
   await page.waitForTimeout(1_500);
   const session = new URL(page.url()).hash.split("/").slice(0, 3).join("/");
   const agent = new URL(page.url()).hash;
-  const views = { sessions: "#/", session, agent, inbox: "#/inbox", agents: "#/agents" };
+  const agentPages = { agents: "#/agents", "agent-detail": "#/agents/price-auditor", "new-agent": "#/new-agent" };
+  const views = { sessions: "#/", session, agent, inbox: "#/inbox", ...agentPages };
   const take = async (names: Readonly<Record<string, string>>): Promise<void> => {
     for (const theme of ["dark", "light"] as const) {
       await page.emulateMedia({ colorScheme: theme });
       for (const [width, height] of [
         [1440, 860],
-        [900, 760],
-        [400, 800],
+        [820, 760],
+        [390, 800],
       ] as const) {
         await page.setViewportSize({ width, height });
         for (const [name, hash] of Object.entries(names)) {
           await page.goto(`${scene.url}/${hash}`);
           await page.waitForTimeout(400);
+          if (name === "new-agent") await fillAgent(page);
+          if (name === "sessions") await page.getByRole("button", { name: "Options" }).click();
           await page.screenshot({ path: join(directory, `${name}-${theme}-${width}.png`) });
+          if (name === "done" || name === "session")
+            await takeUsage(page, join(directory, `usage-${theme}-${width}.png`));
           const tabs = name === "session" && width < 1200 ? await page.locator(".regions button:visible").count() : 0;
           for (let index = 0; index < tabs; index++) {
             await page.locator(".regions button:visible").nth(index).click();
@@ -59,4 +65,24 @@ try {
 } finally {
   await browser.close();
   await scene.close();
+}
+
+/** Writes a part of a definition, so that its check is shown. */
+async function fillAgent(page: Page): Promise<void> {
+  await page.getByLabel("Name").fill("doc-writer");
+  await page.getByLabel("Description").fill("Writes documentation. Use after changing an API.");
+  await page.getByLabel("Tools").fill("Read, Wirte, Bash(git diff *)");
+  await page.getByText("Did you mean").first().waitFor();
+}
+
+async function takeUsage(page: Page, path: string): Promise<void> {
+  const region = page.locator('.regions button[data-for="time"]');
+  if (await region.isVisible()) await region.click();
+  await page.getByRole("button", { name: "Usage" }).click();
+  await page.getByRole("listbox", { name: /^Turns/ }).focus();
+  await page.keyboard.press("End");
+  await page.screenshot({ path });
+  await page.getByRole("button", { name: "Timeline" }).last().click();
+  const talk = page.locator('.regions button[data-for="talk"]');
+  if (await talk.isVisible()) await talk.click();
 }

@@ -193,6 +193,7 @@ describe("the web view", () => {
     await page.getByRole("link", { name: new RegExp(PROMPT.slice(0, 30)) }).click();
     await page.getByText("Prices are now rounded").waitFor();
     expect(await tree()).toHaveLength(4);
+    await page.getByText("of $1.00").waitFor();
   });
 
   it("says that a session was deleted", async () => {

@@ -15,10 +15,11 @@ import { AgentPanel } from "./agent-panel.tsx";
 import { AgentTree } from "./agent-tree.tsx";
 import { doingWords, pathWords } from "./agent-words.ts";
 import { Composer } from "./composer.tsx";
+import { SessionActions } from "./session-actions.tsx";
 import { SessionContext } from "./session-context.ts";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
+import { TimeRegion } from "./time-region.tsx";
 import { Transcript } from "./transcript.tsx";
-import { Waterfall } from "./waterfall.tsx";
 
 interface SessionPageProps {
   readonly id: SessionId;
@@ -72,7 +73,7 @@ interface SessionProps {
 function Session({ store, agentId }: SessionProps): ReactNode {
   const state = useStore(store);
   const { approvals: all } = useStore(useServer().store);
-  const { view, info, spans, isLoaded, liveAt, unreadable } = state;
+  const { view, info, isLoaded, liveAt, unreadable } = state;
   const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState<Region>();
   const isRequestWanted = useStore(requestWanted);
@@ -141,7 +142,7 @@ function Session({ store, agentId }: SessionProps): ReactNode {
         <Composer key={`to ${agentId}`} view={view} agent={agent} isDisabled={isDeleted} />
       </section>
       <section className="region time-region" aria-label="Timeline of the agents">
-        <Waterfall isRunning={view.running.length > 0} agents={agents} spans={spans} selected={agentId} />
+        <TimeRegion state={state} agents={agents} selected={agentId} />
       </section>
       <div className="side">
         <section className="region needs-region" aria-label="Requests that wait for you">
@@ -275,6 +276,7 @@ function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): Rea
           <meter aria-label="Budget spent" min={0} max={maxCost} value={totals.costUsd} high={maxCost * 0.8} />
         </span>
       )}
+      <SessionActions info={info} />
     </div>
   );
 }

@@ -3,9 +3,12 @@ import {
   type ClientError,
   closeAgent,
   foldSession,
+  foldUsage,
   newSessionView,
+  noSessionUsage,
   openAgent,
   reconnected,
+  type SessionUsage,
   type SessionView,
   sessionClosed,
   type ViewUpdate,
@@ -20,6 +23,8 @@ export interface SessionState {
   readonly view: SessionView;
   /** Turns and calls over time. Changed in place; `spans.version` tells that it has changed. */
   readonly spans: Spans;
+  /** Tokens and costs of the turns. */
+  readonly usage: SessionUsage;
   readonly info?: SessionInfo | undefined;
   readonly link: Link;
   /** Why the stream of the session has ended, until it is connected again. */
@@ -56,6 +61,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   const store = createStore<SessionState>({
     view: newSessionView({ keep: KEEP }),
     spans: noSpans(),
+    usage: noSessionUsage,
     link: { state: "connecting" },
     isLoaded: false,
     liveAt: new Map(),
@@ -64,7 +70,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   const change = (part: Partial<SessionState>): void => store.set({ ...store.get(), ...part });
 
   // Drawing takes longer than applying updates, so the view is ahead of what is drawn while there are many.
-  let { view, spans } = store.get();
+  let { view, spans, usage } = store.get();
   const changeView = (part: (before: SessionView) => SessionView): void => {
     view = part(view);
     change({ view });
@@ -94,6 +100,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
       const update = waiting[index] as ViewUpdate;
       view = foldSession(view, update);
       spans = foldSpans(spans, update);
+      usage = foldUsage(usage, update);
       if (update.seq === undefined) liveAt.set(update.agentId, Date.now());
       if (index % 50 === 49 && performance.now() - startedAt > longest) break;
     }
@@ -101,7 +108,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     // The first part is drawn at once, so that there is something to read.
     if (waiting.length <= MANY || startedAt - drawnAt > DRAW_EVERY_MS) {
       drawnAt = performance.now();
-      change({ view, spans, isLoaded: store.get().isLoaded || waiting.length === 0 });
+      change({ view, spans, usage, isLoaded: store.get().isLoaded || waiting.length === 0 });
     }
     if (waiting.length > 0) plan();
     else onDrained?.();

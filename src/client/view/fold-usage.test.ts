@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import type { AgentId, Usage } from "../../protocol/index.ts";
+import type { ViewUpdate } from "./fold-session.ts";
+import { foldUsage, noSessionUsage } from "./fold-usage.ts";
+
+const usage = (tokens: number): Usage => ({
+  inputTokens: tokens,
+  cacheReadTokens: 10 * tokens,
+  cacheWriteTokens: 0,
+  outputTokens: 1,
+});
+
+function ended(turn: number, agentId = "main"): ViewUpdate {
+  const message = { role: "assistant", content: [{ type: "tool_call", callId: `call_${turn}`, name: "Read" }] };
+  const event = { type: "model.ended", turn, at: turn, message, usage: usage(1), costUsd: 0.5, incompleteCalls: 0 };
+  return { agentId: agentId as AgentId, event: event as never };
+}
+
+const other = (event: object): ViewUpdate => ({ agentId: "main" as AgentId, event: event as never });
+
+describe("foldUsage", () => {
+  it("keeps each turn with its agent, tokens and cost", () => {
+    const used = [ended(1), ended(1, "a1"), ended(2)].reduce(foldUsage, noSessionUsage);
+    expect(used.turns.map(({ agentId, turn, count }) => [agentId, turn, count])).toEqual([
+      ["main", 1, 1],
+      ["a1", 1, 1],
+      ["main", 2, 1],
+    ]);
+    expect(used).toMatchObject({ costUsd: 1.5, total: { inputTokens: 3, cacheReadTokens: 30, outputTokens: 3 } });
+  });
+
+  it("adds what is not a turn to the turn before it, and ignores everything else", () => {
+    const compacted = other({ type: "conversation.compacted", usage: usage(5), costUsd: 0.25 });
+    const used = [compacted, ended(1), compacted].reduce(foldUsage, noSessionUsage);
+    expect(used.turns).toHaveLength(1);
+    expect(used.turns[0]).toMatchObject({ costUsd: 0.75, usage: { inputTokens: 6 } });
+    expect(used.costUsd).toBe(1);
+    expect(foldUsage(used, other({ type: "text.delta", turn: 1, text: "x" }))).toBe(used);
+    expect(foldUsage(used, other({ type: "model.failed", turn: 1 }))).toBe(used);
+    expect(foldUsage(used, other({ type: "model.ended", turn: 1 }))).toBe(used);
+  });
+
+  it("stays bounded in a session with 50,000 turns, without losing tokens or costs", () => {
+    let used = noSessionUsage;
+    for (let turn = 1; turn <= 50_000; turn++) used = foldUsage(used, ended(turn));
+    expect(used.turns.length).toBeLessThanOrEqual(600);
+    expect(used.turns.reduce((sum, { count }) => sum + count, 0)).toBe(50_000);
+    expect(used.turns.reduce((sum, { costUsd }) => sum + costUsd, 0)).toBe(25_000);
+    expect(used).toMatchObject({ costUsd: 25_000, total: { inputTokens: 50_000 } });
+  });
+});

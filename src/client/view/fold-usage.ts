@@ -1,0 +1,97 @@
+import { type AgentId, addUsage, type CallId, callsOf, noUsage, paidUsage, type Usage } from "../../protocol/index.ts";
+import type { ViewUpdate } from "./fold-session.ts";
+
+/** What the turns of a session have used, in the order in which they ended. */
+export interface SessionUsage {
+  readonly turns: readonly UsedTurns[];
+  readonly total: Usage;
+  /** Sum of the known costs. */
+  readonly costUsd: number;
+}
+
+/** A turn, or consecutive turns of a session that has very many. */
+export interface UsedTurns {
+  /** Agent and number of the first turn. */
+  readonly agentId: AgentId;
+  readonly turn: number;
+  /** End of the first turn in milliseconds since 1970. */
+  readonly at: number;
+  /** First call in the response of the first turn. */
+  readonly callId?: CallId | undefined;
+  /** Number of turns. */
+  readonly count: number;
+  readonly usage: Usage;
+  /** Sum of the known costs. */
+  readonly costUsd: number;
+}
+
+/** Number of entries to keep. If there are more, neighbors are joined, so that memory and drawing stay bounded. */
+const MOST = 600;
+
+export const noSessionUsage: SessionUsage = { turns: [], total: noUsage, costUsd: 0 };
+
+/**
+ * Adds what an update says about tokens and costs. Returns the same object if it says nothing, or can't be understood.
+ */
+export function foldUsage(usage: SessionUsage, update: ViewUpdate): SessionUsage {
+  try {
+    return foldEvent(usage, update);
+  } catch {
+    // The view counts damaged lines.
+    return usage;
+  }
+}
+
+function foldEvent(usage: SessionUsage, { agentId, event }: ViewUpdate): SessionUsage {
+  switch (event.type) {
+    case "model.ended": {
+      const { at, turn, costUsd = 0 } = event;
+      const callId = callsOf(event.message)[0]?.callId;
+      const used = { agentId, turn, at, callId, count: 1, usage: paidUsage(event), costUsd };
+      const turns = [...usage.turns, used];
+      return added({ ...usage, turns: turns.length > MOST ? joined(turns) : turns }, used);
+    }
+    case "model.failed":
+    case "conversation.compacted":
+    case "spend.recorded":
+      return event.usage === undefined ? usage : withSpending(usage, event.usage, event.costUsd);
+    case "tool.ended": {
+      const spent = event.result.facts?.spent;
+      return spent === undefined ? usage : withSpending(usage, spent.usage, spent.costUsd);
+    }
+    default:
+      return usage;
+  }
+}
+
+/** Adds spending that is not a turn, such as a summary, to the turn before it. */
+function withSpending(usage: SessionUsage, spent: Usage, costUsd = 0): SessionUsage {
+  const last = usage.turns.at(-1);
+  const change = { usage: spent, costUsd };
+  if (last === undefined) return added(usage, change);
+  const changed = { ...last, usage: addUsage(last.usage, spent), costUsd: last.costUsd + costUsd };
+  return added({ ...usage, turns: usage.turns.with(-1, changed) }, change);
+}
+
+function added(usage: SessionUsage, spent: Pick<UsedTurns, "usage" | "costUsd">): SessionUsage {
+  return { ...usage, total: addUsage(usage.total, spent.usage), costUsd: usage.costUsd + spent.costUsd };
+}
+
+function joined(turns: readonly UsedTurns[]): readonly UsedTurns[] {
+  const pairs: UsedTurns[] = [];
+  for (let index = 0; index < turns.length; index += 2) {
+    const first = turns[index] as UsedTurns;
+    const second = turns[index + 1];
+    pairs.push(
+      second === undefined
+        ? first
+        : {
+            ...first,
+            count: first.count + second.count,
+            usage: addUsage(first.usage, second.usage),
+            costUsd: first.costUsd + second.costUsd,
+          },
+    );
+  }
+  return pairs;
+}

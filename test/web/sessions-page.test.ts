@@ -1,0 +1,113 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
+import { openScene, PROMPT, type Scene } from "./scene.ts";
+
+let browser: Browser;
+let scene: Scene;
+let page: Page;
+let problems: readonly string[];
+let missing: string | undefined;
+
+beforeAll(async () => {
+  try {
+    browser = await openBrowser();
+  } catch (error) {
+    missing = `SKIPPED: Chromium can't be started here. ${String(error)}`;
+    console.error(missing);
+    return;
+  }
+  scene = await openScene();
+  scene.finishInvoice();
+  ({ page, problems } = await openPage(browser));
+  await page.goto(scene.link);
+});
+
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await scene?.close();
+});
+
+const row = () => page.getByRole("row", { name: new RegExp(PROMPT.slice(0, 30)) });
+
+describe("the list of sessions", () => {
+  it("says at the field what is wrong with a number, and starts nothing", async () => {
+    await page.getByLabel("Prompt").fill(PROMPT);
+    await page.getByRole("button", { name: "Options" }).click();
+    await page.getByText(scene.cwd).waitFor();
+    await page.getByLabel("Budget in $").fill("one");
+    await page.getByLabel("Turns").fill("1.5");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByText("Budget must be a number, such as 1.50.").waitFor();
+    await page.getByText("Turns must be a whole number, such as 20.").waitFor();
+    expect(await page.getByLabel("Budget in $").getAttribute("aria-invalid")).toBe("true");
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("maxCost");
+    await page.getByLabel("Budget in $").fill("1.50");
+    await page.getByLabel("Turns").fill("");
+    await page.getByRole("combobox", { name: /^Mode$/ }).selectOption("bypassPermissions");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByText("Prices are now rounded").waitFor();
+  });
+
+  it("shows what the turns have used, and leads from a bar to its turn", { timeout: 60_000 }, async () => {
+    await page.getByRole("button", { name: "Usage" }).click();
+    const chart = page.getByRole("listbox", { name: /^Turns/ });
+    await page.getByText(/of the input was read from the provider's cache|Nothing of the input/).waitFor();
+    expect(await chart.getByRole("option").count()).toBeGreaterThan(6);
+    await chart.focus();
+    await page.keyboard.press("Home");
+    await page.getByRole("status").filter({ hasText: "main, turn 1:" }).waitFor();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.url()).toMatch(/\/session\/[^/]+\/a[0-9a-z]{12}$/);
+    expect(await barriersIn(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByRole("button", { name: "Timeline" }).first().click();
+    expect(await barriersIn(page)).toEqual([]);
+    await page.setViewportSize({ width: 1440, height: 860 });
+  });
+
+  it("lists sessions with headers, cost and age, and says when a search finds nothing", {
+    timeout: 60_000,
+  }, async () => {
+    await page.getByRole("link", { name: "Sessions" }).click();
+    for (const name of ["Task", "State", "Project", "Cost", "Last used"])
+      await page.getByRole("columnheader", { name }).waitFor();
+    await row().getByText("just now").or(row().getByText("1 min ago")).waitFor();
+    await row()
+      .getByText(/^<?\$0\.\d+$/)
+      .waitFor();
+    await page.getByLabel("Search sessions").fill("nothing like it");
+    await page.getByText("No session matches nothing like it.").waitFor();
+    await page.getByRole("button", { name: "Clear the search" }).click();
+    for (const width of [1440, 820, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.getByText("Turns", { exact: true }).isVisible()).toBe(width > 999);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      expect(await barriersIn(page)).toEqual([]);
+    }
+    await page.setViewportSize({ width: 1440, height: 860 });
+  });
+
+  it("deletes a session after a confirmation", async () => {
+    await row()
+      .getByRole("button", { name: /^Delete the session/ })
+      .focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Delete this session?" });
+    await dialog.waitFor();
+    expect(await barriersIn(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await row()
+      .getByRole("button", { name: /^Delete the session/ })
+      .click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("There are no sessions in this directory yet.").waitFor();
+    expect(problems).toEqual([]);
+  });
+});
