@@ -62,6 +62,7 @@ export {
   type TrustedPath,
   withoutSecrets,
 } from "../settings/index.ts";
+export { previewChange } from "../tools/index.ts";
 export {
   checkHome,
   cleanUpDaily,

@@ -75,7 +75,7 @@ async function dispatch(argv: readonly string[], codeCache: CodeCache): Promise<
       return exitCodes.succeeded;
     case "interactive": {
       const { hasWholeTerminal, runInteractive } = await import("./interactive/run-interactive.ts");
-      if (!hasWholeTerminal()) throw noTerminal(request.options.prompt);
+      if (!hasWholeTerminal(request.options)) throw noTerminal(request.options.prompt);
       return runInteractive(request.options);
     }
   }
@@ -130,6 +130,8 @@ function topicOf(name: string | undefined): HelpTopic {
 }
 
 function noTerminal(prompt: string): UserError {
+  if (process.env["TERM"] === "dumb" && process.stdout.isTTY)
+    return usageError("This terminal can't move its cursor (TERM is dumb)", "Set TERM, or pass --plain.");
   const example = asPrompt(prompt === "" ? "Map this repository" : prompt);
   return usageError(
     "The terminal interface needs a terminal for standard input and output",

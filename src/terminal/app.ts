@@ -25,6 +25,14 @@ export interface App {
   /** Keeps the whole conversation of an agent in the view, from its first line, until `unwatch`. Never rejects. */
   watch(agentId: AgentId): Promise<void>;
   unwatch(agentId: AgentId): void;
+  /** Lets the user edit a text in another program. Returns the text as it is then. Never rejects. */
+  editText(text: string, name: string): Promise<string>;
+  /** Inserts text into the box in which the user writes. */
+  type(text: string): void;
+  /** Shows the request that waits for an answer. Returns false if there is none. */
+  showRequest(): boolean;
+  /** Returns the line that says which request waits for an answer. */
+  requestRows(columns: number): readonly Row[];
   /** Puts a layer on top of the others. It gets all keys until it is closed. */
   open(layer: Layer): void;
   close(layer: Layer): void;

@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   type AgentView,
   activityWords,
@@ -8,12 +11,13 @@ import {
   type ViewUpdate,
   withoutIds,
 } from "../client/index.ts";
-import { plural } from "../lib/index.ts";
-import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
+import { describeError, plural } from "../lib/index.ts";
+import { MAIN_AGENT, type PermissionMode, type Receipt, textOf } from "../protocol/index.ts";
 import type { App, Layer } from "./app.ts";
 import { createCommands } from "./commands.ts";
 import { textColumns } from "./conversation/item-rows.ts";
 import { type ConversationPrinter, createConversationPrinter } from "./conversation/print-conversation.ts";
+import { wholeText } from "./editor/editor.ts";
 import type { CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
@@ -41,6 +45,8 @@ export interface ControllerOptions {
   readonly redraw: () => void;
   /** Ends the terminal. */
   readonly leave: () => void;
+  /** Ends the terminal, because no session could be opened. */
+  readonly fail: (error: unknown) => void;
   /** Clears the screen, and draws it again. */
   readonly clear: () => void;
   /** Lets the user edit a file in another program. */
@@ -111,6 +117,14 @@ export function createController(options: ControllerOptions): Controller {
     send,
     watch: (agentId) => feed.watch(agentId),
     unwatch: (agentId) => feed.unwatch(agentId),
+    editText,
+    showRequest: () => requests.show(),
+    requestRows: (columns) => requests.rows(columns),
+    type: (text) => {
+      box.key({ kind: "text", text });
+      completion.update(box.editor);
+      redraw();
+    },
     open: (layer) => {
       layers.push(layer);
       redraw();
@@ -164,6 +178,22 @@ export function createController(options: ControllerOptions): Controller {
     return receipt;
   }
 
+  async function editText(text: string, name: string): Promise<string> {
+    try {
+      const directory = await mkdtemp(join(tmpdir(), "retinue-"));
+      try {
+        await writeFile(join(directory, name), text, { mode: 0o600 });
+        await options.edit(join(directory, name));
+        return await readFile(join(directory, name), "utf8");
+      } finally {
+        await rm(directory, { recursive: true, force: true });
+      }
+    } catch (error) {
+      app.say(describeError(error), "bad");
+      return text;
+    }
+  }
+
   /** Returns whether the user is typing, or something other than the conversation has the keys. */
   function isOccupied(): boolean {
     return layers.length > 0 || !box.isEmpty || Date.now() - typedAt < TYPING_MS;
@@ -199,14 +229,27 @@ export function createController(options: ControllerOptions): Controller {
     app.say(`${labelOf(agent)} ${activityWords(agent)}; ${caller} gets its report${when}.`, style);
   }
 
-  /** Stops the main agent. Says which agents go on. */
+  /** Stops the main agent. Queued prompts go back to the box, so that they do not start. Says which agents go on. */
   async function interrupt(): Promise<void> {
+    await takeQueued();
     const receipt = await send({ type: "stop", what: "turn" });
     const left = busyAgents(feed.view);
     if (receipt?.status !== "done" || left.length === 0) return;
     const names = left.map(nameOf).slice(0, 5).join(", ");
     const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
     app.say(`${left.length === 1 ? "1 agent goes" : `${left.length} agents go`} on: ${names}${more}.`, "warn");
+  }
+
+  async function takeQueued(): Promise<void> {
+    const texts: string[] = [];
+    for (const { promptId, content } of feed.view.queue) {
+      const receipt = await feed.host?.send({ type: "withdraw", promptId });
+      if (receipt?.status === "done") texts.push(textOf(content));
+    }
+    if (texts.length === 0) return;
+    box.set([...texts, ...(box.isEmpty ? [] : [wholeText(box.editor)])].join("\n\n"));
+    const what = texts.length === 1 ? "The queued prompt is" : `The ${texts.length} queued prompts are`;
+    app.say(`${what} in the box again. Enter sends it.`);
   }
 
   function askToLeave(): void {
@@ -225,8 +268,9 @@ export function createController(options: ControllerOptions): Controller {
       box.take();
       flash.show("Cleared. ↑ brings it back · Ctrl+C again leaves");
     } else {
-      if (isBusy()) void interrupt();
-      flash.show("Ctrl+C again leaves");
+      const isInterrupted = isBusy();
+      if (isInterrupted) void interrupt();
+      flash.show(isInterrupted ? "interrupted · Ctrl+C again leaves" : "Ctrl+C again leaves");
     }
   }
 
@@ -288,8 +332,10 @@ export function createController(options: ControllerOptions): Controller {
   function onKey(key: Key, isAlone: boolean): void {
     const layer = layers.at(-1);
     const handler = key.kind === "key" ? handlers[key.name] : undefined;
-    const isEarly = layer !== undefined && requests.isEarly(layer);
-    if (layer !== undefined && !isEarly && (layer.key(key, isAlone) || key.kind !== "text")) return;
+    // Esc only puts a request aside, so that it is never too early.
+    const isEsc = key.kind === "key" && key.name === "esc";
+    const isEarly = layer !== undefined && !isEsc && requests.isEarly(layer);
+    if (layer !== undefined && !isEarly && (layer.key(key, isAlone) || key.kind === "key")) return;
     // What is typed while a request appears is a part of a prompt, and not an answer.
     if (layer !== undefined) layer.key({ kind: "key", name: "esc" }, true);
     if (handler === undefined || handler() === false) box.key(key);
@@ -323,8 +369,10 @@ export function createController(options: ControllerOptions): Controller {
   return {
     start: async (resume, prompt) => {
       if ((await askForTrust(app, program)) === "leave") return options.leave();
-      void feed.open(resume);
+      const opening = feed.open(resume);
       if (prompt.trim() !== "") submit.prompt(prompt);
+      await opening;
+      if (feed.failure !== undefined) options.fail(feed.failure);
     },
     keys: (keys) => {
       for (const key of keys) onKey(key, keys.length === 1);

@@ -19,6 +19,11 @@ export interface TerminalHost {
   send(command: NewCommand): Promise<Receipt>;
   /** Returns the whole request for approval; undefined if it no longer waits for an answer. Never rejects. */
   question(requestId: string): Promise<ApprovalQuestion | undefined>;
+  /**
+   * Returns the unified diff of the change that a call would make; undefined if it is not known. Absent if files are on
+   * another machine. Never rejects.
+   */
+  readonly preview?: ((question: ApprovalQuestion) => Promise<string | undefined>) | undefined;
   /** Returns the prompts that the user can go back to, oldest first. */
   prompts(): Promise<readonly PastPrompt[]>;
   /** Reports what fills the window of the main agent; undefined if it has made no request. */

@@ -47,7 +47,7 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
     queue: [...queueRows(parts, columns), ...requests.rows(columns)],
     layer: top,
     suggestions: top === undefined ? completion.rows(columns) : [],
-    box: (space) => box.draw(space, placeholder(parts)),
+    box: (space) => box.draw(space, top === undefined ? placeholder(parts) : "", top === undefined),
     hint: () => hintRow({ keys: keysHint(parts, top), mode: modeSpan(parts), facts: facts(parts) }, columns),
     status: status === undefined ? [] : [status],
   });

@@ -30,7 +30,7 @@ const FRAME_MS = 33;
 /** Time after a change of the terminal's size until no other is expected. tmux reports changes up to 250 ms late. */
 const SETTLE_MS = 400;
 
-/** Runs the terminal interface until the user leaves. */
+/** Runs the terminal interface until the user leaves. Rejects if no session can be opened at the start. */
 export async function runTerminal(options: TerminalOptions): Promise<void> {
   const { program, input, output, environment, signal, isPlain = false } = options;
   const { NO_COLOR = "", TERM, XTERM_VERSION, STY } = environment;
@@ -41,8 +41,10 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     reflows: XTERM_VERSION === undefined && STY === undefined && TERM !== "linux",
   });
   let leave = (): void => {};
-  const left = new Promise<void>((resolve) => {
+  let fail = (_: unknown): void => {};
+  const left = new Promise<void>((resolve, reject) => {
     leave = resolve;
+    fail = reject;
   });
 
   let drawnAt = 0;
@@ -99,7 +101,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     stopReading = read();
     draw();
   };
-  const controller = createController({ program, screen, isPlain, redraw, leave, clear, edit });
+  const controller = createController({ program, screen, isPlain, redraw, leave, fail, clear, edit });
 
   const read = (): (() => void) =>
     openInput({

@@ -22,9 +22,14 @@ export interface SessionFeed {
   readonly isOpening: boolean;
   /** Why no session is open. */
   readonly problem: string | undefined;
+  /** The error for that. */
+  readonly failure: unknown;
   /** Resolves when a session is open; undefined if that failed. */
   readonly opened: Promise<TerminalHost | undefined>;
-  /** Closes the session that is open, and opens a new one or the given one. Never rejects. */
+  /**
+   * Opens a new session or the given one, and closes the one that was open. If that fails, reports why, and the session
+   * that was open stays open. Never rejects.
+   */
   open(resume?: string): Promise<void>;
   close(how: "stop" | "park"): Promise<void>;
   /** Keeps the whole conversation of an agent, from its first line, until `unwatch`. Never rejects. */
@@ -46,10 +51,12 @@ export interface FeedOptions {
 const KEPT_ITEMS = 200;
 
 export function createSessionFeed({ program, report, onOpened, onUpdate, onChange }: FeedOptions): SessionFeed {
-  let view = newSessionView({ keep: KEPT_ITEMS });
+  let view = reconnected(newSessionView({ keep: KEPT_ITEMS }), Date.now());
   let host: TerminalHost | undefined;
   let problem: string | undefined;
-  let isOpening = false;
+  let failure: unknown;
+  /** Set while a session is being opened. */
+  let opening: AbortController | undefined;
   let opened: Promise<TerminalHost | undefined> = Promise.resolve(undefined);
   let leaving = new AbortController();
 
@@ -68,20 +75,17 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
     }
   };
   const close = async (how: "stop" | "park"): Promise<void> => {
+    opening?.abort();
     leaving.abort();
     const closing = host;
     host = undefined;
     await closing?.close(how);
   };
   const start = async (resume: string | undefined): Promise<TerminalHost | undefined> => {
-    const closed = close("stop");
+    const before = leaving;
     const own = new AbortController();
-    leaving = own;
-    await closed;
-    if (own.signal.aborted) return undefined;
-    problem = undefined;
-    isOpening = true;
-    view = reconnected(newSessionView({ keep: KEPT_ITEMS }), Date.now());
+    opening?.abort();
+    opening = own;
     try {
       const next = await program.open({ resume, report, signal: own.signal });
       // Another session was opened meanwhile, or the user left.
@@ -89,15 +93,26 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
         await next.close("stop");
         return undefined;
       }
+      const closing = host;
+      before.abort();
+      leaving = own;
       host = next;
+      problem = undefined;
+      view = reconnected(newSessionView({ keep: KEPT_ITEMS }), Date.now());
       onOpened(next);
       void follow(next, own);
+      await closing?.close("stop");
       return next;
     } catch (error) {
-      if (!own.signal.aborted) problem = describeError(error);
-      return undefined;
+      if (own.signal.aborted) return undefined;
+      if (host !== undefined) report(describeError(error));
+      else {
+        problem = describeError(error);
+        failure = error;
+      }
+      return host;
     } finally {
-      if (leaving === own) isOpening = false;
+      if (opening === own) opening = undefined;
       onChange();
     }
   };
@@ -109,10 +124,13 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
       return host;
     },
     get isOpening() {
-      return isOpening;
+      return opening !== undefined;
     },
     get problem() {
       return problem;
+    },
+    get failure() {
+      return failure;
     },
     get opened() {
       return opened;

@@ -101,7 +101,10 @@ describe.skipIf(!hasTmux)("the agents", () => {
     await terminal.waitFor("main › general-purpose  look at two");
     await terminal.waitFor("› CHILD: two");
     await terminal.press("m");
+    await terminal.waitFor("to general-purpose:");
     await say(terminal, "Hurry up");
+    await terminal.press("s");
+    await terminal.waitFor("Stop general-purpose (look at two)?");
     await terminal.press("s");
     await terminal.waitFor("stopped, can be resumed");
     await terminal.press("r");
@@ -115,6 +118,23 @@ describe.skipIf(!hasTmux)("the agents", () => {
     await terminal.waitFor("Enter sends");
     // What happened meanwhile is in the conversation.
     expect(await terminal.scrollback()).toContain("general-purpose (look at two) succeeded");
+  });
+
+  it("lose no key of a user who types a sentence, and are not stopped by it", async () => {
+    const { server } = await scene("one", "two");
+    const terminal = await openTerminal(server, { columns: 100, rows: 30 });
+    await say(terminal, "MAIN: go");
+    await terminal.waitFor("2 working");
+    await terminal.press("Down");
+    await terminal.waitFor("Enter opens");
+    for (const letter of "stop") await terminal.type(letter);
+    await terminal.waitFor(/^› stop$/m);
+    await terminal.press("C-u");
+    await terminal.press("Down");
+    await terminal.waitFor("Enter opens");
+    await terminal.type("run the tests");
+    await terminal.waitFor(/^› run the tests$/m);
+    expect(await terminal.screen()).toContain("2 working");
   });
 
   it("can be left running, to continue when the session is resumed, or stopped", async () => {
@@ -149,6 +169,23 @@ describe.skipIf(!hasTmux)("Esc", () => {
     await terminal.press("Escape");
     await terminal.waitFor("1 agent goes on: general-purpose.");
     expect(await terminal.screen()).toContain("– interrupted, can be resumed");
+  });
+});
+
+describe.skipIf(!hasTmux)("Esc while prompts are queued", () => {
+  it("puts them back into the box, and starts none", async () => {
+    const { server } = await scene("one");
+    const terminal = await openTerminal(server);
+    await say(terminal, "MAIN: go");
+    await terminal.waitFor("1 working");
+    await say(terminal, "first");
+    await terminal.waitFor("queued  first");
+    await say(terminal, "second");
+    await terminal.waitFor("queued  second");
+    await terminal.press("Escape");
+    await terminal.waitFor(/› first\n\s*\n {2}second\n─/);
+    await terminal.waitFor("– interrupted, can be resumed");
+    expect(server.requests.filter(({ body }) => /"text":"(first|second)/.test(JSON.stringify(body)))).toEqual([]);
   });
 });
 

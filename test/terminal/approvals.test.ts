@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ApiServer } from "../../src/testing/index.ts";
-import { serve } from "../cli/command-line.ts";
+import { createPlace, serve } from "../cli/command-line.ts";
 import { openTerminal, say } from "./session.ts";
 import { hasTmux } from "./tmux.ts";
 
@@ -85,10 +85,22 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
     await terminal.press("Tab");
     await terminal.waitFor("main › general-purpose (look at it) asks for approval");
+    // The transcript of the agent shows the request too.
+    await terminal.press("Escape");
+    await terminal.press("C-u");
+    await terminal.press("Down");
+    await terminal.waitFor("Enter opens");
+    await terminal.press("Enter");
+    const transcript = await terminal.waitFor("waiting for you · Tab answers");
+    expect(transcript).toMatch(/\? running: touch made {2}waiting for you/);
+    expect(transcript).toMatch(/wants to run: touch made {2}Tab answers\n.*Esc back\s*$/);
+    await terminal.press("Tab");
+    await terminal.waitFor("main › general-purpose (look at it) asks for approval");
     await pause();
     await terminal.press("y");
-    const end = await terminal.waitFor("The end.");
-    expect(end).toContain("› Yes, and then yyy");
+    await terminal.waitFor("Made.");
+    await terminal.press("Escape");
+    await terminal.waitFor("The end.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
   });
 
@@ -151,6 +163,33 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     await terminal.press("y");
     await terminal.waitFor("The end.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
+  });
+});
+
+describe.skipIf(!hasTmux)("a change of a file that needs approval", () => {
+  it("is shown as a diff with line numbers, and its new text can be edited", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "a.ts"), "const one = 1;\nconst two = 2;\nconst three = 3;\n");
+    const input = { file_path: "a.ts", old_string: "two = 2", new_string: "two = 22" };
+    const server = await serve([
+      { content: [{ tool: "Read", input: { file_path: "a.ts" } }] },
+      { content: [{ tool: "Edit", input }] },
+      { content: "The end." },
+    ]);
+    const terminal = await openTerminal(server, place);
+    await say(terminal, "Go");
+    const screen = await terminal.waitFor(buttons);
+    expect(screen).toMatch(
+      /│ Edit a\.ts\n {2}│ 1 {3}const one = 1;\n {2}│ 2 − const two = 2;\n {2}│ 2 \+ const two = 22;/,
+    );
+    expect(screen).not.toContain("old_string");
+    await pause();
+    await terminal.press("e");
+    await terminal.waitFor(/^ {2}› two = 22$/m);
+    await terminal.type("3");
+    await terminal.press("Enter");
+    await terminal.waitFor("The end.");
+    expect(readFileSync(join(place.cwd, "a.ts"), "utf8")).toContain("two = 223;");
   });
 });
 

@@ -42,6 +42,44 @@ describe.skipIf(!hasTmux)("the first start", () => {
   });
 });
 
+describe.skipIf(!hasTmux)("a session that can't be opened", () => {
+  it.each([
+    [["--server", "http://127.0.0.1:1"], /127\.0\.0\.1:1/],
+    [["--resume", "nope"], /nope/],
+    [["--provider", "foo"], /foo/],
+  ])("ends the program with the reason: %j", async (words, reason) => {
+    const place = createPlace();
+    const tmux = startInTmux({
+      command: [process.execPath, join(dist, "cli.cjs"), ...words],
+      cwd: place.cwd,
+      environment: { PATH: process.env["PATH"], HOME: join(place.home, ".."), RETINUE_HOME: place.home },
+    });
+    onTestFinished(tmux.close);
+    expect([1, 2]).toContain(await tmux.ended());
+    // When a program ends, tmux scrolls by a row.
+    const screen = await tmux.scrollback();
+    expect(screen).toMatch(/^retinue: /m);
+    expect(screen).toMatch(reason);
+    expect(screen).not.toContain("Enter sends");
+  });
+
+  it("does not end the session that is open", async () => {
+    const server = await serve([{ content: "First answer." }, { content: "Second answer." }]);
+    const place = createPlace();
+    const first = await openTerminal(server, place);
+    await say(first, "First prompt");
+    await first.waitFor("First answer.");
+    const second = await openTerminal(server, place);
+    await say(second, "/resume");
+    await second.waitFor("open elsewhere");
+    await second.press("Enter");
+    await second.waitFor(/is in use by process \d+/);
+    expect(await second.screen()).not.toContain("kill");
+    await say(second, "Second prompt");
+    await second.waitFor("Second answer.");
+  });
+});
+
 describe.skipIf(!hasTmux)("Ctrl+Z", () => {
   it("gives the terminal back to the shell, and `fg` continues with what was written", async () => {
     const place = createPlace();

@@ -99,7 +99,8 @@ export function startInTmux({ command, cwd, environment, columns = 80, rows = 24
       until(
         async () => {
           const [isDead, code] = (await tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}")).split(" ");
-          return isDead === "1" ? Number(code) : undefined;
+          // The code may be known a moment later.
+          return isDead === "1" && code?.trim() ? Number(code) : undefined;
         },
         () => "end of the program",
       ),

@@ -18,6 +18,7 @@ import type { PrintOptions } from "../print/print-options.ts";
 import { readAgentTranscript } from "../progress/agent-transcripts.ts";
 import { createHostCommands } from "./host-commands.ts";
 import { listFiles } from "./list-files.ts";
+import { previewOf } from "./preview-of.ts";
 import { readImage } from "./read-image.ts";
 import { runShell } from "./run-shell.ts";
 import { createStatusLine } from "./status-line.ts";
@@ -60,6 +61,7 @@ export async function openEmbeddedHost(
     updates: (stop) => session.events({ signal: stop }),
     send: (command) => session.send({ ...command, id: command.id ?? createId("command_") }),
     question: (requestId) => questions.find(requestId),
+    preview: (question) => previewOf(question, session.cwd),
     prompts: () => session.prompts(),
     context: () => session.context(),
     rules: async () => {

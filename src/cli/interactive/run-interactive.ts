@@ -27,8 +27,8 @@ export interface InteractiveOptions extends PrintOptions {
 }
 
 /** Returns whether this process has a terminal in which a user can type. */
-export function hasWholeTerminal(): boolean {
-  return isatty(0) && process.stdout.isTTY === true && process.env["TERM"] !== "dumb";
+export function hasWholeTerminal({ plain }: Pick<InteractiveOptions, "plain">): boolean {
+  return isatty(0) && process.stdout.isTTY === true && (plain || process.env["TERM"] !== "dumb");
 }
 
 /** Runs the terminal interface. Returns the exit code. */
@@ -48,6 +48,8 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
       signal: leaving.controller.signal,
     });
     return leaving.code() ?? exitCodes.succeeded;
+  } catch (error) {
+    throw error instanceof Error && error.cause !== undefined ? error.cause : error;
   } finally {
     leaving.release();
   }
@@ -89,7 +91,7 @@ async function explained<Value>(promise: Promise<Value>): Promise<Value> {
   try {
     return await promise;
   } catch (error) {
-    throw new Error(withFlags(describeError(error)));
+    throw new Error(withFlags(describeError(error)), { cause: error });
   }
 }
 

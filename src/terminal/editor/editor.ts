@@ -71,7 +71,7 @@ export function shownCharacter(grapheme: string, pastes: readonly string[]): str
   const code = grapheme.codePointAt(0) ?? 0;
   if (code < FIRST_FOLD || code >= FIRST_FOLD + MAX_FOLDS) return grapheme === "\t" ? "  " : grapheme;
   const content = pastes[code - FIRST_FOLD] ?? "";
-  const lines = content.split("\n").length;
+  const lines = content.replace(/\n$/, "").split("\n").length;
   return lines > 1 ? `[pasted ${lines} lines]` : `[pasted ${content.length} characters]`;
 }
 

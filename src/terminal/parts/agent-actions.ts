@@ -1,12 +1,15 @@
-import type { AgentView } from "../../client/index.ts";
+import { type AgentView, stateOf } from "../../client/index.ts";
 import type { App } from "../app.ts";
+import { cleanLine } from "../screen/text.ts";
+import { nameOf } from "./agents-panel.ts";
+import { openPicker } from "./picker.ts";
 
 /** What a user can tell an agent with one key. Returns false for any other key. */
 export function actOnAgent(app: App, agent: AgentView, key: string): boolean {
   const { agentId, background } = agent;
   switch (key) {
     case "s":
-      void tell({ type: "stop", what: agentId });
+      if (stateOf(agent) !== "ended") askToStop();
       return true;
     case "r":
       void tell({ type: "resume", agent: agentId });
@@ -16,6 +19,19 @@ export function actOnAgent(app: App, agent: AgentView, key: string): boolean {
       return true;
     default:
       return false;
+  }
+
+  function askToStop(): void {
+    openPicker(app, {
+      title: `Stop ${nameOf(agent)}${agent.description === "" ? "" : ` (${cleanLine(agent.description)})`}?`,
+      choices: [
+        { hotkey: "s", label: "Stop it", value: true },
+        { hotkey: "c", label: "Let it go on", value: false },
+      ],
+      onChoose: (isSure) => {
+        if (isSure) void tell({ type: "stop", what: agentId });
+      },
+    });
   }
 
   async function tell(command: Parameters<App["send"]>[0]): Promise<void> {

@@ -1,9 +1,10 @@
-import { type AgentView, agentOf } from "../../client/index.ts";
+import { type AgentView, agentOf, stateOf } from "../../client/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import type { Key } from "../screen/keys.ts";
 import { span } from "../screen/row.ts";
 import { actOnAgent, agentKeys } from "./agent-actions.ts";
 import { allAgents, nameOf, panelRows } from "./agents-panel.ts";
+import { createHeldKey } from "./held-key.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 import { openTranscript } from "./transcript-layer.ts";
 
@@ -11,7 +12,8 @@ import { openTranscript } from "./transcript-layer.ts";
 export function openAgentsLayer(app: App): void {
   let filter = "";
   let input: { readonly purpose: "message" | "search"; readonly line: LineInput } | undefined;
-  let selected = listed()[0]?.agentId;
+  const held = createHeldKey(app);
+  let selected = firstSelected(allAgents(app.view))?.agentId;
   if (selected === undefined) return;
 
   function listed(): readonly AgentView[] {
@@ -45,25 +47,46 @@ export function openAgentsLayer(app: App): void {
 
   function draw({ columns, rows }: Space): Drawing {
     const line = input?.line.draw(columns);
-    const room = rows - (line?.rows.length ?? 0);
+    const room = rows - (line?.rows.length ?? 0) - (filter === "" ? 0 : 1);
     const now = app.now();
     const panel = panelRows(app.view, { columns: columns - 1, rows: room, now, selected, listed: listed() });
-    const shown = panel.length > 0 ? panel : [[span(`  No agent matches “${filter}”.`, "dim")]];
+    const isFiltered = filter !== "" && input?.purpose !== "search";
+    const note = isFiltered ? [[span(`  only those that match “${filter}” · Esc shows all`, "warn")]] : [];
+    const shown = [...note, ...(panel.length > 0 ? panel : [[span(`  No agent matches “${filter}”.`, "dim")]])];
     return {
       rows: [...shown, ...(line?.rows ?? [])],
       cursor: line?.cursor && { row: shown.length + line.cursor.row, column: line.cursor.column },
     };
   }
 
-  function key(pressed: Key): boolean {
+  /** Text that has no meaning here goes to the box, with the letter before it. Returns whether it has. */
+  function isPrompt(text: string, isAlone: boolean): boolean {
+    const before = held.take();
+    const isCommand = before === "" && isAlone && "m/qsrb".includes(text) && text.length === 1;
+    if (isCommand) return false;
+    app.close(layer);
+    app.type(`${before}${text}`);
+    return true;
+  }
+
+  function key(pressed: Key, isAlone: boolean): boolean {
     if (input !== undefined) {
       const result = input.line.key(pressed);
       if (result === "done") finishInput(input);
-      else if (result === "back") input = undefined;
+      else if (result === "back") {
+        if (input.purpose === "search") filter = "";
+        else if (input.line.text !== "") app.type(input.line.text);
+        input = undefined;
+      } else if (input.purpose === "search") {
+        filter = input.line.text.trim();
+        move(0);
+      }
       return true;
     }
     const current = agent();
     const name = pressed.kind === "key" ? pressed.name : pressed.text;
+    if (pressed.kind !== "key" && isPrompt(pressed.text, isAlone && pressed.kind === "text")) return true;
+    if (pressed.kind === "key") held.take();
     if (name === "up") move(-1);
     else if (name === "down") move(1);
     else if (name === "pageup") move(-10);
@@ -74,8 +97,12 @@ export function openAgentsLayer(app: App): void {
     else if (name === "m" && current !== undefined)
       input = { purpose: "message", line: createLineInput(`to ${nameOf(current)}: `) };
     else if (name === "/") input = { purpose: "search", line: createLineInput("search: ", filter) };
-    else if (["esc", "tab", "ctrl-c", "q"].includes(name)) app.close(layer);
-    else if (current !== undefined) actOnAgent(app, current, name === "ctrl-b" ? "b" : name);
+    else if (name === "esc" && filter !== "") filter = "";
+    else if (["esc", "tab", "ctrl-c"].includes(name)) app.close(layer);
+    else if (name === "q") held.press("q", () => app.close(layer));
+    else if (name === "ctrl-b" && current !== undefined) actOnAgent(app, current, "b");
+    else if (pressed.kind === "text" && current !== undefined)
+      held.press(name, () => void actOnAgent(app, current, name));
     return true;
   }
 
@@ -84,10 +111,18 @@ export function openAgentsLayer(app: App): void {
     key,
     hasAgents: true,
     get keys() {
-      if (input !== undefined) return [input.purpose === "message" ? "Enter sends" : "Enter searches", "Esc back"];
+      if (input !== undefined)
+        return [input.purpose === "message" ? "Enter sends" : "Enter keeps the filter", "Esc back"];
       const current = agent();
       return ["↑↓ choose", "Enter opens", ...(current ? agentKeys(current) : []), "/ search", "Esc back"];
     },
   };
   app.open(layer);
+}
+
+/** Returns the agent that the user most likely wants: one that waits for the user, else one that works, else the last. */
+function firstSelected(agents: readonly AgentView[]): AgentView | undefined {
+  const inState = (...states: readonly string[]): AgentView | undefined =>
+    agents.find((agent) => states.includes(stateOf(agent)));
+  return inState("waitingForApproval") ?? inState("running") ?? inState("waitingForAgents") ?? agents.at(-1);
 }

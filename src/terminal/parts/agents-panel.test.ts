@@ -63,6 +63,14 @@ describe("the tree of agents", () => {
     expect(around.find((row) => row.includes("part 151"))).toMatch(/✓ Explore part 151: succeeded: done/);
   });
 
+  it("keeps its columns if only some agents have a cost, and shows task and activity in a narrow terminal", () => {
+    const view = sessionWith(3);
+    const ends = texts(view, { rows: 10, selected: "a000000000000" }).slice(1);
+    expect(ends[0]).toMatch(/1:05 {5}0 {7}$/);
+    const narrow = texts(view, { rows: 10, columns: 39 });
+    expect(narrow[1]).toMatch(/● Explore part 0: starting +1:05$/);
+  });
+
   it("stays within the width of any terminal", () => {
     for (const columns of [20, 40, 200]) texts(sessionWith(12), { rows: 8, columns });
   });

@@ -40,6 +40,8 @@ export function allAgents(view: SessionView): readonly AgentView[] {
 
 /** The panel is not wider than this, because figures far to the right are hard to read. */
 const MAX_COLUMNS = 130;
+/** A narrower panel shows what agents do instead of their figures. */
+const NARROW = 60;
 
 /** Returns the tree of subagents: a line with totals, then one line for each agent, as many as there is room for. */
 export function panelRows(view: SessionView, given: PanelOptions): readonly Row[] {
@@ -49,8 +51,10 @@ export function panelRows(view: SessionView, given: PanelOptions): readonly Row[
   if (options.rows < 2 || listed.length === 0) return [];
   const room = options.rows - 1;
   const shown = isOpen ? around(listed, options.selected, room) : mostUrgent(listed, room);
-  const width = Math.min(24, Math.max(...shown.agents.map((agent) => nameWidth(agent))));
-  const rows = shown.agents.map((agent) => agentRow(agent, { ...options, width }));
+  const isNarrow = options.columns < NARROW;
+  const width = Math.min(isNarrow ? 10 : 24, Math.max(...shown.agents.map((agent) => nameWidth(agent))));
+  const hasCost = shown.agents.some(({ costUsd = 0 }) => costUsd > 0);
+  const rows = shown.agents.map((agent) => agentRow(agent, { ...options, width, hasCost, isNarrow }));
   return [headRow(view, { shown: shown.agents.length, listed: listed.length, columns: options.columns }), ...rows];
 }
 
@@ -64,13 +68,13 @@ function around(agents: readonly AgentView[], selected: string | undefined, room
   return { agents: agents.slice(first, first + room) };
 }
 
-/** If there is no room for all agents, those that wait for the user come first. */
+/** If there is no room for all agents, those that wait for the user are always shown. The order stays the same. */
 function mostUrgent(agents: readonly AgentView[], room: number) {
   if (agents.length <= room) return { agents };
   const isAsking = (agent: AgentView): boolean => stateOf(agent) === "waitingForApproval";
-  const asking = agents.filter(isAsking);
   const others = agents.filter((agent) => !isAsking(agent));
-  return { agents: [...asking, ...others].slice(0, room) };
+  const kept = new Set([...agents.filter(isAsking), ...others].slice(0, room));
+  return { agents: agents.filter((agent) => kept.has(agent)) };
 }
 
 interface HeadOptions {
@@ -136,16 +140,23 @@ export function labelOf(agent: AgentView): string {
 
 interface RowOptions extends PanelOptions {
   readonly width: number;
+  /** Whether the cost of any agent is known, so that all have a column for it. */
+  readonly hasCost: boolean;
+  readonly isNarrow: boolean;
 }
 
-function agentRow(agent: AgentView, { columns, now, selected, width }: RowOptions): Row {
+function agentRow(agent: AgentView, { columns, now, selected, width, hasCost, isNarrow }: RowOptions): Row {
   const isSelected = agent.agentId === selected;
   const indent = "  ".repeat(indentOf(agent));
   const name = pad(`${indent}${nameOf(agent)}`, width);
-  const { end, usage, costUsd, startedAt, background } = agent;
-  const elapsed = clock((end?.milliseconds ?? now - startedAt) || 0);
+  const { end, usage, costUsd, background } = agent;
+  const elapsed = clock(elapsedOf(agent, now));
   const cost = costUsd !== undefined && costUsd > 0 ? dollars(costUsd) : "";
-  const figures = [elapsed.padStart(5), thousands(tokensOf(usage)).padStart(5), cost.padStart(6)].join(" ").trimEnd();
+  const figures = [
+    elapsed.padStart(5),
+    ...(isNarrow ? [] : [thousands(tokensOf(usage)).padStart(5)]),
+    ...(isNarrow || !hasCost ? [] : [cost.padStart(6)]),
+  ].join(" ");
   const doing = end === undefined ? activityWords(agent) : `${activityWords(agent)}${lastWords(agent)}`;
   const about = agent.description === "" ? "" : `${agent.description}: `;
   return spread(
@@ -177,6 +188,14 @@ export function markOf(agent: AgentView): Span {
   }
   if (state === "waitingForApproval") return span("?", "strong");
   return span(state === "waitingForAgents" ? "○" : "●", "accent");
+}
+
+/** Returns the time that an agent has worked, in all of its runs. */
+export function elapsedOf({ items, end, isCutOff, startedAt }: AgentView, now: number): number {
+  let ended = 0;
+  for (const item of elements(items)) if (item.kind === "end") ended += item.milliseconds;
+  const isOver = end !== undefined || isCutOff === true;
+  return Math.max(ended, end?.milliseconds ?? 0) + (isOver ? 0 : now - startedAt);
 }
 
 /** `134000` is shown as `2:14`. */

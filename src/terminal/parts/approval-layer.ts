@@ -5,12 +5,15 @@ import type { App, Drawing, Layer, Space } from "../app.ts";
 import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cut, widthOf } from "../screen/text.ts";
+import { fileChange } from "./change-rows.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 import { type Choice, openPicker } from "./picker.ts";
 import { requestHead, requestRows } from "./request-rows.ts";
 
 export interface RequestLayerOptions {
   readonly question: ApprovalQuestion;
+  /** Unified diff of the change that the call would make, if it is known. */
+  readonly diff?: string | undefined;
   /** Name of the user. */
   readonly by: string;
   /** Returns the number of requests that wait, including this one. */
@@ -33,7 +36,7 @@ const MAX_INPUT_ROWS = 10;
  */
 export function createApprovalLayer(app: App, options: RequestLayerOptions): Layer {
   const { by, waiting, onAnswer, onAside } = options;
-  let { question } = options;
+  let { question, diff } = options;
   let input: { readonly purpose: "deny" | "edit"; readonly line: LineInput } | undefined;
   let offset = 0;
   /** Number of rows that fit on the screen. */
@@ -48,6 +51,8 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   const isEdited = (): boolean => question.call.inputJson !== options.question.call.inputJson;
   const edited = (): Pick<ApprovalAnswer, "inputJson"> => (isEdited() ? { inputJson: question.call.inputJson } : {});
   const editable = (): { readonly field: string; readonly value: string } | undefined => {
+    const change = fileChange(question.call);
+    if (change !== undefined) return { field: change.fields.at(-1) ?? "", value: change.after };
     const { main } = approvalText(question.call);
     // The description of a task has no effect on what its agent does.
     return question.kind === "call" && main?.field !== "description" ? main : undefined;
@@ -58,12 +63,32 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   function choose(key: string): void {
     const main = editable();
     if (key === "n") input = { purpose: "deny", line: createLineInput("Why? ") };
+    else if (key === "e" && main !== undefined && isLongText(main.value)) void editElsewhere(main.value);
     else if (key === "e" && main !== undefined)
       input = { purpose: "edit", line: createLineInput("› ", inLines(main.value)) };
     else if (!isRead()) offset = read;
     else if (app.now() - readAt < READ_MS) return;
     else if (key === "y") onAnswer({ answer: "allow", by, ...edited() });
     else if (key === "a" && rules().length > 0) chooseRule();
+  }
+
+  /** Lets the user edit a long text in another program. The call is shown again before it can be allowed. */
+  async function editElsewhere(value: string): Promise<void> {
+    const main = editable();
+    const text = await app.editText(value, "call.txt");
+    if (main === undefined || text === value) return;
+    question = withInput(main.field, text);
+    diff = undefined;
+    diff = await app.host?.preview?.(question);
+    app.redraw();
+  }
+
+  function isLongText(value: string): boolean {
+    return fileChange(question.call) !== undefined && value.split("\n").length > 2 * MAX_INPUT_ROWS;
+  }
+
+  function withInput(field: string, value: string): ApprovalQuestion {
+    return { ...question, call: { ...question.call, inputJson: withField(question.call.inputJson, field, value) } };
   }
 
   function chooseRule(): void {
@@ -91,14 +116,14 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const value = readExactly(line.text);
     // Text that looks different when it is shown exactly has to be confirmed, and what was not shown has to be read.
     const isClear = inLines(value) === line.text && isRead();
-    const inputJson = withField(question.call.inputJson, main.field, value);
-    question = { ...question, call: { ...question.call, inputJson } };
+    question = withInput(main.field, value);
+    diff = undefined;
     if (isClear) onAnswer({ answer: "allow", by, ...edited() });
   }
 
   function draw({ columns, rows, isCut = false }: Space): Drawing {
     const line = input?.line.draw(columns, Math.max(1, Math.min(MAX_INPUT_ROWS, Math.floor(rows / 2))));
-    const body = requestRows(question, columns);
+    const body = requestRows(question, { columns, diff });
     const isTight = rows - 3 < FEWEST_ROWS;
     const head = isTight ? [] : [requestHead(question, app.view, { columns, waiting: waiting() })];
     const foot = line?.rows ?? (isTight ? [] : [buttonRow(columns)]);
@@ -120,7 +145,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
 
   /** Notes which rows are on the screen. Rows that may be cut do not count. */
   function notice(shown: number, { columns, isCut }: { readonly columns: number; readonly isCut: boolean }): void {
-    const now = `${columns} ${question.call.inputJson}`;
+    const now = `${columns} ${question.call.inputJson} ${diff ?? ""}`;
     if (drawn !== now) read = 0;
     drawn = now;
     const end = offset + shown;
@@ -190,9 +215,12 @@ const SHOWN_RULE = 40;
 /** If there are fewer columns for a rule, the button does not name it. */
 const FEWEST_RULE = 12;
 
-/** Shows a text exactly, but with its line breaks. */
+/** Shows a text exactly, but with its line breaks and indentation. */
 function inLines(text: string): string {
-  return showExactly(text).replaceAll("↵", "\n");
+  return text
+    .split(/((?:^ +)|[\t\n]+ *)/)
+    .map((part, index) => (index % 2 === 1 ? part : showExactly(part)))
+    .join("");
 }
 
 function withField(inputJson: string, field: string, value: string): string {

@@ -1,6 +1,7 @@
 import type { App, Layer, Space } from "../app.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, cut, pad, spread, widthOf, wrap } from "../screen/text.ts";
+import { createHeldKey } from "./held-key.ts";
 
 export interface Choice<Value> {
   readonly label: string;
@@ -29,6 +30,13 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
   let selected = 0;
   /** Number of rows of the detail above the screen. */
   let above = 0;
+  const held = createHeldKey(app);
+  /** Whether the user has begun to write a prompt. */
+  let hasTyped = false;
+  const type = (text: string): void => {
+    hasTyped = true;
+    app.type(text);
+  };
   const hasHotkeys = choices.some(({ hotkey }) => hotkey !== undefined);
   const found = (): readonly Choice<Value>[] => {
     const wanted = filter.toLowerCase();
@@ -73,7 +81,15 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
     key: (key, isAlone) => {
       const listed = found();
       if (key.kind === "text" && hasHotkeys) {
-        if (isAlone) choose(choices.find(({ hotkey }) => hotkey === key.text));
+        const text = `${held.take()}${key.text}`;
+        const chosen = isAlone && !hasTyped ? choices.find(({ hotkey }) => hotkey === text) : undefined;
+        // What is not a key of this list is the beginning of a prompt.
+        if (chosen === undefined) type(text);
+        else held.press(text, () => choose(chosen));
+        return true;
+      }
+      if (key.kind === "paste" && hasHotkeys) {
+        type(key.text);
         return true;
       }
       if (key.kind !== "key") {
@@ -81,6 +97,7 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
         selected = 0;
         return true;
       }
+      held.take();
       if (key.name === "esc" || key.name === "ctrl-c") {
         app.close(layer);
         onCancel?.();

@@ -10,8 +10,8 @@ import { type Row, span } from "../screen/row.ts";
 export interface PromptBox {
   readonly editor: Editor;
   readonly isEmpty: boolean;
-  /** Text that is shown while the box is empty. */
-  draw(space: Space, hint: string): Drawing;
+  /** Draws the box. The hint is shown while it is empty. If something else has the keys, it is dim. */
+  draw(space: Space, hint: string, isActive?: boolean): Drawing;
   /** Handles a key that edits the text or moves in it. Returns false for any other key. */
   key(key: Key): boolean;
   change(editor: Editor): void;
@@ -56,17 +56,18 @@ export function createPromptBox({ mark, earlier, onPrompt }: PromptBoxOptions): 
     get isEmpty() {
       return editor.text === "";
     },
-    draw: (space, hint) => {
+    draw: (space, hint, isActive = true) => {
+      const look = isActive ? "accent" : "dim";
       columns = Math.max(8, space.columns - mark.length - 1);
       if (editor.text === "")
-        return { rows: [[span(mark, "accent"), span(hint, "dim")]], cursor: { row: 0, column: mark.length } };
+        return { rows: [[span(mark, look), span(hint, "dim")]], cursor: { row: 0, column: mark.length } };
       const { rows, cursor } = editorRows(editor, columns);
       const first = Math.max(0, Math.min(cursor.row - space.rows + 1, rows.length - space.rows));
       const shown = rows.slice(first, first + space.rows);
       const drawn = shown.map(
         (text, index): Row => [
-          index === 0 && first === 0 ? span(mark, "accent") : span(index === 0 ? "↑ " : "  ", "dim"),
-          span(text),
+          index === 0 && first === 0 ? span(mark, look) : span(index === 0 ? "↑ " : "  ", "dim"),
+          span(text, isActive ? undefined : "dim"),
         ],
       );
       return { rows: drawn, cursor: { row: cursor.row - first, column: cursor.column + mark.length } };

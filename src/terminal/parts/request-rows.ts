@@ -1,9 +1,10 @@
-import { agentOf, breakLines, describeRequest, type SessionView, wishWords } from "../../client/index.ts";
+import { agentOf, approvalText, breakLines, describeRequest, type SessionView, wishWords } from "../../client/index.ts";
 import { showExactly } from "../../lib/index.ts";
 import type { ApprovalQuestion } from "../../protocol/index.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, spread, wrap } from "../screen/text.ts";
 import { nameOf } from "./agents-panel.ts";
+import { changeRows, fileChange } from "./change-rows.ts";
 
 /** Names the agent that asks, and the agents above it: `main › general-purpose › Explore`. */
 function askerPath({ path, agentType }: ApprovalQuestion, view: SessionView): string {
@@ -33,8 +34,12 @@ export function requestHead(
 }
 
 /** Returns the whole call, as it will run, with everything that could mislead made visible, and why it needs approval. */
-export function requestRows(question: ApprovalQuestion, columns: number): readonly Row[] {
-  const { call, details } = describeRequest(question);
+export function requestRows(
+  question: ApprovalQuestion,
+  { columns, diff }: { readonly columns: number; readonly diff: string | undefined },
+): readonly Row[] {
+  const { call, details } = shownRequest(question);
+  const change = fileChange(question.call);
   const { rule, scope, reason } = question.decision;
   // The reason for a built-in rule says what the rule checks.
   const isNamed = scope === "builtin" || reason.includes(rule);
@@ -47,7 +52,21 @@ export function requestRows(question: ApprovalQuestion, columns: number): readon
         const shown = index === 0 ? line : line.trimStart();
         return wrap([span(shown, isCall ? undefined : "dim")], { columns: columns - 1, first, others: first });
       });
-  return [...rows(call, true), ...[...details, ...because].flatMap((line) => rows(line, false))];
+  return [
+    ...rows(call, true),
+    ...(change === undefined ? [] : changeRows(change, diff, columns)),
+    ...[...details, ...because].flatMap((line) => rows(line, false)),
+  ];
+}
+
+/** Returns the texts of a request, without the inputs that the change of a file shows. */
+function shownRequest(question: ApprovalQuestion): { readonly call: string; readonly details: readonly string[] } {
+  const { call, details } = describeRequest(question);
+  const change = fileChange(question.call);
+  if (change === undefined) return { call, details };
+  const { inputs, others } = approvalText(question.call);
+  const kept = inputs.filter((_, index) => !change.fields.includes(others[index]?.field ?? ""));
+  return { call, details: [...kept, ...details.slice(inputs.length)] };
 }
 
 /** Says what an agent waits for, on one line. */

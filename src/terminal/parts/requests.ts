@@ -34,6 +34,7 @@ const RETRY_MS = 2_000;
 
 export function createRequests({ app, by, isOccupied }: RequestsOptions): Requests {
   let current: ApprovalQuestion | undefined;
+  let diff: string | undefined;
   let loading: string | undefined;
   let layer: Layer | undefined;
   let shownAt = 0;
@@ -47,6 +48,7 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
   const open = (question: ApprovalQuestion): void => {
     const options = {
       question,
+      diff,
       by,
       waiting: () => app.view.approvals.length,
       onAnswer: (answer: ApprovalAnswer) => {
@@ -66,10 +68,12 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
   const load = async (requestId: string): Promise<void> => {
     loading = requestId;
     const question = await app.host?.question(requestId);
+    const change = question && (await app.host?.preview?.(question));
     if (question === undefined) await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
     if (loading !== requestId) return;
     loading = undefined;
     current = question;
+    diff = change;
     app.redraw();
   };
   const first = (): string | undefined => app.view.approvals[0]?.requestId;

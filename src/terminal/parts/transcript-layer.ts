@@ -1,13 +1,23 @@
-import { type AgentView, activityWords, agentOf, elements, type Item, tokensOf } from "../../client/index.ts";
+import {
+  type AgentView,
+  activityWords,
+  agentOf,
+  type CallItem,
+  callWords,
+  elements,
+  type Item,
+  stateOf,
+  tokensOf,
+} from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import { isToldByEnd, type PrintedKind, printedItem, textColumns, thousands } from "../conversation/item-rows.ts";
 import { markdownRows } from "../conversation/markdown.ts";
 import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
-import { cleanLine, spread } from "../screen/text.ts";
+import { cleanLine, cutBefore, spread, widthOf } from "../screen/text.ts";
 import { actOnAgent, agentKeys } from "./agent-actions.ts";
-import { allAgents, clock, dollars, markOf, nameOf } from "./agents-panel.ts";
+import { allAgents, clock, dollars, elapsedOf, markOf, nameOf } from "./agents-panel.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 
 /** Shows the conversation of an agent on the whole screen, as it goes on. */
@@ -48,6 +58,12 @@ export function openTranscript(app: App, first: AgentId): void {
     let last: PrintedKind | undefined;
     for (const item of elements(agent.items)) {
       if (isToldByEnd(item, agent)) continue;
+      if (item.kind === "call" && item.result === undefined && stateOf(agent) !== "ended") {
+        if (last !== undefined && last !== "call") rows.push([]);
+        rows.push(openCallRow(item, columns));
+        last = "call";
+        continue;
+      }
       const known = cache.get(item.position);
       const printed = known?.item === item ? known : printedItem(item, { columns });
       if (printed === undefined || printed.rows.length === 0) continue;
@@ -67,7 +83,7 @@ export function openTranscript(app: App, first: AgentId): void {
     const rule: Row = [span("─".repeat(columns - 1), "dim")];
     const line = input?.draw(columns);
     const head = headRows(agent, app, columns);
-    const foot = line?.rows ?? [keysRow(agent, columns)];
+    const foot = [...app.requestRows(columns), ...(line?.rows ?? [keysRow(agent, columns)])];
     page = Math.max(1, rows - head.length - foot.length - 2);
     const all = itemRows(agent, columns);
     below = Math.max(0, Math.min(below, all.length - page));
@@ -75,9 +91,10 @@ export function openTranscript(app: App, first: AgentId): void {
     const shown = all.slice(Math.max(0, end - page), end);
     const blank = Array.from({ length: page - shown.length }, (): Row => []);
     const above = [...head, rule, ...shown, ...blank, rule];
+    const before = above.length + foot.length - (line?.rows.length ?? 1);
     return {
       rows: [...above, ...foot],
-      cursor: line?.cursor && { row: above.length + line.cursor.row, column: line.cursor.column },
+      cursor: line?.cursor && { row: before + line.cursor.row, column: line.cursor.column },
     };
   }
 
@@ -107,6 +124,7 @@ export function openTranscript(app: App, first: AgentId): void {
     else if (name === "pagedown" || name === " ") below -= page;
     else if (name === "home" || name === "g") below = Number.MAX_SAFE_INTEGER;
     else if (name === "end" || name === "G") below = 0;
+    else if (name === "tab") app.showRequest();
     else if (name === "left") neighbor(-1);
     else if (name === "right") neighbor(1);
     else if (["esc", "q", "ctrl-c"].includes(name)) close();
@@ -119,20 +137,34 @@ export function openTranscript(app: App, first: AgentId): void {
   app.open(layer);
 }
 
+/** Returns a call that has no result yet: one that waits for the user, or one that is running. */
+function openCallRow(item: CallItem, columns: number): Row {
+  const isAsking = item.approval !== undefined && item.approval.answer === undefined;
+  return cutBefore(
+    [span("  "), isAsking ? span("?", "strong") : span("●", "accent"), span(` ${cleanLine(callWords(item))}`)],
+    isAsking ? [span("  waiting for you · Tab answers", "warn")] : [],
+    columns - 1,
+  );
+}
+
 function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
-  const { usage, costUsd = 0, end, startedAt, turns, maxTurns, model, path } = agent;
+  const { usage, costUsd = 0, turns, maxTurns, model, path } = agent;
   const names = path.map((each) => {
     const found = agentOf(app.view, each);
     return found === undefined ? each : nameOf(found);
   });
-  const elapsed = clock(end?.milliseconds ?? app.now() - startedAt);
-  const figures = [
+  const elapsed = clock(elapsedOf(agent, app.now()));
+  const all = [
     elapsed,
     `turn ${turns}${maxTurns === undefined ? "" : ` of ${maxTurns}`}`,
     `${thousands(tokensOf(usage))} tokens`,
     ...(costUsd > 0 ? [dollars(costUsd)] : []),
     model,
   ];
+  const state = cleanLine(activityWords(agent));
+  // What the agent does is not cut for figures.
+  const room = columns - widthOf(state) - 7;
+  const figures = all.filter((_, index) => widthOf(all.slice(0, index + 1).join(" · ")) <= room);
   return [
     spread(
       [
@@ -144,6 +176,6 @@ function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
       [span(agent.agentId, "dim")],
       columns - 1,
     ),
-    spread([span(`    ${cleanLine(activityWords(agent))}`)], [span(figures.join(" · "), "dim")], columns - 1),
+    spread([span(`    ${state}`)], [span(figures.join(" · "), "dim")], columns - 1),
   ];
 }

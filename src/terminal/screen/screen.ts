@@ -237,11 +237,11 @@ function apart(change: string): string {
 }
 
 function fullDifference(before: Drawn, next: Drawn): string {
-  let change = "";
+  // First of all, because in a full screen there is no row below, and the last one would be cleared instead.
+  let change = before.texts.length === next.texts.length ? "" : `\u001b[${next.texts.length + 1};1H\u001b[J`;
   for (const [row, text] of next.texts.entries()) {
     if (text !== before.texts[row]) change += `\u001b[${row + 1};1H\u001b[2K${text}`;
   }
-  if (before.texts.length !== next.texts.length) change += `\u001b[${next.texts.length + 1};1H\u001b[J`;
   const { row, column } = next.cursor;
   const isMoved = row !== before.cursor.row || column !== before.cursor.column;
   return change !== "" || isMoved ? `${change}\u001b[${row + 1};${column + 1}H` : "";
