@@ -113,7 +113,7 @@ describe.skipIf(!hasTmux)("the agents", () => {
     answer();
     await terminal.waitFor("Seen and noted.");
     await terminal.press("Escape");
-    await terminal.waitFor("Esc back");
+    await terminal.waitFor("Enter opens");
     await terminal.press("Escape");
     await terminal.waitFor("Enter sends");
     // What happened meanwhile is in the conversation.
