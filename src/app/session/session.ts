@@ -432,8 +432,8 @@ export function createSession(parts: SessionParts): CreatedSession {
     // All are stopped at once, so that the main agent does not mistake the end of a parked subagent, or of a call on a
     // worker that is lost, for its result.
     if (cause === "parked") await Promise.all([dispatcher.park(), runs.close(cause)]);
-    await noted;
     await runs.close(cause);
+    await noted;
     await registry.stopAll(cause);
     if (runs.hasStarted) await runSessionEndHooks(services, thread, runs.agent);
     await services.executor.close();
