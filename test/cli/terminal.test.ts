@@ -233,7 +233,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     const { code } = await end;
     expect(code).toBe(0);
     expect(existsSync(join(place.cwd, "x"))).toBe(false);
-    expect(results(server)).toEqual([expect.stringContaining("was not run")]);
+    expect(results(server)).toEqual([expect.stringContaining("The user denied this call.")]);
   });
 
   it("waits for its turn, can be answered in another terminal, and is withdrawn by Ctrl+C", async () => {
