@@ -132,6 +132,14 @@ describe.skipIf(!hasTmux)("the agents", () => {
     await terminal.press("C-u");
     await terminal.press("Down");
     await terminal.waitFor("Enter opens");
+    // Someone may type slowly.
+    await terminal.type("s");
+    await terminal.waitFor("Stop general-purpose (look at one)?");
+    await terminal.type("tay calm");
+    await terminal.waitFor(/^› stay calm$/m);
+    await terminal.press("C-u");
+    await terminal.press("Down");
+    await terminal.waitFor("Enter opens");
     await terminal.type("run the tests");
     await terminal.waitFor(/^› run the tests$/m);
     expect(await terminal.screen()).toContain("2 working");

@@ -42,6 +42,22 @@ describe.skipIf(!hasTmux)("the first start", () => {
   });
 });
 
+describe.skipIf(!hasTmux)("what is typed while the terminal asks about trust", () => {
+  it("goes to the box, and answers nothing", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "AGENTS.md"), "Always answer in rhymes.\n");
+    const terminal = await openTerminal(undefined, place);
+    await terminal.waitFor("Trust this directory?");
+    await terminal.type("yes, map it");
+    await terminal.waitFor(/^› yes, map it$/m);
+    await terminal.press("Enter");
+    await terminal.waitFor("Enter sends");
+    expect(await terminal.screen()).toMatch(/^› yes, map it$/m);
+    const { stdout } = await retinueProcess(["trust", "list"], place);
+    expect(stdout).toContain("No directory is trusted.");
+  });
+});
+
 describe.skipIf(!hasTmux)("a session that can't be opened", () => {
   it.each([
     [["--server", "http://127.0.0.1:1"], /127\.0\.0\.1:1/],

@@ -98,9 +98,13 @@ export function startInTmux({ command, cwd, environment, columns = 80, rows = 24
     ended: () =>
       until(
         async () => {
-          const [isDead, code] = (await tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}")).split(" ");
-          // The code may be known a moment later.
-          return isDead === "1" && code?.trim() ? Number(code) : undefined;
+          const shown = await tmux("display-message", "-p", "#{pane_dead} #{pid} #{pane_dead_status}");
+          const [isDead, server, code = ""] = shown.trim().split(" ");
+          if (isDead !== "1") return undefined;
+          if (code !== "") return Number(code);
+          // tmux sometimes misses that its child has ended.
+          process.kill(Number(server), "SIGCHLD");
+          return undefined;
         },
         () => "end of the program",
       ),

@@ -4,8 +4,14 @@ import { cleanLine } from "../screen/text.ts";
 import { nameOf } from "./agents-panel.ts";
 import { openPicker } from "./picker.ts";
 
+interface PressedKey {
+  readonly key: string;
+  /** Called with what the user writes if the key was the beginning of a sentence. By default, it goes to the box. */
+  readonly onType?: ((text: string) => void) | undefined;
+}
+
 /** What a user can tell an agent with one key. Returns false for any other key. */
-export function actOnAgent(app: App, agent: AgentView, key: string): boolean {
+export function actOnAgent(app: App, agent: AgentView, { key, onType = app.type }: PressedKey): boolean {
   const { agentId, background } = agent;
   switch (key) {
     case "s":
@@ -25,9 +31,10 @@ export function actOnAgent(app: App, agent: AgentView, key: string): boolean {
     openPicker(app, {
       title: `Stop ${nameOf(agent)}${agent.description === "" ? "" : ` (${cleanLine(agent.description)})`}?`,
       choices: [
-        { hotkey: "s", label: "Stop it", value: true },
         { hotkey: "c", label: "Let it go on", value: false },
+        { hotkey: "s", label: "Stop it", value: true },
       ],
+      onType: (text) => onType(`s${text}`),
       onChoose: (isSure) => {
         if (isSure) void tell({ type: "stop", what: agentId });
       },

@@ -64,9 +64,13 @@ export function openAgentsLayer(app: App): void {
     const before = held.take();
     const isCommand = before === "" && isAlone && "m/qsrb".includes(text) && text.length === 1;
     if (isCommand) return false;
-    app.close(layer);
-    app.type(`${before}${text}`);
+    typeInBox(`${before}${text}`);
     return true;
+  }
+
+  function typeInBox(text: string): void {
+    app.close(layer);
+    app.type(text);
   }
 
   function key(pressed: Key, isAlone: boolean): boolean {
@@ -100,9 +104,9 @@ export function openAgentsLayer(app: App): void {
     else if (name === "esc" && filter !== "") filter = "";
     else if (["esc", "tab", "ctrl-c"].includes(name)) app.close(layer);
     else if (name === "q") held.press("q", () => app.close(layer));
-    else if (name === "ctrl-b" && current !== undefined) actOnAgent(app, current, "b");
+    else if (name === "ctrl-b" && current !== undefined) actOnAgent(app, current, { key: "b" });
     else if (pressed.kind === "text" && current !== undefined)
-      held.press(name, () => void actOnAgent(app, current, name));
+      held.press(name, () => void actOnAgent(app, current, { key: name, onType: typeInBox }));
     return true;
   }
 

@@ -21,11 +21,13 @@ export interface PickerOptions<Value> {
   readonly detail?: ((value: Value) => string) | undefined;
   readonly onChoose: (value: Value) => void;
   readonly onCancel?: (() => void) | undefined;
+  /** Called with text that is no key of the list, which is then closed. By default, the text goes to the box. */
+  readonly onType?: ((text: string) => void) | undefined;
 }
 
 /** Opens a list from which the user chooses with the arrow keys, or by typing a part of a label. */
 export function openPicker<Value>(app: App, options: PickerOptions<Value>): void {
-  const { title, choices, detail, onChoose, onCancel } = options;
+  const { title, choices, detail, onChoose, onCancel, onType } = options;
   let filter = "";
   let selected = 0;
   /** Number of rows of the detail above the screen. */
@@ -35,7 +37,8 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
   let hasTyped = false;
   const type = (text: string): void => {
     hasTyped = true;
-    app.type(text);
+    if (onType !== undefined) app.close(layer);
+    (onType ?? app.type)(text);
   };
   const hasHotkeys = choices.some(({ hotkey }) => hotkey !== undefined);
   const found = (): readonly Choice<Value>[] => {

@@ -129,7 +129,7 @@ export function openTranscript(app: App, first: AgentId): void {
     else if (name === "right") neighbor(1);
     else if (["esc", "q", "ctrl-c"].includes(name)) close();
     else if (name === "m" && agent !== undefined) input = createLineInput(`to ${nameOf(agent)}: `);
-    else if (agent !== undefined) actOnAgent(app, agent, name === "ctrl-b" ? "b" : name);
+    else if (agent !== undefined) actOnAgent(app, agent, { key: name === "ctrl-b" ? "b" : name });
     return true;
   }
 
