@@ -62,7 +62,7 @@ describe("a question from the main agent", () => {
   );
 
   it.each([
-    ["declines", { answer: "deny" }, "denied", /not answered.*Decide yourself/],
+    ["declines", { answer: "deny" }, "denied", /did not want to answer.*Decide yourself/],
     ["declines with a reason", { answer: "deny", message: "Later." }, "denied", /^Later\.$/],
     ["gives no reply", { answer: "allow" }, "ok", /not answered.*Decide yourself/],
     ["skips a question", { answer: "allow", replies: [["npm"], []] }, "ok", /npm\n\nWhich.*\n\(not answered\)$/],

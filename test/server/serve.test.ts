@@ -119,7 +119,7 @@ describe("a session of a terminal", () => {
     expect(answer, answer.text).toMatchObject({ status: 200, json: { status: "done" } });
     await all.until(() => requests().length > 1);
     const stop = await server.send("POST", `${path}/command`, { id: "s1", type: "stop", what: "tree" });
-    expect(stop.json).toMatchObject({ status: "done", message: expect.stringContaining("Stopped main") });
+    expect(stop.json).toMatchObject({ status: "done", message: expect.stringContaining("Stopped the main agent") });
     expect((await stream.until((event) => event.data.type === "session_closed")).data["reason"]).toBe("ended");
     expect(existsSync(join(place.cwd, "one"))).toBe(true);
     expect(existsSync(join(place.cwd, "two"))).toBe(false);

@@ -56,7 +56,8 @@ async function transcriptWith(fault: Fault | undefined): Promise<{ hash: string;
 function fingerprint(path: string, place: Place): { hash: string; lines: number } {
   const lines = readTranscript(path);
   const same = JSON.stringify(lines, (key, value: unknown) => {
-    if (/^(at|runId|promptId|sessionId|hash|signature|dimensions|fingerprint)$|milliseconds$/i.test(key)) return undefined;
+    if (/^(at|runId|promptId|sessionId|hash|signature|dimensions|fingerprint)$|milliseconds$/i.test(key))
+      return undefined;
     return typeof value === "string" ? value.replaceAll(place.root, "ROOT") : value;
   });
   return { hash: createHash("sha256").update(same).digest("hex"), lines: lines.length };
