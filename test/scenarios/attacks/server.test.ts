@@ -471,7 +471,7 @@ describe("slow clients", () => {
     for (let count = 0; count < 200; count += 1)
       await transcript.append("main", [{ type: "notice.raised", code: "test", message }]);
     await transcript.close();
-    const server = await startServer({ place: at, limits: { stuckMs: 300, streams: 1 } });
+    const server = await startServer({ place: at, limits: { stuckMs: 2_000, streams: 1 } });
     const path = `/session/${sessionId}/event`;
     const reader = server.stream(path);
     await reader.until(({ data }) => data.type === "session_closed");
