@@ -1,5 +1,5 @@
 // scripts/check.mjs and tests start these by their paths in node_modules, which knip does not recognize.
-const runByPath = ["@biomejs/biome", "dependency-cruiser"];
+const runByPath = ["@biomejs/biome", "dependency-cruiser", "typescript-native"];
 // Tools resolve these at run time, from a worker thread or as a program, which knip does not recognize either.
 const foundAtRunTime = ["@mozilla/readability", "@vscode/ripgrep", "linkedom", "turndown"];
 

@@ -2,7 +2,7 @@
 // (dist/cli.cjs and its entries) and the web view with vite (dist/web), which is kept if its own inputs have not changed.
 //   --cli-only   leave the library as it is
 //   --if-stale   do nothing if dist/ was built from the current inputs
-//   --checked    skip the type check because types.mjs has done it; use the library that it compiled if still current
+//   --checked    skip the type check, because `npm run check` does it
 // Everything is built in a temporary directory that is renamed at the end, so that simultaneous or interrupted builds
 // never leave a half-written dist/.
 
@@ -20,7 +20,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { checkedDirectory, hashInputs, readStamp } from "./stamp.mjs";
+import { hashInputs, readStamp } from "./stamp.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const dist = join(root, "dist");
@@ -56,7 +56,7 @@ async function main({ cliOnly, ifStale, checked }) {
     chmodSync(made, 0o755);
     const isKept = parts.includes("web") && isFresh("web") && keep("web", made);
     const isMade = await Promise.all([
-      !parts.includes("lib") || makeLibrary(made, { checked, hash: stamp.lib }),
+      !parts.includes("lib") || makeLibrary(made, { checked }),
       !parts.includes("cli") || bundle({ root, directory: made }),
       !parts.includes("web") || isKept || bundleWeb({ root, directory: join(made, "web") }),
     ]);
@@ -73,28 +73,15 @@ async function main({ cliOnly, ifStale, checked }) {
   }
 }
 
-async function makeLibrary(made, { checked, hash }) {
-  const isCompiled = (checked && takeChecked(made, hash)) || (await buildLibrary(made, { checked }));
+async function makeLibrary(made, { checked }) {
+  if (!(await compileLibrary(made, { checked }))) return false;
   const { dependencies = {} } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const { bundleLibrary } = await import("./bundle-library.mjs");
-  return isCompiled && bundleLibrary({ root, directory: made, dependencies: Object.keys(dependencies) });
+  return bundleLibrary({ root, directory: made, dependencies: Object.keys(dependencies) });
 }
 
-/** Moves the library, which types.mjs has compiled, into the build. Returns false if it is stale or no longer there. */
-function takeChecked(made, hash) {
-  const directory = join(root, checkedDirectory);
-  if (readStamp(directory).lib !== hash) return false;
-  try {
-    renameSync(join(directory, "lib"), join(made, "lib"));
-  } catch {
-    return false;
-  }
-  rmSync(directory, { recursive: true, force: true });
-  return true;
-}
-
-function buildLibrary(made, { checked }) {
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
+function compileLibrary(made, { checked }) {
+  const tsc = join(root, "node_modules/typescript-native/bin/tsc");
   const words = ["-p", "tsconfig.build.json", "--outDir", join(made, "lib"), ...(checked ? ["--noCheck"] : [])];
   const child = spawn(process.execPath, [tsc, ...words], { cwd: root, stdio: "inherit" });
   return new Promise((resolve, reject) => child.on("close", (code) => resolve(code === 0)).on("error", reject));

@@ -22,6 +22,7 @@ export async function bundleWeb({ root, directory }) {
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
         reportCompressedSize: false,
+        rolldownOptions: { checks: { pluginTimings: false } },
       },
     });
     return true;

@@ -17,9 +17,6 @@ const inputs = {
   web: ["src/client", "src/lib", "src/protocol", "src/web", ...tooling],
 };
 
-/** Directory in which the type check stores the compiled library and a stamp, for a later build. */
-export const checkedDirectory = ".dist-checked";
-
 /** Returns the hash of the inputs of the web view, or of the other parts, which do not contain it. */
 export function hashInputs(root, part) {
   const isWeb = part === "web";

@@ -113,7 +113,8 @@ it("skips a time if the last session is still running", async () => {
   expect(reports.at(-1)).toMatch(/skipped, because its last session is still running: retinue attach session-1$/);
   expect(store.list()[0]?.last).toEqual({ at: at("07:00:01"), sessionId: "session-1", skippedAt: at("08:00:01") });
   started[0]?.end(succeeded);
-  await expect.poll(() => store.list()[0]?.last?.outcome).toBe("succeeded");
+  await expect.poll(() => reports.at(-1)).toMatch(/session-1 succeeded/);
+  expect(store.list()[0]?.last?.outcome).toBe("succeeded");
   await checkAt("08:00:41");
   expect(started).toHaveLength(1);
   await checkAt("09:00:01");

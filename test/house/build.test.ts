@@ -69,23 +69,6 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     expect(await readFile(join(library, "index.js"), "utf8")).toContain("42");
   });
 
-  it("uses the library that a check produced, unless something has changed since", async () => {
-    const house = await createHouse({ "src/index.ts": sources["src/index.ts"], "src/a.test.ts": "export {};\n" });
-    houses.push(house);
-    expect((await house.run("types.mjs")).code).toBe(0);
-    const left = join(house.directory, ".dist-checked/lib/index.js");
-    const made = join(house.directory, "dist/lib/index.js");
-    const { ino } = await stat(left);
-    expect((await house.run("build.mjs", "--checked")).code).toBe(0);
-    expect((await stat(made)).ino).toBe(ino);
-    expect((await readdir(join(house.directory, "dist/lib"))).sort()).toEqual(["index.d.ts", "index.js"]);
-    expect(await leftovers(house)).toEqual([]);
-
-    await house.write({ ".dist-checked/lib/index.js": "old", ".dist-checked/.stamp": '{"lib":"of other inputs"}' });
-    expect((await house.run("build.mjs", "--checked")).code).toBe(0);
-    expect(await readFile(made, "utf8")).toContain("42");
-  });
-
   it("supports CommonJS packages, builds only stale parts if requested, and keeps the last good build", async () => {
     const { house } = await build(sources, "--cli-only");
     const cli = join(house.directory, "dist/cli.cjs");
