@@ -7,11 +7,11 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../app/index.ts";
 import type { WorkerPort, WorkerSession, WorkerSessionOptions } from "../ports/index.ts";
 import type { Policy, ToolCall } from "../protocol/index.ts";
+import { bundleProgram } from "../testing/bundle-program.test-support.ts";
 import { createLocalWorker } from "../worker/index.ts";
 import {
   type ConnectWorkerOptions,
@@ -186,11 +186,11 @@ export interface WorkerProcess {
   kill(): Promise<void>;
 }
 
-const program = fileURLToPath(new URL("./run-worker.test-support.ts", import.meta.url));
+const program = join(import.meta.dirname, "run-worker.test-support.ts");
 
 /** Starts a worker in another process. */
 export async function startWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcess> {
-  const child = spawn(process.execPath, ["--import", "tsx", program, JSON.stringify(options)], {
+  const child = spawn(process.execPath, [bundleProgram(program), JSON.stringify(options)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exited = once(child, "exit");

@@ -14,18 +14,17 @@ describe("a run of a program", () => {
   it("keeps the process alive while it waits, even if nothing is stored on disk", async () => {
     const { cwd } = newPlace();
     const root = join(import.meta.dirname, "../..");
-    const program = join(cwd, "program.mts");
+    const program = join(cwd, "program.mjs");
     writeFileSync(
       program,
-      `import { openSession } from ${JSON.stringify(join(root, "src/index.ts"))};
-       import { createScriptedModel } from ${JSON.stringify(join(root, "src/testing/index.ts"))};
+      `import { openSession } from ${JSON.stringify(join(root, "dist/esm/index.js"))};
+       import { createScriptedModel } from ${JSON.stringify(join(root, "dist/esm/testing/index.js"))};
        const session = await openSession({ home: false, model: createScriptedModel([{ hangs: true }]) });
        const { outcome } = await session.prompt("Wait", { signal: AbortSignal.timeout(500) }).result;
        console.log(outcome);
        await session.close();`,
     );
-    const tsx = import.meta.resolve("tsx");
-    const { stdout } = await promisify(execFile)(process.execPath, ["--import", tsx, program], { cwd });
+    const { stdout } = await promisify(execFile)(process.execPath, [program], { cwd });
     expect(stdout).toBe("stopped\n");
   });
 

@@ -10,6 +10,7 @@ import { createDeferred } from "../../src/lib/index.ts";
 import { createLocalWorker as overLink, serveWorker } from "../../src/link/worker-over-link.test-support.ts";
 import type { SnapshotAnswer, ToolExecutor, WorkerPort, WorkerSession } from "../../src/ports/index.ts";
 import { type CallId, type Line, type ToolResult, textOf } from "../../src/protocol/index.ts";
+import { bundleProgram } from "../../src/testing/bundle-program.test-support.ts";
 import { createCast } from "../../src/testing/index.ts";
 import { createMemoryTranscript } from "../../src/transcript/index.ts";
 import { createLocalWorker } from "../../src/worker/index.ts";
@@ -212,13 +213,12 @@ it("a session can get its settings from its worker over a link: agents, hooks an
 
 /** Runs a session in another process, which refuses to use the project's files. The worker is in this process. */
 async function observeElsewhere(project: Project, trusted: boolean): Promise<Report> {
-  const program = join(import.meta.dirname, "session-elsewhere.ts");
+  const program = bundleProgram(join(import.meta.dirname, "session-elsewhere.ts"));
   const options = { ...project.options, trusted };
   const { cwd: root = "", environment = {} } = options;
   const state = join(project.root, "state");
   const worker = createLocalWorker({ ...localOptions, root, home: state, state, environment });
   const child = fork(program, [], {
-    execArgv: ["--import", "tsx"],
     env: { PATH: process.env["PATH"], TMPDIR: tmpdir(), RETINUE_TEST_HIDDEN: project.root },
   });
   onTestFinished(() => void child.kill());

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { bundleProgram } from "../../testing/bundle-program.test-support.ts";
 
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
 if (!hasTmux) console.warn("SKIPPED: resizing a real terminal needs tmux.");
@@ -12,7 +13,7 @@ it.runIf(hasTmux)(
   async () => {
     const tmux = (...words: readonly string[]): string =>
       execFileSync("tmux", ["-L", `retinue-${process.pid}`, "-f", "/dev/null", ...words], { encoding: "utf8" });
-    tmux("new-session", "-d", "-x", "100", "-y", "20", process.execPath, "--import", "tsx", showLines);
+    tmux("new-session", "-d", "-x", "100", "-y", "20", process.execPath, bundleProgram(showLines));
     onTestFinished(() => void tmux("kill-server"));
     const rows = (): readonly string[] =>
       tmux("capture-pane", "-p", "-S", "-100")

@@ -3,15 +3,16 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
+import { bundleProgram } from "../../testing/bundle-program.test-support.ts";
 
 const program = `
-  import { startProcess } from ${JSON.stringify(join(import.meta.dirname, "start-process.ts"))};
+  import { startProcess } from ${JSON.stringify(bundleProgram(join(import.meta.dirname, "start-process.ts")))};
   startProcess({ command: "ls", args: ["-l", "/proc/self/fd"], tag: "descriptors-" + process.pid }).stdout.pipe(process.stdout);
 `;
 
 it.runIf(process.platform === "linux")("keeps descriptors that this process inherited from its children", async () => {
   const directory = openSync("/", "r");
-  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     // Node itself closes only the first ones.
     stdio: ["ignore", "pipe", "inherit", ...Array.from({ length: 27 }, () => "ignore" as const), directory],
   });

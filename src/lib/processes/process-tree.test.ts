@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { bundleProgram } from "../../testing/bundle-program.test-support.ts";
 import { newRunId } from "../ids.ts";
 import { bootId, listPids, processStartTime, readProcess } from "./process-info.ts";
 import { endProcessTree, sweepTagged } from "./process-tree.ts";
@@ -166,13 +167,13 @@ describe("startProcess", () => {
 
   const drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
   const isRoot = process.getuid?.() === 0;
-  const [program = "", ...args] = [...(isRoot ? drop : []), process.execPath, "--import", "tsx"];
+  const [program = "", ...args] = [...(isRoot ? drop : []), process.execPath];
 
   it.runIf(spawnSync(program, [...args, "-e", ""]).status === 0)("names a directory that it can't enter", () => {
     const locked = mkdtempSync(join(tmpdir(), "locked-"));
     onTestFinished(() => rmSync(locked, { recursive: true }));
     chmodSync(locked, 0o000);
-    const module = JSON.stringify(join(import.meta.dirname, "start-process.ts"));
+    const module = JSON.stringify(bundleProgram(join(import.meta.dirname, "start-process.ts")));
     const request = JSON.stringify({ command: "true", cwd: locked, tag: "locked" });
     const script = `import { startProcess } from ${module}; console.log((await startProcess(${request}).closed).failure);`;
     const { stdout } = spawnSync(program, [...args, "--input-type=module", "-e", script], { encoding: "utf8" });

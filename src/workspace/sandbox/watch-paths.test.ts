@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { bundleProgram } from "../../testing/bundle-program.test-support.ts";
 import { createSandboxPlace, hasSandbox, type Ran, type SandboxPlace } from "./sandbox.test-support.ts";
 import { checkInterrupted } from "./watch-paths.ts";
 
@@ -167,11 +168,8 @@ describe.runIf(hasSandbox)("after a session that was killed", () => {
   it("the next one moves away what its commands created, except files that it wrote itself", async () => {
     const state = join(place.top, "state");
     mkdirSync(state, { recursive: true });
-    const child = spawn(
-      process.execPath,
-      ["--import", "tsx", join(import.meta.dirname, "run-until-killed.test-support.ts"), place.root, state],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
+    const program = bundleProgram(join(import.meta.dirname, "run-until-killed.test-support.ts"));
+    const child = spawn(process.execPath, [program, place.root, state], { stdio: ["ignore", "pipe", "inherit"] });
     onTestFinished(() => void child.kill("SIGKILL"));
     await new Promise((resolve) => child.stdout.once("data", resolve));
     checkInterrupted(state, (message) => place.told.push(message));
