@@ -3,26 +3,34 @@ import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Test files to start first. If a slow file starts last, one worker is busy while the other is idle. Vitest orders
- * files by their last duration, and in a fresh clone by size, but these take longer than their size suggests.
+ * Test files to start first, because they start thousands of processes, and each start copies the process of the tests,
+ * which grows. The slowest come first: if a slow file starts last, one worker is busy while the others are idle. Vitest
+ * orders files by their last duration, and in a fresh clone by size.
  */
-const long = [
-  // These start git thousands of times, and each start copies the process. They run first, while the process is small.
-  "src/workspace/worktrees/",
-  "test/docs/examples.test.ts",
-  "test/reliability/api-faults.test.ts",
-  "test/docs/programs.test.ts",
-  "test/house/build.test.ts",
-  "test/reliability/damage.test.ts",
-  "test/reliability/",
+const first = [
+  "test/docs/",
+  "test/server/",
   "test/house/",
+  "test/reliability/",
+  "test/terminal/",
+  "test/web/",
+  "test/scenarios/steering-processes.test.ts",
   "test/cli/",
+  "test/examples/",
+  "src/workspace/",
+  "src/cli/",
 ];
 
-/** Test file to start last: it loads the TypeScript compiler, which each later start of a process would have to copy. */
-const large = "test/house/linear-expressions.test.ts";
+/** Test files to start last, because they need much memory, which every later start of a process would have to copy. */
+const last = [
+  "src/link/link.test.ts",
+  "src/mcp/web-servers.test.ts",
+  "src/tools/web-fetch/",
+  "test/scenarios/attacks/server.test.ts",
+  "test/house/linear-expressions.test.ts",
+];
 
-class LongestFirst extends BaseSequencer {
+class ByCost extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     return sorted.sort((one, other) => rank(one) - rank(other));
@@ -30,9 +38,10 @@ class LongestFirst extends BaseSequencer {
 }
 
 function rank({ moduleId }: TestSpecification): number {
-  if (moduleId.endsWith(`/${large}`)) return long.length + 1;
-  const index = long.findIndex((part) => moduleId.includes(`/${part}`));
-  return index === -1 ? long.length : index;
+  const indexIn = (list: readonly string[]): number => list.findIndex((part) => moduleId.includes(`/${part}`));
+  const [early, late] = [indexIn(first), indexIn(last)];
+  if (late !== -1) return first.length + 1 + late;
+  return early === -1 ? first.length : early;
 }
 
 /**
@@ -59,7 +68,7 @@ export default defineConfig({
     // A single project, so that each source file is compiled only once, and loaded only once by each worker.
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     isolate: false,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: ByCost },
     globalSetup: ["scripts/vitest-build.mjs", "test/temporary-directory.ts"],
     setupFiles: ["test/property-seed.ts"],
     // Only guards against tests that never end, because a busy machine can be ten times slower than an idle one.

@@ -244,7 +244,7 @@ describe("a session on a worker", () => {
       }
     })();
     const agent = async (agentId: string) => {
-      for (let index = 0; index < 15; index += 1) {
+      for (let index = 0; index < 5; index += 1) {
         const call = toolCall(`${agentId}_${index}`, "Bash", { command: `echo ${agentId}_${index} >> effects` });
         await executor.judge(call, everything);
         const { outcome } = await executor.execute({ agentId, call, policy: everything }, () => {}, never);
@@ -257,7 +257,7 @@ describe("a session on a worker", () => {
     await cutting;
     const effects = readFileSync(join(at.root, "effects"), "utf8").trim().split("\n");
     expect(effects.toSorted()).toEqual(
-      agents.flatMap((id) => Array.from({ length: 15 }, (_, index) => `${id}_${index}`)).toSorted(),
+      agents.flatMap((id) => Array.from({ length: 5 }, (_, index) => `${id}_${index}`)).toSorted(),
     );
   });
 });

@@ -17,8 +17,7 @@ export interface CheckedPrograms {
 }
 
 /**
- * Type-checks all programs at once, strictly, against the built package as a user has it, and compiles them. Runs the
- * compiler in a separate process because it would leave 200 MB in this one, which each new process would have to copy.
+ * Type-checks all programs at once, strictly, against the built package as a user has it, and compiles them.
  */
 export function checkPrograms(directory: string, programs: readonly Program[]): CheckedPrograms {
   const problems = new Map<string, string[]>(programs.map(({ name }) => [name, []]));
@@ -31,7 +30,7 @@ export function checkPrograms(directory: string, programs: readonly Program[]): 
   writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
   for (const { name, text } of programs) writeFileSync(join(directory, `${name}.ts`), text);
   writeFileSync(join(directory, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const tsc = join(root, "node_modules/typescript-native/bin/tsc");
   const words = [tsc, "-p", directory, "--pretty", "false"];
   const { stdout, stderr } = spawnSync(process.execPath, words, { cwd: directory, encoding: "utf8" });
   // Continuation lines of a message are indented.

@@ -48,8 +48,8 @@ describe.runIf(hasContainer)("the container for generated command lines", () => 
 
 describe("generated command lines that need no approval", () => {
   it.each([
-    { place: "without a sandbox", run: shellFuzz, count: 600 },
-    { place: "in the read-only profile of the sandbox", run: shellFuzzSandboxed, count: 200 },
+    { place: "without a sandbox", run: shellFuzz, count: 300 },
+    { place: "in the read-only profile of the sandbox", run: shellFuzzSandboxed, count: 100 },
   ])("do no harm $place", async ({ run, count }) => {
     const report = await run({ seed: 1, count, until: Number.POSITIVE_INFINITY });
     for (const what of report.skipped ?? []) process.stderr.write(`\nSKIPPED: ${what}.\n`);
