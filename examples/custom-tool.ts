@@ -6,7 +6,7 @@ const stock = new Map([
   ["pear", 7],
   ["plum", 0],
 ]);
-const product = z.string().describe("Name of the product, in singular.");
+const product = z.string().describe("Name of the product, in the singular.");
 const count = defineTool({
   name: "count",
   description: "Returns how many pieces of a product are in stock.",

@@ -1,4 +1,4 @@
-// Owns: the view of a session that all faces show, the words for states and activities, and the client of the server.
+// Owns: the view of a session that every interface shows, the words for states and activities, and the HTTP client.
 // Does not own: how a view is drawn (cli), the server itself, or anything that needs Node: it also runs in browsers.
 // Called by: cli, and programs that use a server (exported as retinue/client).
 export { ClientError } from "./http/client-error.ts";

@@ -21,7 +21,7 @@ interface Place {
   readonly length: number;
 }
 
-/** Size from which on the file is written again without the results that are no longer needed. */
+/** Size above which the file is rewritten without the results that are no longer needed. */
 const LARGE_BYTES = 4 * 1_024 * 1_024;
 
 /** Number of ids of forgotten calls to keep. */

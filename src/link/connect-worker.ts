@@ -29,13 +29,13 @@ export interface ConnectWorkerOptions
   readonly ca?: string | undefined;
 }
 
-/** Waiting times between attempts to connect. They double from the first to the last. */
+/** Delays between attempts to connect. They double from `firstMs` up to `lastMs`. */
 const backoff = { firstMs: 100, lastMs: 3_000 };
 
 /** Time for the server to accept a connection. */
 const HANDSHAKE_MS = 10_000;
 
-/** Interval in which files of sessions that were not used for a long time are deleted. */
+/** Interval at which files of sessions that were not used for a long time are deleted. */
 const DAY_MS = 24 * 3_600_000;
 
 /** Time for sessions to end on their own when the worker is stopped. */
@@ -100,7 +100,7 @@ class Dialer {
       if (connection) await this.serve(connection);
       const delay = Math.min(backoff.lastMs, backoff.firstMs * 2 ** this.failures);
       this.failures += 1;
-      // Workers that were cut off together do not return together.
+      // Random, so that workers that lost their connections together do not all reconnect at once.
       await wait(delay * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
     }
   }
@@ -205,7 +205,7 @@ class Dialer {
     }
   }
 
-  /** Explains why a server did not accept a connection. A `UserError` ends the worker; after others it tries again. */
+  /** Explains why a server did not accept a connection. After a `UserError`, the worker ends; otherwise it retries. */
   private refusal({ statusCode = 0 }: IncomingMessage): Error {
     const { url } = this.options;
     const isRefused = statusCode === 401 || statusCode === 403;
@@ -256,7 +256,7 @@ function isUnencrypted(error: unknown): boolean {
   return errorCode(error) === "EPROTO" && String(error).includes("wrong version number");
 }
 
-/** Returns whether the certificate of a server is from an authority that is not known. */
+/** Returns whether the certificate of a server is from an unknown authority. */
 function isUnknownAuthority(error: unknown): boolean {
   return /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)/.test(errorCode(error) ?? "");
 }

@@ -48,7 +48,7 @@ export interface ConnectionOptions {
   readonly handlers: Handlers;
 }
 
-/** Unsent bytes from which on notifications are dropped. */
+/** Number of unsent bytes from which notifications are dropped. */
 const SLOW_BYTES = 4 * 1_024 * 1_024;
 
 /** Sends JSON-RPC messages over an open WebSocket. */
@@ -111,7 +111,7 @@ export function openConnection(socket: WebSocket, options: ConnectionOptions): C
     },
     close: (code) => {
       socket.close(code);
-      // A peer that does not answer the close is not waited for.
+      // Do not wait for a peer that does not answer the close.
       setTimeout(() => socket.terminate(), CLOSE_MS).unref();
     },
   };
@@ -129,7 +129,7 @@ interface ErrorData {
   readonly exitCode?: number | undefined;
 }
 
-/** Returns the error of a peer. Its texts are shown to people, so they have no control characters and are not long. */
+/** Returns the error of a peer. Its texts are shown to people, so they are cut and have no control characters. */
 function userErrorOf({ message, data }: ResponseError<unknown>): UserError {
   const { code, cure, exitCode } = isRecord(data) ? data : {};
   return new UserError(plainText(message), {
@@ -225,7 +225,7 @@ class SocketWriter extends AbstractMessageWriter implements MessageWriter {
     const text = JSON.stringify(message);
     const bytes = text.length * 3 > MESSAGE_BYTES ? Buffer.byteLength(text) : 0;
     if (bytes <= MESSAGE_BYTES) return this.socket.send(text);
-    const problem = `A message to the other side has ${formatBytes(bytes)}, and at most ${formatBytes(MESSAGE_BYTES)} can be sent.`;
+    const problem = `The message is too large (${formatBytes(bytes)}): at most ${formatBytes(MESSAGE_BYTES)} can be sent.`;
     if (!Message.isResponse(message)) throw new Error(problem);
     this.socket.send(JSON.stringify({ ...message, result: undefined, error: { code: OTHER_ERROR, message: problem } }));
   }

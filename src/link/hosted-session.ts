@@ -20,7 +20,7 @@ import { SharedWork } from "./shared-work.ts";
 
 type SessionOptions = OpenRequest["options"];
 
-/** What a session has while one server has it open. */
+/** State of a session while one server has it open. */
 interface Tenure {
   readonly lease: number;
   readonly executors: Map<string, { readonly ref: ExecutorRef; readonly executor: ToolExecutor }>;
@@ -81,7 +81,7 @@ export class HostedSession {
   }
 
   /**
-   * Gives the session to a server with a newer lease. Calls that are running go on, unless the session has new options.
+   * Gives the session to a server with a newer lease. Running calls continue, unless the session has new options.
    */
   take({ lease, options }: OpenRequest): void {
     const left = this.tenure;
@@ -234,7 +234,7 @@ function forgetExecutors({ executors }: Tenure, isGone: (ref: ExecutorRef) => bo
   for (const [id, { ref }] of executors) if (isGone(ref)) executors.delete(id);
 }
 
-/** Two options are the same if a session with one can be used for the other. Its start does not change. */
+/** Describes options, to compare them. The start is left out: an open session keeps its own. */
 function describeOptions({ since: _, ...options }: SessionOptions): string {
   return JSON.stringify(options);
 }

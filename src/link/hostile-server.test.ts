@@ -19,7 +19,7 @@ interface Attacked {
 
 const variables = { APP_MODE: "test", SECRET_TOKEN: "s3cret" };
 
-/** Connects a worker whose user has these settings, to a server that does as it likes. */
+/** Connects a worker whose user has these settings to a malicious server. */
 async function attack(settings: Settings = {}): Promise<Attacked> {
   const at = newPlace();
   mkdirSync(at.home, { recursive: true });

@@ -1,7 +1,7 @@
 import { type Connection, ConnectionLost } from "./connection.ts";
 
 /**
- * A peer that can be reached through one connection after the other. Requests wait while there is no connection, and
+ * A peer that can be reached through successive connections. Requests wait while there is no connection, and
  * are sent again if their connection ends, so that all requests must be idempotent.
  */
 export class Link {

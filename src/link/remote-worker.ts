@@ -34,7 +34,7 @@ import { UNKNOWN_SESSION } from "./result-transfer.ts";
 export interface RemoteWorker extends WorkerPort {
   readonly name: string;
   readonly state: WorkerInfo["state"];
-  /** Identifies the worker's process. Differs after the worker was restarted. */
+  /** Identifies the worker's process. Changes when the worker is restarted. */
   readonly instance: string;
   /** Deletes the files of a deleted session. Rejects if the worker is lost; it then deletes them later on its own. */
   forget(sessionId: SessionId): Promise<void>;
@@ -64,7 +64,7 @@ export class WorkerRecord implements Handlers {
   private readonly sessions = new Map<SessionId, RemoteSession>();
   /** Newest lease of each session that the worker may still have open. */
   private readonly leases = new Map<SessionId, number>();
-  /** Cancel calls of earlier servers, by the sessions that wait for their results. */
+  /** Controllers that cancel calls of earlier servers, by the sessions that wait for their results. */
   private readonly recalling = new Map<SessionId, AbortController>();
   /** Sessions that were closed while the worker was not connected. */
   private readonly closed = new Map<SessionId, ClosedSession>();

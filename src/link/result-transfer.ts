@@ -13,7 +13,7 @@ const REOPEN_MS = 30_000;
 
 export interface RemoteResultsOptions {
   readonly link: Link;
-  /** Returns the session as it is open now. */
+  /** Returns the session and its current lease. */
   ref(): SessionRef;
 }
 
@@ -91,7 +91,7 @@ const PARTS = 1_024;
 /** Maximum number of characters of all texts of a session that have not arrived completely. */
 const HELD = 512 * 1_024 * 1_024;
 
-/** Number of texts that can be under way at the same time. The oldest is given up when there are more. */
+/** Maximum number of texts that can be in transfer at the same time. If there are more, the oldest is dropped. */
 const TRANSFERS = 1_000;
 
 interface Transfer {

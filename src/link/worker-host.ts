@@ -71,7 +71,7 @@ export class WorkerHost implements Handlers {
         .map((name) => name.slice(0, -LEDGER.length));
       for (const sessionId of new Set([...unused, ...(files?.unusedSince(oldest) ?? [])])) this.forget(sessionId);
     } catch {
-      // The files do no harm, and are looked at again later.
+      // The files do no harm, and are checked again later.
     }
   }
 
@@ -205,7 +205,7 @@ function checkSessionId(sessionId: SessionId): void {
   if (!/^[\w-]{1,64}$/.test(sessionId)) throw new Error(`"${sessionId}" is not a valid session id.`);
 }
 
-/** How the names of ledgers end. */
+/** Extension of ledger files. */
 const LEDGER = ".jsonl";
 
 function member<Name extends string>(names: readonly Name[], name: string): Name {

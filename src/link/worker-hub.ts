@@ -66,7 +66,7 @@ export function createWorkerHub({ version, graceMs = GRACE_MS, clock, ...pings }
         request: async (method, parameters, signal) => {
           if (record) return record.request(method, parameters);
           clearTimeout(late);
-          if (method !== "hello") throw new Error("A connection begins with hello.");
+          if (method !== "hello") throw new Error("The first request on a connection must be hello.");
           const hello = readHello(parameters, version);
           if (signal.aborted || !connection.isOpen || isClosed) throw new Error("The connection is closed.");
           record = recordOf(hello);
@@ -128,7 +128,7 @@ function readHello(value: unknown, version: string): Hello {
   if (isRecord(value) && isText(value["name"]) && !/^[\w-][\w.-]{0,63}$/.test(hello.name))
     throw new UserError(`A worker can't be named "${plainText(hello.name)}"`, {
       code: "worker_name",
-      cure: "Use at most 64 letters, digits, dots, dashes and underscores, and begin with no dot.",
+      cure: "Use at most 64 letters, digits, dots, dashes and underscores. The first character can't be a dot.",
       exitCode: 2,
     });
   const isComplete =
@@ -155,7 +155,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length < 5_000;
 }
 
-/** Returns whether a value is a text without control characters. Only directories may have such characters. */
+/** Returns whether a value is a string without control characters. Only directories may contain them. */
 function isPlain(value: unknown): boolean {
   return isText(value) && !/\p{Cc}/u.test(value);
 }

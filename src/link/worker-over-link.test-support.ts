@@ -14,7 +14,7 @@ import { createWorkerHub, type WorkerHub } from "./worker-hub.ts";
 
 export type { LocalWorkerOptions };
 
-// Stands in for the local worker if tests run with RETINUE_TEST_WORKER=remote: every session reaches its worker through
+// Replaces the local worker if tests run with RETINUE_TEST_WORKER=remote: every session reaches its worker through
 // a WebSocket on this machine, instead of calling it.
 
 export interface TestHub {

@@ -135,7 +135,7 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
   return queue.length === state.queue.length ? state : { ...state, queue };
 }
 
-/** Reasons of runs that go on when the session is resumed. What the agent waited for, it waits for again then. */
+/** Reasons of runs that continue when the session is resumed. The agent then waits again for what it waited for. */
 const unfinished: ReadonlySet<EndReason> = new Set<EndReason>(["process_lost", "parked"]);
 
 /** Makes the agent wait for a background run, unless it has been told meanwhile that the run has ended. */

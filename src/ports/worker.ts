@@ -214,7 +214,7 @@ export type OpenedWorktree =
 
 export interface ClosingOptions {
   /**
-   * Whether calls that an earlier process started, and that are still running, go on. The next process that opens the
+   * Whether calls that an earlier process started, and that are still running, keep running. The next process that opens the
    * session asks what became of them. False by default: everything that runs is ended.
    */
   readonly keepsCalls?: boolean | undefined;

@@ -56,7 +56,7 @@ export interface ServerOptions {
   readonly web?: string | undefined;
   readonly hub?: WorkerHub | undefined;
   readonly clock: Clock;
-  /** Whether sessions that were working when the last server ended go on by themselves; defaults to true. */
+  /** Whether sessions that were working when the last server ended continue by themselves; defaults to true. */
   readonly resume?: boolean | undefined;
   /** Receives messages for the person who runs the server. */
   readonly report: (message: string) => void;

@@ -177,7 +177,7 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
   };
 }
 
-/** Policy under which files get their earlier contents back, before the limits of the worker. */
+/** Policy for restoring files, before the limits of the worker are applied. */
 const editing: Policy = {
   mode: "acceptEdits",
   pool: ["Write"],
@@ -206,7 +206,7 @@ function limitExecutor(executor: ToolExecutor, { limitPolicy, whyForbidden }: Li
   };
 }
 
-/** Settings about models and keys, which a server neither needs nor may know. */
+/** Settings about models and keys, which a server does not need and must not see. */
 const keptSettings: ReadonlySet<string> = new Set<keyof Settings>(["provider", "providers", "model", "search", "env"]);
 
 function withoutKeys(loaded: ProjectSettings): ProjectSettings {

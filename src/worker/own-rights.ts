@@ -107,7 +107,7 @@ export interface UsableDirectories {
   readonly memories: readonly string[];
 }
 
-/** Returns the policy of the worker's machine. What it denies, no server can allow. */
+/** Returns the policy of the worker's machine. A server can't allow what it denies. */
 export function ownPolicy({ loaded }: OwnRights, { roots, readable, memories }: UsableDirectories): Policy {
   const { defaultMode } = loaded.settings.permissions ?? {};
   return {

@@ -6,7 +6,7 @@ import type { FileRestoration, RestoredFile, Workspace } from "../ports/index.ts
 /** Larger files are left as they are. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Gives a file of a workspace its earlier content, unless someone else has changed the file. Never rejects. */
+/** Restores the earlier content of a file in a workspace, unless the file has changed since. Never rejects. */
 export async function restoreFile(request: FileRestoration, workspace: Workspace): Promise<RestoredFile> {
   try {
     return await restore(request, workspace);

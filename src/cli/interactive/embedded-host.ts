@@ -104,7 +104,7 @@ function collectQuestions(): Approvals & { find(requestId: string): Promise<Appr
     return known;
   };
   return {
-    // The request is recorded before it arrives here, so that it may be looked for earlier.
+    // The request is recorded before it arrives here, so this may be called before it arrives.
     find: async (requestId) => (ended.has(requestId) ? undefined : of(requestId).promise),
     ask: (question, signal) =>
       new Promise((resolve) => {

@@ -68,7 +68,7 @@ function agentsCommand(place: CatalogOptions): HostCommand {
       const [verb = "", name = "", ...rest] = argument.split(/\s+/);
       if (verb === "check") {
         const { findings } = await lintAgents([], place);
-        return findings.length === 0 ? "All agents are fine." : renderDiagnostics(findings);
+        return findings.length === 0 ? "No problems found." : renderDiagnostics(findings);
       }
       if (verb === "new") {
         if (name === "" || rest.length === 0) throw usageError("A new agent needs a name and a description", usage);
@@ -90,7 +90,7 @@ function agentsCommand(place: CatalogOptions): HostCommand {
   };
 }
 
-/** A skill that the user starts. What the user writes after its name takes the place of `$ARGUMENTS`, or follows. */
+/** A skill that the user starts. The text after its name replaces `$ARGUMENTS`, or is appended. */
 function skillCommand({
   name,
   description,

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { imageType } from "../../lib/index.ts";
 import type { ImageBlock } from "../../protocol/index.ts";
 
-/** Larger images are not sent. Providers refuse them. */
+/** Larger images are not sent, because providers reject them. */
 const MAX_BYTES = 5_000_000;
 
 /** A pipe does not block, and a link that a command may have made is not followed. */

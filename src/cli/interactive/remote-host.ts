@@ -8,7 +8,7 @@ import { connectTo } from "../host/server-host.ts";
 import type { PrintOptions } from "../print/print-options.ts";
 import { usageError } from "../read-options.ts";
 
-/** Uses the sessions of a server in the terminal. They go on when the terminal is closed. */
+/** Uses the sessions of a server in the terminal. They continue when the terminal is closed. */
 export function createRemoteProgram(url: string, options: PrintOptions): Pick<TerminalProgram, "open" | "sessions"> {
   const { client, asked } = connectTo({ url, home: stateDirectory(process.env) });
 

@@ -33,7 +33,7 @@ export function hasWholeTerminal({ plain }: Pick<InteractiveOptions, "plain">): 
 
 /** Runs the terminal interface. Returns the exit code. */
 export async function runInteractive(options: InteractiveOptions): Promise<number> {
-  // An agent that types into a terminal would approve its own calls.
+  // An agent that types into a terminal could approve its own calls.
   refuseAgentCommand("use the terminal interface");
   const { runTerminal } = loadTerminal();
   const leaving = leaveOnSignal();

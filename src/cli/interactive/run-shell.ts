@@ -15,7 +15,7 @@ const OUTPUT_MS = 200;
 
 /**
  * Runs a shell command that the user has typed. Returns its output, and its exit code if it failed. Never rejects. The
- * command is not marked as one of an agent, because the user may do with it what agents must not.
+ * command is not marked as an agent's command, because users may do things that agents must not do.
  */
 export function runShell(command: string, { cwd, signal }: ShellOptions): Promise<string> {
   const shell = process.env["SHELL"] || "/bin/sh";

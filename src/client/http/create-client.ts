@@ -270,7 +270,7 @@ async function* updatesOf(
     const event = parsed<WireUpdate | SessionSnapshot | SessionClosed>(data);
     if (event?.type === "session_snapshot") onSnapshot?.(event);
     else if (event?.type === "session_closed") {
-      // The session goes on after a restart of the server.
+      // The session continues after a restart of the server.
       if (event.reason === "server_stopped") continue;
       onClosed?.(event);
       return;

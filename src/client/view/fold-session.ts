@@ -162,7 +162,7 @@ function withoutApproval(
 
 /**
  * Called when the main agent's run has ended. Subagents that it waited for no longer run, even if their ends were not
- * seen. Those in the background, and the agents below them, go on.
+ * seen. Those in the background, and the agents below them, keep running.
  */
 function clearSubagents(view: SessionView): SessionView {
   const waitedFor = view.running.filter((agentId) => {

@@ -23,7 +23,7 @@ export interface Problem {
 
 /**
  * `running`: at least one agent is working. `waiting`: all agents that could work wait for an approval. `idle`: open,
- * with nothing to do. `parked`: goes on when its worker returns or the session is resumed. `ended`: not open.
+ * with nothing to do. `parked`: continues when its worker returns or the session is resumed. `ended`: not open.
  */
 export type SessionState = "running" | "waiting" | "idle" | "parked" | "ended";
 

@@ -132,7 +132,7 @@ function isParked({ outlet }: RunHost): boolean {
 }
 
 /**
- * Returns whether a call of a parked run has no result yet: it goes on in the next run, or its worker, which can't be
+ * Returns whether a call of a parked run has no result yet: it continues in the next run, or its worker, which can't be
  * reached now, may still finish it.
  */
 function staysOpen({ services }: RunHost, { name, result: { outcome } }: Ended): boolean {

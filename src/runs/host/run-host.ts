@@ -149,7 +149,7 @@ export interface LiveAgent {
   isQueued(): boolean;
   /** Adds a message to the agent's next request. Returns false if the run has ended. */
   tell(message: Message): Promise<boolean>;
-  /** Makes the agent go on without waiting for a background run. Returns false if it does not wait for the run. */
+  /** Makes the agent continue without waiting for a background run. Returns false if it does not wait for the run. */
   endWait(run: RunRef): Promise<boolean>;
   /**
    * Pauses the agent's clocks and lends its slot while it waits for other agents. The returned function ends the pause

@@ -43,7 +43,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
           max_turns: {
             type: "integer",
             minimum: 1,
-            description: "Requests to the model. At the limit, the agent reports what it has.",
+            description: "Maximum number of requests to the model. At the limit, the agent reports what it has.",
           },
           isolation: {
             type: "string",

@@ -54,7 +54,7 @@ export class PageTicket {
 const MOST_FAILURES = 50;
 const PERIOD_MS = 60_000;
 
-/** Counts failed attempts to authenticate. Right tokens are always accepted, so that nobody can lock the user out. */
+/** Counts failed attempts to authenticate. Valid tokens are always accepted, so that nobody can lock the user out. */
 export class FailedAttempts {
   private times: number[] = [];
   private readonly now: () => number;

@@ -7,7 +7,7 @@ import type { SessionChoices } from "./open-served.ts";
 export interface ServedRecord {
   readonly v: 1;
   readonly choices: SessionChoices;
-  /** Whether the server had the session open. If so, the session goes on by itself. */
+  /** Whether the server had the session open. If so, the session continues by itself. */
   readonly open: boolean;
   /** Known cost of all agents when the server last closed the session, in US dollars. */
   readonly costUsd?: number | undefined;

@@ -96,7 +96,7 @@ export class SessionControl {
         const given = await open.send(command);
         if (command.type === "configure" && command.model !== undefined && given.status === "done")
           await host.chooseModel(served, command.model);
-        // The agent that asked goes on with the answer.
+        // The agent that asked continues with the answer.
         if (command.type === "answer" && !isOpenHere) await this.continueWork(open);
         return given;
       });

@@ -132,7 +132,7 @@ async function writePaced(response: ServerResponse, { delivery, gone, limit }: P
   return sent;
 }
 
-/** Writes bytes and waits until they have left the process, so that a cut right after them doesn't discard them. */
+/** Writes bytes and waits until they have left the process, so that closing the connection next does not discard them. */
 function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -45,7 +45,7 @@ export interface OldLine {
   readonly at: number;
 }
 
-/** Numbers the lines of all agents by time, and those of one agent by their order, after the number `last`. */
+/** Numbers the lines of all agents from `last` + 1 on: by time, and lines of the same agent in their order. */
 export function numbered(old: readonly OldLine[], last = 0): readonly SessionLine[] {
   return [...old]
     .sort((left, right) => left.at - right.at)
