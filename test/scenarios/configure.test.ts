@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Approvals, steerSession } from "../../src/app/index.ts";
-import type { PermissionMode } from "../../src/protocol/index.ts";
+import type { PermissionMode, SettingsOrigin } from "../../src/protocol/index.ts";
 import { createCast } from "../../src/testing/index.ts";
 import { mainLines, open, promised, resultsIn, task, watch } from "./delegation-place.ts";
 
@@ -123,6 +123,27 @@ describe("the permission mode", () => {
     expect(await session.send({ id: "c1", type: "configure", permissionMode: mode as PermissionMode })).toMatchObject({
       status: "refused",
       message: expect.stringContaining(message),
+    });
+    expect(session.permissionMode).toBe("default");
+    await session.close();
+  });
+
+  it("can't be freer than managed settings say, which also fix the model", async () => {
+    const file = "/etc/retinue/managed-settings.json";
+    const settings = { permissions: { defaultMode: "default" }, model: "managed-model" } as const;
+    const settingsOrigins: SettingsOrigin[] = [
+      { path: "permissions.defaultMode", scope: "managed", file, value: "default" },
+      { path: "model", scope: "managed", file, value: "managed-model" },
+    ];
+    const { session } = await open({ MAIN: [] }, { settings, settingsOrigins });
+    const mode = "The permission mode can't be changed, because managed settings fix it";
+    await expect(session.setPermissionMode("acceptEdits")).rejects.toThrow(mode);
+    await session.setPermissionMode("plan");
+    await session.setPermissionMode("default");
+    await expect(session.setModel("another")).rejects.toThrow("The model can't be changed");
+    expect(await session.send({ id: "c1", type: "configure", permissionMode: "bypassPermissions" })).toMatchObject({
+      status: "refused",
+      message: expect.stringContaining(mode),
     });
     expect(session.permissionMode).toBe("default");
     await session.close();

@@ -29,7 +29,7 @@ import { openApprovals, openSessionInbox } from "./session-approvals.ts";
 import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { attendedTools, checkMode, collectRules, modeAfterPlan } from "./session-permissions.ts";
+import { attendedTools, checkChange, collectRules, modeAfterPlan } from "./session-permissions.ts";
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
 import { createSessionTools, type SessionTools } from "./session-tools.ts";
 
@@ -159,8 +159,9 @@ async function assembleWithServers(
     mayBackground: mayBackground(context),
     endsWithRun: options.entryPoint === "cli" && options.interactive !== true,
     requestedMode: options.keepsMode ? undefined : options.permissionMode,
-    checkMode: (mode) => checkMode(settings, mode),
+    checkMode: (permissionMode) => checkChange({ permissionMode }, { ...options, settings }),
     withModel: (model) => {
+      checkChange({ model }, { ...options, settings });
       const given = { ...options, model, provider: undefined };
       const other = chooseSessionModel(given, context, definition);
       return { model: other.model, agent: createMainAgent(given, { ...parts, chosen: other }).agent };

@@ -31,6 +31,25 @@ export function checkMode({ permissions = {} }: Settings, requested: PermissionM
   });
 }
 
+/** Throws if an open session can't be changed to this mode or model, because the settings of an administrator fix it. */
+export function checkChange(
+  { permissionMode, model }: Pick<SessionOptions, "permissionMode" | "model">,
+  { settings = {}, settingsOrigins = [] }: Pick<SessionOptions, "settings" | "settingsOrigins">,
+): void {
+  checkMode(settings, permissionMode);
+  const { defaultMode } = settings.permissions ?? {};
+  const isFreer = permissionMode && defaultMode && stricter(permissionMode, defaultMode) !== permissionMode;
+  const wanted = { permissionMode: isFreer ? permissionMode : undefined, model };
+  const [fixed] = withoutManaged(wanted, settingsOrigins).overridden;
+  if (fixed === undefined) return;
+  const what = fixed.name === "model" ? "model" : "permission mode";
+  throw new UserError(`The ${what} can't be changed, because managed settings fix it`, {
+    code: "settings",
+    cure: `See ${fixed.path} in ${fixed.file ?? "the managed settings"}.`,
+    exitCode: 2,
+  });
+}
+
 /**
  * Collects the rules from the settings and the options, and those that protect the state directory. Reports invalid
  * rules.
