@@ -123,6 +123,7 @@ export {
   type AnswerRequest,
   answerApproval,
   answerFor,
+  findRequest,
   giveAnswer,
   type ListedRequest,
   listApprovals,

@@ -64,8 +64,11 @@ export interface ToolExecutor {
 export interface ResultStore {
   /** Stores text, or the bytes of a file, and returns its address: `retinue://result/<id>`. */
   save(id: string, content: string | Uint8Array): Promise<string>;
-  /** Stores the content of a file on the machine of the caller and returns its address. The file is not changed. */
-  saveFile(id: string, path: string): Promise<string>;
+  /**
+   * Stores the content of a file on the machine of the caller and returns its address. The file is not changed. A store
+   * in memory keeps only the start of a large file, or rejects if `whole` is set.
+   */
+  saveFile(id: string, path: string, options?: { readonly whole?: boolean }): Promise<string>;
 }
 
 /** Texts that models know by an address, see `Address`. */

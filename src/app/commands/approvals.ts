@@ -87,16 +87,27 @@ export function matchRequest<Request extends Pick<ListedRequest, "question">>(
   request: string,
   cure?: string | undefined,
 ): Request {
-  const withoutPrefix = (id: string) => id.replace(/^ask_/, "");
-  const match = matchId(
-    all.map(({ question }) => withoutPrefix(question.requestId)),
-    withoutPrefix(request),
-  );
+  const match = findRequest(all, request);
   if (match.kind === "many") throw problem(`"${request}" matches several requests: ${match.ids.join(", ")}`);
-  const found = match.kind === "one" && all.find(({ question }) => withoutPrefix(question.requestId) === match.id);
+  const found = match.kind === "one" && all.find(({ question }) => shortId(question.requestId) === match.id);
   if (found) return found;
   if (cure === undefined) throw problem(`There is no request "${request}"`);
   throw problem(`No request "${request}" waits for an answer`, cure);
+}
+
+/** Finds a request by its id or a part of its id. */
+export function findRequest(
+  all: readonly Pick<ListedRequest, "question">[],
+  request: string,
+): ReturnType<typeof matchId> {
+  return matchId(
+    all.map(({ question }) => shortId(question.requestId)),
+    shortId(request),
+  );
+}
+
+function shortId(requestId: string): string {
+  return requestId.replace(/^ask_/, "");
 }
 
 /** Returns the answer that a user's words mean for a request. Throws a `UserError` if they are not an answer to it. */

@@ -9,10 +9,10 @@ import {
   userName,
 } from "../../app/index.ts";
 import { MAIN_AGENT } from "../../protocol/index.ts";
-import { sessionById } from "../find-session.ts";
+import { sessionById, sessionError } from "../find-session.ts";
 import { readAgentTranscript, readAgentTranscripts, readUnfinishedAgents } from "../progress/agent-transcripts.ts";
 import type { HostSession, SessionHost } from "./session-host.ts";
-import { unlistedText } from "./worker-sessions.ts";
+import { requestOfWorker, unlistedText } from "./worker-sessions.ts";
 
 /** Reads and steers the sessions in a state directory. */
 export function createFileHost(home: string): SessionHost {
@@ -35,7 +35,11 @@ export function createFileHost(home: string): SessionHost {
       if (sessionId !== undefined) return listApprovals({ home, sessionId });
       return listApprovals(cwd === undefined ? { home } : { home, cwd });
     },
-    answer: (answering) => answerApproval({ ...answering, home, by: userName() }),
+    answer: async (answering) => {
+      const elsewhere = requestOfWorker(home, answering.request);
+      if (elsewhere !== undefined) throw sessionError(`"${answering.request}" can't be answered here`, elsewhere);
+      return answerApproval({ ...answering, home, by: userName() });
+    },
   };
 }
 

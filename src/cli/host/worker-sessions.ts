@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { findSession, listSessions, waitingRequests } from "../../app/index.ts";
+import { findRequest, findSession, listSessions, waitingRequests } from "../../app/index.ts";
 import { plural } from "../../lib/index.ts";
 import { readOwnServer } from "./own-server.ts";
 
@@ -25,6 +25,14 @@ export function unlistedText(home: string, what: "sessions" | "requests"): strin
 export function sessionOfWorker(home: string, id: string): string | undefined {
   const isThere = workerHomes(home).some((each) => findSession({ home: each, id }).kind !== "none");
   return isThere ? `It is a session of a worker: ${useServer(home)}` : undefined;
+}
+
+/** Says how to answer a request of a worker's session. Undefined if no such request waits for an answer. */
+export function requestOfWorker(home: string, request: string): string | undefined {
+  const isThere = workerHomes(home).some(
+    (each) => findRequest(waitingRequests({ home: each }), request).kind !== "none",
+  );
+  return isThere ? `It is a request of a worker's session: ${useServer(home)}` : undefined;
 }
 
 function useServer(home: string): string {

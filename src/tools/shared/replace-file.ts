@@ -23,7 +23,9 @@ export async function replaceFile(
 ): Promise<{ readonly ok: true; readonly stat: FileStat; readonly image: FileImage } | FileFailure> {
   // If the file changes between the two steps, it no longer has the expected version, and nothing is written.
   const before =
-    expect === "missing" ? null : await results.saveFile(`image_${context.callId}`, real).catch(() => undefined);
+    expect === "missing"
+      ? null
+      : await results.saveFile(`image_${context.callId}`, real, { whole: true }).catch(() => undefined);
   const written = await workspace.write(real, bytes, { expect });
   if (!written.ok) return written;
   return { ...written, image: { path: real, before, after: hashBytes(bytes) } };

@@ -48,7 +48,7 @@ export function createMemoryTranscript({
     leftOpen: false,
     results: {
       save: async (id, content) => saveResult(id, Buffer.from(content as string)),
-      saveFile: async (id, path) => saveResult(id, await readStart(path)),
+      saveFile: async (id, path, { whole = false } = {}) => saveResult(id, await readStart(path, whole)),
       async read(address) {
         const parsed = parseAddress(address);
         const bytes = parsed?.kind === "result" ? results.get(parsed.id) : undefined;
@@ -95,8 +95,9 @@ export function createMemoryTranscript({
 /** Files can be too large to keep in memory for the rest of the session. */
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
 
-async function readStart(path: string): Promise<Uint8Array> {
+async function readStart(path: string, whole: boolean): Promise<Uint8Array> {
   const { size } = await stat(path);
+  if (whole && size > MAX_FILE_BYTES) throw new Error(`${path} is too large to be kept in memory`);
   const chunks: Buffer[] = await createReadStream(path, { end: MAX_FILE_BYTES - 1 }).toArray();
   if (size <= MAX_FILE_BYTES) return Buffer.concat(chunks);
   const note = `\n[Only the first ${formatBytes(MAX_FILE_BYTES)} of ${formatBytes(size)} were kept, because this session stores no files.]\n`;

@@ -110,6 +110,7 @@ it("a session in memory keeps the start of a huge file, and says so", async () =
   const text = (await textAt(session, await session.results.saveFile("r1", path))) ?? "";
   expect(text.length).toBeLessThan(34 * 1024 * 1024);
   expect(text.slice(-200)).toMatch(/xxx\n\[Only the first 32.0 MB of 40.0 MB were kept/);
+  await expect(session.results.saveFile("r2", path, { whole: true })).rejects.toThrow("too large");
 });
 
 it("a link among the results is not followed", async () => {
