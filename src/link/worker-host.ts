@@ -160,10 +160,13 @@ export class WorkerHost implements Handlers {
 
   private async close({ sessionId, lease, keepsCalls }: ClosedSession): Promise<void> {
     const session = this.sessions.get(sessionId);
-    if (session === undefined) return rmSync(this.ledgerOf(sessionId), { force: true });
+    if (session === undefined) {
+      if (!keepsCalls) rmSync(this.ledgerOf(sessionId), { force: true });
+      return;
+    }
     if (lease < session.ref.lease) throw replaced(sessionId);
     if (keepsCalls && session.hasEarlierCalls) return;
-    await this.end(sessionId, session, { keepsLedger: false });
+    await this.end(sessionId, session, { keepsLedger: keepsCalls === true });
   }
 
   /** Deletes the files of a session, unless it is open. */

@@ -214,8 +214,8 @@ export type OpenedWorktree =
 
 export interface ClosingOptions {
   /**
-   * Whether calls that an earlier process started, and that are still running, keep running. The next process that opens the
-   * session asks what became of them. False by default: everything that runs is ended.
+   * Whether the next process that opens the session asks what became of calls: results are kept, and calls that an
+   * earlier process started keep running. False by default: everything that runs is ended, and results are forgotten.
    */
   readonly keepsCalls?: boolean | undefined;
 }

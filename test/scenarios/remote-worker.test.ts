@@ -183,6 +183,10 @@ it("a session is parked when its worker is lost, and continues when the worker h
   expect(await run).toMatchObject({ reason: "parked", facts: { unknown: [] } });
   await session.park();
   stop();
+  // The command ends while nobody is connected to the worker.
+  writeFileSync(join(at.cwd, "go"), "");
+  const ledger = join(at.home, "ledger", `${memory.sessionId}.jsonl`);
+  await expect.poll(() => readFileSync(ledger, "utf8")).toContain('"ended"');
   const returned = server.next("returned");
   network.isDown = false;
   await returned;
@@ -196,6 +200,9 @@ it("a session is parked when its worker is lost, and continues when the worker h
   const again = await open(parts, { at, remote, transcript, resume: transcript.sessionId });
   const result = await again.session.prompt("").result;
   expect(result).toMatchObject({ outcome: "succeeded", text: "Continued." });
+  const ended = (await transcript.read("main")).find((line) => line.type === "tool.ended");
+  expect(ended).toMatchObject({ result: { outcome: "ok" } });
   expect(readFileSync(join(at.cwd, "marks"), "utf8")).toBe("mark\n");
   await again.session.close();
+  expect(existsSync(ledger)).toBe(false);
 });
