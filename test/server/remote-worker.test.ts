@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { basename, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
+import { createTrustStore } from "../../src/settings/index.ts";
 import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
 import { createPlace, type Place, retinue, serve, startRetinue } from "../cli/command-line.ts";
 import { type ServeProcess, serveProcess } from "./serve-process.ts";
@@ -32,9 +33,34 @@ async function otherMachine(): Promise<Place> {
     join(place.home, "settings.json"),
     JSON.stringify({ permissions: { allow: ["Bash"] }, sandbox: "off" }),
   );
-  const trusting = startRetinue(["trust", "add"], place);
-  await new Promise((resolve) => trusting.once("exit", resolve));
+  await createTrustStore({ stateHome: place.home }).add(place.cwd);
   return place;
+}
+
+/** Starts a server and a worker of another machine. */
+async function connected(words: readonly string[] = []) {
+  const api = await serve(script);
+  const here = createPlace();
+  const there = await otherMachine();
+  const start = () => serveProcess({ ...here, server: api }, words);
+  const server = await start();
+  const worker = startWorker(there, server, here.home);
+  await hasWorker(server, "connected");
+  return { api, here, there, server, worker, start };
+}
+
+/** Starts a session on a worker, whose agent runs a command that waits. */
+async function working(words: readonly string[] = []) {
+  const place = await connected(words);
+  const created = await place.server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" });
+  expect(created, created.text).toMatchObject({ status: 201, json: { worker: "box", cwd: place.there.cwd } });
+  await fileAppears(join(place.there.cwd, "marks"));
+  return { ...place, id: (created.json as { id: string }).id };
+}
+
+/** Returns words for a server that can be started again at the same address. */
+function samePort(): readonly string[] {
+  return ["--port", String(20_000 + Math.floor(Math.random() * 20_000))];
 }
 
 function startWorker(place: Place, { url }: ServeProcess, serverHome: string) {
@@ -57,29 +83,20 @@ function sessionFiles({ home }: Place): readonly string[] {
 
 const fileAppears = (path: string) => expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
 
-it.each(["the server is killed", "the worker is killed", "nothing is killed"])(
+it.each(["the server is killed", "the worker is killed"])(
   "a session on a worker of another machine does its work once, if %s",
   async (what) => {
-    const api = await serve(script);
-    const here = createPlace();
-    const there = await otherMachine();
-    const port = String(20_000 + Math.floor(Math.random() * 20_000));
-    const options = { ...here, server: api };
-    let server = await serveProcess(options, ["--port", port]);
-    let worker = startWorker(there, server, here.home);
-    await hasWorker(server, "connected");
+    const place = await working(samePort());
+    const { here, there, id } = place;
+    let { server, worker } = place;
     expect((await server.send("GET", "/agent?worker=box")).json).toMatchObject({
       agents: expect.arrayContaining([expect.objectContaining({ name: "helper" })]),
     });
-    const created = await server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" });
-    expect(created, created.text).toMatchObject({ status: 201, json: { worker: "box", cwd: there.cwd } });
-    const { id } = created.json as { id: string };
-    await fileAppears(join(there.cwd, "marks"));
     expect(existsSync(join(here.cwd, "marks"))).toBe(false);
 
     if (what === "the server is killed") {
       await server.end("SIGKILL");
-      server = await serveProcess(options, ["--port", port]);
+      server = await place.start();
       await hasWorker(server, "connected");
     }
     if (what === "the worker is killed") {
@@ -129,16 +146,7 @@ async function introduce({
 
 /** Starts a session on a worker, whose agent runs a command. Ends the server while the command runs. */
 async function interruptedCall() {
-  const api = await serve(script);
-  const here = createPlace();
-  const there = await otherMachine();
-  const port = String(20_000 + Math.floor(Math.random() * 20_000));
-  const start = () => serveProcess({ ...here, server: api }, ["--port", port]);
-  const first = await start();
-  startWorker(there, first, here.home);
-  await hasWorker(first, "connected");
-  const { id } = (await first.send("POST", "/session", { prompt: "MAIN: go", worker: "box" })).json as { id: string };
-  await fileAppears(join(there.cwd, "marks"));
+  const { here, there, server: first, start, id } = await working(samePort());
   await first.end("SIGKILL");
   const server = await start();
   await hasWorker(server, "connected");
@@ -187,15 +195,8 @@ it("a call that is still running stays open if the server is stopped while it wa
 }, 60_000);
 
 it("a session that waits for a lost worker can be stopped, and does not continue when the worker returns", async () => {
-  const api = await serve(script);
-  const here = createPlace();
-  const there = await otherMachine();
-  const server = await serveProcess({ ...here, server: api });
-  const worker = startWorker(there, server, here.home);
-  await hasWorker(server, "connected");
-  const { id } = (await server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" })).json as { id: string };
+  const { api, here, there, server, worker, id } = await working();
   const stream = server.stream(`/session/${id}/event`);
-  await fileAppears(join(there.cwd, "marks"));
   worker.kill("SIGTERM");
   const closed = await stream.until(({ data }) => data.type === "session_closed");
   expect(closed.data).toMatchObject({
@@ -216,15 +217,8 @@ it("a session that waits for a lost worker can be stopped, and does not continue
   expect(requests.length).toBe(before);
 }, 60_000);
 
-it("a session whose worker is stopped during a call does not go on before the worker returns", async () => {
-  const api = await serve(script);
-  const here = createPlace();
-  const there = await otherMachine();
-  const server = await serveProcess({ ...here, server: api });
-  const worker = startWorker(there, server, here.home);
-  await hasWorker(server, "connected");
-  const { id } = (await server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" })).json as { id: string };
-  await fileAppears(join(there.cwd, "marks"));
+it("a session whose worker is stopped during a call does not continue before the worker returns", async () => {
+  const { api, here, there, server, worker, id } = await working();
   const before = api.requests.length;
   let said = "";
   worker.stderr.on("data", (chunk) => {
@@ -247,14 +241,7 @@ it("a session whose worker is stopped during a call does not go on before the wo
 }, 60_000);
 
 it("a worker that is not connected is named, with what to do", async () => {
-  const api = await serve(script);
-  const here = createPlace();
-  const there = await otherMachine();
-  const server = await serveProcess({ ...here, server: api });
-  const worker = startWorker(there, server, here.home);
-  await hasWorker(server, "connected");
-  const { id } = (await server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" })).json as { id: string };
-  await fileAppears(join(there.cwd, "marks"));
+  const { api, here, there, server, worker, id } = await working();
   worker.kill("SIGTERM");
   await hasWorker(server, "lost");
   await expect
