@@ -20,6 +20,30 @@ describe("options of openSession", () => {
     [{ permissionMode: "accept" }, 'can\'t be "accept"', 'Did you mean "acceptEdits"? Use "default", "acceptEdits"'],
     [{ systemPrompt: { prepend: "x" } }, "systemPrompt", "an object with append"],
     [{ mcpServers: { db: "psql" } }, "mcpServers", "command, url or server"],
+    [{ mcpServers: { db: { commnd: "psql" } } }, 'MCP server "db"', "Did you mean command?"],
+    [{ mcpServers: { db: {} } }, 'has neither "command" nor "url"', "{ command, args }"],
+    [{ mcpServers: { db: { server: {} } } }, 'has a "server" without a method "connect"', "server: new McpServer"],
+    [{ disallowedTools: ["Raed"] }, 'The disallowedTools option of openSession names the unknown tool "Raed"', "Read"],
+    [{ allowedTools: ["Raed(x)"] }, 'names the unknown tool "Raed"', "Did you mean Read?"],
+    [{ tools: ["Read"] }, 'tools option of openSession contains the name "Read"', "disallowedTools"],
+    [
+      { tools: [{ name: "a", description: "A.", parameters: {} }] },
+      'The tool "a" has no option parameters',
+      "Use input.",
+    ],
+    [{ tools: [{ name: "a", description: "A.", execute: () => 1 }] }, "has no option execute", "Use run."],
+    [
+      { model: { describe: () => ({}), call: (): unknown => undefined } },
+      "does not describe a model",
+      "maxOutputTokens",
+    ],
+    [{ appendSystemPrompt: "x" }, "openSession has no option appendSystemPrompt", "systemPrompt: { append: text }"],
+    [{ canUseTool: () => true }, "no option canUseTool", "approvals: { ask }"],
+    [{ abortController: {} }, "no option abortController", "signal"],
+    [{ instructions: "x" }, "no option instructions", "Use systemPrompt."],
+    [{ maxSteps: 3 }, "no option maxSteps", "Use maxTurns."],
+    [{ apiKey: "x" }, "no option apiKey", "environment"],
+    [{ output: {} }, "no option output", "session.prompt(text, { output })"],
     [{ tools: {} }, "tools option of openSession can't be an object", "Use an array."],
     [{ effort: "huge" }, "effort", '"xhigh" or "max"'],
     [{ onAsk: "ask" }, 'onAsk option of openSession can\'t be "ask"', 'Use "deny", "wait" or "hook".'],
@@ -29,7 +53,11 @@ describe("options of openSession", () => {
     [{ home: true }, "home option of openSession can't be true", "Use a string or false."],
     [{ cwd: "" }, 'cwd option of openSession can\'t be ""', "Use a non-empty string."],
     [{ model: 3 }, "model option of openSession can't be 3", "an object with describe and call"],
-    [{ model: { call: () => undefined } }, "model option of openSession can't be an object", "describe and call"],
+    [
+      { model: { call: (): unknown => undefined } },
+      "model option of openSession can't be an object",
+      "describe and call",
+    ],
     [{ allowedTools: "Read" }, 'allowedTools option of openSession can\'t be "Read"', "Use an array of strings."],
     [{ acceptance: [1] }, "acceptance option of openSession can't be an array", "Use an array of strings."],
     [{ trusted: "yes" }, "trusted", "Use true or false."],
@@ -69,6 +97,13 @@ describe("options of openSession", () => {
       cure: expect.stringContaining(cure),
       code: "options",
       exitCode: 2,
+    });
+  });
+
+  it("suggest the main agent", async () => {
+    await expect(open({ agent: "mian" })).rejects.toMatchObject({
+      message: 'There is no agent "mian"',
+      cure: expect.stringContaining('Did you mean "main"?'),
     });
   });
 

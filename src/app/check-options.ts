@@ -24,6 +24,12 @@ export function checkOptions<Options>(name: string, options: Options, types: Opt
   for (const [option, type] of table) checkOption(name, option, { value: options[option], type });
 }
 
+/** Throws a `UserError` if an option has a name that other libraries use. `hints` says what to use instead. */
+export function checkNames(name: string, options: unknown, hints: Readonly<Record<string, string>>): void {
+  for (const [option, hint] of Object.entries(hints))
+    if (isRecord(options) && option in options) throw optionError(`${capitalized(name)} has no option ${option}`, hint);
+}
+
 export function optionError(message: string, cure: string): UserError {
   return new UserError(message, { code: "options", cure, exitCode: 2 });
 }

@@ -201,13 +201,6 @@ export { loadProjectSettings } from "./settings/project-settings.ts";
 export { type ManageableOptions, type OverriddenOption, withoutManaged } from "./settings/without-managed.ts";
 export { loadWorkerSettings, type WorkerSettingsOptions } from "./settings/worker-settings.ts";
 export { systemClock } from "./system-clock.ts";
-export {
-  type AgentTool,
-  agentTool,
-  type CustomTool,
-  defineTool,
-  type ToolAccess,
-  type ToolCallContext,
-  type ToolOptions,
-} from "./tools/define-tool.ts";
+export { agentTool, defineTool } from "./tools/define-tool.ts";
+export type { AgentTool, CustomTool, ToolAccess, ToolCallContext, ToolOptions } from "./tools/tool-types.ts";
 export { VERSION } from "./version.ts";

@@ -1,8 +1,8 @@
 import type { UserBlock } from "../protocol/index.ts";
-import { checkOptions } from "./check-options.ts";
+import { checkNames, checkOptions } from "./check-options.ts";
 import type { Schema } from "./schemas/schema.ts";
 import { createStructuredOutput } from "./schemas/structured-output.ts";
-import { checkNames, sessionOptionTypes } from "./session/check-session-options.ts";
+import { sessionOptionHints, sessionOptionTypes } from "./session/check-session-options.ts";
 import { openSession } from "./session/open-session.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./session/prompt-run.ts";
 import { promptOptionTypes } from "./session/session.ts";
@@ -30,7 +30,8 @@ export async function run<const Output extends Schema | undefined = undefined>(
   prompt: string | readonly UserBlock[],
   given: RunOptions<Output> = {},
 ): Promise<CompletedRun<OutputValue<Output>>> {
-  checkNames("run", given);
+  const { output: _, ...hints } = sessionOptionHints;
+  checkNames("run", given, hints);
   checkOptions("run", given, { ...sessionOptionTypes, ...promptOptionTypes });
   const { output, outputSchema, ...options } = given;
   // Also checked by the prompt, but then the session would be open already.

@@ -72,6 +72,8 @@ async function oneAgent(session: ReadSession, reference: string): Promise<AgentI
 }
 
 function oneSession(id: string, home: string | undefined): SessionSummary {
+  if (!aString.accepts(id))
+    throw optionError("The id of the session is missing", "sessions.list() returns all sessions.");
   const found = findSession({ home: homeOf(home), id });
   if (found.kind === "one") return found.session;
   if (found.kind === "many")

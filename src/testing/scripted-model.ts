@@ -81,6 +81,10 @@ export function createCast(
   parts: Readonly<Record<string, readonly ScriptedStep[]>>,
   description: Partial<ModelDescription> = {},
 ): Cast {
+  if (typeof parts !== "object" || parts === null || Array.isArray(parts))
+    throw new TypeError(
+      'createCast needs an object with a script for each agent, such as { "Review": [{ text: "Fine." }] }',
+    );
   const models = new Map(Object.entries(parts).map(([part, steps]) => [part, createScriptedModel(steps, description)]));
   const partOf = ([first]: readonly Message[]): ScriptedModel | undefined => {
     const text = first ? textOf(first.content) : "";

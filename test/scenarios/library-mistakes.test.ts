@@ -66,6 +66,22 @@ it("refuses unknown options of rewind, and keeps the files", async () => {
   await session.close();
 });
 
+it("refuses to read or delete a session without an id", async () => {
+  await expect(sessions.delete(undefined as never)).rejects.toThrow("The id of the session is missing");
+  await expect(sessions.read("", {})).rejects.toThrow("The id of the session is missing");
+});
+
+it.each([
+  ["returns nothing", async () => undefined, "did not return an outcome"],
+  ["throws", async () => Promise.reject(new Error("no network")), "failed: no network"],
+])("ends the run if the model of the program %s", async (_, call, message) => {
+  const described = { provider: "mine", model: "echo", dialect: "openai", window: 8_000, maxOutputTokens: 1_000 };
+  const model = { describe: () => described, call } as never;
+  const result = await run("x", { ...newPlace(), home: false, model });
+  expect(result).toMatchObject({ outcome: "failed", reason: "model_error" });
+  expect(result.message).toContain(message);
+});
+
 it("refuses unknown options and agents when it reads earlier sessions", async () => {
   const at = newPlace();
   const { session } = await open(
@@ -162,10 +178,10 @@ describe("a message", () => {
     const { session } = await open({});
     const text = { type: "text", text: "Look at this." };
     expect(await failure(() => session.prompt([text, { type: "video" }] as never))).toMatch(
-      'Block 1 of the prompt has the type "video"',
+      'The prompt is not valid: block 1 has the type "video"',
     );
     expect(await failure(() => session.prompt([{ type: "image", data: "" }] as never))).toMatch(
-      "Block 0 of the prompt is no valid image block",
+      "The prompt is not valid: block 0 is not a valid image block",
     );
     await session.close();
   });

@@ -30,10 +30,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   const untrusted = hasUnreadAgents
     ? " The project's own agents were not read, because this directory is not trusted (the option `trusted`)."
     : "";
-  const meant = misspelledName(
-    name,
-    catalog.agents.map(({ definition }) => definition.name),
-  );
+  const meant = misspelledName(name, [MAIN_TYPE, ...catalog.agents.map(({ definition }) => definition.name)]);
   const guess = meant === undefined ? "" : `Did you mean "${meant}"? `;
   const names = catalog.nearest(name, 10);
   const label = names.length < catalog.agents.length ? "Similar names" : "Available agents";

@@ -1,5 +1,7 @@
-import { isRecord, nearest } from "../../lib/index.ts";
-import { efforts, hookEvents, permissionModes } from "../../protocol/index.ts";
+import { describeError, isRecord, misspelledName, nearest } from "../../lib/index.ts";
+import { checkServerConfig } from "../../mcp/index.ts";
+import type { Model } from "../../ports/index.ts";
+import { canonicalToolName, efforts, hookEvents, permissionModes, toolNames } from "../../protocol/index.ts";
 import { checkSettings, type UnknownKey } from "../../settings/index.ts";
 import {
   aBoolean,
@@ -10,6 +12,7 @@ import {
   anObject,
   anObjectWith,
   aString,
+  checkNames,
   checkOptions,
   either,
   type OptionTypes,
@@ -23,7 +26,7 @@ import type { SessionOptions } from "./session-options.ts";
 
 /** Throws a `UserError` if an option is invalid. */
 export function checkSessionOptions(options: SessionOptions): void {
-  checkNames("openSession", options);
+  checkNames("openSession", options, sessionOptionHints);
   checkOptions("openSession", options, sessionOptionTypes);
   const { transcript, resume } = options;
   if (transcript !== undefined && resume !== undefined && resume !== transcript.sessionId) {
@@ -39,6 +42,9 @@ export function checkSessionOptions(options: SessionOptions): void {
     );
   }
   checkTools(options.tools ?? []);
+  if (typeof options.model === "object") checkModel(options.model);
+  checkMcpServers(options.mcpServers ?? {});
+  if (options.entryPoint !== "cli") checkToolNames(options);
   checkHooks(options.hooks ?? {});
   // If there are origins, the settings come from `loadProjectSettings`, which has already checked them.
   const { problems, unknown } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
@@ -49,14 +55,32 @@ export function checkSessionOptions(options: SessionOptions): void {
   throw optionError(`The settings option of openSession is invalid: ${first}`, cure);
 }
 
-/** Throws a `UserError` for names that other programs use for something that is a setting here. */
-export function checkNames(name: string, options: unknown): void {
-  const limit = isRecord(options) ? spendingLimits.find((option) => option in options) : undefined;
-  if (limit === undefined) return;
-  throw optionError(`${name} has no option ${limit}`, "To limit the cost, use `settings: { budget: { usd: 1 } }`.");
-}
+const COST_LIMIT = "To limit the cost, use `settings: { budget: { usd: 1 } }`.";
+const APPROVER = "Use `approvals: { ask }`, a function that answers requests for approval.";
 
-const spendingLimits = ["budget", "maxCost", "maxCostUsd", "maxBudgetUsd"];
+/** What to use instead of names that other libraries have for options. */
+export const sessionOptionHints: Readonly<Record<string, string>> = {
+  budget: COST_LIMIT,
+  maxCost: COST_LIMIT,
+  maxCostUsd: COST_LIMIT,
+  maxBudgetUsd: COST_LIMIT,
+  appendSystemPrompt: "Use `systemPrompt: { append: text }`.",
+  customSystemPrompt: "Use systemPrompt.",
+  instructions: "Use systemPrompt.",
+  system: "Use systemPrompt.",
+  canUseTool: APPROVER,
+  onApproval: APPROVER,
+  abortController: "Use `signal: controller.signal`.",
+  abortSignal: "Use signal.",
+  maxSteps: "Use maxTurns.",
+  stopWhen: "Use maxTurns.",
+  apiKey: 'Set it as an environment variable, or with `environment: { ANTHROPIC_API_KEY: "…" }`.',
+  output: "Use it with a prompt: `session.prompt(text, { output })`, or with `run(text, { output })`.",
+  schema: "Use `output` with a prompt: `session.prompt(text, { output })`.",
+  handoffs: "Use agents.",
+  subagents: "Use agents.",
+  env: "Use environment.",
+};
 
 function unknownKeyProblem({ path, meant }: UnknownKey): string {
   return `the key ${path.join(".")} is unknown${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
@@ -112,6 +136,56 @@ export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   signal: optional(anAbortSignal),
   onTrouble: optional(aFunction),
 };
+
+/** Throws a `UserError` if a model of the program does not describe itself. */
+export function checkModel(model: Model): void {
+  const cure =
+    'Return { provider, model, dialect: "anthropic" or "openai", window, maxOutputTokens } from describe, the last two in tokens.';
+  let described: unknown;
+  try {
+    described = model.describe();
+  } catch (error) {
+    throw optionError(`The describe method of the model failed: ${describeError(error)}`, cure);
+  }
+  const { provider, model: name, dialect, window, maxOutputTokens } = isRecord(described) ? described : {};
+  const isValid =
+    [provider, name].every(aString.accepts) &&
+    (dialect === "anthropic" || dialect === "openai") &&
+    [window, maxOutputTokens].every(aCount.accepts);
+  if (!isValid) throw optionError("The describe method of the model does not describe a model", cure);
+}
+
+const serverFields = ["command", "args", "env", "cwd", "url", "type", "headers", "server", "timeout"];
+
+function checkMcpServers(servers: Readonly<Record<string, unknown>>): void {
+  const cure = "Use { command, args }, { url } or { server: new McpServer(…) }.";
+  for (const [name, server] of Object.entries(servers)) {
+    const what = `The MCP server "${name}" in the mcpServers option of openSession`;
+    const unknown = Object.keys(server as object).find((field) => !serverFields.includes(field));
+    if (unknown !== undefined) {
+      const [meant] = nearest(unknown, serverFields);
+      throw optionError(`${what} has no field ${unknown}`, meant === undefined ? cure : `Did you mean ${meant}?`);
+    }
+    const checked = checkServerConfig(server);
+    if (!checked.ok) throw optionError(`${what} ${checked.message}`, cure);
+  }
+}
+
+/** Throws a `UserError` for a rule that names a tool that does not exist and resembles one that does. */
+function checkToolNames({ allowedTools = [], disallowedTools = [], tools = [] }: SessionOptions): void {
+  const known = [...toolNames, ...tools.map(({ name }) => name)];
+  for (const [option, rules] of Object.entries({ allowedTools, disallowedTools })) {
+    for (const rule of rules) {
+      const name = canonicalToolName(rule.split("(", 1)[0]?.trim() ?? "");
+      const meant = known.includes(name) || !/^[A-Za-z]+$/.test(name) ? undefined : misspelledName(name, known);
+      if (meant === undefined) continue;
+      throw optionError(
+        `The ${option} option of openSession names the unknown tool "${name}"`,
+        `Did you mean ${meant}?`,
+      );
+    }
+  }
+}
 
 function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
   for (const [event, list] of Object.entries(hooks)) {

@@ -13,14 +13,16 @@ export function isPromptContent(value: unknown): value is readonly UserBlock[] {
   return Array.isArray(value) && value.every(isPromptBlock);
 }
 
-/** Describes the first block that can't be part of a prompt. */
+/** Describes the first block that can't be part of a prompt or a result. */
 export function wrongBlock(blocks: readonly unknown[]): string | undefined {
   const index = blocks.findIndex((block) => !isPromptBlock(block));
   if (index === -1) return undefined;
   const block = blocks[index];
   const type = isRecord(block) ? block["type"] : undefined;
   const isKnown = type === "text" || type === "image";
-  return `Block ${index} of the prompt ${isKnown ? `is no valid ${type} block` : `has the type ${JSON.stringify(type)}`}`;
+  return isKnown
+    ? `block ${index} is not a valid ${type} block`
+    : `block ${index} has the type ${JSON.stringify(type)}`;
 }
 
 function isPromptBlock(value: unknown): boolean {

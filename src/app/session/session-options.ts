@@ -15,7 +15,7 @@ import type { AgentUpdates } from "../../runs/index.ts";
 import type { LoadedCatalogSettings } from "../agents/agent-catalog.ts";
 import type { AgentOptions } from "../agents/define-agent.ts";
 import type { Environment } from "../directories.ts";
-import type { AgentTool, CustomTool } from "../tools/define-tool.ts";
+import type { AgentTool, CustomTool } from "../tools/tool-types.ts";
 
 export type OnAsk = "deny" | "wait" | "hook";
 

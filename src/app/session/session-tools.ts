@@ -14,7 +14,7 @@ import { passedVariables, sandboxSettings } from "../../worker/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import { createCustomTool } from "../tools/custom-tool.ts";
-import type { AgentTool, CustomTool } from "../tools/define-tool.ts";
+import type { AgentTool, CustomTool } from "../tools/tool-types.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { addressesOfFiles, createSessionTexts } from "./session-texts.ts";

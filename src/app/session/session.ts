@@ -54,7 +54,7 @@ import {
 import type { NewCommand } from "../commands/steer.ts";
 import { isSchema, type Schema } from "../schemas/schema.ts";
 import { createStructuredOutput } from "../schemas/structured-output.ts";
-import { modelOption } from "./check-session-options.ts";
+import { checkModel, modelOption } from "./check-session-options.ts";
 import type { ContextUpdate } from "./context-updates.ts";
 import { type Configuration, createControl, refusalOf } from "./control.ts";
 import { closedSession, type MainAgentChoice, MainRuns, type MainRunsOptions } from "./main-runs.ts";
@@ -281,6 +281,7 @@ export function createSession(parts: SessionParts): CreatedSession {
   async function setModel(model: string | Model): Promise<void> {
     checkOpen();
     checkOptions("session.setModel", { model }, { model: modelOption });
+    if (typeof model === "object") checkModel(model);
     runs.use(parts.withModel(model));
   }
 
@@ -470,7 +471,7 @@ function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
   const wrong = Array.isArray(prompt) ? wrongBlock(prompt) : undefined;
   if (wrong !== undefined)
     throw optionError(
-      wrong,
+      `The prompt is not valid: ${wrong}`,
       'Use { type: "text", text } or { type: "image", mediaType, data }, with data in base64 and mediaType image/png, image/jpeg, image/gif or image/webp.',
     );
   throw optionError(

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { UserError } from "../../lib/index.ts";
+import { describeError, isRecord, UserError } from "../../lib/index.ts";
 import {
   createAnthropicSearch,
   createLimiter,
@@ -11,7 +11,7 @@ import {
 } from "../../model/index.ts";
 import { createOfflineModel } from "../../offline/index.ts";
 import type { Clock, Model } from "../../ports/index.ts";
-import type { AgentDefinition, Settings } from "../../protocol/index.ts";
+import type { AgentDefinition, ModelOutcome, Settings } from "../../protocol/index.ts";
 import { connectionSilenceMs } from "../../runs/index.ts";
 import type { Environment } from "../directories.ts";
 
@@ -70,19 +70,43 @@ export function chooseSessionModel(
   agent: AgentDefinition | undefined,
 ): ChosenModel {
   if (typeof model === "object")
-    return { model: withPrices(model, settings), requested: null, reason: "supplied by the program" };
+    return { model: ownModel(model, settings), requested: null, reason: "supplied by the program" };
   return chooseModel({ settings, environment, clock, flags: { provider, model }, agent });
 }
 
-/** Returns a model of the program with the prices in the settings, if it has none of its own. */
-function withPrices(model: Model, { providers }: Settings): Model {
+/**
+ * Returns a model of the program with the prices in the settings, if it has none of its own. A call that rejects or
+ * returns something other than an outcome becomes a failure that says so.
+ */
+function ownModel(model: Model, { providers }: Settings): Model {
   const { provider, model: name, prices } = model.describe();
   const known = prices ?? providers?.[provider]?.prices?.[name];
-  if (known === prices) return model;
-  return {
-    describe: () => ({ ...model.describe(), prices: known }),
-    call: (request, emit) => model.call(request, emit),
+  const invalid = (problem: string): ModelOutcome => {
+    const message = `The model ${name} of the program ${problem}`;
+    return { ok: false, error: { code: "protocol", message }, partial: [] };
   };
+  return {
+    describe: () => (known === prices ? model.describe() : { ...model.describe(), prices: known }),
+    call: async (request, emit) => {
+      try {
+        const outcome: unknown = await model.call(request, emit);
+        return isOutcome(outcome)
+          ? outcome
+          : invalid("did not return an outcome: { ok: true, message, stopReason, … }.");
+      } catch (error) {
+        return invalid(`failed: ${describeError(error)}`);
+      }
+    },
+  };
+}
+
+function isOutcome(value: unknown): value is ModelOutcome {
+  if (!isRecord(value)) return false;
+  const { ok, message, error, stopReason, usage } = value;
+  if (ok === false) return isRecord(error) && typeof error["message"] === "string";
+  return (
+    ok === true && isRecord(message) && Array.isArray(message["content"]) && isRecord(usage) && stopReason !== undefined
+  );
 }
 
 /** Returns the file and line that name the model of an agent, for the beginning of a message. */

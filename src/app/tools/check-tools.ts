@@ -5,6 +5,7 @@ import {
   aFunction,
   anObject,
   aString,
+  checkNames,
   checkOptions,
   type OptionType,
   type OptionTypes,
@@ -13,21 +14,44 @@ import {
 } from "../check-options.ts";
 import { readUserSchema } from "../schemas/read-user-schema.ts";
 import { isSchema } from "../schemas/schema.ts";
-import { type AgentTool, type CustomTool, isToolAccess } from "./define-tool.ts";
+import { type AgentTool, type CustomTool, isToolAccess } from "./tool-types.ts";
 
 /** Throws a `UserError` if a tool that the program defines can't be used. */
 export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
   const names = new Set<string>();
   for (const tool of tools) {
-    if (isRecord(tool) && "agent" in tool) checkOptions(nameOf(tool), tool, agentToolTypes);
-    else checkOptions(nameOf(tool), tool, types);
-    checkName(tool.name);
+    if (typeof tool === "string")
+      throw optionError(
+        `The tools option of openSession contains the name ${JSON.stringify(tool)}`,
+        "It is for tools that you define. Agents have all built-in tools; remove some with disallowedTools, or give the main agent a definition with a list of tools (agents and agent).",
+      );
+    checkTool(tool);
     if (names.has(tool.name))
       throw optionError(`The option \`tools\` has two tools named "${tool.name}"`, "Rename one of them.");
     names.add(tool.name);
-    if (!("agent" in tool)) checkSchemas(tool);
   }
 }
+
+/** Throws a `UserError` if a tool that the program defines can't be used. */
+export function checkTool(tool: CustomTool | AgentTool): void {
+  checkNames(nameOf(tool), tool, otherNames);
+  if (isRecord(tool) && "agent" in tool) checkOptions(nameOf(tool), tool, agentToolTypes);
+  else checkOptions(nameOf(tool), tool, types);
+  checkName(tool.name);
+  if (!("agent" in tool)) checkSchemas(tool);
+}
+
+/** Names that other libraries use for the options of a tool. */
+const otherNames = {
+  execute: "Use run.",
+  handler: "Use run.",
+  invoke: "Use run.",
+  parameters: "Use input.",
+  schema: "Use input.",
+  inputs: "Use input.",
+  outputSchema: "Use output.",
+  needsApproval: "Leave out access, so that calls need approval.",
+};
 
 function nameOf(tool: unknown): string {
   return isRecord(tool) && typeof tool["name"] === "string" ? `the tool "${tool["name"]}"` : "a tool in tools";

@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { coerceInput, describeError, isWithin } from "../../lib/index.ts";
+import { coerceInput, describeError, isRecord, isWithin } from "../../lib/index.ts";
 import type { DescribedAccesses, Tool, ToolOutput } from "../../ports/index.ts";
 import type { Access, JsonObject } from "../../protocol/index.ts";
 import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.ts";
-import { isPromptContent } from "../session/prompt-content.ts";
-import { type CustomTool, isToolAccess, type ToolAccess } from "./define-tool.ts";
+import { isPromptContent, wrongBlock } from "../session/prompt-content.ts";
+import { type CustomTool, isToolAccess, type ToolAccess } from "./tool-types.ts";
 
 /** Creates a tool that a program defines, for agents that work in a directory. The tool has been checked. */
 export function createCustomTool(tool: CustomTool, cwd: string): Tool {
@@ -69,6 +69,8 @@ function validateOnce(schema: ReadSchema): (input: JsonObject) => Promise<Valida
 }
 
 function listed(access: ToolAccess): readonly Access[] {
+  if (access instanceof Promise)
+    throw new Error("The access function is asynchronous. Return the access instead of a promise.");
   if (!isToolAccess(access)) throw new Error("access did not return an access.");
   if (access === "none") return [{ kind: "internal" }];
   const { read = [], write = [], network = [] } = access;
@@ -98,10 +100,31 @@ function nameIn(cwd: string, path: string): string {
 
 function contentOf(result: unknown): ToolOutput["content"] {
   if (typeof result === "string") return result === "" ? "(no result)" : result;
+  if (result instanceof Error) throw result;
+  const problem = problemOf(result);
+  if (problem !== undefined) throw new Error(`Its result is not valid: ${problem}.`);
   if (isPromptContent(result) && result.length > 0) return result as Exclude<ToolOutput["content"], string>;
   try {
     return JSON.stringify(result) ?? "(no result)";
   } catch (error) {
     throw new Error(`\`run\` must return text, blocks or JSON: ${describeError(error)}`);
   }
+}
+
+/** Returns what is wrong with a result that would reach the model without its contents, or that no model accepts. */
+function problemOf(result: unknown): string | undefined {
+  if (typeof result === "function" || typeof result === "symbol") return `it can't be a ${typeof result}`;
+  if (result instanceof Map || result instanceof Set)
+    return `JSON can't contain a ${result.constructor.name}. Convert it to an array or an object`;
+  if (!Array.isArray(result) || !result.some(isImage)) return undefined;
+  const index = result.findIndex((block) => isImage(block) && !isBase64(block["data"]));
+  return wrongBlock(result) ?? (index === -1 ? undefined : `the data of block ${index} is not base64`);
+}
+
+function isImage(block: unknown): block is Record<string, unknown> {
+  return isRecord(block) && block["type"] === "image";
+}
+
+function isBase64(data: unknown): boolean {
+  return typeof data === "string" && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
 }

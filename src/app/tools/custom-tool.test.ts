@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { ToolContext } from "../../ports/index.ts";
+import { createCustomTool } from "./custom-tool.ts";
+import { agentTool, defineTool } from "./define-tool.ts";
+
+const common = { name: "own", description: "Does it.", access: "none" } as const;
+const context = { signal: new AbortController().signal, agentId: "main", callId: "c", progress: () => {} };
+const perform = (result: unknown) =>
+  createCustomTool(defineTool({ ...common, input: z.object({}), run: () => result }), "/").run(
+    {},
+    context as unknown as ToolContext,
+  );
+
+describe("the result of a tool", () => {
+  it.each([
+    ["an error", new Error("Out of stock."), "Out of stock."],
+    ["a Map", new Map(), "can't contain a Map"],
+    ["a Set", new Set(), "can't contain a Set"],
+    ["a function", () => 1, "it can't be a function"],
+    ["an image without base64", [{ type: "image", mediaType: "image/png", data: "<svg>" }], "is not base64"],
+    ["an image of another type", [{ type: "image", mediaType: "image/bmp", data: "AAAA" }], "not a valid image block"],
+  ])("is an error if it is %s", async (_, result, message) => {
+    await expect(perform(result)).rejects.toThrow(message);
+  });
+
+  it("can be an image, JSON or nothing", async () => {
+    const image = { type: "image", mediaType: "image/png", data: "AAAA" };
+    expect((await perform([image])).content).toEqual([image]);
+    expect((await perform({ a: 1 })).content).toBe('{"a":1}');
+    expect((await perform(undefined)).content).toBe("(no result)");
+  });
+});
+
+it("gives the input to the schema library before anything else", async () => {
+  const tags = z.preprocess((value) => (typeof value === "string" ? value.split(",") : value), z.array(z.string()));
+  const tool = defineTool({ ...common, input: z.object({ tags }), run: ({ tags: list }) => list.length });
+  const { content } = await createCustomTool(tool, "/").run({ tags: "a,b" }, context as unknown as ToolContext);
+  expect(content).toBe("2");
+});
+
+it("explains that an access function can't be asynchronous", async () => {
+  const access = (async () => "none") as never;
+  const tool = defineTool({ ...common, access, input: z.object({}), run: () => "" });
+  expect(await createCustomTool(tool, "/").accesses?.({})).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("is asynchronous"),
+  });
+});
+
+it.each([
+  [() => defineTool(undefined as never), "must be an object with options"],
+  [() => defineTool({ ...common, input: { a: z.string() }, run: () => "" }), "object of schemas"],
+  [() => defineTool({ ...common, input: z.string(), run: () => "" }), "must describe an object"],
+  [() => agentTool({ name: "a", description: "A." } as never), "needs the option"],
+])("refuses an invalid tool where it is defined (%#)", (define, message) => {
+  expect(define).toThrow(message);
+});
