@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
+import { createMemoryTranscript, type Transcript } from "../../src/app/index.ts";
 import { lastWords, mainLines, open, read, resultsIn } from "./delegation-place.ts";
 
 const output = z.object({ count: z.number() });
@@ -46,6 +47,28 @@ describe("an agent that the program starts", () => {
     ]);
     await expect(start()).rejects.toThrow(/limit/);
     await session.close();
+  });
+
+  it.each(["agent first", "prompt first", "save first"])("can race the first prompt (%s)", async (order) => {
+    const memory = createMemoryTranscript();
+    const types: string[] = [];
+    // A store that takes a moment for each write.
+    const append: Transcript["append"] = async (agentId, events) => {
+      await new Promise((written) => setImmediate(written));
+      if (agentId === "main") types.push(...events.map(({ type }) => type));
+      return memory.append(agentId, events);
+    };
+    const script = { MAIN: [{ text: "One." }], PART: [{ text: "Part." }] };
+    const { session } = await open(script, { transcript: { ...memory, append } });
+    const saved = order === "save first" ? session.save() : undefined;
+    const start = () => session.subagents.start("general-purpose", "PART: look").then(({ result }) => result);
+    const prompt = () => session.prompt("MAIN: one").result;
+    const both = await Promise.all(order === "agent first" ? [start(), prompt()] : [prompt(), start()]);
+    expect(both.map(({ outcome }) => outcome)).toEqual(["succeeded", "succeeded"]);
+    await saved;
+    await session.close();
+    expect(types[0]).toBe("session.created");
+    expect(types.filter((type) => type === "session.created")).toHaveLength(1);
   });
 
   it("follows the session's permissions, and stops with its signal or its session", async () => {

@@ -329,8 +329,10 @@ export function createSession(parts: SessionParts): CreatedSession {
   /** Writes the first line of the transcript if there is none. */
   async function begin(): Promise<void> {
     checkOpen();
-    await live()?.begun;
-    if (thread.isEmpty) created ??= thread.record([sessionCreated(services)]);
+    const run = live();
+    // Without a run, nothing may happen between the check and the record, because the first prompt could arrive.
+    if (run !== undefined) await run.begun;
+    if (thread.isEmpty) created = thread.record([sessionCreated(services)]);
     await created;
   }
 

@@ -79,6 +79,8 @@ export class Thread {
   private ended: EndReason | undefined;
   private type: string | undefined;
   private lines = 0;
+  /** Whether a line has been given to the journal, which may not have written it yet. */
+  private isBegun = false;
   private answer: LineId | undefined;
   private pastState: "same" | "changed" | "lost" | undefined;
   /** Whether the next request is the first one of a fork. */
@@ -118,9 +120,9 @@ export class Thread {
     return this.head;
   }
 
-  /** Whether nothing has been recorded. */
+  /** Whether nothing has been recorded or is being recorded. */
   get isEmpty(): boolean {
-    return this.lines === 0;
+    return this.lines === 0 && !this.isBegun;
   }
 
   /** Whether the agent has had no run. */
@@ -291,6 +293,7 @@ export class Thread {
 
   /** Writes the events to the journal, then folds them. Events from different calls are never interleaved. */
   record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
+    this.isBegun = true;
     // Without a condition, the events are always recorded.
     return this.queue.record(undefined, events) as Promise<readonly Line[]>;
   }
