@@ -12,12 +12,17 @@ import type {
 
 /** Name, limits and prices of a model. */
 export interface ModelDescription {
+  /** Name of the provider. */
   readonly provider: string;
+  /** Name of the model, as the provider knows it. */
   readonly model: string;
+  /** Wire format of `prompt.body`. */
   readonly dialect: Dialect;
   /** Size of the context window in tokens, including the output. */
   readonly window: number;
+  /** Maximum length of an answer in tokens. */
   readonly maxOutputTokens: number;
+  /** Prices in US dollars per million tokens. Without them, no limit in dollars can be enforced. */
   readonly prices?: Prices | undefined;
   /** Number of tokens below which the provider caches nothing. Absent if unknown. */
   readonly cacheMinimumTokens?: number | undefined;

@@ -9,12 +9,15 @@ import {
   textOf,
 } from "../protocol/index.ts";
 
-/** The model's answer to one request. The run assigns the ids of the `calls`. */
+/** The model's answer to one request, such as `{ text: "Hello." }` or `{ calls: [{ name: "Read", input: {…} }] }`. The run assigns the ids of the `calls`. */
 export interface ScriptedAnswer {
+  /** Text of the answer. */
   readonly text?: string;
+  /** Calls of tools in the answer. */
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[];
   readonly stopReason?: StopReason;
   readonly incompleteCalls?: number;
+  /** Makes the request fail. */
   readonly error?: ModelError;
   /** True if the model never answers. Only an abort ends the request. */
   readonly hangs?: boolean;
@@ -22,8 +25,10 @@ export interface ScriptedAnswer {
   readonly after?: Promise<unknown>;
 }
 
+/** An answer, or a function that computes it from the messages of the request. */
 export type ScriptedStep = ScriptedAnswer | ((messages: readonly Message[]) => ScriptedAnswer);
 
+/** A model with scripted answers. */
 export interface ScriptedModel extends Model {
   /** Messages of each request so far. */
   readonly requests: readonly (readonly Message[])[];
@@ -33,6 +38,11 @@ export interface ScriptedModel extends Model {
 
 /**
  * Creates a model that gives scripted answers. A request without a scripted answer fails and makes `assertDone` throw.
+ * The description replaces parts of the model's own, such as `window` or `prices`.
+ *
+ * ```ts
+ * const model = createScriptedModel([{ calls: [{ name: "Read", input: { file_path: "a.js" } }] }, { text: "Done." }]);
+ * ```
  */
 export function createScriptedModel(
   steps: readonly ScriptedStep[],
@@ -66,6 +76,7 @@ export function createScriptedModel(
   };
 }
 
+/** A model that plays several agents. */
 export interface Cast extends Model {
   /** Returns the messages of each request so far that belongs to a part. */
   requests(part: string): readonly (readonly Message[])[];

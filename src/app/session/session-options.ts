@@ -28,7 +28,9 @@ export type SessionHookOptions = {
 export interface FunctionHookOptions<Event extends HookEvent> {
   /** Tools, agent types or other subjects of the event to match; all if absent. */
   readonly matcher?: string;
+  /** Time limit; defaults to 60. */
   readonly timeoutSeconds?: number;
+  /** Called with the same input that a hook command gets. Returns nothing, or an answer. */
   readonly run: HookFunction<Event>;
 }
 
@@ -55,6 +57,10 @@ export interface SessionOptions {
   readonly home?: string | false;
   /** Environment variables; defaults to those of the process. */
   readonly environment?: Environment;
+  /**
+   * Settings, as in the settings file, which the library does not read by itself (`loadProjectSettings` does). For
+   * example `{ budget: { usd: 1 } }` limits the cost.
+   */
   readonly settings?: Settings;
   /** Path of the settings file, for messages about its rules. */
   readonly settingsFile?: string;
@@ -88,9 +94,16 @@ export interface SessionOptions {
   readonly trusted?: boolean;
   /** How the program was started; defaults to `sdk`. Some agents are only useful to people at a command line. */
   readonly entryPoint?: string;
+  /** Provider of the model, such as `anthropic`, `openai`, `ollama` or `offline`; defaults to settings and environment. */
   readonly provider?: string | undefined;
+  /** Name of the model, perhaps with its provider (`anthropic/claude-…`), or a model of your program. */
   readonly model?: string | Model | undefined;
+  /** How much the model thinks before it answers, if it supports levels of effort. */
   readonly effort?: Effort | undefined;
+  /**
+   * Which calls need approval: `default` (all that may change something), `acceptEdits` (not those that change files in
+   * the workspace), `plan` (nothing is changed), `dontAsk` (calls that need approval are denied) or `bypassPermissions`.
+   */
   readonly permissionMode?: PermissionMode | undefined;
   /**
    * Whether `permissionMode` is only the mode that the session began with. A resumed session then stays in plan mode,
@@ -105,6 +118,7 @@ export interface SessionOptions {
   readonly allowedTools?: readonly ToolText[];
   /** Rules for calls that are denied, such as `WebFetch` or `Read(.env)`. A tool without a specifier is removed. */
   readonly disallowedTools?: readonly ToolText[];
+  /** Maximum number of requests to the model in one run; defaults to 50. */
   readonly maxTurns?: number | undefined;
   /**
    * Commands that check the work of a run. The check passes if all of them exit with 0. They run after the command in
@@ -135,6 +149,7 @@ export interface SessionOptions {
   readonly onAsk?: OnAsk | undefined;
   /** Which subagent events a run reports; defaults to `all`. With hundreds of agents, fewer events save time. */
   readonly agentUpdates?: AgentUpdates;
+  /** Clock for tests. */
   readonly clock?: Clock;
   /** Aborts opening the session. MCP servers that are starting are stopped. */
   readonly signal?: AbortSignal | undefined;

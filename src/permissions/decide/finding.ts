@@ -48,8 +48,13 @@ export function builtin(effect: Finding["effect"], rule: string, reason: string)
   return { effect, rule, scope: "builtin", reason };
 }
 
+/** Names the origin of a rule in messages, which programs and people at a command line read. */
+export function originName(scope: RuleScope): string {
+  return scope === "flag" ? "an option of the session" : `${scope} scope`;
+}
+
 export function byRule({ rule, broken }: CompiledRule, what: string): Finding {
-  const where = rule.file === undefined ? `${rule.scope} scope` : `${rule.scope} scope, ${rule.file}`;
+  const where = rule.file === undefined ? originName(rule.scope) : `${originName(rule.scope)}, ${rule.file}`;
   const doing = { allow: "allows", ask: "asks about", deny: "denies" }[rule.effect];
   const note = broken ? " (its specifier is invalid, so it applies to the whole tool)" : "";
   return { ...originOf(rule), reason: `The rule \`${rule.text}\` (${where}) ${doing} ${what}${note}.` };

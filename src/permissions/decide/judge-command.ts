@@ -26,7 +26,7 @@ import {
   unitsOf,
 } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
-import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND, WRITE_IN_WORKSPACE } from "./finding.ts";
+import { builtin, byVerdict, type Finding, originName, READ_ONLY_COMMAND, WRITE_IN_WORKSPACE } from "./finding.ts";
 import { deniedPlaces } from "./judge-path.ts";
 
 /** Findings about the files that commands read, by `readKey`. */
@@ -358,13 +358,13 @@ function guardedMention(line: CommandLine, compiled: CompiledPolicy): Finding | 
   );
   if (guarded !== undefined) {
     const { rule } = guarded;
-    const reason = `The command mentions ${guarded.name}, which the rule \`${rule.text}\` (${rule.scope} scope) restricts.`;
+    const reason = `The command mentions ${guarded.name}, which the rule \`${rule.text}\` (${originName(rule.scope)}) restricts.`;
     return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
   }
   const [first] = compiled.guardedNames;
   if (!hasUnknownFiles(vague, analysis)) return undefined;
   const { rule } = first!;
-  const reason = `Only the shell knows which files the command names, and the rule \`${rule.text}\` (${rule.scope} scope) restricts some files. Spell out their names.`;
+  const reason = `Only the shell knows which files the command names, and the rule \`${rule.text}\` (${originName(rule.scope)}) restricts some files. Spell out their names.`;
   return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
 }
 

@@ -51,9 +51,13 @@ export function outcomeOf(reason: EndReason): Outcome {
 
 /** Actions that the runtime observed, independent of what the model reports. */
 export interface RunFacts {
+  /** Number of calls by tool. */
   readonly toolCalls: Readonly<Record<string, number>>;
+  /** Files that the run and the subagents that it waited for changed with tools for editing or tools of the program. */
   readonly filesChanged: readonly string[];
+  /** Shell commands with their exit codes. */
   readonly commands: readonly CommandFact[];
+  /** Calls that were denied. */
   readonly denied: readonly DeniedFact[];
   /**
    * Calls whose effect is unknown, because the process died after the start of the call was recorded and before its
@@ -111,6 +115,7 @@ export interface RunEnd {
   readonly limit?: ReachedLimit | undefined;
   /** Text of the agent's last message. */
   readonly text: string;
+  /** Number of requests to the model. */
   readonly turns: number;
   /** Tokens of this agent's requests. Those of its subagents are not included; see `session.spent()`. */
   readonly usage: Usage;
@@ -119,8 +124,11 @@ export interface RunEnd {
    * known price.
    */
   readonly costUsd?: number | undefined;
+  /** Time from the start to the end of the run. */
   readonly milliseconds: number;
+  /** The part of it in which the model worked. */
   readonly modelMilliseconds: number;
+  /** What the run did, as the runtime observed it. */
   readonly facts: RunFacts;
   /** Result of the acceptance check, if one was requested. */
   readonly acceptance?: AcceptanceResult | undefined;
