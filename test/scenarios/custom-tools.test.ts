@@ -112,7 +112,9 @@ describe("a tool that the program defines", () => {
       { tools: [priceTool(calls)] },
     );
     expect(calls).toEqual([]);
-    expect(resultsIn(server, "MAIN")[0]).toMatch(/price_of was not run.*the rule `price_of` in `allowedTools`/s);
+    expect(resultsIn(server, "MAIN")[0]).toMatch(
+      /price_of was not run.*the rule `price_of` in the option `allowedTools`/s,
+    );
     expect(result.facts.denied).toMatchObject([{ tool: "price_of" }]);
   });
 

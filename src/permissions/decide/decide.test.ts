@@ -457,7 +457,7 @@ describe("explainDenial", () => {
 
   it("names the rule that would allow it", () => {
     expect(explain("Bash", { command: "npm test" })).toContain(
-      "the rule `Bash(npm test)` in `allowedTools` (--allowed-tools)",
+      "the rule `Bash(npm test)` in the option `allowedTools`",
     );
     expect(explain("Write", { file_path: "a.ts", content: "" })).toContain("the permission mode acceptEdits");
     expect(explain("Read", { file_path: "/etc/hosts" })).toContain("the rule `Read(//etc/hosts)`");
@@ -466,8 +466,8 @@ describe("explainDenial", () => {
   });
 
   it("suggests no way around a deny rule, and never the whole shell", () => {
-    expect(explain("Bash", { command: "rm x" }, { rules: [["deny", "Bash(rm:*)"]] })).not.toContain("--allowed-tools");
-    expect(explain("Bash", { command: "a && b" })).not.toContain("--allowed-tools");
+    expect(explain("Bash", { command: "rm x" }, { rules: [["deny", "Bash(rm:*)"]] })).not.toContain("allowedTools");
+    expect(explain("Bash", { command: "a && b" })).not.toContain("allowedTools");
     expect(explain("Bash", { command: "a && b" })).toContain("one simple command at a time");
   });
 });
