@@ -1,30 +1,48 @@
 // `npm run generate`: writes the files that are generated from others.
 //   src/tools/descriptions.ts   the tool descriptions for the model, from src/tools/<name>/<name>.md
 //   docs/architecture.md        the module diagram, from layers.cjs
+//   docs/reference/*.md         the public interface, from the types of the entry points
 //   --check   write nothing; fail if a file is out of date
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
 const targets = {
   "src/tools/descriptions.ts": renderDescriptions,
   "docs/architecture.md": renderArchitecture,
 };
+const entryPoints = {
+  retinue: "src/index.ts",
+  "retinue/client": "src/client/index.ts",
+  "retinue/testing": "src/testing/index.ts",
+};
 const isCheck = process.argv.includes("--check");
 
-for (const [target, render] of Object.entries(targets)) {
+for (const [target, render] of Object.entries(targets)) update(target, render);
+if (existsSync(join(root, entryPoints.retinue))) await updateReference();
+
+function update(target, render) {
   const path = join(root, target);
   const current = existsSync(path) ? readFileSync(path, "utf8") : undefined;
   const text = render(current);
-  if (current === text) continue;
+  if (current === text) return;
   if (isCheck) {
     fail(`${target} is stale. Run \`npm run generate\` and commit the result.`);
   } else {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
     console.log(`generate: wrote ${target}`);
   }
+}
+
+async function updateReference() {
+  const { renderReferences } = await import("./reference.mjs");
+  const existing = Object.entries(entryPoints).filter(([, file]) => existsSync(join(root, file)));
+  const { pages, problems } = renderReferences(root, Object.fromEntries(existing));
+  for (const problem of problems) fail(problem);
+  for (const [name, page] of Object.entries(pages)) update(`docs/reference/${name.replace("/", "-")}.md`, () => page);
 }
 
 function fail(problem) {

@@ -9,7 +9,10 @@ import {
   textOf,
 } from "../protocol/index.ts";
 
-/** The model's answer to one request, such as `{ text: "Hello." }` or `{ calls: [{ name: "Read", input: {…} }] }`. The run assigns the ids of the `calls`. */
+/**
+ * The model's answer to one request, such as `{ text: "Hello." }` or `{ calls: [{ name: "Read", input: {…} }] }`. The run
+ * assigns the ids of the calls.
+ */
 export interface ScriptedAnswer {
   /** Text of the answer. */
   readonly text?: string;

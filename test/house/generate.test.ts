@@ -60,6 +60,26 @@ describe("scripts/generate.mjs", () => {
     expect((await house.run("generate.mjs", "--check")).code).toBe(0);
   });
 
+  it("lists the public interface without code, and requires doc comments", async () => {
+    house = await createHouse({
+      "src/index.ts": 'export { add, type Sum as Total, UNIT } from "./add.ts";\n',
+      "src/add.ts": [
+        "interface Part {\n  readonly value: number;\n}\n",
+        "/** A sum. */\nexport interface Sum {\n  readonly parts: readonly Part[];\n}\n",
+        "/** Adds up. */\nexport function add(...parts: readonly Part[]): Sum {\n  return { parts };\n}\n",
+        'export const UNIT = "EUR";\n',
+      ].join("\n"),
+    });
+    expect((await house.run("generate.mjs")).stderr).toContain("src/add.ts: UNIT has no doc comment");
+    const page = await readFile(join(house.directory, "docs/reference/retinue.md"), "utf8");
+    expect(page).toContain("/** Adds up. */\nfunction add(...parts: readonly Part[]): Sum;\n");
+    expect(page).toContain("/** A sum. */\n// Exported as Total.\ninterface Sum {\n");
+    expect(page).toContain("const UNIT: string;\n");
+    expect(page).toMatch(/## Types that the exports use\n\n```ts\ninterface Part \{/);
+    await house.write({ "src/add.ts": "export {};\n" });
+    expect((await house.run("generate.mjs", "--check")).stderr).toContain("docs/reference/retinue.md is stale");
+  });
+
   it("has nothing to do without tools", async () => {
     house = await createHouse({});
     expect(await house.run("generate.mjs", "--check")).toEqual({ code: 0, stdout: "", stderr: "" });

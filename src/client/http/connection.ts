@@ -1,6 +1,7 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { ClientError, errorFrom, unreachable } from "./client-error.ts";
 
+/** Options of `createClient`. */
 export interface ClientOptions {
   /** Address of the server, such as `http://127.0.0.1:7333`. */
   readonly url: string;

@@ -120,11 +120,13 @@ export interface ClientSession {
   events(options?: EventOptions): AsyncIterable<ViewUpdate>;
 }
 
+/** Options for reading the lines of an agent. */
 export interface LineOptions {
   /** Called with the numbers of lines in the agent's file that can't be read and were skipped, if there are any. */
   readonly onSkipped?: ((lines: readonly number[]) => void) | undefined;
 }
 
+/** Options for sending a prompt or a message. */
 export interface PromptOptions {
   /** Id of the command. Sending it again with the same id has no effect. */
   readonly id?: string | undefined;
@@ -142,12 +144,14 @@ export type NewCommand = Command extends infer Each
 /** An answer. By default, the server records the name of the user who runs it. */
 export type NewAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | undefined };
 
+/** Options for following a stream. */
 export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called when the connection is there, and when it is lost. */
   readonly onState?: ((state: ConnectionState) => void) | undefined;
 }
 
+/** Options for following the events of a session. */
 export interface EventOptions extends WatchOptions {
   /** Position of the last update that is known; 0 (default) for all updates. */
   readonly after?: number | undefined;
@@ -179,6 +183,15 @@ export interface AgentCatalog {
   readonly tokens: number;
 }
 
+/**
+ * Creates a client of a server. Connects only when a method is called.
+ *
+ * ```ts
+ * const client = createClient({ url: "http://127.0.0.1:7333", token });
+ * const { id } = await client.sessions.create();
+ * await client.sessions.open(id).prompt("Find the entry points.");
+ * ```
+ */
 export function createClient(options: ClientOptions): Client {
   const connection = createConnection(options);
   const { json, request, stream } = connection;

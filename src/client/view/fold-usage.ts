@@ -28,6 +28,7 @@ export interface UsedTurns {
 /** Number of entries to keep. If there are more, neighbors are joined, so that memory and drawing stay bounded. */
 const MOST = 600;
 
+/** The usage of a session before its first turn, for `foldUsage`. */
 export const noSessionUsage: SessionUsage = { turns: [], total: noUsage, costUsd: 0 };
 
 /**

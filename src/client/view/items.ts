@@ -84,8 +84,10 @@ export interface CallPart {
   readonly result?: CallResult | undefined;
 }
 
+/** A tool call as an item of a conversation. */
 export type CallItem = ItemBase & CallPart;
 
+/** A request for approval of a call, and its answer. */
 export interface CallApproval {
   readonly requestId: string;
   readonly reason: string;
@@ -95,6 +97,7 @@ export interface CallApproval {
     | undefined;
 }
 
+/** The result of a call. */
 export interface CallResult {
   readonly outcome: CallOutcome;
   readonly milliseconds: number;

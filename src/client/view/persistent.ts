@@ -20,6 +20,7 @@ export function listOf<T>(values: readonly T[]): List<T> {
   return values.reduce<List<T>>(push, emptyList);
 }
 
+/** Returns the element at an index; undefined if there is none. */
 export function at<T>({ length, shift, root }: List<T>, index: number): T | undefined {
   return index < 0 || index >= length ? undefined : find(root, shift, index);
 }

@@ -96,6 +96,7 @@ export interface AgentView extends AgentTotals {
   readonly isOpened?: true | undefined;
 }
 
+/** What an agent did and used in all its runs. */
 export interface AgentTotals {
   readonly turns: number;
   readonly toolCalls: number;
@@ -121,10 +122,12 @@ export interface Draft {
   readonly isPartial?: true | undefined;
 }
 
+/** A part of a response that is being written. */
 export type DraftPart =
   | { readonly kind: "text" | "thinking"; readonly text: string }
   | { readonly kind: "call"; readonly index: number; readonly name: string; readonly json: string };
 
+/** A call that waits for approval. */
 export interface PendingApproval {
   readonly requestId: string;
   readonly agentId: AgentId;
@@ -137,12 +140,14 @@ export interface PendingApproval {
   readonly askedAt: number;
 }
 
+/** A prompt that waits for its turn. */
 export interface QueuedPrompt {
   readonly agentId: AgentId;
   readonly promptId: PromptId;
   readonly content: readonly UserBlock[];
 }
 
+/** Options of `newSessionView`. */
 export interface ViewOptions {
   /** Number of items to keep for each agent that is not opened. By default, all items are kept. */
   readonly keep?: number | undefined;
@@ -187,6 +192,7 @@ export function newAgentView(agent: NewAgent): AgentView {
   };
 }
 
+/** Returns an agent by its id. */
 export function agentOf({ agents, indexes }: SessionView, agentId: AgentId): AgentView | undefined {
   const index = get(indexes, agentId);
   return index === undefined ? undefined : at(agents, index);
@@ -220,6 +226,7 @@ export function parentOf({ agentId, path }: AgentView): AgentId | undefined {
  */
 export type AgentState = "running" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
 
+/** Returns what an agent does, from its runs and open calls. */
 export function stateOf({ agentId, end, isCutOff, runId, calls, step, runningChildren }: AgentView): AgentState {
   if (isCutOff) return "ended";
   if (end !== undefined || (runId === undefined && agentId === MAIN_AGENT))
@@ -235,6 +242,7 @@ export function isWaiting({ approval, result }: CallItem): boolean {
   return approval !== undefined && approval.answer === undefined && result === undefined;
 }
 
+/** What all agents of a session did and used. */
 export interface SessionTotals {
   readonly agents: number;
   /** Number of agents by state. */
@@ -264,6 +272,7 @@ export function totalsOf({ agents }: SessionView): SessionTotals {
   return { agents: agents.length, states, turns, toolCalls, usage, costUsd, isCostKnown };
 }
 
+/** Returns the sum of all kinds of tokens. */
 export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): number {
   return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens;
 }

@@ -14,6 +14,7 @@ export interface ApprovalText {
   readonly main?: { readonly field: string; readonly value: string } | undefined;
 }
 
+/** Returns the text of a call for the person who decides on it. */
 export function approvalText({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">): ApprovalText {
   const fields = parseFields(inputJson);
   const tool = showExactly(name);
@@ -46,6 +47,7 @@ export interface ShownRequest extends Pick<ApprovalQuestion, "call" | "grants" |
   readonly decision: Pick<ApprovalQuestion["decision"], "reason">;
 }
 
+/** Returns the text of a request for approval, or of an agent's questions. */
 export function describeRequest({ call, decision, grants = [], questions = [] }: ShownRequest): RequestText {
   const isQuestion = questions.length > 0;
   const shown = isQuestion ? { call: `${call.name} ${describeCall(call)}`, inputs: [] } : approvalText(call);

@@ -70,6 +70,7 @@ const endings: Readonly<Record<EndReason, string>> = {
   parked: "parked, continues when the session is resumed",
 };
 
+/** Marks that show how a run ended. */
 export const outcomeMarks: Readonly<Record<Outcome, string>> = {
   succeeded: "✓",
   incomplete: "!",

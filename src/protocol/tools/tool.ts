@@ -4,6 +4,7 @@ import type { JsonObject } from "../json.ts";
 import type { ResultBlock } from "../model/message.ts";
 import type { Usage } from "../model/usage.ts";
 
+/** A call of a tool, with its input as the JSON text that the model wrote. */
 export interface ToolCall {
   readonly callId: CallId;
   readonly name: string;

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+/** Wire format of a request, named after the provider that introduced it. */
 export type Wire = "anthropic" | "openai";
 
 /** Stop reasons by their Anthropic names. The OpenAI wire format maps them to its finish reasons. */
@@ -15,6 +16,7 @@ export type StopReason =
 /** Exact pieces of the stream, or one string that is split into pieces of `chunkCharacters` characters. */
 export type Pieces = string | readonly string[];
 
+/** A call of a tool in a reply, such as `{ tool: "Read", input: { file_path: "a.js" } }`. */
 export type ToolPart = {
   tool: string;
   id?: string;
@@ -26,6 +28,7 @@ export type ToolPart = {
   inputJson?: Pieces;
 };
 
+/** One block of a reply: text, thinking, a call of a tool, or any other block. */
 export type ReplyPart =
   | string
   | { text: Pieces }
@@ -35,6 +38,7 @@ export type ReplyPart =
   /** Any other Anthropic content block, for example from a provider's search, sent whole in content_block_start. */
   | { block: Readonly<Record<string, unknown>> };
 
+/** Delays with which a reply is sent. */
 export type Pacing = {
   /** Delay before the headers of the response. */
   delayMs?: number;
@@ -57,6 +61,7 @@ export type Usage = {
   cacheWrite1hTokens: number;
 };
 
+/** A reply of the model, such as `{ content: "Hello." }` or `{ content: [{ tool: "Read", input: {…} }] }`. */
 export type Reply = {
   content: string | readonly ReplyPart[];
   /** Stop reason; defaults to tool_use if there is a tool call, and to end_turn otherwise. */
@@ -70,8 +75,10 @@ export type Reply = {
 /** Number of body bytes, or a random position in the body, determined by the seed. */
 export type AfterBytes = number | "random";
 
+/** When a client should try again, and how the response says so: in seconds, as a date, or in milliseconds. */
 export type RetryAfter = { seconds: number } | { dateInSeconds: number } | { milliseconds: number };
 
+/** Something that goes wrong with a response, such as `{ kind: "status", status: 529 }` or `{ kind: "hang" }`. */
 export type Fault =
   | {
       kind: "status";
@@ -131,8 +138,10 @@ export type Matcher = {
   wire?: Wire;
 };
 
+/** Computes the reply to a request. */
 export type ReplyFunction = (request: RecordedRequest, context: ScriptContext) => Reply | Promise<Reply>;
 
+/** A reply and the requests that it answers. */
 export type Step = {
   name?: string;
   when?: Matcher | ((request: RecordedRequest) => boolean);
@@ -147,6 +156,7 @@ export type Step = {
   faults?: readonly Fault[];
 };
 
+/** The replies for one agent, and the requests that belong to it. */
 export type Conversation = {
   name?: string;
   /**
@@ -160,6 +170,7 @@ export type Conversation = {
 /** The server's replies. A list may contain plain replies in place of steps that have only a reply. */
 export type Script = ReplyFunction | readonly (Step | Reply)[] | { conversations: readonly Conversation[] };
 
+/** The position of a request in the script, for a `ReplyFunction`. */
 export type ScriptContext = {
   /** Number of this request among all model calls, starting at 1. */
   ordinal: number;
@@ -171,6 +182,7 @@ export type ScriptContext = {
   random: () => number;
 };
 
+/** Tokens of one request that were read from the prompt cache and written to it. */
 export type CacheAccount = {
   /** Tokens in the whole prompt. */
   prompt: number;
@@ -186,6 +198,7 @@ export type CacheAccount = {
   idealRead: number;
 };
 
+/** A request that the server received, and its response. */
 export type RecordedRequest = {
   readonly ordinal: number;
   readonly wire: Wire | "models" | "unknown";
@@ -224,6 +237,7 @@ export type RecordedRequest = {
 
 export type ReadableAfter = "immediately" | "response-start" | "response-end";
 
+/** How the prompt cache of the server works. */
 export type CacheOptions = {
   readableAfter?: ReadableAfter;
   /**
@@ -238,6 +252,7 @@ export type CacheOptions = {
   openaiStepTokens?: number;
 };
 
+/** Options of `createApiServer`. */
 export type ApiServerOptions = {
   script: Script;
   seed?: number;
@@ -257,6 +272,7 @@ export type ApiServerOptions = {
   now?: () => number;
 };
 
+/** A scripted model API server, created with `createApiServer`. */
 export type ApiServer = {
   readonly url: string;
   readonly port: number;

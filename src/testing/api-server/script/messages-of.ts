@@ -1,8 +1,11 @@
 import { asList, asObject, asText, isObject, type JsonObject } from "../json-values.ts";
 import type { RecordedRequest } from "../types.ts";
 
+/** A call of a tool in a message of a request. */
 export type SeenToolCall = { id: string; name: string; input: unknown };
+/** The result of a call in a message of a request. */
 export type SeenToolResult = { id: string; text: string; isError: boolean };
+/** A message of a request, in the same form for both wire formats. */
 export type SeenMessage = {
   role: "user" | "assistant";
   text: string;
@@ -29,6 +32,7 @@ export function systemOf(request: RecordedRequest): string {
   return messages.map((message) => textOf(message["content"])).join("\n");
 }
 
+/** Returns the names of the tools that a request offers. */
 export function toolNamesOf(request: RecordedRequest): readonly string[] {
   const tools = asList(asObject(request.body)["tools"]).map(asObject);
   return tools.map((tool) => asText(isObject(tool["function"]) ? tool["function"]["name"] : tool["name"]));
