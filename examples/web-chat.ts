@@ -11,7 +11,8 @@ document.querySelector("form").onsubmit = async (event) => {
   event.target.reset();
   const { body: answer } = await fetch("/chat?visitor=" + visitor, { method: "POST", body });
   pre.append("\\n> " + body + "\\n");
-  for await (const part of answer.pipeThrough(new TextDecoderStream())) pre.append(part);
+  const parts = answer.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await parts.read(); !part.done; part = await parts.read()) pre.append(part.value);
 };
 </script>`;
 

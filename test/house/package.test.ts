@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { root } from "./temporary-house.ts";
 
@@ -54,6 +55,16 @@ describe("the package", () => {
   it.runIf(complete)("is published as declared", async () => {
     const { messages, pkg } = await publint({ pkgDir: root, pack: "npm", strict: true });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+  });
+
+  it.each(["Node16", "NodeNext", "Bundler"] as const)("has types for every entry point (%s)", async (kind) => {
+    const { exports } = (await read("package.json")) as { exports: Record<string, { types: string } | string> };
+    const options = { moduleResolution: ts.ModuleResolutionKind[kind] };
+    for (const [path, target] of Object.entries(exports)) {
+      if (typeof target === "string") continue;
+      const { resolvedModule } = ts.resolveModuleName(join("retinue", path), join(root, "x.ts"), options, ts.sys);
+      expect(resolvedModule?.resolvedFileName).toBe(join(root, target.types));
+    }
   });
 
   it("contains no path of this machine and no registry", async () => {
