@@ -17,7 +17,13 @@ export interface SessionsOptions {
   readonly home?: string | undefined;
 }
 
-/** The sessions in a state directory. */
+/**
+ * The sessions in a state directory.
+ *
+ * ```ts
+ * for (const { id, firstPrompt } of await sessions.list({ cwd: process.cwd() })) console.log(id, firstPrompt);
+ * ```
+ */
 export const sessions = {
   /** Lists sessions, newest first: all of them, or those of one workspace. */
   list: async (options: ListOptions = {}): Promise<readonly SessionSummary[]> => {

@@ -7,7 +7,10 @@ export interface UserErrorOptions {
   cause?: unknown;
 }
 
-/** An error that the user must act on. It is shown without a stack trace. */
+/**
+ * An error that the user must act on. `message` says what happened and `cure` what to do. The command line shows it
+ * without a stack trace.
+ */
 export class UserError extends Error {
   readonly code: string;
   readonly cure: string | undefined;

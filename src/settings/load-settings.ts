@@ -21,7 +21,13 @@ export interface LoadSettingsOptions extends SettingsLocations {
   readonly approvedHash?: ProjectTrust["approvedHash"];
 }
 
-/** Like `readSettings`, but throws if there are problems. */
+/**
+ * Loads the settings of the user and, with `cwd`, of a project. Throws a `UserError` if a file is invalid.
+ *
+ * ```ts
+ * const { settings } = loadSettings({ home: join(homedir(), ".retinue") });
+ * ```
+ */
 export function loadSettings(options: LoadSettingsOptions): LoadedSettings {
   if (typeof options?.home !== "string")
     throw new UserError("loadSettings needs the option home", {

@@ -89,7 +89,14 @@ export interface Cast extends Model {
 
 /**
  * Creates a model that plays several agents. The key of a part is a string that the first message in its conversation
- * contains.
+ * contains. The description replaces parts of the model's own.
+ *
+ * ```ts
+ * const model = createCast({
+ *   "Review the change": [{ calls: [{ name: "Task", input }] }, { text: "It is fine." }],
+ *   "Look for bugs": [{ text: "I found none." }],
+ * });
+ * ```
  */
 export function createCast(
   parts: Readonly<Record<string, readonly ScriptedStep[]>>,

@@ -69,7 +69,16 @@ export interface AgentOptions extends Pick<AgentDefinition, "description" | Same
 }
 
 /**
- * Defines an agent for `openSession({ agents: { name: defineAgent({...}) } })`, so that the compiler checks its fields.
+ * Defines an agent, so that the compiler checks its fields. Its name is its key in `agents`.
+ *
+ * ```ts
+ * const reviewer = defineAgent({
+ *   description: "Reviews changes.",
+ *   prompt: "You review code. Report every bug with its file and line.",
+ *   tools: ["Read", "Grep", "Bash(git diff *)"],
+ * });
+ * const session = await openSession({ agents: { reviewer } });
+ * ```
  */
 export function defineAgent(options: AgentOptions): AgentOptions {
   return options;

@@ -5,6 +5,11 @@ import { aBoolean, anObject, aString, checkOptions, type OptionTypes, optional }
 /**
  * Loads all settings files for a workspace, including those of its project that are trusted. The notices name files
  * that are ignored. Throws a `UserError` for invalid files and options.
+ *
+ * ```ts
+ * const { settings, rules } = loadProjectSettings({ home, cwd, environment: process.env, trust: false });
+ * const session = await openSession({ home, cwd, settings, rules });
+ * ```
  */
 export function loadProjectSettings(options: ProjectSettingsOptions): ProjectSettings {
   checkOptions("loadProjectSettings", options, types);

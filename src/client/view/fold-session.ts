@@ -20,6 +20,11 @@ export type ViewUpdate = SessionUpdate & Partial<WireAgent>;
 /**
  * Applies an update to the view of a session, without side effects and in constant time. Updates must come in order. An
  * update that was applied before, according to its position, changes nothing.
+ *
+ * ```ts
+ * let view = newSessionView();
+ * for await (const update of client.sessions.open(id).events()) view = foldSession(view, update);
+ * ```
  */
 export function foldSession(view: SessionView, update: ViewUpdate): SessionView {
   const { seq } = update;

@@ -6,7 +6,14 @@ import { runScript } from "./script/script.ts";
 import type { ApiServer, ApiServerOptions, RecordedRequest } from "./types.ts";
 import { errorAnswer } from "./wire/error-answer.ts";
 
-/** Starts a model API on loopback. It shares no code with the product, so that it can catch the product's bugs. */
+/**
+ * Starts a model API on loopback. It shares no code with the product, so that it can catch the product's bugs.
+ *
+ * ```ts
+ * const server = await createApiServer({ script: [{ reply: { content: "Hello." } }] });
+ * const session = await openSession({ environment: { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "any" } });
+ * ```
+ */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   if (options?.script === undefined)
     throw new TypeError('createApiServer needs a script, such as { script: [{ content: "Hello." }] }');

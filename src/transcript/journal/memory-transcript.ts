@@ -14,7 +14,14 @@ export interface MemoryTranscriptOptions extends Partial<Pick<TranscriptOptions,
   readonly lines?: Iterable<readonly [AgentId, readonly Line[]]> | undefined;
 }
 
-/** Creates a transcript that exists only in this process, for a read-only state directory and for tests. */
+/**
+ * Creates a transcript that exists only in this process, for a read-only state directory and for tests. Replace some of
+ * its methods to store a session elsewhere.
+ *
+ * ```ts
+ * const session = await openSession({ transcript: createMemoryTranscript() });
+ * ```
+ */
 export function createMemoryTranscript({
   sessionId = newSessionId(),
   clock = { now: Date.now, monotonic },
