@@ -1,5 +1,5 @@
 // Renders the reference of an entry point of the package: the declarations of all names that it exports, and of the
-// other types that these use. It is also the record of the public interface: a change of it is a change of this file.
+// other types that these use. The pages are also the record of the public interface: they show what a commit changes.
 
 import { join, relative } from "node:path";
 import ts from "typescript";
@@ -52,7 +52,7 @@ function collect(program, { file, source }) {
 }
 
 function isOwn(node, source) {
-  return !ts.isTypeParameterDeclaration(node) && node.getSourceFile().fileName.startsWith(source);
+  return !ts.isTypeParameterDeclaration(node) && !relative(source, node.getSourceFile().fileName).startsWith("..");
 }
 
 /** Returns the name in a place that refers to a type. */
@@ -63,7 +63,7 @@ function nameOfType(node) {
 }
 
 function sorted(declarations) {
-  return declarations.sort((left, right) => (left.symbol < right.symbol ? -1 : 1));
+  return declarations.sort((left, right) => Number(left.symbol > right.symbol) - Number(left.symbol < right.symbol));
 }
 
 function renderPage(name, { exported, others, checker }) {

@@ -154,7 +154,7 @@ async function play(
 
 function unscripted(messages: readonly Message[]): ModelOutcome {
   const last = messages.at(-1);
-  const message = `unscripted request after: ${last ? textOf(last.content) : "nothing"}`;
+  const message = `The script has no answer to this request. Its last message: ${last ? textOf(last.content) : "none"}`;
   return { ok: false, error: { code: "protocol", message }, partial: [] };
 }
 

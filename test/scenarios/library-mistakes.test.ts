@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Approvals, loadSettings, openSession, run, sessions, UserError } from "../../src/app/index.ts";
 import type { RunUpdate } from "../../src/protocol/index.ts";
+import { createScriptedModel } from "../../src/testing/index.ts";
 import { newPlace, open, resultsIn, task } from "./delegation-place.ts";
 
 const touch = { calls: [{ name: "Bash", input: { command: "touch made.txt" } }] };
@@ -64,6 +65,11 @@ it("refuses unknown options of rewind, and keeps the files", async () => {
   });
   expect(existsSync(join(cwd, "made.txt"))).toBe(true);
   await session.close();
+});
+
+it("says that a scripted model has no answer left", async () => {
+  const result = await run("Hello", { ...newPlace(), home: false, model: createScriptedModel([]) });
+  expect(result.message).toMatch(/^The script has no answer to this request\. .*Hello$/s);
 });
 
 it("refuses to read or delete a session without an id", async () => {
