@@ -215,7 +215,7 @@ it("is refused while agents work, and for an unknown prompt", async () => {
   await expect(session.rewind("no")).rejects.toThrow("There is no prompt no to go back to");
   expect(await session.send({ id: "c1", type: "rewind", to: "no", files: true })).toMatchObject({
     status: "refused",
-    message: "There is no prompt no to go back to. session.prompts() lists those that there are.",
+    message: "There is no prompt no to go back to. Use an id from session.prompts().",
   });
   await session.close();
 });

@@ -20,7 +20,7 @@ export interface RewindReport {
   readonly prompt: string;
   /** Files that have their earlier contents again. Paths are relative to the workspace. */
   readonly restored: readonly string[];
-  /** Files that were changed and stay as they are. */
+  /** Changed files that were not restored, each with the reason. */
   readonly kept: readonly { readonly path: string; readonly reason: string }[];
   /** Commands that ran since then and may have changed something. Their effects stay. */
   readonly commands: readonly string[];
@@ -87,7 +87,7 @@ export async function rewindTo(
 export function unknownPrompt(id: LineId): UserError {
   return new UserError(`There is no prompt ${id} to go back to`, {
     code: "rewind",
-    cure: "session.prompts() lists those that there are.",
+    cure: "Use an id from session.prompts().",
   });
 }
 

@@ -20,7 +20,7 @@ export interface SessionSpending {
 
 /**
  * Adds up what all agents of a session have spent, in this process and in earlier ones. A request without an answer is
- * counted with the most that it can cost.
+ * counted at its maximum cost.
  */
 export async function readSpending(transcript: Transcript, budget: Budget): Promise<SessionSpending> {
   const agents = [MAIN_AGENT, ...(await transcript.agents())];

@@ -154,7 +154,10 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
     read: async (reference) => {
       const found = await find(reference);
       if (found !== undefined) return transcript.read(found.agentId);
-      throw optionError(`There is no agent "${reference}" in this session`, "session.subagents.list() returns all.");
+      throw optionError(
+        `There is no agent "${reference}" in this session`,
+        "session.subagents.list() returns all agents.",
+      );
     },
     message: (to, text) => send({ type: "prompt", to, content: [{ type: "text", text }], when: "now" }),
     resume: (agent) => send({ type: "resume", agent }),

@@ -91,7 +91,7 @@ function checkName(name: string): void {
     throw optionError(`A tool can't be named ${JSON.stringify(name.slice(0, 80))}: ${why}`, "Choose another name.");
   };
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) refuse("a name has 1 to 64 letters, digits, _ and -");
-  if (name.startsWith("mcp__")) refuse("names that begin with mcp__ are those of MCP tools");
+  if (name.startsWith("mcp__")) refuse("names that begin with mcp__ are reserved for MCP tools");
   const meant = canonicalToolName(name);
   if (name === meant && toolNames.includes(name)) refuse("this is the name of a built-in tool");
   if (name !== meant) refuse(`this is another name of the built-in tool ${meant}`);

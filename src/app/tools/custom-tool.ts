@@ -7,7 +7,7 @@ import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.
 import { isPromptContent, wrongBlock } from "../session/prompt-content.ts";
 import { type CustomTool, isToolAccess, type ToolAccess } from "./tool-types.ts";
 
-/** Creates a tool that a program defines, for agents that work in a directory. The tool has been checked. */
+/** Creates a tool that a program defines, for agents that work in a directory. `checkTools` has checked the tool. */
 export function createCustomTool(tool: CustomTool, cwd: string): Tool {
   const { name, description, access, timeoutSeconds, parallel = access === "none" } = tool;
   const input = readSchema(tool.input, tool.inputSchema) as ReadSchema;
@@ -71,7 +71,7 @@ function validateOnce(schema: ReadSchema): (input: JsonObject) => Promise<Valida
 function listed(access: ToolAccess): readonly Access[] {
   if (access instanceof Promise)
     throw new Error("The access function is asynchronous. Return the access instead of a promise.");
-  if (!isToolAccess(access)) throw new Error("access did not return an access.");
+  if (!isToolAccess(access)) throw new Error("`access` must return none, or an object with read, write or network.");
   if (access === "none") return [{ kind: "internal" }];
   const { read = [], write = [], network = [] } = access;
   return [
