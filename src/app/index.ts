@@ -148,6 +148,7 @@ export {
 export { isAgentCommand, refuseAgentCommand } from "./commands/check-answerer.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
 export { type CheckedRow, checkRows } from "./commands/check-rows.ts";
+export { type ListedModel, modelsOf } from "./commands/list-models.ts";
 export {
   type ExplainedCall,
   explainCall,

@@ -8,7 +8,7 @@ export {
 } from "./anthropic/anthropic-search.ts";
 export { createLimiter, type Limiter, type LimiterState } from "./limits/limiter.ts";
 export type { RetryPolicy } from "./limits/retry.ts";
-export { describeModel, describeNamedModel } from "./providers/describe-model.ts";
+export { describeModel, describeNamedModel, knownModels, type ListedModel } from "./providers/describe-model.ts";
 export { listModels, type ModelList } from "./providers/list-models.ts";
 export type { ResolvedProvider } from "./providers/providers.ts";
 export { type ProviderChoice, type ProviderRequest, resolveProvider } from "./providers/resolve-provider.ts";

@@ -34,6 +34,7 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
       about: "continue an earlier session",
       isQuiet: true,
       choices: sessions,
+      noChoices: "There is no other session in this directory.",
       run: async (id) => open(id),
     },
     { name: "new", about: "start a new session", isQuiet: true, run: async () => open(undefined) },
@@ -50,7 +51,7 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
       if (choices === undefined) {
         if (!command.isQuiet) app.print([[], [span(cleanLine(`/${command.name} ${argument}`.trimEnd()), "dim")]]);
         print(await command.run(argument, tools));
-      } else if (choices.length === 0) app.say("There is nothing to choose from.");
+      } else if (choices.length === 0) app.say(command.noChoices ?? "There is nothing to choose from.");
       else openPicker(app, { title: command.about, choices, onChoose: (value) => void run(command, value) });
     } catch (error) {
       app.say(describeError(error), "bad");

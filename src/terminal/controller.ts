@@ -34,6 +34,7 @@ import type { Key } from "./screen/keys.ts";
 import { type Style, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
 import { cleanLine, wrap } from "./screen/text.ts";
+import { currentMode } from "./session-commands.ts";
 import { createSessionFeed } from "./session-feed.ts";
 import { createSubmit } from "./submit.ts";
 
@@ -295,10 +296,7 @@ export function createController(options: ControllerOptions): Controller {
   /** Changes to the next of the modes that people use while they work. */
   async function changeMode(): Promise<void> {
     const modes: readonly PermissionMode[] = ["default", "acceptEdits", "plan"];
-    const next =
-      modes[
-        (modes.indexOf(main()?.permissionMode ?? feed.host?.facts.permissionMode ?? "default") + 1) % modes.length
-      ] ?? "default";
+    const next = modes[(modes.indexOf(currentMode(app)) + 1) % modes.length] ?? "default";
     const receipt = await send({ type: "configure", permissionMode: next });
     if (receipt?.status === "done") flash.show(`Permission mode: ${next}`);
     redraw();

@@ -28,6 +28,8 @@ export interface TerminalHost {
   prompts(): Promise<readonly PastPrompt[]>;
   /** Reports what fills the window of the main agent; undefined if it has made no request. */
   context(): Promise<ContextReport | undefined>;
+  /** Lists the models that the user can choose. Absent if they are not known here. Never rejects. */
+  readonly models?: (() => Promise<readonly HostModel[]>) | undefined;
   /** Lists the permission rules in force. Absent if they are on another machine. */
   readonly rules?: (() => Promise<string>) | undefined;
   /** Commands that the user can write after a slash, besides those of the terminal itself. */
@@ -47,6 +49,13 @@ export interface TerminalHost {
    * go on. Never rejects.
    */
   close(how: "stop" | "park"): Promise<void>;
+}
+
+/** A model that the user can choose. */
+export interface HostModel {
+  readonly name: string;
+  /** Its tiers and its price, in a few words; may be empty. */
+  readonly about: string;
 }
 
 /** What the command of the setting `statusLine` gets on its standard input, as JSON. */
@@ -69,6 +78,8 @@ export interface HostCommand {
   readonly isQuiet?: true | undefined;
   /** Lists what can be chosen if the user gives no argument. The command then gets the chosen value as its argument. */
   readonly choices?: (() => Promise<readonly HostChoice[]>) | undefined;
+  /** What the user is told if there is nothing to choose from. */
+  readonly noChoices?: string | undefined;
   /** Carries out the command. Returns a text for the user; may be empty. Rejects with an error for the user. */
   run(argument: string, tools: CommandTools): Promise<string>;
 }
@@ -78,6 +89,8 @@ export interface HostChoice {
   readonly label: string;
   readonly about?: string | undefined;
   readonly facts?: string | undefined;
+  /** Set for what is used now. */
+  readonly isCurrent?: boolean | undefined;
 }
 
 export interface CommandTools {

@@ -3,6 +3,7 @@
 // Called by: cli, which loads it as a bundle of its own when `retinue` is started in a terminal.
 export type {
   HostCommand,
+  HostModel,
   ListedSession,
   OpenRequest,
   SessionFacts,

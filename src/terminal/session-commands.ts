@@ -2,7 +2,8 @@ import { agentOf, type NewCommand } from "../client/index.ts";
 import { type ContextReport, MAIN_AGENT, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import type { App } from "./app.ts";
 import { thousands } from "./conversation/item-rows.ts";
-import type { HostCommand } from "./host.ts";
+import type { HostChoice, HostCommand } from "./host.ts";
+import { openPicker } from "./parts/picker.ts";
 import { type Row, span } from "./screen/row.ts";
 import { cleanLine, pad } from "./screen/text.ts";
 import { shownPrompt, typedPrompt } from "./typed-prompt.ts";
@@ -15,11 +16,19 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     return receipt?.status === "done" ? receipt.message : "";
   }
 
+  async function modelChoices(): Promise<readonly HostChoice[]> {
+    const models = await app.host?.models?.();
+    if (models === undefined) return tiers;
+    const current = app.host?.facts.model;
+    return models.map(({ name, about }) => ({ value: name, label: name, about, isCurrent: name === current }));
+  }
+
   return [
     {
       name: "model",
       about: "use another model from the next prompt on",
-      choices: async () => tiers,
+      choices: modelChoices,
+      noChoices: "No models of this provider are known. Write /model NAME, or /model PROVIDER/NAME for another provider.",
       run: (model) => told({ type: "configure", model }),
     },
     {
@@ -27,12 +36,18 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
       about: "change the permission mode, or list the rules",
       choices: async () => [
         ...(app.host?.rules === undefined ? [] : [{ value: "rules", label: "rules", about: "list those in force" }]),
-        ...permissionModes.map((mode) => ({ value: mode, label: mode, about: modes[mode] })),
+        ...permissionModes.map((mode) => ({
+          value: mode,
+          label: mode,
+          about: modes[mode],
+          isCurrent: mode === currentMode(app),
+        })),
       ],
       run: async (argument) => {
         if (argument === "rules") return (await app.host?.rules?.()) ?? "";
         const mode = permissionModes.find((each) => each === argument);
         if (mode === undefined) return `There is no permission mode "${argument}". Use ${permissionModes.join(", ")}.`;
+        if (mode === "bypassPermissions" && currentMode(app) !== mode && !(await isSure(app))) return "";
         const message = await told({ type: "configure", permissionMode: mode });
         // The conversation of an agent that has begun to work tells it too.
         return agentOf(app.view, MAIN_AGENT) === undefined ? message : "";
@@ -58,6 +73,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
       about: "go back to an earlier prompt, and restore files",
       // Its argument is an id.
       isQuiet: true,
+      noChoices: "There is no earlier prompt to go back to.",
       choices: async () => {
         const prompts = (await app.host?.prompts()) ?? [];
         return prompts.toReversed().map(({ id, text, at }) => ({
@@ -76,6 +92,30 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     },
   ];
 }
+
+/** Returns the permission mode of the main agent. */
+export function currentMode({ view, host }: App): PermissionMode {
+  return agentOf(view, MAIN_AGENT)?.permissionMode ?? host?.facts.permissionMode ?? "default";
+}
+
+/** Asks whether agents shall really do everything without asking. */
+function isSure(app: App): Promise<boolean> {
+  return new Promise((resolve) => {
+    openPicker(app, {
+      title: "Run every call without asking?",
+      choices: [
+        { hotkey: "n", label: "No, keep the current mode", value: false },
+        { hotkey: "y", label: "Yes, bypass permissions", value: true },
+      ],
+      detail: () => BYPASS,
+      onChoose: resolve,
+      onCancel: () => resolve(false),
+    });
+  });
+}
+
+const BYPASS =
+  "All agents of this session then run commands, change files and use the network without asking you. Deny rules, ask rules and the checks of protected files still apply. Use it only where nothing can be lost, such as in a container.";
 
 const tiers = [
   { value: "small", label: "small", about: "fast and cheap" },

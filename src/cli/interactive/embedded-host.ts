@@ -2,7 +2,9 @@ import {
   type ApprovalQuestion,
   type Approvals,
   lastEventNumber,
+  type ListedModel,
   listRules,
+  modelsOf,
   readTranscript,
   type Session,
   stateDirectory,
@@ -64,6 +66,11 @@ export async function openEmbeddedHost(
     preview: (question) => previewOf(question, session.cwd),
     prompts: () => session.prompts(),
     context: () => session.context(),
+    models: async () => {
+      const { provider } = session.model;
+      const models = await modelsOf({ settings: opened.settings, environment: process.env, provider });
+      return models.map(({ model, tiers, prices }) => ({ name: model, about: modelWords(tiers, prices) }));
+    },
     rules: async () => {
       const place = { cwd: session.cwd, home: stateDirectory(process.env), environment: process.env };
       return renderRules(listRules({ ...place, trust: options.trust, file: options.settings }), true);
@@ -83,6 +90,12 @@ export async function openEmbeddedHost(
       await (how === "park" ? session.park() : session.close()).catch((error: unknown) => report(describeError(error)));
     },
   };
+}
+
+/** `medium · $2 in, $10 out per million tokens` */
+function modelWords(tiers: ListedModel["tiers"], prices: ListedModel["prices"]): string {
+  const price = prices && `$${prices.input} in, $${prices.output} out per million tokens`;
+  return [tiers.join(", "), price ?? ""].filter((part) => part !== "").join(" · ");
 }
 
 /** Lets the agents continue that were working when the session was closed. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { providerAt } from "../wire.test-support.ts";
-import { describeModel, knownModel } from "./describe-model.ts";
+import { describeModel, knownModel, knownModels } from "./describe-model.ts";
 import { resolveProvider } from "./resolve-provider.ts";
 
 const provider = (name: string, dialect: "anthropic" | "openai" = "openai") => ({
@@ -67,6 +67,20 @@ describe("the description of a model", () => {
       expect(without("openai", model)).toBe(true);
     }
     expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([false, false]);
+  });
+
+  it("is listed with its tiers and its price, those of tiers first", () => {
+    const models = { small: "gpt-6-luna", medium: "gpt-6-sol", large: "gpt-6-sol" };
+    const listed = knownModels({ ...provider("openai"), models });
+    expect(listed.slice(0, 3).map(({ model, tiers }) => [model, tiers])).toEqual([
+      ["gpt-6-luna", ["small"]],
+      ["gpt-6-sol", ["medium", "large"]],
+      ["gpt-6-astra", []],
+    ]);
+    expect(listed[0]?.prices?.input).toBe(0.1);
+    expect(knownModels({ ...provider("gateway"), models: { small: "mine" } })).toEqual([
+      { model: "mine", tiers: ["small"], prices: undefined },
+    ]);
   });
 
   it("is overridden by settings", () => {

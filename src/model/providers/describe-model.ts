@@ -1,6 +1,6 @@
 import { takesToolsOnlyWithoutReasoning } from "../../conversation/index.ts";
 import type { ModelDescription } from "../../ports/index.ts";
-import type { Dialect, Effort, Prices } from "../../protocol/index.ts";
+import type { Dialect, Effort, ModelTier, Prices } from "../../protocol/index.ts";
 import { type ResolvedProvider, tierOf } from "./providers.ts";
 
 /**
@@ -101,6 +101,29 @@ export function knownModel(provider: string, model: string): KnownModel | undefi
   const undated = model.replace(/-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, "");
   return Object.hasOwn(table, undated) ? table[undated] : undefined;
 }
+
+/** A model that users can choose. */
+export interface ListedModel {
+  readonly model: string;
+  /** Tiers that the model is used for. */
+  readonly tiers: readonly ModelTier[];
+  readonly prices?: Prices | undefined;
+}
+
+/** Lists the models of a provider that are known here: those of its tiers, smallest first, then the others. */
+export function knownModels(provider: Pick<ResolvedProvider, "name" | "models" | "prices">): readonly ListedModel[] {
+  const { name, models, prices = {} } = provider;
+  const table = byProvider[name] ?? {};
+  const ofTiers = modelTiers.flatMap((tier) => models[tier] ?? []);
+  const all = new Set([...ofTiers, ...Object.keys(prices), ...Object.keys(table)]);
+  return [...all].map((model) => ({
+    model,
+    tiers: modelTiers.filter((tier) => models[tier] === model),
+    prices: prices[model] ?? knownModel(name, model)?.prices,
+  }));
+}
+
+const modelTiers: readonly ModelTier[] = ["small", "medium", "large"];
 
 /**
  * Describes a model that a definition names by its id, with or without a provider, before a provider is chosen. Returns

@@ -9,6 +9,8 @@ export interface Choice<Value> {
   readonly about?: string | undefined;
   /** Shown at the right edge. */
   readonly facts?: string | undefined;
+  /** Set for what is used now. It is marked, and selected first. */
+  readonly isCurrent?: boolean | undefined;
   /** Key that chooses it at once. */
   readonly hotkey?: string | undefined;
   readonly value: Value;
@@ -29,7 +31,10 @@ export interface PickerOptions<Value> {
 export function openPicker<Value>(app: App, options: PickerOptions<Value>): void {
   const { title, choices, detail, onChoose, onCancel, onType } = options;
   let filter = "";
-  let selected = 0;
+  let selected = Math.max(
+    0,
+    choices.findIndex(({ isCurrent }) => isCurrent),
+  );
   /** Number of rows of the detail above the screen. */
   let above = 0;
   const held = createHeldKey(app);
@@ -64,7 +69,9 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
         ...(filter === "" ? [] : [span(`  ${filter}`, "accent")]),
         ...(listed.length > room ? [span(`  ${selected + 1} of ${listed.length}`, "dim")] : []),
       ];
-      const shown = listed.slice(first, first + room).map(({ label, about = "", facts = "", hotkey }, index): Row => {
+      const shown = listed.slice(first, first + room).map((choice, index): Row => {
+        const { label, about = "", hotkey, isCurrent } = choice;
+        const facts = [choice.facts ?? "", isCurrent ? "current" : ""].filter((part) => part !== "").join(" · ");
         const isSelected = first + index === selected;
         const name = cleanLine(about === "" ? label : pad(cut(label, width), width));
         return spread(

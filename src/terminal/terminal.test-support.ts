@@ -1,0 +1,147 @@
+import { setTimeout } from "node:timers/promises";
+import type { NewCommand, ViewUpdate } from "../client/index.ts";
+import { line } from "../client/view/agent-events.test-support.ts";
+import { createChannel } from "../lib/index.ts";
+import { type ApprovalQuestion, type DurableEvent, MAIN_AGENT, type Receipt } from "../protocol/index.ts";
+import { createController } from "./controller.ts";
+import type { SessionFacts, TerminalHost, TerminalProgram } from "./host.ts";
+import { type Row, textOfRow } from "./screen/row.ts";
+import type { Frame } from "./screen/screen.ts";
+
+export interface TestTerminal {
+  /** Everything that was printed, without styles. */
+  readonly printed: string;
+  /** Returns what is drawn below it, or on the whole screen. */
+  frame(): string;
+  /** Presses keys, such as `enter`, `ctrl-r` or `up`, one after the other. */
+  press(...names: readonly string[]): void;
+  type(text: string): void;
+  /** Waits until the text was printed or is drawn. */
+  waitFor(text: string): Promise<void>;
+  /** Passes an event of the session to the terminal. */
+  happen(event: DurableEvent, agentId?: string): void;
+  /** Lets an agent ask the user. */
+  ask(question: ApprovalQuestion): void;
+  /** Commands that the terminal has sent. */
+  readonly sent: readonly NewCommand[];
+  readonly farewell: string;
+}
+
+export interface TestOptions {
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  readonly isPlain?: boolean | undefined;
+  readonly facts?: Partial<SessionFacts> | undefined;
+  readonly host?: Partial<TerminalHost> | undefined;
+  readonly history?: readonly string[] | undefined;
+  /** Returns the message of the receipt for a command. */
+  readonly receipt?: ((command: NewCommand) => string) | undefined;
+}
+
+const WAIT_MS = 5_000;
+
+/** Opens the terminal on a screen in memory, with a session whose events the test decides on. */
+export async function openTestTerminal(options: TestOptions = {}): Promise<TestTerminal> {
+  const { columns = 80, rows = 24, isPlain = false, receipt = () => "Done." } = options;
+  const updates = createChannel<ViewUpdate>();
+  const printed: string[] = [];
+  const sent: NewCommand[] = [];
+  const questions: ApprovalQuestion[] = [];
+  let drawn: readonly Row[] = [];
+  let seq = 0;
+  const draw = (frame: Frame): void => {
+    drawn = frame.rows;
+  };
+  const host: TerminalHost = {
+    facts: {
+      sessionId: "s1",
+      cwd: "/project",
+      model: "claude-sonnet-5-5",
+      agentType: "main",
+      permissionMode: "default",
+      isOffline: false,
+      isRemote: false,
+      notices: [],
+      agents: ["Explore"],
+      ...options.facts,
+    },
+    updates: () => updates,
+    send: async (command): Promise<Receipt> => {
+      sent.push(command);
+      return { commandId: "c", status: "done", message: receipt(command) };
+    },
+    question: async (requestId) => questions.find((each) => each.requestId === requestId),
+    prompts: async () => [],
+    context: async () => undefined,
+    commands: () => [],
+    files: async () => [],
+    lines: async () => [],
+    close: async () => undefined,
+    ...options.host,
+  };
+  const program: TerminalProgram = {
+    open: async () => host,
+    sessions: async () => [],
+    history: { load: () => options.history ?? [], add: () => undefined },
+    user: "me",
+    version: "1",
+  };
+  const controller = createController({
+    program,
+    screen: {
+      size: { columns, rows },
+      isSettled: true,
+      print: (added) => printed.push(...added.map(textOfRow)),
+      draw,
+      drawFull: draw,
+      measure: () => false,
+      settled: () => undefined,
+      forget: () => undefined,
+      close: () => undefined,
+    },
+    isPlain,
+    redraw: () => undefined,
+    leave: () => undefined,
+    fail: (error) => {
+      throw error;
+    },
+    clear: () => undefined,
+    edit: async () => undefined,
+  });
+  await controller.start(undefined, "");
+  const happen = (event: DurableEvent, agentId: string = MAIN_AGENT): void => {
+    seq += 1;
+    updates.push({ agentId, seq, event: line(event, Date.now()) });
+  };
+  const frame = (): string => {
+    controller.draw();
+    return drawn.map(textOfRow).join("\n");
+  };
+  return {
+    get printed() {
+      return printed.join("\n");
+    },
+    frame,
+    press: (...names) => {
+      for (const name of names) controller.keys([{ kind: "key", name }]);
+    },
+    type: (text) => controller.keys([{ kind: "text", text }]),
+    waitFor: async (text) => {
+      const end = Date.now() + WAIT_MS;
+      for (let shown = ""; !shown.includes(text); await setTimeout(5)) {
+        shown = `${frame()}\n${printed.join("\n")}`;
+        if (Date.now() > end) throw new Error(`"${text}" was not shown:\n${shown}`);
+      }
+    },
+    happen,
+    ask: (question) => {
+      questions.push(question);
+      const { agentId, requestId, call, decision, always } = question;
+      happen({ type: "approval.requested", requestId, ...call, reason: decision.reason, always }, agentId);
+    },
+    sent,
+    get farewell() {
+      return controller.farewell;
+    },
+  };
+}
