@@ -12,6 +12,8 @@ export interface App {
   readonly host: TerminalHost | undefined;
   /** Width of the terminal. */
   readonly columns: number;
+  /** Whether everything is shown as plain sentences, for screen readers. */
+  readonly isPlain: boolean;
   /** Milliseconds since 1970. */
   now(): number;
   /** Draws the screen soon. */

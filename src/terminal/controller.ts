@@ -104,6 +104,7 @@ export function createController(options: ControllerOptions): Controller {
     get columns() {
       return screen.size.columns;
     },
+    isPlain,
     now: () => Date.now(),
     redraw,
     say: (message, style: Style = "dim") => {
@@ -388,7 +389,7 @@ export function createController(options: ControllerOptions): Controller {
     close: () => feed.close("park"),
     get farewell() {
       return shownSession !== undefined && feed.view.agents.length > 0
-        ? `Resume this session with: retinue --resume ${shownSession}`
+        ? `Resume this session with: ${program.command} --resume ${shownSession}`
         : "";
     },
   };

@@ -19,6 +19,8 @@ export interface TerminalHost {
   send(command: NewCommand): Promise<Receipt>;
   /** Returns the whole request for approval; undefined if it no longer waits for an answer. Never rejects. */
   question(requestId: string): Promise<ApprovalQuestion | undefined>;
+  /** Says how a request can be answered, if this terminal is not allowed to. Absent if it is. */
+  readonly howToAnswer?: ((requestId: string) => string) | undefined;
   /**
    * Returns the unified diff of the change that a call would make; undefined if it is not known. Absent if files are on
    * another machine. Never rejects.
@@ -149,6 +151,8 @@ export interface TerminalProgram {
   /** Name of the user, who answers requests for approval. */
   readonly user: string;
   readonly version: string;
+  /** Command line that starts the terminal in the same place. */
+  readonly command: string;
 }
 
 export interface Untrusted {

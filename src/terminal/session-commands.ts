@@ -28,7 +28,8 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
       name: "model",
       about: "use another model from the next prompt on",
       choices: modelChoices,
-      noChoices: "No models of this provider are known. Write /model NAME, or /model PROVIDER/NAME for another provider.",
+      noChoices:
+        "No models of this provider are known. Write /model NAME, or /model PROVIDER/NAME for another provider.",
       run: (model) => told({ type: "configure", model }),
     },
     {

@@ -85,6 +85,7 @@ export async function openTestTerminal(options: TestOptions = {}): Promise<TestT
     history: { load: () => options.history ?? [], add: () => undefined },
     user: "me",
     version: "1",
+    command: "retinue --server http://127.0.0.1:7333",
   };
   const controller = createController({
     program,

@@ -15,6 +15,8 @@ interface ServerHostOptions {
 
 interface ServerConnection {
   readonly client: Client;
+  /** Whether the token may have the scope `approve`. The one in `server.json` has not. */
+  readonly mayApprove: boolean;
   /** Waits for a response of the server. Converts its errors to errors for the user. */
   asked<Value>(promise: Promise<Value>): Promise<Value>;
   /** Converts an error of the server to an error for the user. */
@@ -29,6 +31,7 @@ export function connectTo({ url, home }: ServerHostOptions): ServerConnection {
     error instanceof ClientError ? explained(error, { address, origin }) : error;
   return {
     client: createClient({ url: address.href, token }),
+    mayApprove: origin !== "own",
     explain,
     asked: async (promise) => {
       try {
@@ -209,8 +212,8 @@ interface FoundToken {
 /** Finds the token for a server: RETINUE_TOKEN, or the one in `server.json` if that names the same server. */
 function tokenFor(address: URL, home: string): FoundToken {
   const given = process.env["RETINUE_TOKEN"]?.trim();
-  if (given) return { token: given, origin: "given" };
   const own = readOwnServer(home);
+  if (given) return { token: given, origin: given === own?.token ? "own" : "given" };
   // A server has a new token each time it is started.
   if (own !== undefined && isSameServer(address, own.url))
     return { token: () => readOwnServer(home)?.token ?? own.token, origin: "own" };

@@ -1,8 +1,8 @@
 import {
   type ApprovalQuestion,
   type Approvals,
-  lastEventNumber,
   type ListedModel,
+  lastEventNumber,
   listRules,
   modelsOf,
   readTranscript,

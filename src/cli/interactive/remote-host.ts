@@ -10,7 +10,7 @@ import { usageError } from "../read-options.ts";
 
 /** Uses the sessions of a server in the terminal. They continue when the terminal is closed. */
 export function createRemoteProgram(url: string, options: PrintOptions): Pick<TerminalProgram, "open" | "sessions"> {
-  const { client, asked } = connectTo({ url, home: stateDirectory(process.env) });
+  const { client, asked, mayApprove } = connectTo({ url, home: stateDirectory(process.env) });
 
   async function chosen(resume: string | undefined): Promise<SessionInfo> {
     const wanted = resume ?? options.resume;
@@ -47,6 +47,7 @@ export function createRemoteProgram(url: string, options: PrintOptions): Pick<Te
           const waiting = await client.approvals.list().catch(() => []);
           return waiting.find(({ question }) => question.requestId === requestId)?.question;
         },
+        howToAnswer: mayApprove ? undefined : howToAnswer,
         prompts: () => asked(session.prompts()),
         context: () => asked(session.context()),
         commands: () => [],
@@ -64,6 +65,11 @@ export function createRemoteProgram(url: string, options: PrintOptions): Pick<Te
       return sessions.map(({ id, title = "", updatedAt, state }): ListedSession => ({ id, title, updatedAt, state }));
     },
   };
+}
+
+/** Says how to answer a request of a session on the user's own server, whose token in `server.json` can't approve. */
+function howToAnswer(requestId: string): string {
+  return `This terminal can't answer: it uses the token in server.json, which can't approve calls. Answer with the link that \`retinue serve\` printed, or in another terminal: retinue approvals answer ${requestId} allow. To answer here, set RETINUE_TOKEN to the token in the link and start again.`;
 }
 
 /** Sends a command. An answer has a route of its own, which needs the scope `approve`. */

@@ -66,10 +66,12 @@ async function programFor(options: InteractiveOptions): Promise<TerminalProgram>
   if (options.server !== undefined) {
     const { createRemoteProgram } = await import("./remote-host.ts");
     const { open, sessions } = createRemoteProgram(options.server, options);
-    return { ...common, open: (request) => explained(open(request)), sessions };
+    const command = `retinue --server ${options.server}`;
+    return { ...common, command, open: (request) => explained(open(request)), sessions };
   }
   return {
     ...common,
+    command: "retinue",
     open: (request) => explained(openEmbeddedHost(options, request)),
     untrusted: () => findUntrusted(options),
     sessions: async () => {

@@ -4,11 +4,11 @@ import type { ApprovalAnswer, ApprovalQuestion } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
-import { cut, widthOf } from "../screen/text.ts";
+import { cleanLine, cut, widthOf, wrap } from "../screen/text.ts";
 import { fileChange } from "./change-rows.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 import { type Choice, openPicker } from "./picker.ts";
-import { requestHead, requestRows } from "./request-rows.ts";
+import { requestHead, requestRows, spokenRequest } from "./request-rows.ts";
 
 export interface RequestLayerOptions {
   readonly question: ApprovalQuestion;
@@ -16,6 +16,8 @@ export interface RequestLayerOptions {
   readonly diff?: string | undefined;
   /** Name of the user. */
   readonly by: string;
+  /** How the request can be answered, if not here. */
+  readonly elsewhere?: string | undefined;
   /** Returns the number of requests that wait, including this one. */
   readonly waiting: () => number;
   readonly onAnswer: (answer: ApprovalAnswer) => void;
@@ -35,7 +37,7 @@ const MAX_INPUT_ROWS = 10;
  * than the screen.
  */
 export function createApprovalLayer(app: App, options: RequestLayerOptions): Layer {
-  const { by, waiting, onAnswer, onAside } = options;
+  const { by, elsewhere, waiting, onAnswer, onAside } = options;
   let { question, diff } = options;
   let input: { readonly purpose: "deny" | "edit"; readonly line: LineInput } | undefined;
   let offset = 0;
@@ -60,7 +62,15 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   const rules = (): readonly string[] => (isEdited() ? [] : question.always);
   const isRead = (): boolean => read >= all;
 
+  /** Prints the whole request for a screen reader, instead of drawing it. */
+  function speak(): void {
+    app.print(spokenRequest(question, app.view, { columns: app.columns, diff, waiting: waiting() }));
+    if (elsewhere !== undefined) app.say(elsewhere, "warn");
+    [read, all, readAt] = [0, 0, app.now()];
+  }
+
   function choose(key: string): void {
+    if (elsewhere !== undefined) return;
     const main = editable();
     if (key === "n") input = { purpose: "deny", line: createLineInput("Why? ") };
     else if (key === "e" && main !== undefined && isLongText(main.value)) void editElsewhere(main.value);
@@ -80,6 +90,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     question = withInput(main.field, text);
     diff = undefined;
     diff = await app.host?.preview?.(question);
+    if (app.isPlain) speak();
     app.redraw();
   }
 
@@ -119,14 +130,16 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     question = withInput(main.field, value);
     diff = undefined;
     if (isClear) onAnswer({ answer: "allow", by, ...edited() });
+    else if (app.isPlain) speak();
   }
 
   function draw({ columns, rows, isCut = false }: Space): Drawing {
     const line = input?.line.draw(columns, Math.max(1, Math.min(MAX_INPUT_ROWS, Math.floor(rows / 2))));
+    if (app.isPlain) return line ?? { rows: [] };
     const body = requestRows(question, { columns, diff });
     const isTight = rows - 3 < FEWEST_ROWS;
     const head = isTight ? [] : [requestHead(question, app.view, { columns, waiting: waiting() })];
-    const foot = line?.rows ?? (isTight ? [] : [buttonRow(columns)]);
+    const foot = line?.rows ?? (isTight ? [] : footRows(columns));
     const blank: readonly Row[] = isTight ? [] : [[]];
     const room = Math.max(0, rows - head.length - blank.length - foot.length);
     const isLong = body.length > room;
@@ -160,6 +173,11 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     return "  this is the end · ↑ scrolls back";
   }
 
+  function footRows(columns: number): readonly Row[] {
+    if (elsewhere === undefined) return [buttonRow(columns)];
+    return wrap([span(cleanLine(elsewhere), "warn")], { columns: columns - 1, first: [span("  ")] });
+  }
+
   /** Returns the keys that answer the request, with what they do. The rule that "always" would add is cut. */
   function buttonRow(columns: number): Row {
     const [rule, ...others] = rules();
@@ -173,6 +191,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   }
 
   function keysOf(): readonly ("y" | "a" | "e" | "n")[] {
+    if (elsewhere !== undefined) return [];
     return ["y", ...(rules().length > 0 ? ["a" as const] : []), ...(editable() ? ["e" as const] : []), "n"];
   }
 
@@ -195,12 +214,19 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     return true;
   }
 
+  function spokenLabel(each: "y" | "a" | "e" | "n"): string {
+    return each === "a" ? `always allow ${showExactly(rules()[0] ?? "")}` : labels[each];
+  }
+
+  if (app.isPlain) speak();
   return {
     draw,
     key,
     get keys() {
       if (input?.purpose === "deny") return ["Enter denies", "Esc back", "the text goes to the model"];
       if (input?.purpose === "edit") return ["Enter allows it as edited", "Esc back", "Alt+Enter new line"];
+      if (elsewhere !== undefined) return ["Esc back", "↑↓ scroll"];
+      if (app.isPlain) return [...keysOf().map((each) => `${each} ${spokenLabel(each)}`), "Esc write a prompt first"];
       const others = ["n deny", "Esc write a prompt first"];
       if (isRead()) return [`${keysOf().join(" ")} answer`, "Esc write a prompt first", "↑↓ scroll"];
       return page > 0 ? ["y or Space reads on", ...others] : ["Make the window larger to read it", ...others];

@@ -54,6 +54,16 @@ export function changeRows({ before, after }: FileChange, diff: string | undefin
   });
 }
 
+/** Returns the same as sentences, for screen readers. Lines that stay are left out. */
+export function spokenChange({ before, after }: FileChange, diff: string | undefined): readonly string[] {
+  const lines = diff === undefined ? wholeTexts(before, after) : linesOf(diff);
+  return lines.flatMap(({ mark, number, text }) => {
+    if (mark !== "+" && mark !== "-") return [];
+    const verb = mark === "+" ? "adds" : "removes";
+    return [`${verb} line${number === undefined ? "" : ` ${number}`}: ${exactLine(text)}`];
+  });
+}
+
 function wholeTexts(before: string, after: string): readonly Marked[] {
   const marked = (text: string, mark: Marked["mark"]): readonly Marked[] =>
     text === "" ? [] : text.split("\n").map((line) => ({ mark, number: undefined, text: line }));

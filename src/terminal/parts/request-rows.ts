@@ -4,7 +4,7 @@ import type { ApprovalQuestion } from "../../protocol/index.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, spread, wrap } from "../screen/text.ts";
 import { nameOf } from "./agents-panel.ts";
-import { changeRows, fileChange } from "./change-rows.ts";
+import { changeRows, fileChange, spokenChange } from "./change-rows.ts";
 
 /** Names the agent that asks, and the agents above it: `main › general-purpose › Explore`. */
 function askerPath({ path, agentType }: ApprovalQuestion, view: SessionView): string {
@@ -40,33 +40,61 @@ export function requestRows(
 ): readonly Row[] {
   const { call, details } = shownRequest(question);
   const change = fileChange(question.call);
-  const { rule, scope, reason } = question.decision;
-  // The reason for a built-in rule says what the rule checks.
-  const isNamed = scope === "builtin" || reason.includes(rule);
-  const because = isNamed ? [] : [`rule: ${showExactly(rule)} (${scope})`];
   const rows = (text: string, isCall: boolean): readonly Row[] =>
-    breakLines(text)
-      .split("\n")
-      .flatMap((line, index) => {
-        const first = [span(isCall ? "  │ " : "    ", isCall ? "warn" : undefined)];
-        const shown = index === 0 ? line : line.trimStart();
-        return wrap([span(shown, isCall ? undefined : "dim")], { columns: columns - 1, first, others: first });
-      });
+    shownLines(text).flatMap((line) => {
+      const first = [span(isCall ? "  │ " : "    ", isCall ? "warn" : undefined)];
+      return wrap([span(line, isCall ? undefined : "dim")], { columns: columns - 1, first, others: first });
+    });
   return [
     ...rows(call, true),
     ...(change === undefined ? [] : changeRows(change, diff, columns)),
-    ...[...details, ...because].flatMap((line) => rows(line, false)),
+    ...details.flatMap((line) => rows(line, false)),
   ];
+}
+
+export interface SpokenOptions {
+  readonly columns: number;
+  readonly diff: string | undefined;
+  /** Number of requests that wait, including this one. */
+  readonly waiting: number;
+}
+
+/** Returns the same as sentences, for screen readers: who asks, the whole call, and why it needs approval. */
+export function spokenRequest(
+  question: ApprovalQuestion,
+  view: SessionView,
+  { columns, diff, waiting }: SpokenOptions,
+): readonly Row[] {
+  const { call, details } = shownRequest(question);
+  const change = fileChange(question.call);
+  const which = waiting > 1 ? ` This is the first of ${waiting} requests.` : "";
+  const lines = [
+    `${askerPath(question, view)} asks for approval.${which}`,
+    ...shownLines(call),
+    ...(change === undefined ? [] : spokenChange(change, diff)),
+    ...details.flatMap(shownLines),
+  ];
+  return [[], ...lines.flatMap((line) => wrap([span(line)], { columns: columns - 1 }))];
+}
+
+function shownLines(text: string): readonly string[] {
+  return breakLines(text)
+    .split("\n")
+    .map((line, index) => (index === 0 ? line : line.trimStart()));
 }
 
 /** Returns the texts of a request, without the inputs that the change of a file shows. */
 function shownRequest(question: ApprovalQuestion): { readonly call: string; readonly details: readonly string[] } {
   const { call, details } = describeRequest(question);
   const change = fileChange(question.call);
-  if (change === undefined) return { call, details };
+  const { rule, scope, reason } = question.decision;
+  // The reason for a built-in rule says what the rule checks.
+  const isNamed = scope === "builtin" || reason.includes(rule);
+  const because = isNamed ? [] : [`rule: ${showExactly(rule)} (${scope})`];
+  if (change === undefined) return { call, details: [...details, ...because] };
   const { inputs, others } = approvalText(question.call);
   const kept = inputs.filter((_, index) => !change.fields.includes(others[index]?.field ?? ""));
-  return { call, details: [...kept, ...details.slice(inputs.length)] };
+  return { call, details: [...kept, ...details.slice(inputs.length), ...because] };
 }
 
 /** Says what an agent waits for, on one line. */

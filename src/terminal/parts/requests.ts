@@ -16,7 +16,7 @@ export interface RequestsOptions {
 
 /** Requests for approval and questions of agents. One at a time is shown, and none takes keys from a user who types. */
 export interface Requests {
-  /** Looks at the view: opens the request that waits longest, and closes one that was settled elsewhere. */
+  /** Looks at the view: opens the request that waits longest, if it can be answered here, and closes one that was settled elsewhere. */
   update(): void;
   /** Shows the request that waits now, even if the user is busy. Returns false if there is none. */
   show(): boolean;
@@ -45,11 +45,14 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
     if (layer !== undefined) app.close(layer);
     layer = undefined;
   };
+  const howToAnswer = ({ requestId }: ApprovalQuestion): string | undefined => app.host?.howToAnswer?.(requestId);
   const open = (question: ApprovalQuestion): void => {
+    const elsewhere = howToAnswer(question);
     const options = {
       question,
       diff,
       by,
+      elsewhere,
       waiting: () => app.view.approvals.length,
       onAnswer: (answer: ApprovalAnswer) => {
         close();
@@ -61,7 +64,8 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
         aside = question.requestId;
       },
     };
-    layer = question.kind === "question" ? createQuestionLayer(app, options) : createApprovalLayer(app, options);
+    const isAsked = question.kind === "question" && elsewhere === undefined;
+    layer = isAsked ? createQuestionLayer(app, options) : createApprovalLayer(app, options);
     shownAt = Date.now();
     app.open(layer);
   };
@@ -87,7 +91,8 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
       }
       if (wanted === undefined) loading = undefined;
       else if (current === undefined && loading !== wanted) void load(wanted);
-      if (current !== undefined && layer === undefined && aside !== current.requestId && !isOccupied()) open(current);
+      if (current === undefined || layer !== undefined || aside === current.requestId) return;
+      if (howToAnswer(current) === undefined && !isOccupied()) open(current);
     },
     show: () => {
       if (current === undefined || layer !== undefined) return false;
@@ -98,7 +103,8 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
     rows: (columns) => {
       if (current === undefined || layer !== undefined) return [];
       const row = [span("  ? ", "strong"), span(requestLine(current, app.view), "warn")];
-      return [cutBefore(row, [span("  Tab answers", "dim")], columns - 1)];
+      const hint = howToAnswer(current) === undefined ? "  Tab answers" : "  Tab shows who can answer";
+      return [cutBefore(row, [span(hint, "dim")], columns - 1)];
     },
     isEarly: (of) => of === layer && Date.now() - shownAt < QUIET_MS,
   };

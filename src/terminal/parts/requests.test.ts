@@ -1,0 +1,78 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { started } from "../../client/view/agent-events.test-support.ts";
+import type { ApprovalQuestion } from "../../protocol/index.ts";
+import { openTestTerminal } from "../terminal.test-support.ts";
+
+const question: ApprovalQuestion = {
+  requestId: "request_1",
+  sessionId: "s1",
+  kind: "call",
+  agentId: "main",
+  agentType: "main",
+  path: [],
+  call: { callId: "c1", name: "Bash", inputJson: JSON.stringify({ command: "npm publish" }) },
+  inputHash: "h",
+  decision: { effect: "ask", reason: "No rule allows this command.", rule: "", scope: "builtin" } as never,
+  always: ["Bash(npm publish)"],
+};
+
+const edit: ApprovalQuestion = {
+  ...question,
+  call: {
+    callId: "c1",
+    name: "Edit",
+    inputJson: JSON.stringify({ file_path: "a.ts", old_string: "two", new_string: "zwei" }),
+  },
+};
+
+describe("a request that this terminal can't answer", () => {
+  it("takes no keys, says who can answer it, and offers no answer", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const howToAnswer = (requestId: string): string => `Answer in another terminal: ${requestId}`;
+    const terminal = await openTestTerminal({ facts: { isRemote: true }, host: { howToAnswer } });
+    terminal.happen(started());
+    terminal.ask(question);
+    await terminal.waitFor("npm publish  Tab shows who can answer");
+    terminal.press("tab");
+    expect(terminal.frame()).toContain("Answer in another terminal: request_1");
+    expect(terminal.frame()).not.toContain("allow once");
+    vi.setSystemTime(Date.now() + 1_000);
+    terminal.type("y");
+    terminal.press("esc");
+    expect(terminal.sent).toEqual([]);
+    expect(terminal.farewell).toBe("Resume this session with: retinue --server http://127.0.0.1:7333 --resume s1");
+  });
+});
+
+describe("a request for approval for a screen reader", () => {
+  it("is printed once, in sentences, and only the keys are drawn", async () => {
+    const terminal = await openTestTerminal({ isPlain: true });
+    terminal.happen(started());
+    terminal.ask(question);
+    await terminal.waitFor("asks for approval");
+    expect(terminal.printed).toMatch(/^main asks for approval\.\nBash npm publish\nNo rule allows this command\.$/m);
+    expect(terminal.frame()).toBe(
+      "y allow once, a always allow Bash(npm publish), e edit, n deny…, Esc write a prompt first",
+    );
+  });
+
+  it("names the lines that a change adds and removes", async () => {
+    const preview = async (): Promise<string> => "@@ -9,3 +9,3 @@\n one\n-two\n+zwei\n three\n";
+    const terminal = await openTestTerminal({ isPlain: true, host: { preview } });
+    terminal.happen(started());
+    terminal.ask(edit);
+    await terminal.waitFor("asks for approval");
+    expect(terminal.printed).toContain("\nEdit a.ts\nremoves line 10: two\nadds line 10: zwei\n");
+  });
+
+  it("reads out the options of a question", async () => {
+    const terminal = await openTestTerminal({ isPlain: true });
+    const options = [{ label: "A", description: "The first." }, { label: "B" }];
+    terminal.happen(started());
+    terminal.ask({ ...question, kind: "question", questions: [{ header: "Way", question: "Which?", options }] });
+    await terminal.waitFor("main asks you");
+    expect(terminal.printed).toContain("main asks you\nWay: Which?\n1: A. The first.\n2: B.\n3: something else");
+    expect(terminal.frame()).toMatch(/^1: A\n/);
+  });
+});
