@@ -8,8 +8,10 @@ export type {
   OpenRequest,
   SessionFacts,
   StatusFacts,
+  StatusOutput,
   TerminalHost,
   TerminalProgram,
   Untrusted,
 } from "./host.ts";
 export { runTerminal, type TerminalOptions } from "./run-terminal.ts";
+export type { TerminalInput } from "./screen/open-input.ts";

@@ -21,9 +21,9 @@ import { type AgentViews, createAgentViews } from "../progress/agent-views.ts";
 import { type ShownProgress, showProgress } from "../progress/progress.ts";
 import { usageError } from "../read-options.ts";
 import { type Outputs, reportError } from "../report-error.ts";
-import { type BackgroundKey, createBackgroundKey } from "../terminal/background-key.ts";
-import { standardKeys, type TerminalKeys } from "../terminal/terminal-keys.ts";
-import { hasTerminal, isWatched } from "../terminal/terminal-prompt.ts";
+import { type BackgroundKey, createBackgroundKey } from "../keys/background-key.ts";
+import { standardKeys, type TerminalKeys } from "../keys/terminal-keys.ts";
+import { hasTerminal, isWatched } from "../keys/terminal-prompt.ts";
 import { closingMessage, interruptMessage } from "./closing-message.ts";
 import { createNotices, openingNotices } from "./notices.ts";
 import { openRunSession } from "./open-run-session.ts";
@@ -208,7 +208,7 @@ function askingWay({ onAsk }: PrintOptions): AskingWay {
 }
 
 async function terminalApprovals({ progress, agents }: RunContext, keys: TerminalKeys): Promise<Approvals> {
-  const { createTerminalApprovals } = await import("../terminal/terminal-approvals.ts");
+  const { createTerminalApprovals } = await import("../keys/terminal-approvals.ts");
   return createTerminalApprovals({ keys, output: process.stderr, progress, agents });
 }
 

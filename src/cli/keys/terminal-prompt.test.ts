@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { createTerminalKeys, type KeyInput } from "./terminal-keys.ts";
+import type { TerminalInput } from "../../terminal/index.ts";
+import { createTerminalKeys } from "./terminal-keys.ts";
 import { openPrompt } from "./terminal-prompt.ts";
 
 /** A terminal whose keys the test presses. `shown` resolves when the output contains a text. */
 function terminal() {
   const events = new EventEmitter();
-  const input: KeyInput = {
+  const input: TerminalInput = {
     on: (name, listener) => events.on(name, listener),
     off: (name, listener) => events.off(name, listener),
     setRawMode: () => undefined,

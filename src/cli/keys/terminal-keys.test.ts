@@ -1,13 +1,14 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createTerminalKeys, type KeyInput } from "./terminal-keys.ts";
+import type { TerminalInput } from "../../terminal/index.ts";
+import { createTerminalKeys } from "./terminal-keys.ts";
 
 /** A terminal that logs every call of its methods. */
 function terminal() {
   const log: string[] = [];
   const events = new EventEmitter();
   const state = { isForeground: true };
-  const input: KeyInput = {
+  const input: TerminalInput = {
     on: (name, listener) => events.on(name, listener),
     off: (name, listener) => events.off(name, listener),
     setRawMode: (isRaw) => log.push(isRaw ? "raw" : "cooked"),

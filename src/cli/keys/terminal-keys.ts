@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import type { TerminalInput } from "../../terminal/index.ts";
 
 /** The keys of this process's terminal. All code that reads them uses the same object. */
 export interface TerminalKeys {
@@ -18,17 +19,8 @@ export interface KeyReader {
   onContinued?(): void;
 }
 
-/** Methods of a terminal's input that are used here. */
-export interface KeyInput {
-  setRawMode(isRaw: boolean): unknown;
-  on(event: "data", listener: (bytes: Uint8Array) => void): unknown;
-  off(event: "data", listener: (bytes: Uint8Array) => void): unknown;
-  resume(): unknown;
-  pause(): unknown;
-}
-
 interface KeyOptions {
-  readonly input: KeyInput;
+  readonly input: TerminalInput;
   /** Sends the signal to every process that the terminal itself would send it to. */
   readonly onSignal: (name: NodeJS.Signals) => void;
   /** Returns whether this process may use the terminal now. The system stops background processes that use it. */
