@@ -15,33 +15,67 @@ interface Cell {
   readonly column: number;
 }
 
-/** Breaks the text of an editor into rows of a width. Words are not kept together, so that nothing moves while typing. */
+/**
+ * Breaks the text of an editor into rows of a width, between words. A word that is longer than a row is broken anywhere.
+ * A space that does not fit is left out at the end of its row.
+ */
 export function editorRows({ text, cursor, pastes }: Editor, columns: number): EditorRows {
-  const rows: string[] = [""];
-  const indexes: Cell[][] = [[]];
-  let at: Position = { row: 0, column: 0 };
+  const lines: Shown[][] = [[]];
   let index = 0;
-  let column = 0;
-  const newRow = (): void => {
-    rows.push("");
-    indexes.push([]);
-    column = 0;
-  };
   for (const grapheme of graphemes(text)) {
     const shown = grapheme === "\n" ? "" : shownCharacter(grapheme, pastes);
-    const width = widthOf(shown);
-    if (column + width > columns && column > 0) newRow();
-    if (index === cursor) at = { row: rows.length - 1, column };
-    indexes.at(-1)?.push({ index, column });
-    rows[rows.length - 1] += shown;
+    lines.at(-1)?.push({ index, grapheme, shown, width: widthOf(shown) });
     index += grapheme.length;
-    column += width;
-    if (grapheme === "\n") newRow();
+    if (grapheme === "\n") lines.push([]);
   }
-  if (column >= columns) newRow();
-  if (index === cursor) at = { row: rows.length - 1, column };
-  indexes.at(-1)?.push({ index, column });
-  return { rows, cursor: at, indexes };
+  const broken = lines.flatMap((line) => brokenLine(line, columns));
+  // The next character that is typed after a full row appears in a new one.
+  if (widthOfLine(broken.at(-1) ?? []) >= columns) broken.push([]);
+  const indexes = broken.map((row, at): readonly Cell[] => {
+    let column = 0;
+    const cells = row.map((each): Cell => {
+      const cell = { index: each.index, column };
+      column += each.width;
+      return cell;
+    });
+    return at === broken.length - 1 ? [...cells, { index, column }] : cells;
+  });
+  const row = Math.max(
+    0,
+    indexes.findLastIndex(([first]) => first !== undefined && first.index <= cursor),
+  );
+  const column = indexes[row]?.find((cell) => cell.index === cursor)?.column ?? 0;
+  return { rows: broken.map((each) => each.map(({ shown }) => shown).join("")), cursor: { row, column }, indexes };
+}
+
+/** A character as people see it, and how it is shown. */
+interface Shown {
+  readonly index: number;
+  readonly grapheme: string;
+  readonly shown: string;
+  readonly width: number;
+}
+
+function brokenLine(line: readonly Shown[], columns: number): Shown[][] {
+  const rows: Shown[][] = [[]];
+  for (const each of line) {
+    const row = rows.at(-1) ?? [];
+    const isTooLong = row.length > 0 && widthOfLine(row) + each.width > columns;
+    const last = row.at(-1);
+    if (isTooLong && each.grapheme === " " && last?.shown !== "") {
+      row.push({ ...each, shown: "", width: 0 });
+    } else if (isTooLong) {
+      const space = row.findLastIndex(({ grapheme }) => grapheme === " ");
+      const word = space < 0 ? [] : row.splice(space + 1);
+      if (widthOfLine(word) + each.width <= columns) rows.push([...word, each]);
+      else rows.push(...(word.length === 0 ? [] : [word]), [each]);
+    } else row.push(each);
+  }
+  return rows;
+}
+
+function widthOfLine(line: readonly Shown[]): number {
+  return line.reduce((sum, { width }) => sum + width, 0);
 }
 
 /**

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { graphemes } from "../screen/text.ts";
+import { graphemes, widthOf } from "../screen/text.ts";
 import { editKey } from "./edit-key.ts";
 import { type Editor, editorWith, emptyEditor, paste, shownCharacter, wholeText } from "./editor.ts";
 import { editorRows, moveVertically } from "./editor-rows.ts";
@@ -82,6 +82,31 @@ describe("the rows of an editor", () => {
     const { rows, cursor } = editorRows(editorWith("ab漢字cd\ne"), 4);
     expect(rows).toEqual(["ab漢", "字cd", "e"]);
     expect(cursor).toEqual({ row: rows.length - 1, column: 1 });
+  });
+
+  it("are broken between words, and in words only if they are longer than a row", () => {
+    const rowsOf = (text: string) => editorRows(editorWith(text), 8).rows;
+    expect(rowsOf("one two three")).toEqual(["one two ", "three"]);
+    expect(rowsOf("eight888 next")).toEqual(["eight888", "next"]);
+    expect(rowsOf("a longerthanarow")).toEqual(["a ", "longerth", "anarow"]);
+    expect(rowsOf("exactly8")).toEqual(["exactly8", ""]);
+    const { cursor } = editorRows({ ...editorWith("eight888 next"), cursor: 8 }, 8);
+    expect(cursor).toEqual({ row: 0, column: 8 });
+  });
+
+  it("fit into any width, contain everything but spaces at their ends, and have a place for the cursor", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "b", " ", "\n", "漢", "é") });
+    fc.assert(
+      fc.property(text, fc.nat(), fc.integer({ min: 2, max: 9 }), (written, at, columns) => {
+        const boundariesOf = boundaries(written);
+        const cursor = boundariesOf[at % boundariesOf.length] ?? 0;
+        const { rows, cursor: shownAt, indexes } = editorRows({ ...editorWith(written), cursor }, columns);
+        expect(rows.every((row) => widthOf(row) <= columns)).toBe(true);
+        expect(rows.join("").replaceAll(" ", "")).toBe(written.replace(/[ \n]/g, ""));
+        expect(indexes[shownAt.row]).toContainEqual({ index: cursor, column: shownAt.column });
+        expect(indexes.flat().map(({ index }) => index)).toEqual(boundariesOf);
+      }),
+    );
   });
 
   it("are moved through up and down, and the cursor stays within the text", () => {
