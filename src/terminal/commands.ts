@@ -3,10 +3,11 @@ import { describeError, formatCount } from "../lib/index.ts";
 import type { App } from "./app.ts";
 import { textColumns } from "./conversation/item-rows.ts";
 import type { CommandTools, HostCommand, TerminalProgram } from "./host.ts";
+import { mainKeys } from "./main-keys.ts";
 import { dollars, nameOf } from "./parts/agents-panel.ts";
 import { openPicker } from "./parts/picker.ts";
 import { type Row, span } from "./screen/row.ts";
-import { cleanLine, cleanLines, pad, spread, wrap } from "./screen/text.ts";
+import { cleanLine, cleanLines, pad, spread, widthOf, wrap } from "./screen/text.ts";
 import { sessionCommands } from "./session-commands.ts";
 import type { SessionFeed } from "./session-feed.ts";
 
@@ -62,9 +63,10 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
     if (text.trim() === "") return;
     const columns = textColumns(app.columns);
     const rows = cleanLines(text.trimEnd()).flatMap((line): readonly Row[] => {
-      // The columns of a table are separated by several spaces.
-      const isTable = line.trim().includes("  ");
-      return isTable ? [[span(`  ${line}`)]] : wrap([span(line)], { columns, first: [span("  ")] });
+      if (widthOf(line) <= app.columns - 3 && line.trim().includes("  ")) return [[span(`  ${line}`)]];
+      // A name and what is said about it are separated by several spaces.
+      const [, name = "", rest = line] = /^(\s*\S+(?: \S+)*\s{2,})(\S.*)$/.exec(line) ?? [];
+      return wrap([span(rest)], { columns, first: [span(`  ${name}`)] });
     });
     app.print([[], ...rows]);
   }
@@ -94,7 +96,9 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
       ...help.map(([key, about]): Row => [span(`  ${pad(key, 14)}`, "accent"), span(about)]),
       [],
       [span("  Keys", "bold")],
-      ...keys.map(([key, about]): Row => [span(`  ${pad(key, 14)}`, "accent"), span(about)]),
+      ...[...Object.values(mainKeys), ...otherKeys].map(
+        ([key, about]): Row => [span(`  ${pad(key, 14)}`, "accent"), span(about)],
+      ),
     ];
     app.print([[], ...rows]);
     return "";
@@ -145,16 +149,11 @@ const help: readonly (readonly [string, string])[] = [
   ["\\ and Enter", "new line; so do Alt+Enter and Ctrl+J"],
 ];
 
-const keys: readonly (readonly [string, string])[] = [
-  ["Enter", "send, or put into the queue while the main agent works"],
-  ["Ctrl+S", "send now: the agent reads it before its next step"],
-  ["↑ ↓", "earlier prompts, the queued prompt; ↓ moves to the agents"],
-  ["Tab", "answer a request for approval, or move to the agents"],
-  ["Ctrl+B", "let the agents that are waited for go on in the background"],
-  ["Esc", "interrupt the main agent; background agents go on"],
-  ["Ctrl+C twice", "leave"],
-  ["Shift+Tab", "change the permission mode: default, acceptEdits, plan"],
-  ["Ctrl+L", "draw the screen again"],
+/** Keys that are not only for the main screen. */
+const otherKeys: readonly (readonly [string, string])[] = [
+  ["Ctrl+A Ctrl+E", "start and end of the line; Alt+B and Alt+F move by words"],
+  ["Ctrl+W U K Y", "remove a word or to the start or end of the line; Y inserts it"],
+  ["Ctrl+Z", "suspend; `fg` continues"],
 ];
 
 /** Makes a command of an action that has nothing to tell. */

@@ -12,22 +12,24 @@ import {
   withoutIds,
 } from "../client/index.ts";
 import { describeError, plural } from "../lib/index.ts";
-import { MAIN_AGENT, type PermissionMode, type Receipt, textOf } from "../protocol/index.ts";
+import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
 import type { App, Layer } from "./app.ts";
 import { createCommands } from "./commands.ts";
 import { textColumns } from "./conversation/item-rows.ts";
 import { type ConversationPrinter, createConversationPrinter } from "./conversation/print-conversation.ts";
-import { wholeText } from "./editor/editor.ts";
 import type { CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
+import { isMainKey, type MainKey } from "./main-keys.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
-import { busyAgents, labelOf, nameOf } from "./parts/agents-panel.ts";
+import { busyAgents, labelIn, labelOf, nameOf } from "./parts/agents-panel.ts";
 import { createCompletion } from "./parts/completion.ts";
 import { createFlash } from "./parts/flash.ts";
 import { openLeaveDialog } from "./parts/leave-dialog.ts";
+import { openPicker } from "./parts/picker.ts";
 import { createPromptBox } from "./parts/prompt-box.ts";
 import { createRequests } from "./parts/requests.ts";
 import { createStatusLine } from "./parts/status-line.ts";
+import { openTranscript } from "./parts/transcript-layer.ts";
 import { askForTrust } from "./parts/trust-question.ts";
 import { welcomeRows } from "./parts/welcome.ts";
 import type { Key } from "./screen/keys.ts";
@@ -139,6 +141,9 @@ export function createController(options: ControllerOptions): Controller {
   };
   const requests = createRequests({ app, by: program.user, isOccupied });
   const tools: CommandTools = {
+    get columns() {
+      return screen.size.columns - 3;
+    },
     edit: options.edit,
     prompt: (text) => submit.prompt(text),
     write: (text) => {
@@ -153,7 +158,7 @@ export function createController(options: ControllerOptions): Controller {
     agents: () => (feed.host?.facts.agents ?? []).map((text) => ({ text, about: "agent" })),
     files: () => files,
   });
-  const status = createStatusLine(feed, { isBusy, redraw });
+  const status = createStatusLine(feed, { isBusy, redraw, report: (message) => app.say(message, "warn") });
   const parts: MainScreenParts = {
     screen,
     feed,
@@ -231,27 +236,15 @@ export function createController(options: ControllerOptions): Controller {
     app.say(`${labelOf(agent)} ${activityWords(agent)}; ${caller} gets its report${when}.`, style);
   }
 
-  /** Stops the main agent. Queued prompts go back to the box, so that they do not start. Says which agents go on. */
+  /** Stops the main agent. Queued prompts are held back, so that they do not start. Says which agents go on. */
   async function interrupt(): Promise<void> {
-    await takeQueued();
+    await submit.hold();
     const receipt = await send({ type: "stop", what: "turn" });
     const left = busyAgents(feed.view);
     if (receipt?.status !== "done" || left.length === 0) return;
     const names = left.map(nameOf).slice(0, 5).join(", ");
     const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
     app.say(`${left.length === 1 ? "1 agent goes" : `${left.length} agents go`} on: ${names}${more}.`, "warn");
-  }
-
-  async function takeQueued(): Promise<void> {
-    const texts: string[] = [];
-    for (const { promptId, content } of feed.view.queue) {
-      const receipt = await feed.host?.send({ type: "withdraw", promptId });
-      if (receipt?.status === "done") texts.push(textOf(content));
-    }
-    if (texts.length === 0) return;
-    box.set([...texts, ...(box.isEmpty ? [] : [wholeText(box.editor)])].join("\n\n"));
-    const what = texts.length === 1 ? "The queued prompt is" : `The ${texts.length} queued prompts are`;
-    app.say(`${what} in the box again. Enter sends it.`);
   }
 
   function askToLeave(): void {
@@ -304,13 +297,15 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   /** Keys that do something else than edit the prompt. A handler that returns false leaves its key to the prompt. */
-  const handlers: Readonly<Record<string, () => unknown>> = {
+  const handlers: Readonly<Record<MainKey, () => unknown>> = {
     "ctrl-c": ctrlC,
     "ctrl-d": () => (box.isEmpty ? askToLeave() : false),
     esc: pressEscape,
     "ctrl-b": moveToBackground,
     enter: () => submit.enter(box),
     "ctrl-l": () => options.clear(),
+    "ctrl-o": () => main() !== undefined && openTranscript(app, MAIN_AGENT, { isWhole: true }),
+    "ctrl-r": searchHistory,
     "shift-tab": () => void changeMode(),
     "ctrl-enter": () => submit.now(box),
     "ctrl-s": () => submit.now(box),
@@ -323,6 +318,20 @@ export function createController(options: ControllerOptions): Controller {
     box.change(completion.accept(box.editor));
   }
 
+  /** Lets the user choose an earlier prompt, newest first. */
+  function searchHistory(): void {
+    const prompts = [...new Set(box.earlier.toReversed())];
+    if (prompts.length === 0) {
+      flash.show("There are no earlier prompts");
+      return;
+    }
+    openPicker(app, {
+      title: "Earlier prompts",
+      choices: prompts.map((prompt) => ({ label: cleanLine(prompt), value: prompt })),
+      onChoose: box.set,
+    });
+  }
+
   function openAgents(): boolean {
     openAgentsLayer(app);
     return layers.length > 0;
@@ -330,7 +339,7 @@ export function createController(options: ControllerOptions): Controller {
 
   function onKey(key: Key, isAlone: boolean): void {
     const layer = layers.at(-1);
-    const handler = key.kind === "key" ? handlers[key.name] : undefined;
+    const handler = key.kind === "key" && isMainKey(key.name) ? handlers[key.name] : undefined;
     // Esc only puts a request aside, so that it is never too early.
     const isEsc = key.kind === "key" && key.name === "esc";
     const isEarly = layer !== undefined && !isEsc && requests.isEarly(layer);
@@ -353,11 +362,9 @@ export function createController(options: ControllerOptions): Controller {
     const { columns, rows } = screen.size;
     requests.update();
     const agent = main();
-    const nameIn = (agentId: string): string => {
-      const found = agentOf(feed.view, agentId);
-      return found === undefined ? agentId : labelOf(found);
-    };
-    const printed = agent && printer.update(agent, { columns, rows: Math.floor(rows / 2), isPlain, nameOf: nameIn });
+    const nameOfAgent = (agentId: string): string => labelIn(feed.view, agentId);
+    const printed =
+      agent && printer.update(agent, { columns, rows: Math.floor(rows / 2), isPlain, nameOf: nameOfAgent });
     if (printed !== undefined && printed.rows.length > 0) screen.print(printed.rows);
     const top = layers.at(-1);
     const isFull = top?.isFull === true;

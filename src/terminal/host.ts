@@ -38,8 +38,8 @@ export interface TerminalHost {
   commands(): readonly HostCommand[];
   /** Runs a shell command of the user in the directory of the session. Absent if that is on another machine. */
   readonly shell?: ((command: string, signal: AbortSignal) => Promise<string>) | undefined;
-  /** Runs the command of the setting `statusLine` and returns its first line. Absent if it is not set. Never rejects. */
-  readonly statusLine?: ((facts: StatusFacts) => Promise<string>) | undefined;
+  /** Runs the command of the setting `statusLine`. Absent if it is not set. Never rejects. */
+  readonly statusLine?: ((facts: StatusFacts) => Promise<StatusOutput>) | undefined;
   /** Reads an image that the user mentions; undefined if there is none. Absent if files are on another machine. */
   readonly image?: ((path: string) => Promise<ImageBlock | undefined>) | undefined;
   /** Lists files for completion, as paths relative to the directory of the session. Never rejects. */
@@ -71,6 +71,13 @@ export interface StatusFacts {
   readonly tokens: number;
 }
 
+export interface StatusOutput {
+  /** First line that the command printed; may be empty. */
+  readonly line: string;
+  /** Why the command failed, if it did and printed nothing. */
+  readonly problem?: string | undefined;
+}
+
 /** A command that the user can write after a slash. */
 export interface HostCommand {
   readonly name: string;
@@ -96,6 +103,8 @@ export interface HostChoice {
 }
 
 export interface CommandTools {
+  /** Number of columns that the text of a command may have. */
+  readonly columns: number;
   /** Lets the user edit a file in the editor that VISUAL or EDITOR names. */
   edit(file: string): Promise<void>;
   /** Sends a prompt, as if the user had written it. */

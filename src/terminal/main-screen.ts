@@ -1,5 +1,6 @@
 import { type AgentView, activityWords, agentOf, tokensOf, totalsOf } from "../client/index.ts";
-import { MAIN_AGENT, textOf } from "../protocol/index.ts";
+import { plural } from "../lib/index.ts";
+import { MAIN_AGENT, textOf, type UserBlock } from "../protocol/index.ts";
 import type { Drawing, Layer } from "./app.ts";
 import { thousands } from "./conversation/item-rows.ts";
 import { composeFrame, hintRow } from "./frame.ts";
@@ -91,15 +92,23 @@ function activityRows(parts: MainScreenParts): readonly Row[] {
   return [row("  ● ", activityWords(agent), `  ${elapsed}${tokens} · Esc interrupts`), ...shell];
 }
 
-function queueRows({ feed }: MainScreenParts, columns: number): readonly Row[] {
-  return feed.view.queue.map(({ content }): Row => {
-    return [span("  queued  ", "dim"), span(cut(cleanLine(shownPrompt(textOf(content))), columns - 12))];
-  });
+function queueRows({ feed, submit }: MainScreenParts, columns: number): readonly Row[] {
+  const row = (label: string, content: readonly UserBlock[]): Row => {
+    const images = content.filter(({ type }) => type === "image").length;
+    const text = `${shownPrompt(textOf(content))}${images === 0 ? "" : ` [${plural(images, "image")}]`}`;
+    return [span(`  ${label}  `, "dim"), span(cut(cleanLine(text), columns - 12))];
+  };
+  return [
+    ...submit.held.map((content) => row("held  ", content)),
+    ...feed.view.queue.map(({ content }) => row("queued", content)),
+  ];
 }
 
-function placeholder({ feed, isBusy }: MainScreenParts): string {
+function placeholder({ feed, submit, isBusy }: MainScreenParts): string {
   if (feed.view.queue.length > 1) return "↑ edits the last queued prompt · Ctrl+S sends the first one now";
   if (feed.view.queue.length > 0) return "↑ edits the queued prompt · Ctrl+S sends it now";
+  if (submit.held.length > 1) return "Enter sends the held prompts · ↑ edits the last one";
+  if (submit.held.length > 0) return "Enter sends the held prompt · ↑ edits it";
   return isBusy() ? "Enter queues a prompt · Ctrl+S steers now" : "What shall we do?";
 }
 

@@ -87,11 +87,18 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         const prompt = (await app.host?.prompts())?.find((each) => each.id === id);
         const message = await told({ type: "rewind", to: id, files: true });
         if (message !== "" && prompt !== undefined) write(typedPrompt(prompt.text).typed);
-        // That the conversation went back is told by the conversation itself.
-        return message.replace("The conversation is as it was before the prompt.", "").trim();
+        return untold(message);
       },
     },
   ];
+}
+
+/** Returns the part of a receipt that the conversation does not tell: it says that it went back and restored files. */
+function untold(message: string): string {
+  return message.replace(
+    /^The conversation is as it was before the prompt\.(?: Restored: .*?\.(?= Not restored: | The effects of |$))?\s*/s,
+    "",
+  );
 }
 
 /** Returns the permission mode of the main agent. */

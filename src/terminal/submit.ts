@@ -1,4 +1,5 @@
-import { MAIN_AGENT, textOf } from "../protocol/index.ts";
+import { nearest } from "../lib/index.ts";
+import { type ImageBlock, MAIN_AGENT, textOf, type UserBlock } from "../protocol/index.ts";
 import type { App } from "./app.ts";
 import { type Commands, mentionedAgent } from "./commands.ts";
 import { replacePart } from "./editor/editor.ts";
@@ -21,8 +22,12 @@ export interface Submit {
   enter(box: PromptBox): void;
   /** Sends a prompt, or the first one in the queue, so that the main agent reads it before its next step. */
   now(box: PromptBox): void;
-  /** Takes the last prompt out of the queue and into the box. Returns false if the queue is empty. */
+  /** Takes the last prompt that is queued or held back into the box. Returns false if there is none. */
   editQueued(box: PromptBox): boolean;
+  /** Takes all prompts out of the queue and holds them back, so that none of them starts. Never rejects. */
+  hold(): Promise<void>;
+  /** Prompts that are held back until the user sends them, oldest first. */
+  readonly held: readonly Content[];
   prompt(text: string): void;
   /** Stops the shell command of the user that is running. Returns false if there is none. */
   stopShell(): boolean;
@@ -31,6 +36,7 @@ export interface Submit {
 }
 
 type When = "now" | "next";
+type Content = readonly UserBlock[];
 
 interface Sending {
   readonly when: When;
@@ -45,12 +51,16 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
   let running: { readonly command: string; readonly stop: AbortController } | undefined;
   /** Shell commands and their outputs that the agent has not seen. */
   let outputs: string[] = [];
+  let held: readonly Content[] = [];
+  /** Images of the prompt that is edited again, by the mentions that stand for them. */
+  const recalled = new Map<string, ImageBlock>();
 
   /** Sends what the user has typed, after the outputs of shell commands, in which no image is looked for. */
   const sendTo = async (to: string, typed: string, { when, before = [] }: Sending): Promise<void> => {
     const host = app.host ?? (await feed.opened);
-    const found = await Promise.all(mentionedImages(typed).map((path) => host?.image?.(path)));
-    const images = found.filter((image) => image !== undefined);
+    const found = mentionedImages(typed).map(async (path) => (await host?.image?.(path)) ?? recalled.get(path));
+    const images = (await Promise.all(found)).filter((image) => image !== undefined);
+    recalled.clear();
     const text = [...before, typed].join("\n\n");
     await app.send({ type: "prompt", to, content: [{ type: "text", text }, ...images], when });
   };
@@ -61,12 +71,34 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
   };
   const prompt = (text: string): void => sendMain(text, isBusy() ? "next" : "now");
 
+  const sendAgain = (content: Content, when: When) => app.send({ type: "prompt", to: MAIN_AGENT, content, when });
+
+  async function releaseHeld(): Promise<void> {
+    const prompts = held;
+    held = [];
+    for (const content of prompts) await sendAgain(content, "next");
+  }
+
+  /** Puts a prompt into the box as it was typed, with a mention for each of its images. */
+  function edit(content: Content, box: PromptBox): void {
+    const prompt = typedPrompt(textOf(content));
+    const images = content.filter((block) => block.type === "image");
+    const typed = mentionedImages(prompt.typed);
+    const isComplete = typed.length === images.length;
+    const names = isComplete ? typed : images.map(({ mediaType }, index) => `image-${index + 1}.${mediaType.slice(6)}`);
+    recalled.clear();
+    for (const [index, image] of images.entries()) recalled.set(names[index] ?? "", image);
+    outputs = [...prompt.outputs, ...outputs];
+    box.set([prompt.typed, ...(isComplete ? [] : names.map((name) => `@${name}`))].join(" "));
+    app.redraw();
+  }
+
   /** Carries out what is not a prompt for the main agent. Returns false if it is one. */
   function isSpecial(text: string): boolean {
     const [, command, argument = ""] = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
     if (command !== undefined) {
       if (!commands.run(command, argument.trim()))
-        app.say(`There is no command /${command}. /help lists the commands.`, "warn");
+        app.say(`There is no command /${command}. ${cureFor(command)}`, "warn");
       return true;
     }
     if (text.startsWith("!")) {
@@ -79,6 +111,14 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     else if (app.host?.facts.agents.includes(name)) prompt(delegationText(name, work));
     else return false;
     return true;
+  }
+
+  function cureFor(command: string): string {
+    const [meant] = nearest(
+      command,
+      commands.list().map(({ name }) => name),
+    );
+    return meant === undefined ? "/help lists the commands." : `Did you mean /${meant}?`;
   }
 
   async function runShell(command: string): Promise<void> {
@@ -111,6 +151,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
         return;
       }
       const whole = box.take();
+      if (whole.trim() === "") void releaseHeld();
       if (whole.trim() !== "" && !isSpecial(whole)) prompt(whole);
     },
     now: (box) => {
@@ -119,22 +160,32 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
       if (text.trim() !== "") sendMain(text, "now");
       else if (first !== undefined) {
         void app.send({ type: "withdraw", promptId: first.promptId }).then((receipt) => {
-          if (receipt?.status !== "done") return;
-          void app.send({ type: "prompt", to: MAIN_AGENT, content: first.content, when: "now" });
+          if (receipt?.status === "done") void sendAgain(first.content, "now");
         });
-      }
+      } else void releaseHeld();
     },
     editQueued: (box) => {
       const last = feed.view.queue.at(-1);
-      if (last === undefined) return false;
-      void app.send({ type: "withdraw", promptId: last.promptId }).then((receipt) => {
-        if (receipt?.status !== "done") return;
-        const queued = typedPrompt(textOf(last.content));
-        outputs = [...queued.outputs, ...outputs];
-        box.set(queued.typed);
-        app.redraw();
-      });
+      if (last !== undefined) {
+        void app.send({ type: "withdraw", promptId: last.promptId }).then((receipt) => {
+          if (receipt?.status === "done") edit(last.content, box);
+        });
+        return true;
+      }
+      const content = held.at(-1);
+      if (content === undefined) return false;
+      held = held.slice(0, -1);
+      edit(content, box);
       return true;
+    },
+    hold: async () => {
+      for (const { promptId, content } of feed.view.queue) {
+        const receipt = await feed.host?.send({ type: "withdraw", promptId });
+        if (receipt?.status === "done") held = [...held, content];
+      }
+    },
+    get held() {
+      return held;
     },
     stopShell: () => {
       running?.stop.abort();

@@ -35,3 +35,11 @@ it("explains in one sentence that a model's minimum is the reason, and what to d
     "m caches nothing below 4,096 tokens, so 2 of 3 requests to it could not be cached. Use a model with a smaller minimum, or give more work to fewer agents.",
   );
 });
+
+it("renders lists instead of a table that is too wide", () => {
+  const usage = { inputTokens: 9_000, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1 };
+  const total = { requests: 3, usage, idealReadTokens: 0, baseTokens: { spent: 1, withoutCache: 1, ideal: 1 } };
+  const report = { sessionId: "s1", total, agents: [], belowMinimum: [] };
+  expect(renderReport(report, 40)).toMatch(/^s1\n {2}requests {5}3\n {2}input {8}9,000\n/);
+  expect(renderReport(report, 120)).toMatch(/^ +REQUESTS/);
+});

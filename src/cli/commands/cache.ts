@@ -14,6 +14,7 @@ import { formatCount } from "../../lib/index.ts";
 import { type CacheDimension, type CacheLifetime, MAIN_AGENT } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { agentIdOf, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
+import { displayWidth } from "../fit-line.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
 import { readAgentTranscripts } from "../progress/agent-transcripts.ts";
@@ -87,8 +88,14 @@ function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
   throw sessionError(`There is no session in ${directory}`, cure);
 }
 
-/** Renders a table with a row for the session and, if it has subagents, a row for each of its agents. */
-export function renderReport({ sessionId, total, agents, belowMinimum }: CacheReport): string {
+/**
+ * Renders a table with a row for the session and, if it has subagents, a row for each of its agents. If the table is
+ * wider than `columns`, each row becomes a list.
+ */
+export function renderReport(
+  { sessionId, total, agents, belowMinimum }: CacheReport,
+  columns = Number.POSITIVE_INFINITY,
+): string {
   if (total.requests === 0) return `The session ${sessionId} has no recorded model responses.\n`;
   const head = ["", "REQUESTS", "INPUT", "READ", "WRITTEN", "PLAIN", "OF IDEAL", "BASE TOKENS"];
   const money = ["SPENT", "WITHOUT CACHE", "IF IDEAL"];
@@ -99,7 +106,19 @@ export function renderReport({ sessionId, total, agents, belowMinimum }: CacheRe
   const isPriced = total.usd !== undefined;
   const table = [[...head, ...(isPriced ? money : [])], ...rows.map((row) => (isPriced ? row : row.slice(0, -3)))];
   const lines = [summaryOf(total), ...belowMinimum.map(minimumText)];
-  return `${renderTable(table, 0)}\n${lines.join("\n")}\n`;
+  const rendered = renderTable(table, 0);
+  const isTooWide = rendered.split("\n").some((line) => displayWidth(line) > columns);
+  return `${isTooWide ? renderLists(table) : rendered}\n${lines.join("\n")}\n`;
+}
+
+/** Renders each row of a table as its first cell, and below it one line for each of the others. */
+function renderLists([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const width = Math.max(...head.map((title) => title.length));
+  const list = ([name = "", ...cells]: readonly string[]): string => {
+    const lines = cells.map((cell, index) => `  ${(head[index + 1] ?? "").toLowerCase().padEnd(width)}  ${cell}`);
+    return `${[name, ...lines].join("\n")}\n`;
+  };
+  return rows.map(list).join("");
 }
 
 function minimumText({ model, minimumTokens, requests, tooShort }: CacheReport["belowMinimum"][number]): string {

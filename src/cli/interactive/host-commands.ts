@@ -40,9 +40,9 @@ export function createHostCommands(session: Session, options: PrintOptions): () 
     {
       name: "cache",
       about: "what the prompt cache has saved",
-      run: async () => {
+      run: async (_, { columns }) => {
         if (session.transcriptPath === undefined) return "This session stores nothing, so there is no report.";
-        return renderReport(await reportCache(session.transcriptPath));
+        return renderReport(await reportCache(session.transcriptPath), columns);
       },
     },
   ];

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Settings } from "../../app/index.ts";
-import type { StatusFacts } from "../../terminal/index.ts";
+import { describeError } from "../../lib/index.ts";
+import type { StatusFacts, StatusOutput } from "../../terminal/index.ts";
 
 const TIME_LIMIT_MS = 5_000;
 const MAX_CHARACTERS = 1_000;
@@ -9,20 +10,35 @@ const MAX_CHARACTERS = 1_000;
 export function createStatusLine(
   { command, padding = 0 }: NonNullable<Settings["statusLine"]>,
   cwd: string,
-): (facts: StatusFacts) => Promise<string> {
+): (facts: StatusFacts) => Promise<StatusOutput> {
   return (facts) =>
     new Promise((resolve) => {
-      const child = spawn("sh", ["-c", command], { cwd, stdio: ["pipe", "pipe", "ignore"], timeout: TIME_LIMIT_MS });
-      let output = "";
+      const child = spawn("sh", ["-c", command], { cwd, stdio: "pipe", timeout: TIME_LIMIT_MS });
+      const output = { stdout: "", stderr: "" };
       child.stdin.on("error", () => undefined);
       child.stdin.end(JSON.stringify(facts));
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        if (output.length < MAX_CHARACTERS) output += text;
-      });
-      child.on("error", () => resolve(""));
-      child.on("close", () => {
-        const [line = ""] = output.slice(0, MAX_CHARACTERS).split("\n");
-        resolve(line.trim() === "" ? "" : `${" ".repeat(padding)}${line}`);
+      for (const name of ["stdout", "stderr"] as const) {
+        child[name].setEncoding("utf8").on("data", (text: string) => {
+          if (output[name].length < MAX_CHARACTERS) output[name] += text;
+        });
+      }
+      child.on("error", (error) => resolve({ line: "", problem: describeError(error) }));
+      child.on("close", (code) => {
+        const line = firstLine(output.stdout);
+        if (line !== "") resolve({ line: `${" ".repeat(padding)}${line}` });
+        else if (code === 0) resolve({ line: "" });
+        else resolve({ line: "", problem: problemOf(code, firstLine(output.stderr)) });
       });
     });
+}
+
+function firstLine(text: string): string {
+  const [line = ""] = text.slice(0, MAX_CHARACTERS).split("\n");
+  return line.trim() === "" ? "" : line;
+}
+
+/** Without a code, the command was ended by a signal. */
+function problemOf(code: number | null, error: string): string {
+  const what = code === null ? `it did not end within ${TIME_LIMIT_MS / 1_000} seconds` : `exit code ${code}`;
+  return error === "" ? what : `${what}, ${error}`;
 }

@@ -50,9 +50,10 @@ function partsIn(line: Line): readonly ItemPart[] {
     }
     case "plan.entered":
     case "plan.left":
-    case "conversation.rewound":
     case "run.backgrounded":
       return [{ kind: "change", change: line.type }];
+    case "conversation.rewound":
+      return [{ kind: "change", change: line.type, restored: line.restored }];
     case "mode.changed":
       return [{ kind: "change", change: line.type, mode: line.mode }];
     case "run.awaited":

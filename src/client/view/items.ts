@@ -133,6 +133,8 @@ interface ChangeItem {
     | "agent.resumed";
   /** New permission mode. */
   readonly mode?: PermissionMode | undefined;
+  /** Absolute paths of files that got their earlier contents back. */
+  readonly restored?: readonly string[] | undefined;
   /** Agent that is waited for or resumed. */
   readonly agentId?: AgentId | undefined;
 }

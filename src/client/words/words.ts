@@ -186,13 +186,14 @@ export function retryWords({ error, delayMs, attempt, maxAttempts }: ModelRetry)
 
 /** Describes a change of the way in which an agent works. `nameOf` returns the name of another agent. */
 export function changeWords(
-  { change, agentId = "", mode }: Extract<Item, { kind: "change" }>,
+  { change, agentId = "", mode, restored = [] }: Extract<Item, { kind: "change" }>,
   nameOf: (agentId: AgentId) => string = (id) => id,
 ): string {
   const named = {
     "run.awaited": `waits for ${nameOf(agentId)}`,
     "agent.resumed": `${nameOf(agentId)} continues`,
     "mode.changed": `permission mode: ${mode ?? "unknown"}`,
+    "conversation.rewound": `went back to an earlier prompt${restored.length === 0 ? "" : `, restored ${fileNames(restored)}`}`,
   };
   return { ...changes, ...named }[change];
 }
@@ -200,9 +201,17 @@ export function changeWords(
 const changes = {
   "plan.entered": "plan mode: from here on, the agent only reads",
   "plan.left": "plan mode ended",
-  "conversation.rewound": "went back to an earlier prompt",
   "run.backgrounded": "from here on in the background",
 };
+
+/** `/work/src/price.ts` and others are shown as `price.ts, cart.ts, tax.ts and 2 more`. */
+function fileNames(paths: readonly string[]): string {
+  const names = paths.slice(0, MAX_NAMES).map((path) => path.slice(path.lastIndexOf("/") + 1));
+  const more = paths.length - names.length;
+  return `${names.join(", ")}${more === 0 ? "" : ` and ${more} more`}`;
+}
+
+const MAX_NAMES = 3;
 
 /**
  * Removes the ids of agents from a receipt, for people who choose agents from a list: `Explore (call sites, a1b2…)`

@@ -4,13 +4,15 @@ import type { AgentId, EndedNotice } from "../../protocol/index.ts";
 import { type Row, type Style, span } from "../screen/row.ts";
 import { cleanLine, cleanLines, spread, wrap } from "../screen/text.ts";
 import { shownPrompt } from "../typed-prompt.ts";
-import { callRows } from "./call-rows.ts";
+import { callRows, wholeCallRows } from "./call-rows.ts";
 import { markdownRows } from "./markdown.ts";
 
 export interface RowOptions {
   readonly columns: number;
   /** Shows each call as a sentence, without symbols and columns, for screen readers. */
   readonly isPlain?: boolean | undefined;
+  /** Shows the whole input and output of each call. */
+  readonly isWhole?: boolean | undefined;
   /** Returns the name of an agent. */
   readonly nameOf?: ((agentId: AgentId) => string) | undefined;
 }
@@ -55,6 +57,8 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
         rows: [...markdownRows(item.text, columns, codeColumns(options.columns)), ...(item.isCutOff ? [CUT_OFF] : [])],
       };
     case "call":
+      // A whole call is surrounded by blank rows, like a text.
+      if (options.isWhole) return { kind: "text", rows: wholeCallRows(item, columns) };
       return { kind: "call", rows: callRows(item, { columns, isPlain: options.isPlain }) };
     case "notice":
       return note(item.text, "warn");

@@ -1,6 +1,7 @@
 import {
   type AgentView,
   activityWords,
+  agentOf,
   elements,
   firstSentence,
   inTreeOrder,
@@ -11,7 +12,7 @@ import {
   totalsOf,
 } from "../../client/index.ts";
 import { plural } from "../../lib/index.ts";
-import { MAIN_AGENT } from "../../protocol/index.ts";
+import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import { thousands } from "../conversation/item-rows.ts";
 import { type Row, type Span, span } from "../screen/row.ts";
 import { cleanLine, pad, spread } from "../screen/text.ts";
@@ -136,6 +137,12 @@ export function nameOf({ name, agentType }: AgentView): string {
 /** `Explore (call sites)` */
 export function labelOf(agent: AgentView): string {
   return agent.description === "" ? nameOf(agent) : `${nameOf(agent)} (${cleanLine(agent.description)})`;
+}
+
+/** Returns the label of an agent by its id; the id if the agent is not known. */
+export function labelIn(view: SessionView, agentId: AgentId): string {
+  const agent = agentOf(view, agentId);
+  return agent === undefined ? agentId : labelOf(agent);
 }
 
 interface RowOptions extends PanelOptions {

@@ -45,6 +45,10 @@ export function createCompletion(sources: CompletionSources): Completion {
   let selected = 0;
   let hidden = "";
 
+  /** Returns whether a mention names nothing. Paths outside the directory are not known, nor are those on a server. */
+  const isUnknown = ({ kind, text }: Word): boolean =>
+    kind === "mention" && found.length === 0 && text !== hidden && /^@[^/~.]/.test(text) && sources.files().length > 0;
+
   return {
     get isOpen() {
       return found.length > 0;
@@ -72,6 +76,10 @@ export function createCompletion(sources: CompletionSources): Completion {
       found = [];
     },
     rows: (columns) => {
+      if (word !== undefined && isUnknown(word)) {
+        const text = cleanLine(`  No file or agent is called ${word.text}; it is sent as it is.`);
+        return [[span(cut(text, columns - 1), "dim")]];
+      }
       const first = Math.max(0, Math.min(selected - MAX_SHOWN + 2, found.length - MAX_SHOWN));
       const shown = found.slice(first, first + MAX_SHOWN);
       const width = Math.min(36, Math.max(0, ...shown.map(({ text }) => widthOf(text))));

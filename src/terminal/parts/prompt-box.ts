@@ -10,6 +10,8 @@ import { type Row, span } from "../screen/row.ts";
 export interface PromptBox {
   readonly editor: Editor;
   readonly isEmpty: boolean;
+  /** Earlier prompts, oldest first. */
+  readonly earlier: readonly string[];
   /** Draws the box. The hint is shown while it is empty. If something else has the keys, it is dim. */
   draw(space: Space, hint: string, isActive?: boolean): Drawing;
   /** Handles a key that edits the text or moves in it. Returns false for any other key. */
@@ -55,6 +57,9 @@ export function createPromptBox({ mark, earlier, onPrompt }: PromptBoxOptions): 
     },
     get isEmpty() {
       return editor.text === "";
+    },
+    get earlier() {
+      return history.prompts;
     },
     draw: (space, hint, isActive = true) => {
       const look = isActive ? "accent" : "dim";

@@ -13,14 +13,19 @@ export interface StatusLine {
 /** Shortest time between two runs of the command. */
 const PAUSE_MS = 1_000;
 
-export function createStatusLine(
-  feed: SessionFeed,
-  { isBusy, redraw }: { readonly isBusy: () => boolean; readonly redraw: () => void },
-): StatusLine {
+export interface StatusLineOptions {
+  readonly isBusy: () => boolean;
+  readonly redraw: () => void;
+  /** Receives a message for the user the first time that the command fails. */
+  readonly report: (message: string) => void;
+}
+
+export function createStatusLine(feed: SessionFeed, { isBusy, redraw, report }: StatusLineOptions): StatusLine {
   let row: Row | undefined;
   let isWaiting = false;
   let isRunning = false;
   let hasRun = false;
+  let hasFailed = false;
 
   const run = async (): Promise<void> => {
     const { host, view } = feed;
@@ -30,7 +35,7 @@ export function createStatusLine(
     hasRun = true;
     const { costUsd, usage } = totalsOf(view);
     const { sessionId, cwd, model } = host.facts;
-    const line = await host.statusLine({
+    const { line, problem } = await host.statusLine({
       session_id: sessionId,
       cwd,
       model,
@@ -40,6 +45,12 @@ export function createStatusLine(
       tokens: tokensOf(usage),
     });
     isRunning = false;
+    if (problem !== undefined && !hasFailed) {
+      hasFailed = true;
+      report(
+        `The command of the setting statusLine failed: ${problem}. Fix or remove it; \`retinue config show\` names its file.`,
+      );
+    }
     row = line === "" ? undefined : rowFromProgram(line);
     redraw();
   };

@@ -9,7 +9,7 @@ import {
   stateOf,
   tokensOf,
 } from "../../client/index.ts";
-import type { AgentId } from "../../protocol/index.ts";
+import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import { isToldByEnd, type PrintedKind, printedItem, textColumns, thousands } from "../conversation/item-rows.ts";
 import { markdownRows } from "../conversation/markdown.ts";
@@ -17,12 +17,18 @@ import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, cutBefore, spread, widthOf } from "../screen/text.ts";
 import { actOnAgent, agentKeys } from "./agent-actions.ts";
-import { allAgents, clock, dollars, elapsedOf, markOf, nameOf } from "./agents-panel.ts";
+import { allAgents, clock, dollars, elapsedOf, labelIn, markOf, nameOf } from "./agents-panel.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 
+export interface TranscriptOptions {
+  /** Shows the whole input and output of each call from the beginning. */
+  readonly isWhole?: boolean | undefined;
+}
+
 /** Shows the conversation of an agent on the whole screen, as it goes on. */
-export function openTranscript(app: App, first: AgentId): void {
+export function openTranscript(app: App, first: AgentId, options: TranscriptOptions = {}): void {
   let agentId = first;
+  let { isWhole = false } = options;
   let input: LineInput | undefined;
   /** Number of rows below the screen. 0: new rows appear as they are written. */
   let below = 0;
@@ -46,10 +52,18 @@ export function openTranscript(app: App, first: AgentId): void {
     if (next !== undefined) show(next.agentId);
   }
 
+  function toggleWhole(): void {
+    isWhole = !isWhole;
+    below = 0;
+    cache = new Map();
+  }
+
   function close(): void {
     app.unwatch(agentId);
     app.close(layer);
   }
+
+  const nameOfAgent = (id: AgentId): string => labelIn(app.view, id);
 
   function itemRows(agent: AgentView, columns: number): readonly Row[] {
     if (cachedColumns !== columns) cache = new Map();
@@ -65,7 +79,7 @@ export function openTranscript(app: App, first: AgentId): void {
         continue;
       }
       const known = cache.get(item.position);
-      const printed = known?.item === item ? known : printedItem(item, { columns });
+      const printed = known?.item === item ? known : printedItem(item, { columns, isWhole, nameOf: nameOfAgent });
       if (printed === undefined || printed.rows.length === 0) continue;
       cache.set(item.position, { item, ...printed });
       if (last !== undefined && (last !== printed.kind || last === "text" || last === "prompt")) rows.push([]);
@@ -99,7 +113,10 @@ export function openTranscript(app: App, first: AgentId): void {
   }
 
   function keysRow(agent: AgentView, columns: number): Row {
-    const keys = ["↑↓ scroll", ...agentKeys(agent), "←→ other agents", "Esc back"];
+    const acts = agent.agentId === MAIN_AGENT ? [] : agentKeys(agent);
+    const others = allAgents(app.view).length > 0 ? ["←→ other agents"] : [];
+    const calls = isWhole ? "Ctrl+O short calls" : "Ctrl+O whole calls";
+    const keys = ["↑↓ scroll", ...acts, calls, ...others, "Esc back"];
     return spread(
       [span(`  ${keys.join(" · ")}`, "dim")],
       below > 0 ? [span(`${below} rows below`, "warn")] : [],
@@ -124,10 +141,12 @@ export function openTranscript(app: App, first: AgentId): void {
     else if (name === "pagedown" || name === " ") below -= page;
     else if (name === "home" || name === "g") below = Number.MAX_SAFE_INTEGER;
     else if (name === "end" || name === "G") below = 0;
+    else if (name === "ctrl-o") toggleWhole();
     else if (name === "tab") app.showRequest();
     else if (name === "left") neighbor(-1);
     else if (name === "right") neighbor(1);
     else if (["esc", "q", "ctrl-c"].includes(name)) close();
+    else if (agentId === MAIN_AGENT) return true;
     else if (name === "m" && agent !== undefined) input = createLineInput(`to ${nameOf(agent)}: `);
     else if (agent !== undefined) actOnAgent(app, agent, { key: name === "ctrl-b" ? "b" : name });
     return true;
@@ -173,7 +192,7 @@ function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
         span(` ${["main", ...names].join(" › ")}`, "bold"),
         span(`  ${cleanLine(agent.description)}`, "dim"),
       ],
-      [span(agent.agentId, "dim")],
+      agent.agentId === MAIN_AGENT ? [] : [span(agent.agentId, "dim")],
       columns - 1,
     ),
     spread([span(`    ${state}`)], [span(figures.join(" · "), "dim")], columns - 1),

@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { answered, created, runEnded, started } from "../client/view/agent-events.test-support.ts";
+import type { ImageBlock } from "../protocol/index.ts";
+import { openTestTerminal, type TestTerminal } from "./terminal.test-support.ts";
+
+const image: ImageBlock = { type: "image", mediaType: "image/png", data: "aGk=" };
+
+function queue(terminal: TestTerminal, text: string, ...images: readonly ImageBlock[]): void {
+  const promptId = `prompt ${text}`;
+  terminal.happen({ type: "prompt.queued", promptId, content: [{ type: "text", text }, ...images] });
+}
+
+describe("Esc while prompts are queued", () => {
+  it("holds them back, each with its images, until Enter sends them in their order", async () => {
+    const terminal: TestTerminal = await openTestTerminal({
+      receipt: (command) => {
+        if (command.type === "withdraw") terminal.happen({ type: "prompt.withdrawn", promptId: command.promptId });
+        if (command.type === "stop") terminal.happen(runEnded({ outcome: "stopped", reason: "interrupted" }));
+        return "Done.";
+      },
+    });
+    terminal.happen(started());
+    queue(terminal, "first");
+    queue(terminal, "see this", image);
+    await terminal.waitFor("queued  see this [1 image]");
+    terminal.press("esc");
+    await terminal.waitFor("Enter sends the held prompts · ↑ edits the last one");
+    expect(terminal.frame()).toMatch(/held {4}first\n {2}held {4}see this \[1 image\]/);
+    terminal.press("up");
+    await terminal.waitFor("› see this @image-1.png");
+    terminal.type(" now");
+    terminal.press("enter", "enter");
+    await expect
+      .poll(() => terminal.sent.filter(({ type }) => type === "prompt"))
+      .toMatchObject([
+        { content: [{ type: "text", text: "first" }] },
+        { content: [{ type: "text", text: "see this @image-1.png now" }, image] },
+      ]);
+  });
+});
+
+describe("Ctrl+O", () => {
+  it("shows whole calls with their output, and names agents", async () => {
+    const terminal = await openTestTerminal();
+    const text = Array.from({ length: 9 }, (_, line) => `line ${line}`).join("\n");
+    terminal.happen(started());
+    terminal.happen(created(["a000000000001"]), "a000000000001");
+    terminal.happen(answered("", [{ name: "Bash", input: { command: "seq 9" } }]));
+    terminal.happen({ type: "tool.requested", callId: "c0", name: "Bash" });
+    const result = { outcome: "ok", content: [{ type: "text", text }] } as const;
+    terminal.happen({ type: "tool.ended", callId: "c0", name: "Bash", result, milliseconds: 5 });
+    terminal.happen({ type: "run.awaited", agentId: "a000000000001", runId: "r" });
+    await terminal.waitFor("seq 9");
+    expect(terminal.printed).not.toContain("line 3");
+    terminal.press("ctrl-o");
+    await terminal.waitFor("line 3");
+    expect(terminal.frame()).toContain("waits for Explore (find the router)");
+    terminal.press("ctrl-o");
+    expect(terminal.frame()).not.toContain("line 3");
+  });
+});
+
+describe("Ctrl+R", () => {
+  it("searches earlier prompts, newest first, and puts the chosen one into the box", async () => {
+    const terminal = await openTestTerminal({ history: ["fix the cart", "run tests", "fix the cart", "map it"] });
+    terminal.press("ctrl-r");
+    expect(terminal.frame()).toMatch(/› map it\n {2}fix the cart\n {2}run tests\n\n/);
+    terminal.type("cart");
+    terminal.press("enter");
+    expect(terminal.frame()).toMatch(/^› fix the cart$/m);
+  });
+});
+
+describe("what is typed wrongly", () => {
+  it("gets a hint: an unknown command, and a mention of nothing", async () => {
+    const terminal = await openTestTerminal({ host: { files: async () => ["src/cart.ts"] } });
+    terminal.type("/modle");
+    terminal.press("enter");
+    await terminal.waitFor("There is no command /modle. Did you mean /model?");
+    terminal.type("@");
+    terminal.type("crat");
+    await terminal.waitFor("No file or agent is called @crat; it is sent as it is.");
+    terminal.press("ctrl-u");
+    terminal.type("@cart");
+    expect(terminal.frame()).toContain("› @src/cart.ts");
+  });
+});
+
+describe("/rewind", () => {
+  it("says in one line that the conversation went back, and which files were restored", async () => {
+    const terminal: TestTerminal = await openTestTerminal({
+      host: { prompts: async () => [{ id: "l1", text: "Make it", at: 0 }] },
+      receipt: () => {
+        terminal.happen({ type: "conversation.rewound", line: "l1", restored: ["/project/made.txt"] });
+        return "The conversation is as it was before the prompt. Restored: made.txt.";
+      },
+    });
+    terminal.happen(started());
+    terminal.type("/rewind");
+    terminal.press("enter");
+    await terminal.waitFor("Make it");
+    terminal.press("enter");
+    await terminal.waitFor("› Make it");
+    await terminal.waitFor("went back to an earlier prompt, restored made.txt");
+    expect(terminal.printed).not.toContain("Restored:");
+  });
+});
+
+describe("a status line command that fails", () => {
+  it("is reported once, with what to do", async () => {
+    let runs = 0;
+    const statusLine = async () => {
+      runs += 1;
+      return { line: "", problem: "exit code 127, sh: my-line: not found" };
+    };
+    const terminal = await openTestTerminal({ host: { statusLine } });
+    await terminal.waitFor("The command of the setting statusLine failed: exit code 127");
+    expect(runs).toBe(1);
+    expect(terminal.printed.replace(/\s+/g, " ")).toContain("`retinue config show` names its file.");
+  });
+});
+
+describe("the text of a command", () => {
+  it("is not cut on a narrow terminal", async () => {
+    const tools = Array.from({ length: 12 }, (_, index) => `Tool${index}`).join(", ");
+    const command = { name: "show", about: "", run: async () => `name\n\n  tools   ${tools}\n  model   m` };
+    const terminal = await openTestTerminal({ columns: 40, host: { commands: () => [command] } });
+    terminal.type("/show");
+    terminal.press("enter");
+    await terminal.waitFor("model   m");
+    expect(terminal.printed).toContain("    tools   Tool0, Tool1, Tool2, Tool3,\n            Tool4, Tool5");
+    expect(terminal.printed).toContain("Tool11");
+  });
+});
+
+it("/help lists every key that the main screen has", async () => {
+  const terminal = await openTestTerminal({ rows: 60 });
+  terminal.type("/help");
+  terminal.press("enter");
+  await terminal.waitFor("Ctrl+O");
+  for (const key of ["Ctrl+R", "Ctrl+B", "Shift+Tab", "Ctrl+D"]) expect(terminal.printed).toContain(key);
+});

@@ -1,0 +1,23 @@
+/** What the keys do while the user writes a prompt, in the order in which `/help` lists them. */
+export const mainKeys = {
+  enter: ["Enter", "send, or queue while the main agent works"],
+  "ctrl-s": ["Ctrl+S", "send now: the agent reads it before its next step"],
+  "ctrl-enter": ["Ctrl+Enter", "the same, if your terminal has this key"],
+  up: ["↑", "the queued prompt, or earlier prompts"],
+  down: ["↓", "newer prompts; in the empty box, the agents"],
+  "ctrl-r": ["Ctrl+R", "search earlier prompts"],
+  tab: ["Tab", "complete a name, answer a request, or move to the agents"],
+  "shift-tab": ["Shift+Tab", "change the permission mode: default, acceptEdits, plan"],
+  "ctrl-b": ["Ctrl+B", "move the agents that are waited for to the background"],
+  "ctrl-o": ["Ctrl+O", "show the conversation with whole calls and their output"],
+  esc: ["Esc", "interrupt the main agent; pressed twice, clear the box"],
+  "ctrl-c": ["Ctrl+C", "clear the box, or interrupt; pressed twice, leave"],
+  "ctrl-d": ["Ctrl+D", "leave, if the box is empty"],
+  "ctrl-l": ["Ctrl+L", "clear and draw the screen"],
+} as const;
+
+export type MainKey = keyof typeof mainKeys;
+
+export function isMainKey(name: string): name is MainKey {
+  return Object.hasOwn(mainKeys, name);
+}
