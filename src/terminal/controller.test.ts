@@ -55,6 +55,8 @@ describe("Ctrl+O", () => {
     terminal.press("ctrl-o");
     await terminal.waitFor("line 3");
     expect(terminal.frame()).toContain("waits for Explore (find the router)");
+    terminal.press("home");
+    expect(terminal.frame()).not.toContain("rows below");
     terminal.press("ctrl-o");
     expect(terminal.frame()).not.toContain("line 3");
   });

@@ -48,7 +48,8 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         if (argument === "rules") return (await app.host?.rules?.()) ?? "";
         const mode = permissionModes.find((each) => each === argument);
         if (mode === undefined) return `There is no permission mode "${argument}". Use ${permissionModes.join(", ")}.`;
-        if (mode === "bypassPermissions" && currentMode(app) !== mode && !(await isSure(app))) return "";
+        if (mode === "bypassPermissions" && currentMode(app) !== mode && !(await isSure(app)))
+          return `The permission mode is still ${currentMode(app)}.`;
         const message = await told({ type: "configure", permissionMode: mode });
         // The conversation of an agent that has begun to work tells it too.
         return agentOf(app.view, MAIN_AGENT) === undefined ? message : "";

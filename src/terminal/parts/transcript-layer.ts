@@ -97,10 +97,11 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
     const rule: Row = [span("─".repeat(columns - 1), "dim")];
     const line = input?.draw(columns);
     const head = headRows(agent, app, columns);
-    const foot = [...app.requestRows(columns), ...(line?.rows ?? [keysRow(agent, columns)])];
-    page = Math.max(1, rows - head.length - foot.length - 2);
+    const requests = app.requestRows(columns);
+    page = Math.max(1, rows - head.length - requests.length - (line?.rows.length ?? 1) - 2);
     const all = itemRows(agent, columns);
     below = Math.max(0, Math.min(below, all.length - page));
+    const foot = [...requests, ...(line?.rows ?? [keysRow(agent, columns)])];
     const end = all.length - below;
     const shown = all.slice(Math.max(0, end - page), end);
     const blank = Array.from({ length: page - shown.length }, (): Row => []);
