@@ -85,6 +85,11 @@ describe("what is typed wrongly", () => {
     terminal.press("ctrl-u");
     terminal.type("@cart");
     expect(terminal.frame()).toContain("› @src/cart.ts");
+    terminal.press("ctrl-u");
+    terminal.type("@Exlore find it");
+    terminal.press("enter");
+    await terminal.waitFor("Did you mean @Explore?");
+    expect(terminal.sent).toMatchObject([{ type: "prompt", content: [{ text: "@Exlore find it" }] }]);
   });
 });
 

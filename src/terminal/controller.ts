@@ -1,6 +1,3 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   type AgentView,
   activityWords,
@@ -11,12 +8,13 @@ import {
   type ViewUpdate,
   withoutIds,
 } from "../client/index.ts";
-import { describeError, plural } from "../lib/index.ts";
+import { plural } from "../lib/index.ts";
 import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
 import type { App, Layer } from "./app.ts";
 import { createCommands } from "./commands.ts";
 import { textColumns } from "./conversation/item-rows.ts";
 import { type ConversationPrinter, createConversationPrinter } from "./conversation/print-conversation.ts";
+import { editText } from "./edit-text.ts";
 import type { CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
 import { isMainKey, type MainKey } from "./main-keys.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
@@ -121,7 +119,11 @@ export function createController(options: ControllerOptions): Controller {
     send,
     watch: (agentId) => feed.watch(agentId),
     unwatch: (agentId) => feed.unwatch(agentId),
-    editText,
+    editText: async (text, name) => {
+      const edited = await editText({ text, name, edit: options.edit });
+      if ("problem" in edited) app.say(edited.problem, "bad");
+      return "problem" in edited ? text : edited.text;
+    },
     showRequest: () => requests.show(),
     requestRows: (columns) => requests.rows(columns),
     type: (text) => {
@@ -183,22 +185,6 @@ export function createController(options: ControllerOptions): Controller {
     if (receipt.status === "refused") app.say(receipt.message, "warn");
     redraw();
     return receipt;
-  }
-
-  async function editText(text: string, name: string): Promise<string> {
-    try {
-      const directory = await mkdtemp(join(tmpdir(), "retinue-"));
-      try {
-        await writeFile(join(directory, name), text, { mode: 0o600 });
-        await options.edit(join(directory, name));
-        return await readFile(join(directory, name), "utf8");
-      } finally {
-        await rm(directory, { recursive: true, force: true });
-      }
-    } catch (error) {
-      app.say(describeError(error), "bad");
-      return text;
-    }
   }
 
   /** Returns whether the user is typing, or something other than the conversation has the keys. */

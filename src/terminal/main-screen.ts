@@ -10,7 +10,7 @@ import type { PromptBox } from "./parts/prompt-box.ts";
 import type { Requests } from "./parts/requests.ts";
 import { type Row, type Span, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
-import { cleanLine, cut, cutBefore } from "./screen/text.ts";
+import { cleanLine, cut, cutBefore, wrap } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import type { Submit } from "./submit.ts";
 import { shownPrompt } from "./typed-prompt.ts";
@@ -59,7 +59,10 @@ function drawPlain(parts: MainScreenParts, top: Layer | undefined): Drawing {
   const { screen, box, completion, requests } = parts;
   const { columns, rows } = screen.size;
   const layer = top?.draw({ columns, rows: rows - 3 });
-  if (layer !== undefined) return { rows: [...layer.rows, [span(top?.keys.join(", ") ?? "")]], cursor: layer.cursor };
+  if (layer !== undefined) {
+    const keys = wrap([span(top?.keys.join(", ") ?? "")], { columns: columns - 1 });
+    return { rows: [...layer.rows, ...keys], cursor: layer.cursor };
+  }
   const above = [...queueRows(parts, columns), ...requests.rows(columns)];
   const { rows: written, cursor } = box.draw({ columns, rows: 5 }, "");
   const flashed = parts.flash();

@@ -109,7 +109,10 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     const agentId = mentionedAgent(app, name);
     if (agentId !== undefined) void sendTo(agentId, work, { when: "now" });
     else if (app.host?.facts.agents.includes(name)) prompt(delegationText(name, work));
-    else return false;
+    else {
+      if (name !== "") void explainUnknown(name);
+      return false;
+    }
     return true;
   }
 
@@ -119,6 +122,16 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
       commands.list().map(({ name }) => name),
     );
     return meant === undefined ? "/help lists the commands." : `Did you mean /${meant}?`;
+  }
+
+  /** Says that what a prompt mentions first is neither an agent nor a file. The prompt is sent all the same. */
+  async function explainUnknown(name: string): Promise<void> {
+    const files = (await app.host?.files()) ?? [];
+    // Files on a server are not known.
+    if (files.length === 0 || files.includes(name) || files.includes(`${name}/`)) return;
+    const [meant] = nearest(name, app.host?.facts.agents ?? []);
+    const cure = meant === undefined ? "" : ` Did you mean @${meant}?`;
+    app.say(`No agent or file is called ${name}, so the main agent got the prompt as it is.${cure}`, "warn");
   }
 
   async function runShell(command: string): Promise<void> {

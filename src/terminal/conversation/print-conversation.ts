@@ -1,4 +1,4 @@
-import { type AgentView, type CallItem, callWords, elements, type Item } from "../../client/index.ts";
+import { type AgentView, type CallItem, callWords, elements, type Item, wishWords } from "../../client/index.ts";
 import { canonicalToolName } from "../../protocol/index.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine } from "../screen/text.ts";
@@ -137,16 +137,20 @@ function limitsOf({ columns, rows }: PrintOptions): Limits {
 function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row[] {
   // The tree of agents shows what a call that waits for agents does.
   const shown = running.filter(({ agents }) => agents === undefined);
+  // What the agent does is said below, also if its only call waits for the user.
+  if (shown.length === 1 && shown.every(isAsking)) return [];
   return shown.map((item): Row => {
-    const { progress } = agent.calls.find(({ callId }) => callId === item.callId) ?? {};
-    const isAsking = item.approval !== undefined && item.approval.answer === undefined;
-    const mark = isAsking ? span("●", "warn") : span("●", "accent");
-    const words = isAsking ? "waiting for approval" : (progress ?? "");
+    if (isAsking(item)) return [span("  "), span("?", "strong"), span(` ${cleanLine(wishWords(item))}`)];
+    const { progress = "" } = agent.calls.find(({ callId }) => callId === item.callId) ?? {};
     return [
       span("  "),
-      mark,
+      span("●", "accent"),
       span(` ${cleanLine(callWords(item))}`),
-      ...(words === "" ? [] : [span(`  ${cleanLine(words)}`, "dim")]),
+      ...(progress === "" ? [] : [span(`  ${cleanLine(progress)}`, "dim")]),
     ];
   });
+}
+
+function isAsking({ approval }: CallItem): boolean {
+  return approval !== undefined && approval.answer === undefined;
 }

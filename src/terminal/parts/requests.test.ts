@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { started } from "../../client/view/agent-events.test-support.ts";
+import { answered, started } from "../../client/view/agent-events.test-support.ts";
 import type { ApprovalQuestion } from "../../protocol/index.ts";
 import { openTestTerminal } from "../terminal.test-support.ts";
 
@@ -45,6 +45,18 @@ describe("a request that this terminal can't answer", () => {
   });
 });
 
+describe("calls that wait for approval", () => {
+  it("are not said to be running, and a single one is named once", async () => {
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    terminal.happen(answered("", [{ name: "Bash", input: { command: "npm publish" } }]));
+    terminal.ask({ ...question, call: { ...question.call, callId: "c0" } });
+    await terminal.waitFor("main asks for approval");
+    expect(terminal.frame()).not.toContain("running: npm publish");
+    expect(terminal.frame().match(/wants to run: npm publish/g)).toHaveLength(1);
+  });
+});
+
 describe("a request for approval for a screen reader", () => {
   it("is printed once, in sentences, and only the keys are drawn", async () => {
     const terminal = await openTestTerminal({ isPlain: true });
@@ -53,7 +65,7 @@ describe("a request for approval for a screen reader", () => {
     await terminal.waitFor("asks for approval");
     expect(terminal.printed).toMatch(/^main asks for approval\.\nBash npm publish\nNo rule allows this command\.$/m);
     expect(terminal.frame()).toBe(
-      "y allow once, a always allow Bash(npm publish), e edit, n deny…, Esc write a prompt first",
+      "y allow once, a always allow Bash(npm publish), e edit, n deny…, Esc write a\nprompt first",
     );
   });
 
