@@ -171,6 +171,7 @@ const elsewhere: Readonly<Record<string, (argument: string | undefined) => strin
   upgrade: newVersion,
   init: () => "Nothing needs to be set up. Instructions go into AGENTS.md, and `retinue agents new` creates an agent.",
   server: () => "Use `retinue serve`.",
+  status: () => "Use `retinue ps`, which lists the agents that run.",
   models: () => "docs/models.md lists providers and models; `retinue doctor` shows which model is used.",
   skills: () => "docs/skills.md describes where skills are found.",
   hooks: () => "Configure hooks in the settings (docs/hooks.md).",

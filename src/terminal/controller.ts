@@ -222,7 +222,7 @@ export function createController(options: ControllerOptions): Controller {
     app.say(`${labelOf(agent)} ${activityWords(agent)}; ${caller} gets its report${when}.`, style);
   }
 
-  /** Stops the main agent. Queued prompts are held back, so that they do not start. Says which agents go on. */
+  /** Stops the main agent. Queued prompts are held back, so that they do not start. Says which agents continue. */
   async function interrupt(): Promise<void> {
     await submit.hold();
     const receipt = await send({ type: "stop", what: "turn" });
@@ -230,7 +230,7 @@ export function createController(options: ControllerOptions): Controller {
     if (receipt?.status !== "done" || left.length === 0) return;
     const names = left.map(nameOf).slice(0, 5).join(", ");
     const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
-    app.say(`${left.length === 1 ? "1 agent goes" : `${left.length} agents go`} on: ${names}${more}.`, "warn");
+    app.say(`${left.length === 1 ? "1 agent continues" : `${left.length} agents continue`}: ${names}${more}.`, "warn");
   }
 
   function askToLeave(): void {

@@ -48,7 +48,7 @@ export interface TerminalHost {
   lines(agentId: AgentId): Promise<readonly Line[]>;
   /**
    * Closes the session. `stop`: stops all agents. `park`: they continue when the session is resumed; on a server, they
-   * go on. Never rejects.
+   * continue. Never rejects.
    */
   close(how: "stop" | "park"): Promise<void>;
 }
@@ -123,7 +123,7 @@ export interface SessionFacts {
   readonly permissionMode?: PermissionMode | undefined;
   /** Whether the model is the one that works without a provider. */
   readonly isOffline: boolean;
-  /** Whether the session goes on when the terminal is closed. */
+  /** Whether the session continues when the terminal is closed. */
   readonly isRemote: boolean;
   /**
    * Position of the last update from before the session was opened here, if no other process has it open. Agents that

@@ -44,6 +44,16 @@ describe("/model", () => {
       .toEqual([expect.objectContaining({ type: "configure", model: "claude-haiku-5-5" })]);
   });
 
+  it("says that a model is not known", async () => {
+    const terminal = await openTestTerminal({
+      facts: { model: "claude-hiaku-5-5" },
+      host: { models: async () => models },
+    });
+    terminal.type("/model claude-hiaku-5-5");
+    terminal.press("enter");
+    await terminal.waitFor("Done. It is not a known model. Did you mean claude-haiku-5-5?");
+  });
+
   it("says how to choose a model if none is known", async () => {
     const terminal = await openTestTerminal({ host: { models: async () => [] } });
     terminal.type("/model");

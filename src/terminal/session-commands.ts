@@ -1,4 +1,5 @@
 import { agentOf, type NewCommand } from "../client/index.ts";
+import { nearest } from "../lib/index.ts";
 import { type ContextReport, MAIN_AGENT, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import type { App } from "./app.ts";
 import { thousands } from "./conversation/item-rows.ts";
@@ -23,6 +24,15 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     return models.map(({ name, about }) => ({ value: name, label: name, about, isCurrent: name === current }));
   }
 
+  /** Returns a sentence if the model that was chosen is not one of those that are known. */
+  async function unknownModel(): Promise<string> {
+    const names = ((await app.host?.models?.()) ?? []).map(({ name }) => name);
+    const chosen = app.host?.facts.model ?? "";
+    if (names.length === 0 || names.includes(chosen)) return "";
+    const [meant] = nearest(chosen, names);
+    return ` It is not a known model. ${meant === undefined ? "/model lists those." : `Did you mean ${meant}?`}`;
+  }
+
   return [
     {
       name: "model",
@@ -30,7 +40,10 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
       choices: modelChoices,
       noChoices:
         "No models of this provider are known. Write /model NAME, or /model PROVIDER/NAME for another provider.",
-      run: (model) => told({ type: "configure", model }),
+      run: async (model) => {
+        const message = await told({ type: "configure", model });
+        return message === "" ? "" : `${message}${await unknownModel()}`;
+      },
     },
     {
       name: "permissions",

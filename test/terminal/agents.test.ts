@@ -175,7 +175,7 @@ describe.skipIf(!hasTmux)("Esc", () => {
     await say(terminal, "MAIN: again");
     await terminal.waitFor("waiting for the model");
     await terminal.press("Escape");
-    await terminal.waitFor("1 agent goes on: general-purpose.");
+    await terminal.waitFor("1 agent continues: general-purpose.");
     expect(await terminal.screen()).toContain("– interrupted, can be resumed");
   });
 });

@@ -31,7 +31,7 @@ export function actOnAgent(app: App, agent: AgentView, { key, onType = app.type 
     openPicker(app, {
       title: `Stop ${nameOf(agent)}${agent.description === "" ? "" : ` (${cleanLine(agent.description)})`}?`,
       choices: [
-        { hotkey: "c", label: "Let it go on", value: false },
+        { hotkey: "c", label: "Let it continue", value: false },
         { hotkey: "s", label: "Stop it", value: true },
       ],
       onType: (text) => onType(`s${text}`),

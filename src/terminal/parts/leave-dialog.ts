@@ -18,12 +18,13 @@ export function openLeaveDialog(app: App, { isBusy, leave }: LeaveOptions): void
     return;
   }
   const isRemote = app.host?.facts.isRemote === true;
+  const [they, them, finished, go] =
+    count === 1 ? ["it", "it", "has finished", "continues"] : ["they", "them", "have finished", "continue"];
+  const where = isRemote ? "on the server" : "when the session is resumed";
   const choices: readonly Choice<Way>[] = [
-    { hotkey: "w", label: "Wait until they have finished, then leave", value: "wait" },
-    isRemote
-      ? { hotkey: "l", label: "Leave; they go on on the server", value: "park" }
-      : { hotkey: "l", label: "Leave; they continue when the session is resumed", value: "park" },
-    { hotkey: "s", label: "Stop them and leave", value: "stop" },
+    { hotkey: "w", label: `Wait until ${they} ${finished}, then leave`, value: "wait" },
+    { hotkey: "l", label: `Leave; ${they} ${go} ${where}`, value: "park" },
+    { hotkey: "s", label: `Stop ${them} and leave`, value: "stop" },
     { hotkey: "c", label: "Cancel", value: "stay" },
   ];
   openPicker(app, {

@@ -25,7 +25,7 @@ export interface TranscriptOptions {
   readonly isWhole?: boolean | undefined;
 }
 
-/** Shows the conversation of an agent on the whole screen, as it goes on. */
+/** Shows the conversation of an agent on the whole screen, as it grows. */
 export function openTranscript(app: App, first: AgentId, options: TranscriptOptions = {}): void {
   let agentId = first;
   let { isWhole = false } = options;
