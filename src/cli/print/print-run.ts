@@ -15,15 +15,15 @@ import { describeError, monotonic, plural, UserError } from "../../lib/index.ts"
 import type { ModelErrorCode, RunResult, RunUpdate } from "../../protocol/index.ts";
 import { exitCodeOf, exitCodes, type StopSignal, signalCodes, stopSignals } from "../exit-codes.ts";
 import { createFormat } from "../formats/create-format.ts";
+import { type BackgroundKey, createBackgroundKey } from "../keys/background-key.ts";
+import { standardKeys, type TerminalKeys } from "../keys/terminal-keys.ts";
+import { hasTerminal, isWatched } from "../keys/terminal-prompt.ts";
 import { createOutput, type Output } from "../output.ts";
 import { missedRunEnds } from "../progress/agent-transcripts.ts";
 import { type AgentViews, createAgentViews } from "../progress/agent-views.ts";
 import { type ShownProgress, showProgress } from "../progress/progress.ts";
 import { usageError } from "../read-options.ts";
 import { type Outputs, reportError } from "../report-error.ts";
-import { type BackgroundKey, createBackgroundKey } from "../keys/background-key.ts";
-import { standardKeys, type TerminalKeys } from "../keys/terminal-keys.ts";
-import { hasTerminal, isWatched } from "../keys/terminal-prompt.ts";
 import { closingMessage, interruptMessage } from "./closing-message.ts";
 import { createNotices, openingNotices } from "./notices.ts";
 import { openRunSession } from "./open-run-session.ts";
