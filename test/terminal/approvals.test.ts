@@ -92,8 +92,8 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     await terminal.waitFor("Enter opens");
     await terminal.press("Enter");
     const transcript = await terminal.waitFor("waiting for you · Tab answers");
-    expect(transcript).toMatch(/\? running: touch made {2}waiting for you/);
-    expect(transcript).toMatch(/wants to run: touch made {2}Tab answers\n.*Esc back\s*$/);
+    expect(transcript).toMatch(/\? wants to run: touch made {2}waiting for you/);
+    expect(transcript).toMatch(/wants to run: touch made {2}Tab answers\n {2}Esc back · .*whole calls\s*$/);
     await terminal.press("Tab");
     await terminal.waitFor("main › general-purpose (look at it) asks for approval");
     await pause();

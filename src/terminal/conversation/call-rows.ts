@@ -1,12 +1,14 @@
 import {
   approvalText,
   type CallItem,
+  callWords,
   firstSentence,
   isInBackground,
   outputLines,
   resultText,
   resultWords,
   todosOf,
+  wishWords,
 } from "../../client/index.ts";
 import { formatDuration, plural } from "../../lib/index.ts";
 import { canonicalToolName } from "../../protocol/index.ts";
@@ -100,6 +102,17 @@ function todoRows(item: CallItem, columns: number): readonly Row[] {
       first: [span(`${INDENT}${todoMarks[status]} `, status === "in_progress" ? "accent" : "dim")],
     }),
   );
+}
+
+/** Returns whether a call waits for the user. */
+export function isAsking({ approval }: CallItem): boolean {
+  return approval !== undefined && approval.answer === undefined;
+}
+
+/** Returns a call that has no result yet: what it does, or what its agent asks for. */
+export function openCall(item: CallItem): Row {
+  if (isAsking(item)) return [span("  "), span("?", "strong"), span(` ${cleanLine(wishWords(item))}`)];
+  return [span("  "), span("●", "accent"), span(` ${cleanLine(callWords(item))}`)];
 }
 
 /** Returns the whole input of a call and its whole output, below its line. */

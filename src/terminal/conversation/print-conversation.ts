@@ -1,7 +1,8 @@
-import { type AgentView, type CallItem, callWords, elements, type Item, wishWords } from "../../client/index.ts";
+import { type AgentView, type CallItem, elements, type Item } from "../../client/index.ts";
 import { canonicalToolName } from "../../protocol/index.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine } from "../screen/text.ts";
+import { isAsking, openCall } from "./call-rows.ts";
 import { codeColumns, isToldByEnd, type PrintedKind, printedItem, type RowOptions, textColumns } from "./item-rows.ts";
 import { createTextStream, type Limits, type TextStream } from "./text-stream.ts";
 
@@ -140,17 +141,7 @@ function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row
   // What the agent does is said below, also if its only call waits for the user.
   if (shown.length === 1 && shown.every(isAsking)) return [];
   return shown.map((item): Row => {
-    if (isAsking(item)) return [span("  "), span("?", "strong"), span(` ${cleanLine(wishWords(item))}`)];
     const { progress = "" } = agent.calls.find(({ callId }) => callId === item.callId) ?? {};
-    return [
-      span("  "),
-      span("●", "accent"),
-      span(` ${cleanLine(callWords(item))}`),
-      ...(progress === "" ? [] : [span(`  ${cleanLine(progress)}`, "dim")]),
-    ];
+    return [...openCall(item), ...(progress === "" ? [] : [span(`  ${cleanLine(progress)}`, "dim")])];
   });
-}
-
-function isAsking({ approval }: CallItem): boolean {
-  return approval !== undefined && approval.answer === undefined;
 }

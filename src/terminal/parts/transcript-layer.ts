@@ -3,7 +3,6 @@ import {
   activityWords,
   agentOf,
   type CallItem,
-  callWords,
   elements,
   type Item,
   stateOf,
@@ -11,8 +10,10 @@ import {
 } from "../../client/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
+import { isAsking, openCall } from "../conversation/call-rows.ts";
 import { isToldByEnd, type PrintedKind, printedItem, textColumns, thousands } from "../conversation/item-rows.ts";
 import { markdownRows } from "../conversation/markdown.ts";
+import { hintRow } from "../frame.ts";
 import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, cutBefore, spread, widthOf } from "../screen/text.ts";
@@ -117,12 +118,9 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
     const acts = agent.agentId === MAIN_AGENT ? [] : agentKeys(agent);
     const others = allAgents(app.view).length > 0 ? ["←→ other agents"] : [];
     const calls = isWhole ? "Ctrl+O short calls" : "Ctrl+O whole calls";
-    const keys = ["↑↓ scroll", ...acts, calls, ...others, "Esc back"];
-    return spread(
-      [span(`  ${keys.join(" · ")}`, "dim")],
-      below > 0 ? [span(`${below} rows below`, "warn")] : [],
-      columns - 1,
-    );
+    const keys = ["Esc back", "↑↓ scroll", ...acts, calls, ...others];
+    const mode = below > 0 ? span(`${below} rows below`, "warn") : undefined;
+    return hintRow({ keys, mode, facts: [] }, columns);
   }
 
   function key(pressed: Key): boolean {
@@ -159,10 +157,9 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
 
 /** Returns a call that has no result yet: one that waits for the user, or one that is running. */
 function openCallRow(item: CallItem, columns: number): Row {
-  const isAsking = item.approval !== undefined && item.approval.answer === undefined;
   return cutBefore(
-    [span("  "), isAsking ? span("?", "strong") : span("●", "accent"), span(` ${cleanLine(callWords(item))}`)],
-    isAsking ? [span("  waiting for you · Tab answers", "warn")] : [],
+    openCall(item),
+    isAsking(item) ? [span("  waiting for you · Tab answers", "warn")] : [],
     columns - 1,
   );
 }
