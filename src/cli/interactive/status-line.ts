@@ -23,11 +23,14 @@ export function createStatusLine(
         });
       }
       child.on("error", (error) => resolve({ line: "", problem: describeError(error) }));
-      child.on("close", (code) => {
+      child.on("close", (code, signal) => {
         const line = firstLine(output.stdout);
+        const error = firstLine(output.stderr);
+        const ended = signal === null ? `exit code ${code}` : `ended by ${signal}`;
+        const what = child.killed ? `it did not end within ${TIME_LIMIT_MS / 1_000} seconds` : ended;
         if (line !== "") resolve({ line: `${" ".repeat(padding)}${line}` });
         else if (code === 0) resolve({ line: "" });
-        else resolve({ line: "", problem: problemOf(code, firstLine(output.stderr)) });
+        else resolve({ line: "", problem: error === "" ? what : `${what}, ${error}` });
       });
     });
 }
@@ -35,10 +38,4 @@ export function createStatusLine(
 function firstLine(text: string): string {
   const [line = ""] = text.slice(0, MAX_CHARACTERS).split("\n");
   return line.trim() === "" ? "" : line;
-}
-
-/** Without a code, the command was ended by a signal. */
-function problemOf(code: number | null, error: string): string {
-  const what = code === null ? `it did not end within ${TIME_LIMIT_MS / 1_000} seconds` : `exit code ${code}`;
-  return error === "" ? what : `${what}, ${error}`;
 }
