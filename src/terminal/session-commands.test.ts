@@ -59,5 +59,9 @@ describe("/model", () => {
     terminal.type("/model");
     terminal.press("enter");
     await terminal.waitFor("Write /model NAME");
+    const offline = await openTestTerminal({ facts: { isOffline: true }, host: { models: async () => [] } });
+    offline.type("/model");
+    offline.press("enter");
+    await offline.waitFor("Only the offline model can be used.");
   });
 });

@@ -38,8 +38,9 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
       name: "model",
       about: "use another model from the next prompt on",
       choices: modelChoices,
-      noChoices:
-        "No models of this provider are known. Write /model NAME, or /model PROVIDER/NAME for another provider.",
+      get noChoices() {
+        return app.host?.facts.isOffline ? ONLY_OFFLINE : NO_MODELS;
+      },
       run: async (model) => {
         const message = await told({ type: "configure", model });
         return message === "" ? "" : `${message}${await unknownModel()}`;
@@ -138,6 +139,11 @@ function isSure(app: App): Promise<boolean> {
 
 const BYPASS =
   "All agents of this session then run commands, change files and use the network without asking you. Deny rules, ask rules and the checks of protected files still apply. Use it only where nothing can be lost, such as in a container.";
+
+const NO_MODELS =
+  "No models of this provider are known. Write /model NAME, or /model PROVIDER/NAME for another provider.";
+const ONLY_OFFLINE =
+  "Only the offline model can be used. For another one, set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.";
 
 const tiers = [
   { value: "small", label: "small", about: "fast and cheap" },

@@ -61,7 +61,10 @@ export async function openEmbeddedHost(
   return {
     facts,
     updates: (stop) => session.events({ signal: stop }),
-    send: (command) => session.send({ ...command, id: command.id ?? createId("command_") }),
+    send: async (command) => {
+      const receipt = await session.send({ ...command, id: command.id ?? createId("command_") });
+      return { ...receipt, message: withFlags(receipt.message) };
+    },
     question: (requestId) => questions.find(requestId),
     preview: (question) => previewOf(question, session.cwd),
     prompts: () => session.prompts(),
