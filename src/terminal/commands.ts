@@ -144,7 +144,7 @@ const MAX_COSTS = 12;
 
 const help: readonly (readonly [string, string])[] = [
   ["@file", "mention a file; Tab completes its path"],
-  ["@agent text", "give work to an agent, or send a message to one that runs"],
+  ["@agent text", "give work to an agent, or send a message to one that is running"],
   ["!command", "run a shell command; its output goes with your next prompt"],
   ["\\ and Enter", "new line; so do Alt+Enter and Ctrl+J"],
 ];
@@ -156,7 +156,7 @@ const otherKeys: readonly (readonly [string, string])[] = [
   ["Ctrl+Z", "suspend; `fg` continues"],
 ];
 
-/** Makes a command of an action that has nothing to tell. */
+/** Turns an action into a command that prints nothing. */
 function silently(action: () => void): HostCommand["run"] {
   return async () => {
     action();
@@ -173,7 +173,7 @@ function ago(milliseconds: number): string {
   return `${Math.floor(minutes / (24 * 60))} d ago`;
 }
 
-/** Returns the subagent that a mention names, if there is exactly one with this name or type that can be told something. */
+/** Returns the subagent that a mention names, if exactly one with this name or type can get messages. */
 export function mentionedAgent(app: App, name: string): string | undefined {
   const named = [...elements(app.view.agents)].filter((agent) => agent.path.length > 0 && nameOf(agent) === name);
   const running = named.filter((agent) => stateOf(agent) !== "ended");

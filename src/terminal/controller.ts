@@ -42,9 +42,9 @@ export interface ControllerOptions {
   readonly program: TerminalProgram;
   readonly screen: Screen;
   readonly isPlain: boolean;
-  /** Draws soon, at most as often as is useful. */
+  /** Draws soon. Calls in quick succession are combined. */
   readonly redraw: () => void;
-  /** Ends the terminal. */
+  /** Ends the terminal interface. */
   readonly leave: () => void;
   /** Ends the terminal, because no session could be opened. */
   readonly fail: (error: unknown) => void;
@@ -65,7 +65,7 @@ export interface Controller {
   readonly isTicking: boolean;
   /** Closes the session so that its agents continue when it is resumed. Never rejects. */
   close(): Promise<void>;
-  /** How to continue the session, for the user who leaves. */
+  /** Message that tells the user how to continue the session later. */
   readonly farewell: string;
 }
 
@@ -247,11 +247,11 @@ export function createController(options: ControllerOptions): Controller {
     if (isTwice) askToLeave();
     else if (!box.isEmpty) {
       box.take();
-      flash.show("Cleared. ↑ brings it back · Ctrl+C again leaves");
+      flash.show("Cleared. ↑ brings it back · Ctrl+C again quits");
     } else {
       const isInterrupted = isBusy();
       if (isInterrupted) void interrupt();
-      flash.show(isInterrupted ? "interrupted · Ctrl+C again leaves" : "Ctrl+C again leaves");
+      flash.show(isInterrupted ? "interrupted · Ctrl+C again quits" : "Ctrl+C again quits");
     }
   }
 
@@ -273,7 +273,7 @@ export function createController(options: ControllerOptions): Controller {
     return awaited.length > 0;
   }
 
-  /** Changes to the next of the modes that people use while they work. */
+  /** Switches to the next of the modes that Shift+Tab cycles through. */
   async function changeMode(): Promise<void> {
     const modes: readonly PermissionMode[] = ["default", "acceptEdits", "plan"];
     const next = modes[(modes.indexOf(currentMode(app)) + 1) % modes.length] ?? "default";
@@ -282,7 +282,7 @@ export function createController(options: ControllerOptions): Controller {
     redraw();
   }
 
-  /** Keys that do something else than edit the prompt. A handler that returns false leaves its key to the prompt. */
+  /** Keys that do something other than edit the prompt. A handler that returns false leaves its key to the prompt. */
   const handlers: Readonly<Record<MainKey, () => unknown>> = {
     "ctrl-c": ctrlC,
     "ctrl-d": () => (box.isEmpty ? askToLeave() : false),

@@ -9,16 +9,16 @@ export interface FrameParts {
   readonly rows: number;
   /** Whether rows may be cut, because the size of the terminal is changing. */
   readonly isCut: boolean;
-  /** The end of the conversation, which is not finished. Its last rows are shown. */
+  /** Unfinished end of the conversation. Only its last rows are shown. */
   readonly open: readonly Row[];
-  /** What the main agent does. */
+  /** What the main agent is doing. */
   readonly activity: readonly Row[];
   /** Draws the tree of agents in the given number of rows. */
   readonly panel: (rows: number) => readonly Row[];
   /** Prompts that wait for their turn. */
   readonly queue: readonly Row[];
   readonly layer: Layer | undefined;
-  /** What completes the word that the user is writing. */
+  /** Completions of the word that the user is writing. */
   readonly suggestions: readonly Row[];
   readonly box: (space: Space) => Drawing;
   /** Returns what the keys do, and facts about the session. Called when everything else has been drawn. */
@@ -26,13 +26,13 @@ export interface FrameParts {
   readonly status: readonly Row[];
 }
 
-/** Number of rows that the box in which the user writes may have. */
+/** Maximum number of rows of the prompt box. */
 const MAX_BOX_ROWS = 10;
 /** The same while something else has the keys. */
 const MAX_IDLE_BOX_ROWS = 2;
 const MAX_QUEUE_ROWS = 4;
 
-/** Puts the parts together, so that the result is always lower than the terminal. */
+/** Puts the parts together, so that the result is always shorter than the terminal. */
 export function composeFrame(parts: FrameParts): Drawing {
   const { columns, layer } = parts;
   // One row stays free, so that the terminal never scrolls by itself.
@@ -58,8 +58,8 @@ export function composeFrame(parts: FrameParts): Drawing {
   const open = parts.open.slice(Math.max(0, parts.open.length - Math.max(0, left - 1)));
   const above = [...open, ...activity, ...panel, ...queue, ...layerRows];
   const blank = left > open.length ? [[]] : [];
-  // No row above the cursor fills the width: a terminal that becomes narrower would break it, and what was on its way to
-  // the terminal would then be written to wrong rows.
+  // No row above the cursor fills the width: a terminal that becomes narrower would wrap it, and output on its way to
+  // the terminal would then be written to the wrong rows.
   const rows = [...above, ...blank, ...box.rows, rule, ...suggestions, parts.hint(), ...status];
   return { rows, cursor: cursorIn() };
 

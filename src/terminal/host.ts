@@ -28,7 +28,7 @@ export interface TerminalHost {
   readonly preview?: ((question: ApprovalQuestion) => Promise<string | undefined>) | undefined;
   /** Returns the prompts that the user can go back to, oldest first. */
   prompts(): Promise<readonly PastPrompt[]>;
-  /** Reports what fills the window of the main agent; undefined if it has made no request. */
+  /** Reports what fills the context window of the main agent; undefined if it has made no request. */
   context(): Promise<ContextReport | undefined>;
   /** Lists the models that the user can choose. Absent if they are not known here. Never rejects. */
   readonly models?: (() => Promise<readonly HostModel[]>) | undefined;
@@ -109,7 +109,7 @@ export interface CommandTools {
   edit(file: string): Promise<void>;
   /** Sends a prompt, as if the user had written it. */
   prompt(text: string): void;
-  /** Puts a text into the box in which the user writes. */
+  /** Puts a text into the prompt box. */
   write(text: string): void;
 }
 
@@ -121,7 +121,7 @@ export interface SessionFacts {
   readonly agentType: string;
   /** Current permission mode, as far as it is known before the first prompt. */
   readonly permissionMode?: PermissionMode | undefined;
-  /** Whether the model is the one that works without a provider. */
+  /** Whether the session uses the offline model. */
   readonly isOffline: boolean;
   /** Whether the session continues when the terminal is closed. */
   readonly isRemote: boolean;
@@ -151,8 +151,8 @@ export interface TerminalProgram {
   /** Lists the sessions of the directory, newest first. */
   sessions(): Promise<readonly ListedSession[]>;
   /**
-   * Returns the files that the directory has and that are not used, because the user does not trust it. Undefined if
-   * there are none, or if the user has been asked. Never rejects.
+   * Returns the files of the directory that are ignored, because the user does not trust it. Undefined if there are
+   * none, or if the user has already been asked. Never rejects.
    */
   untrusted?(): Promise<Untrusted | undefined>;
   /** Prompts of earlier sessions in the same directory, oldest first. Neither function throws. */

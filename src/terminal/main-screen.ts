@@ -25,7 +25,7 @@ export interface MainScreenParts {
   readonly isBusy: () => boolean;
   /** Whether only what the user writes and chooses is shown, for screen readers. */
   readonly isPlain: boolean;
-  /** Returns what is shown instead of the keys for a moment; undefined if there is nothing. */
+  /** Returns a message that is shown briefly in place of the key hints; undefined if there is none. */
   readonly flash: () => string | undefined;
   /** The line that the user's own command has printed. */
   readonly statusLine: () => Row | undefined;

@@ -21,10 +21,10 @@ export interface TerminalOptions {
   readonly signal: AbortSignal;
 }
 
-/** Leaves the whole screen, shows the cursor, and ends the marks of pasted text. */
+/** Leaves the alternate screen, shows the cursor, and turns off bracketed paste. */
 const RESTORE = "\u001b[?1049l\u001b[?25h\u001b[?2004l";
 
-/** Shortest time between two frames that no key caused. */
+/** Minimum time between two frames that were not caused by a key. */
 const FRAME_MS = 33;
 
 /** Time after a change of the terminal's size until no other is expected. tmux reports changes up to 250 ms late. */
@@ -37,7 +37,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   const screen = createScreen({
     output,
     paint: createPaint({ hasColor: NO_COLOR === "" && TERM !== "dumb" }),
-    // These cut their rows instead.
+    // These terminals cut off rows instead of rewrapping them.
     reflows: XTERM_VERSION === undefined && STY === undefined && TERM !== "linux",
   });
   let leave = (): void => {};

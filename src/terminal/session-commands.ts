@@ -152,7 +152,7 @@ const tiers = [
 ];
 
 const modes: Readonly<Record<PermissionMode, string>> = {
-  default: "ask about what the rules leave open",
+  default: "ask for approval when no rule decides",
   acceptEdits: "edit files of the workspace without asking",
   plan: "only read, and present a plan",
   dontAsk: "deny what would need approval",

@@ -24,7 +24,7 @@ export interface SessionFeed {
   readonly problem: string | undefined;
   /** The error for that. */
   readonly failure: unknown;
-  /** Resolves when a session is open; undefined if that failed. */
+  /** Resolves with the session when it is open, or with undefined if it can't be opened. */
   readonly opened: Promise<TerminalHost | undefined>;
   /**
    * Opens a new session or the given one, and closes the one that was open. If that fails, reports why, and the session

@@ -153,7 +153,7 @@ describe.skipIf(!hasTmux)("the agents", () => {
     await terminal.press("C-b");
     await terminal.waitFor("They work.");
     await terminal.press("C-c");
-    await terminal.waitFor("Ctrl+C again leaves");
+    await terminal.waitFor("Ctrl+C again quits");
     await terminal.press("C-c");
     await terminal.waitFor("1 agent is running");
     await terminal.press("l");

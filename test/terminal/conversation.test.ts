@@ -29,7 +29,7 @@ describe.skipIf(!hasTmux)("a conversation", () => {
       /✓ Read {3}a\.ts +1 line · \d+ ms\n\nIt has one line\.\n\n {2}export const a = 1;\n\nThat is all\.\n/,
     );
     await terminal.press("C-c");
-    await terminal.waitFor("Ctrl+C again leaves");
+    await terminal.waitFor("Ctrl+C again quits");
     await terminal.press("C-c");
     expect(await terminal.ended()).toBe(0);
     expect(await terminal.screen()).toContain("Resume this session with: retinue --resume");

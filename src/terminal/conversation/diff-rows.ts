@@ -4,7 +4,7 @@ import { highlight } from "./highlight.ts";
 
 export interface DiffOptions {
   readonly columns: number;
-  /** Path of the changed file, whose ending tells its language. */
+  /** Path of the changed file. Its extension determines the language. */
   readonly path: string;
   /** Maximum number of rows. */
   readonly max: number;

@@ -15,7 +15,7 @@ export async function loadHighlighter(): Promise<void> {
 /** A longer text is not highlighted, because that would take too long. */
 const MAX_CHARACTERS = 50_000;
 
-/** Returns the lines of a program text, with styles if its language is known. */
+/** Returns the lines of code, with styles if the language is known. */
 export function highlight(code: string, language: string): readonly Row[] {
   const lines = cleanLines(code);
   if (highlighter?.getLanguage(language) === undefined || code.length > MAX_CHARACTERS)

@@ -23,7 +23,7 @@ import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
-/** Languages that are highlighted. Each also knows its usual abbreviations, such as `ts` and `py`. */
+/** Languages that are highlighted. Each also has its usual aliases, such as `ts` and `py`. */
 export const languages = {
   bash,
   c,

@@ -99,7 +99,7 @@ export function createConversationPrinter(): ConversationPrinter {
         const open = openCalls(running, agent);
         return { rows, open: open.length > 0 && last !== "call" ? [[], ...open] : open };
       }
-      // A response that is tried again starts from the beginning.
+      // A response that is retried starts from the beginning.
       const isAgain = streams.some((stream, index) => !texts[index]?.startsWith(stream.printed));
       if (turn !== draft.turn || isAgain) {
         turn = draft.turn;

@@ -33,15 +33,15 @@ function closes(line: string, open: string): boolean {
   return mark.startsWith(open) && line.trim() === mark;
 }
 
-/** A program text that is longer than the screen, divided after its last complete line. */
+/** A code block that is longer than the screen, divided after its last complete line. */
 export interface SplitCode {
   readonly language: string;
   readonly code: string;
-  /** What follows, with the line that opens the program text. */
+  /** What follows, with the line that opens the code block. */
   readonly rest: string;
 }
 
-/** Divides a draft that begins with a program text. Returns undefined if it does not, or if there is no complete line. */
+/** Divides a draft that begins with a code block. Returns undefined if it does not, or if there is no complete line. */
 export function splitCode(text: string): SplitCode | undefined {
   const [opening = ""] = text.split(/(?<=\n)/, 1);
   const [, mark] = fence.exec(opening) ?? [];

@@ -24,14 +24,14 @@ export interface Limits {
 
 export function createTextStream(): TextStream {
   let printed = "";
-  /** The line that opened the program text which the unprinted text continues; empty if it does not. */
+  /** Line that opened the code block that the unprinted text continues; empty if there is none. */
   let opening = "";
   let rest = "";
   let needsBlank = false;
 
   const blocks = (markdown: string, { columns, codeColumns }: Limits): readonly Row[] => {
     const rows = markdownRows(markdown, columns, codeColumns);
-    // The program text has ended, and all its lines have been printed.
+    // The code block has ended, and all its lines have been printed.
     if (rows.length === 0 && opening !== "") needsBlank = true;
     if (rows.length === 0) return [];
     const spaced = needsBlank ? [[], ...rows] : rows;
@@ -53,7 +53,7 @@ export function createTextStream(): TextStream {
       rows.push(...codeRows(code.code, code.language, limits.codeColumns ?? limits.columns));
       rest = code.rest;
       opening = rest.slice(0, rest.indexOf("\n") + 1);
-      // The lines that follow belong to the same program text.
+      // The lines that follow belong to the same code block.
       needsBlank = false;
     }
     printed = text.slice(0, text.length - (rest.length - opening.length));

@@ -4,9 +4,9 @@ import { graphemes } from "../screen/text.ts";
 export interface Editor {
   /** Line breaks are `\n`. A folded paste is one private character. */
   readonly text: string;
-  /** Index in the text, between two characters as people see them. */
+  /** Index in the text, always between two graphemes. */
   readonly cursor: number;
-  /** What was removed last with a key that removes more than a character. */
+  /** Text that was last removed with a key that removes more than one character. */
   readonly killed: string;
   /** Contents of the folded pastes, in the order of their characters. */
   readonly pastes: readonly string[];
@@ -61,7 +61,7 @@ function clean(text: string): string {
     .replace(folds, "");
 }
 
-/** Returns the text that is sent: with the whole of every paste. */
+/** Returns the text to send, with the full content of every paste. */
 export function wholeText({ text, pastes }: Editor): string {
   return text.replace(folds, (character) => pastes[indexOfFold(character)] ?? "");
 }

@@ -1,4 +1,4 @@
-/** Prompts that were sent, oldest first, and the place of the user in them. All functions here are pure. */
+/** Prompts that were sent, oldest first, and the user's position in them. All functions here are pure. */
 export interface History {
   readonly prompts: readonly string[];
   /** Index of the prompt that is shown; the number of prompts if the user writes a new one. */
@@ -14,7 +14,7 @@ export function newHistory(prompts: readonly string[] = []): History {
   return { prompts: kept, index: kept.length, draft: "" };
 }
 
-/** Adds a prompt, and returns to a new one. The same prompt twice in a row is kept once. */
+/** Adds a prompt, and starts a new one. The same prompt twice in a row is kept once. */
 export function addPrompt({ prompts }: History, prompt: string): History {
   return newHistory(prompts.at(-1) === prompt ? prompts : [...prompts, prompt]);
 }

@@ -10,7 +10,7 @@ interface PressedKey {
   readonly onType?: ((text: string) => void) | undefined;
 }
 
-/** What a user can tell an agent with one key. Returns false for any other key. */
+/** Carries out the action that a key has for an agent. Returns false if it has none. */
 export function actOnAgent(app: App, agent: AgentView, { key, onType = app.type }: PressedKey): boolean {
   const { agentId, background } = agent;
   switch (key) {

@@ -27,7 +27,7 @@ export interface PanelOptions {
   readonly selected?: string | undefined;
 }
 
-/** Returns the subagents that the panel lists while no one moves in it: those that work, then those that wait. */
+/** Returns the subagents that the panel lists while it has no selection: those that work, then those that wait. */
 export function busyAgents(view: SessionView): readonly AgentView[] {
   return inTreeOrder(view).filter(({ agentId, runId, end, isCutOff }) => {
     return agentId !== MAIN_AGENT && runId !== undefined && end === undefined && !isCutOff;

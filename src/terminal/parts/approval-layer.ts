@@ -33,8 +33,8 @@ const FEWEST_ROWS = 3;
 const MAX_INPUT_ROWS = 10;
 
 /**
- * Asks the user about a call. All of it has to have been on the screen before it can be allowed, even if it is longer
- * than the screen.
+ * Asks the user about a call. The whole call must have been shown before it can be allowed, even if it is longer than
+ * the screen.
  */
 export function createApprovalLayer(app: App, options: RequestLayerOptions): Layer {
   const { by, elsewhere, waiting, onAnswer, onAside } = options;

@@ -10,7 +10,7 @@ export interface LeaveOptions {
 
 type Way = "wait" | "park" | "stop" | "stay";
 
-/** Leaves the terminal. If agents are running, asks what shall become of them. */
+/** Leaves the terminal. If agents are running, asks what to do with them. */
 export function openLeaveDialog(app: App, { isBusy, leave }: LeaveOptions): void {
   const count = busyAgents(app.view).length + (isBusy() ? 1 : 0);
   if (count === 0) {

@@ -10,7 +10,7 @@ import { widthOf } from "../screen/text.ts";
 export interface LineInput {
   /** Draws the rows around the cursor, not more than the given number. */
   draw(columns: number, rows?: number): Drawing;
-  /** Handles a key. `done`: the user has finished. `back`: the user does not want to write it. */
+  /** Handles a key. `done`: the user has finished. `back`: the user has cancelled. */
   key(key: Key): "done" | "back" | "edited";
   readonly text: string;
 }

@@ -56,7 +56,7 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
     onChoose(choice.value);
   };
   const layer: Layer = {
-    keys: ["↑↓ choose", "Enter takes it", "Esc back", ...(hasHotkeys ? [] : ["type to search"])],
+    keys: ["↑↓ choose", "Enter selects", "Esc back", ...(hasHotkeys ? [] : ["type to search"])],
     draw: ({ columns, rows }) => {
       const listed = found();
       const chosen = listed[selected];

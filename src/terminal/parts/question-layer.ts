@@ -44,7 +44,7 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
     onAnswer(isEmpty ? { answer: "deny", by } : { answer: "allow", by, replies });
   }
 
-  /** Chooses an option. The one after the last is a text of the user's own. */
+  /** Chooses an option. The index after the last option stands for the user's own text. */
   function choose(index: number): void {
     const { options: offered, multiSelect } = asked();
     if (index === offered.length) input = createLineInput("› ");

@@ -16,7 +16,7 @@ function askerPath({ path, agentType }: ApprovalQuestion, view: SessionView): st
   return ["main", ...names].map(showExactly).join(" › ");
 }
 
-/** Returns the line that says who asks, and for what kind of thing. */
+/** Returns the line that says which agent asks, and whether for approval or with a question. */
 export function requestHead(
   question: ApprovalQuestion,
   view: SessionView,
@@ -33,7 +33,7 @@ export function requestHead(
   );
 }
 
-/** Returns the whole call, as it will run, with everything that could mislead made visible, and why it needs approval. */
+/** Returns the whole call, as it will run, with misleading characters made visible, and why it needs approval. */
 export function requestRows(
   question: ApprovalQuestion,
   { columns, diff }: { readonly columns: number; readonly diff: string | undefined },

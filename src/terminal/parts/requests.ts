@@ -14,7 +14,7 @@ export interface RequestsOptions {
   readonly isOccupied: () => boolean;
 }
 
-/** Requests for approval and questions of agents. One at a time is shown, and none takes keys from a user who types. */
+/** Requests for approval and questions of agents. One at a time is shown, and none takes keys while the user types. */
 export interface Requests {
   /** Looks at the view: opens the request that waits longest, if it can be answered here, and closes one that was settled elsewhere. */
   update(): void;

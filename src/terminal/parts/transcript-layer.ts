@@ -94,7 +94,7 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
 
   function draw({ columns, rows }: Space): Drawing {
     const agent = agentOf(app.view, agentId);
-    if (agent === undefined) return { rows: [[span("  This agent is not known.", "dim")]] };
+    if (agent === undefined) return { rows: [[span("  Unknown agent.", "dim")]] };
     const rule: Row = [span("─".repeat(columns - 1), "dim")];
     const line = input?.draw(columns);
     const head = headRows(agent, app, columns);

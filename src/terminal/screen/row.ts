@@ -6,7 +6,7 @@ export type Row = readonly Span[];
 export interface Span {
   readonly text: string;
   readonly style?: Style | undefined;
-  /** Look that a program of the user has chosen, as parameters of an escape sequence: digits and semicolons. */
+  /** Look that the user's own program has chosen, as parameters of an escape sequence: digits and semicolons. */
   readonly look?: string | undefined;
 }
 
@@ -61,7 +61,7 @@ function painted(text: string, code: string | undefined): string {
   return code ? `\u001b[${code}m${text}\u001b[0m` : text;
 }
 
-/** Last line of defense: whatever the rest of the program does, no control character of a text reaches the terminal. */
+/** Last line of defense: whatever the rest of the program does, no control character in a text reaches the terminal. */
 function safe(text: string): string {
   return /\p{Cc}/u.test(text) ? stripControls(text).replace(/[\n\t]/g, " ") : text;
 }
@@ -75,7 +75,7 @@ export function textOfRow(row: Row): string {
   return row.map(({ text }) => text).join("");
 }
 
-/** Converts a line of a program to a row. Its colors are kept, and all other control characters are removed. */
+/** Converts a line of program output to a row. Its colors are kept, and all other control characters are removed. */
 export function rowFromProgram(line: string): Row {
   const [first = "", ...others] = line.split("\u001b[");
   let look = "";

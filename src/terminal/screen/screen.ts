@@ -1,7 +1,7 @@
 import type { Paint, Row } from "./row.ts";
 import { cutRow, splitRow, widthOfRow } from "./text.ts";
 
-/** What is shown at the end of the terminal's text, or on the whole screen. It must be lower than the terminal. */
+/** What is shown at the end of the terminal's text, or on the whole screen. It must be shorter than the terminal. */
 export interface Frame {
   readonly rows: readonly Row[];
   /** Where the user types; hidden if absent. */
@@ -57,7 +57,7 @@ export interface Screen {
 export interface ScreenOptions {
   readonly output: ScreenOutput;
   readonly paint: Paint;
-  /** Whether the terminal breaks its rows again when it becomes narrower. Most do. */
+  /** Whether the terminal rewraps its rows when it becomes narrower. Most do. */
   readonly reflows: boolean;
 }
 
@@ -78,7 +78,7 @@ interface Drawn {
   readonly texts: readonly string[];
   readonly widths: readonly number[];
   readonly cursor: Position;
-  /** The row with the cursor, before and after it. */
+  /** Text of the cursor's row before and after the cursor. */
   readonly split: readonly [string, string];
   readonly isCursorShown: boolean;
 }
@@ -91,7 +91,7 @@ const nothing: Drawn = {
   isCursorShown: true,
 };
 
-/** Rows that are narrower fit into one row of any terminal that people use. */
+/** Rows that are narrower than this fit into one row of any terminal in practice. */
 const NARROW = 40;
 
 export function createScreen({ output, paint, reflows }: ScreenOptions): Screen {
@@ -112,7 +112,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
       texts: kept.map(paint),
       widths: kept.map(widthOfRow),
       cursor: { row, column },
-      // Behind the end of a row, there are only blanks before the cursor.
+      // If the cursor is past the end of the row, the gap is filled with blanks.
       split: [`${paint(before)}${" ".repeat(Math.max(0, column - widthOfRow(before)))}`, paint(after)],
       isCursorShown: cursor !== undefined,
     };
@@ -123,7 +123,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
 
   /**
    * Writes everything again. Rows above the cursor are continued in the next row if they do not fit, just as the terminal
-   * does it with old rows when it becomes narrower. So `measure` knows how high they are, even if the terminal became
+   * does with old rows when it becomes narrower. So `measure` knows how tall they are, even if the terminal became
    * narrower before these bytes reached it.
    */
   const whole = ({ texts, cursor, split: [before, after] }: Drawn): string => {
@@ -205,7 +205,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
   };
 }
 
-/** Returns whether only rows have changed whose height is known, or that are below the cursor. */
+/** Returns whether all changed rows have a known height or are below the cursor. */
 function canPatch(before: Drawn, next: Drawn): boolean {
   const { row, column } = next.cursor;
   if (before.texts.length === 0 || before.texts.length !== next.texts.length || before.cursor.row !== row) return false;
@@ -229,7 +229,7 @@ function patch(before: Drawn, next: Drawn): string {
 }
 
 /**
- * Writes something that scrolls nothing, and returns to where the cursor was. Counting rows back would lead to a wrong
+ * Makes a change that scrolls nothing, and returns to where the cursor was. Counting rows back would lead to a wrong
  * row if the terminal has become smaller and the program does not know it yet.
  */
 function apart(change: string): string {
@@ -249,8 +249,8 @@ function fullDifference(before: Drawn, next: Drawn): string {
 
 /**
  * Clears rows from the cursor down, and returns to the first. Clearing the rest of the screen at once would be shorter,
- * but some terminals then keep a copy of it in their history. The cursor is saved, because it stops at the end of a
- * screen that has become lower.
+ * but some terminals then keep a copy of it in their history. The cursor is saved instead of counting
+ * rows back, because it stops at the bottom of a screen that has become shorter.
  */
 function clearRows(count: number): string {
   if (count === 0) return "\r";

@@ -102,7 +102,7 @@ export function cutBefore(row: Row, tail: Row, columns: number): Row {
   return [...cutRow(row, Math.max(1, columns - widthOfRow(tail))), ...tail];
 }
 
-/** Number of columns that the left part of a row gets at least. */
+/** Minimum number of columns for the left part of a row. */
 const MIN_LEFT = 16;
 
 export interface Wrapping {
