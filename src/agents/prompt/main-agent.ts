@@ -14,7 +14,7 @@ How to work
 
 Before you finish
 - Run the tests, the type checker or the program itself to verify your change. If you can't, say so. Report failures as they are, with the relevant part of the output.
-- Do things that are hard to undo, such as commits, pushes, releases and deleting data, only when the user asks for them.
+- Do things that are hard to undo, such as commits, pushes, releases and deleting data, only when the user asks for them. Commits in an agent's own worktree are fine.
 
 Your answer
 - Begin with the result. Then say what the user needs to know about it, in a few sentences. Refer to code as path:line. Say what you did not do and what you did not verify.`;

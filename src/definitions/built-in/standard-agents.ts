@@ -44,7 +44,7 @@ export const explore: BuiltInAgent = {
     name: "Explore",
     source: "built-in",
     description:
-      "Finds code and explains how it works, read-only. Use it when you do not know where something is. Say quick, medium or very thorough.",
+      "Finds code and explains how it works, read-only. Use it when you do not know where something is. In the prompt, say how thorough it should be: quick, medium or very thorough.",
     tools: readOnlyTools,
     model: "small",
     omitProjectContext: true,
@@ -107,7 +107,7 @@ const bash: BuiltInAgent = {
     name: "Bash",
     source: "built-in",
     description:
-      "Runs shell commands and reports the relevant output. Use it when the output is long, as in test runs, but not for commands that take longer than 10 minutes. It does not edit code.",
+      "Runs shell commands and reports the relevant output. Use it when the output is very long, as in a full test run, but not for commands that take longer than 10 minutes. It does not edit code.",
     tools: ["Bash"],
     model: "inherit",
   },
@@ -215,7 +215,7 @@ const verification: BuiltInAgent = {
     name: "Verification",
     source: "built-in",
     description:
-      "Tests finished work by trying to break it in a scratch copy that includes uncommitted changes, but no ignored files such as node_modules. Use it when an important change is done. Needs a git repository. Does not repair; after a fix, start a new one.",
+      "Tests finished work by trying to break it in a scratch copy that, unlike an isolated worktree, includes uncommitted changes, but no ignored files such as node_modules. Use it when an important change is done. Needs a git repository. Does not fix bugs; after a fix, start a new one.",
     tools: [
       "Read",
       "Write",

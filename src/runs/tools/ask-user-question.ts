@@ -16,7 +16,7 @@ export const askUserQuestionSpec: ToolSpec = {
   declaration: {
     name: NAME,
     description:
-      "Asks the user one to four questions and waits for the answers. Use it when only the user can decide and a wrong guess would be costly: an unclear requirement, or a choice between approaches that is hard to change later. Do not ask what you can find out by reading or trying, what has a sensible default, or whether to continue. Ask everything you need in one call. The user can always answer in their own words, so do not add an option for that. If you recommend an option, put it first and say so in its description.",
+      "Asks the user one to four questions and waits for the answers. Use it when only the user can decide and a wrong guess would be costly: an unclear requirement, or a choice between approaches that is hard to change later. Do not ask what you can find out by reading or trying, what has a sensible default, or whether to continue. Ask everything you need in one call. The user can always answer in their own words, so do not add an option for that. If you recommend an option, put it first and say so in its description. If a question has no sensible options, ask it in your answer instead.",
     inputSchema: {
       type: "object",
       properties: {

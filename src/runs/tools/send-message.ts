@@ -9,7 +9,7 @@ export const sendMessageSpec: ToolSpec = {
   declaration: {
     name: "SendMessage",
     description:
-      "Sends a message to a subagent. A running background agent reads it before its next step. An agent that has ended is resumed with the message in the background; to wait for its report instead, use Task with resume. Replies come with the agent's report.",
+      "Sends a message to a subagent. A running background agent reads it before its next step. An agent that has ended is resumed with the message in the background; to wait for its report instead, use Task with resume. The agent answers in its report.",
     inputSchema: {
       type: "object",
       properties: {

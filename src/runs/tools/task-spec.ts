@@ -28,7 +28,11 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
         properties: {
           description: { type: "string", description: "The task in 3 to 5 words." },
           prompt: { type: "string" },
-          subagent_type: { type: "string", ...(list.complete ? { enum: names } : {}) },
+          subagent_type: {
+            type: "string",
+            ...(list.complete ? { enum: names } : {}),
+            ...(forks ? {} : { description: "Required, except with resume." }),
+          },
           model: {
             type: "string",
             description:
@@ -36,8 +40,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
           },
           resume: {
             type: "string",
-            description:
-              "Id or name of an agent that has ended. It continues with its context, so the prompt says only what is new, and subagent_type can be left out. It keeps its worktree. You wait for its new report.",
+            description: `Id or name of an agent that has ended. It continues with its context, so the prompt says only what is new, and subagent_type can be left out. It keeps its worktree. You wait for its new report${background ? ", unless you set run_in_background" : ""}.`,
           },
           ...(background ? backgroundProperties : {}),
           max_turns: {
@@ -49,7 +52,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. It starts in the same subdirectory as you. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff --binary HEAD...BRANCH | git apply` applies the commits of the branch to your files without committing, so tell the agent to commit there. If the command fails, it has changed nothing; make the changes with Edit instead. Changes that the agent did not commit are only in its directory. After a resume, apply only the new commits: `git diff --binary LAST..BRANCH`, where LAST is the last commit that you applied. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link. Needs a git repository.",
+              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. It starts in the same subdirectory as you. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff --binary HEAD...BRANCH | git apply` applies the commits of the branch to your files without committing. Changes that are not committed are not in it, so tell the agent to commit in its worktree. If the command fails, it has changed nothing; make the changes with Edit instead. After a resume, apply only the new commits: `git diff --binary LAST..BRANCH`, where LAST is the last commit that you applied. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link. Needs a git repository.",
           },
           acceptance: {
             type: "string",
@@ -83,7 +86,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
       : []),
     ...(background
       ? [
-          "With run_in_background, you keep working, and the report arrives in a notice, even if you have already given your answer. Do not poll. Omit run_in_background if you would only wait for the report.",
+          "With run_in_background, you keep working, and the report arrives in a notice, even if you have already given your answer. Do not poll; to wait after all, use TaskOutput with `block`. Omit run_in_background if you would only wait for the report.",
         ]
       : []),
     ...(forks ? [forkNote] : []),

@@ -15,7 +15,11 @@ const bashOutputSpec: ToolSpec = {
       type: "object",
       properties: {
         bash_id: { type: "string" },
-        filter: { type: "string", description: "Regular expression. Lines that do not match it are discarded." },
+        filter: {
+          type: "string",
+          description:
+            "Regular expression. Lines that do not match it are discarded, and later calls do not return them.",
+        },
       },
       required: ["bash_id"],
     },

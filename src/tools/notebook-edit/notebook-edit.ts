@@ -23,7 +23,11 @@ const notebookEditSpec: ToolSpec = {
             "Id of the cell, or its index starting at 0. Required to replace and delete. A new cell is inserted after it, or as the first cell if this is not set.",
         },
         new_source: { type: "string", description: "Required to replace and insert." },
-        cell_type: { type: "string", enum: ["code", "markdown"], description: "Type of a new cell. Default: code." },
+        cell_type: {
+          type: "string",
+          enum: ["code", "markdown"],
+          description: "Type of the cell. Default: code for a new cell, unchanged for an existing one.",
+        },
         edit_mode: { type: "string", enum: ["replace", "insert", "delete"], description: "Default: replace." },
       },
       required: ["notebook_path"],

@@ -28,7 +28,7 @@ export const readSpec: ToolSpec = {
       type: "object",
       properties: {
         file_path: { type: "string" },
-        offset: { type: "integer", minimum: 0, description: "First line to read, starting at 1." },
+        offset: { type: "integer", minimum: 0, description: "First line to read. The first line of a file is 1." },
         limit: { type: "integer", minimum: 1, description: "Number of lines to read." },
       },
       required: ["file_path"],
