@@ -11,6 +11,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["y, a, e, n", "answer the request that has the focus"],
   ["Esc", "close a form or this list"],
   ["↑ ↓", "choose an agent in the list"],
+  ["→ ←", "open or close a group of agents"],
   ["← → Enter", "choose a bar in the timeline, and open it"],
   ["+ − 0", "zoom the timeline, or show all of it"],
   ["Enter, Ctrl+Enter", "send a message, or send it before the queue"],

@@ -1,6 +1,8 @@
+import { dirname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
+import { recordAgents } from "./record-agents.ts";
 import { COMMAND, openScene, PROMPT, type Scene } from "./scene.ts";
 
 // One browser and one server for all tests, which tell one story in order.
@@ -194,6 +196,32 @@ describe("the web view", () => {
     await page.getByText("Prices are now rounded").waitFor();
     expect(await tree()).toHaveLength(4);
     await page.getByText("of $1.00").waitFor();
+  });
+
+  it("opens and closes groups of many agents with the keys", async () => {
+    const home = join(dirname(scene.cwd), "home");
+    await recordAgents({ home, cwd: scene.cwd, sessionId: "many", agents: 60, turns: 1 });
+    await page.goto(`${scene.url}/#/session/many`);
+    const cut = page.getByRole("treeitem", { name: /Explore cut by its turn limit/ });
+    await cut.waitFor();
+    const active = () =>
+      page.getByRole("tree").evaluate((tree) => {
+        const id = tree.getAttribute("aria-activedescendant") ?? "";
+        return document.getElementById(id)?.textContent ?? "";
+      });
+    await page.getByRole("tree").focus();
+    while (!(await active()).includes("Explore cut")) await page.keyboard.press("ArrowDown");
+    expect(await cut.getAttribute("aria-expanded")).toBe("false");
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => cut.getAttribute("aria-expanded")).toBe("true");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => page.url()).toMatch(/many\/a0/);
+    await page.getByText("Review package 3.").waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(active).toContain("Explore cut");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => cut.getAttribute("aria-expanded")).toBe("false");
+    expect(await barriersIn(page)).toEqual([]);
   });
 
   it("says that a session was deleted", async () => {

@@ -41,6 +41,8 @@ interface AgentTreeProps {
 /** The agents of a session as a tree, with what each one is doing. Only the visible rows are drawn. */
 export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: AgentTreeProps): ReactNode {
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
+  /** Key of the group that the keys have reached, if it is not the selected agent that they apply to. */
+  const [groupKey, setGroupKey] = useState<string>();
   const scroller = useRef<HTMLDivElement>(null);
   const isSearched = search.trim() !== "";
   const rows = useMemo(
@@ -57,30 +59,43 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
     overscan: 8,
   });
   useEffect(() => virtual.measure(), [height, virtual]);
-  const index = rows.findIndex((row) => row.kind === "agent" && row.agent.agentId === selected);
+  const groupIndex = rows.findIndex((row) => row.kind === "group" && row.key === groupKey);
+  const agentIndex = rows.findIndex((row) => row.kind === "agent" && row.agent.agentId === selected);
+  const index = groupIndex >= 0 ? groupIndex : agentIndex;
+  const active = rows[index];
+  useEffect(() => setGroupKey(undefined), [selected]);
   useEffect(() => {
     if (index >= 0) virtual.scrollToIndex(index, { align: "auto" });
   }, [index, virtual]);
 
   const select = (agent: AgentView): void => {
+    setGroupKey(undefined);
     if (view.sessionId !== undefined) goTo({ page: "session", id: view.sessionId, agent: agent.agentId });
   };
   const toggle = ({ key, isOpen }: Extract<TreeRow, { kind: "group" }>): void =>
     setToggled(new Map(toggled).set(key, !isOpen));
+  const goToRow = (at: number): void => {
+    const row = rows[Math.max(0, Math.min(rows.length - 1, at))];
+    if (row?.kind === "group") setGroupKey(row.key);
+    else if (row !== undefined) select(row.agent);
+  };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const found = rows.flatMap((row, at) => (row.kind === "agent" ? [{ at, agent: row.agent }] : []));
-    const current = found.findIndex(({ at }) => at === index);
-    const moves: Readonly<Record<string, number>> = {
-      ArrowDown: current + 1,
-      ArrowUp: current - 1,
-      Home: 0,
-      End: found.length - 1,
+    const group = active?.kind === "group" ? active : undefined;
+    const heading = rows.findLastIndex((row, at) => row.kind === "group" && at < index);
+    const moves: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => goToRow(index + 1),
+      ArrowUp: () => goToRow(index - 1),
+      Home: () => goToRow(0),
+      End: () => goToRow(rows.length - 1),
+      ArrowRight: () => group !== undefined && (group.isOpen ? goToRow(index + 1) : toggle(group)),
+      ArrowLeft: () => (group === undefined ? heading >= 0 && goToRow(heading) : group.isOpen && toggle(group)),
+      Enter: () => group !== undefined && toggle(group),
+      " ": () => group !== undefined && toggle(group),
     };
-    const to = moves[event.key];
-    if (to === undefined) return;
+    const move = moves[event.key];
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const agent = found[Math.max(0, Math.min(found.length - 1, to))]?.agent;
-    if (agent !== undefined) select(agent);
+    move();
   };
   const all = view.agents.length;
   return (
@@ -108,7 +123,7 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
         role="tree"
         tabIndex={0}
         aria-label="Agents"
-        aria-activedescendant={index >= 0 ? `agent-${selected}` : undefined}
+        aria-activedescendant={active && rowId(active)}
         onKeyDown={onKeyDown}
       >
         <div className="tree-inner" style={{ height: virtual.getTotalSize() }}>
@@ -116,7 +131,16 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
             const row = rows[at];
             if (row === undefined) return null;
             return row.kind === "group" ? (
-              <GroupRow key={row.key} row={row} top={start} onToggle={() => toggle(row)} />
+              <GroupRow
+                key={row.key}
+                row={row}
+                top={start}
+                isActive={row === active}
+                onToggle={() => {
+                  setGroupKey(row.key);
+                  toggle(row);
+                }}
+              />
             ) : (
               <AgentRow
                 key={row.agent.agentId}
@@ -135,22 +159,31 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
   );
 }
 
+/** Returns the id of the element of a row. */
+function rowId(row: TreeRow): string {
+  return row.kind === "agent" ? `agent-${row.agent.agentId}` : `group-${row.key.replaceAll(/\s/g, "-")}`;
+}
+
 interface GroupRowProps {
   readonly row: Extract<TreeRow, { kind: "group" }>;
   readonly top: number;
+  /** Whether the keys apply to the group. */
+  readonly isActive: boolean;
   readonly onToggle: () => void;
 }
 
-function GroupRow({ row: { state, type, count, isOpen }, top, onToggle }: GroupRowProps): ReactNode {
+function GroupRow({ row, top, isActive, onToggle }: GroupRowProps): ReactNode {
+  const { state, type, count, isOpen } = row;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys, and the search finds every agent
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus and names the active item
     <div
+      id={rowId(row)}
       role="treeitem"
       aria-level={1}
       aria-expanded={isOpen}
       aria-selected={false}
-      className="group-row"
+      className={`group-row${isActive ? " active" : ""}`}
       style={{ transform: `translateY(${top}px)` }}
       onClick={onToggle}
     >
