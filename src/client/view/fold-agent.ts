@@ -55,13 +55,21 @@ interface Delta {
 
 type DeltaEvent = Extract<AgentLiveEvent, { readonly turn: number }>;
 
-function withDelta(agent: AgentView, { turn, repeated }: DeltaEvent, { part, connectedAt }: Delta): AgentView {
+function withDelta(
+  agent: AgentView,
+  { turn, repeated, isAfterGap }: DeltaEvent,
+  { part, connectedAt }: Delta,
+): AgentView {
   // A live event can arrive after the line that records it.
   if (agent.end !== undefined || agent.step.kind === "working" || agent.step.kind === "done") return agent;
   const isPartial = agent.step.since < connectedAt ? true : undefined;
   const draft: Draft =
     repeated === 0 ? { turn, parts: [] } : agent.draft?.turn === turn ? agent.draft : { turn, parts: [], isPartial };
-  return { ...agent, draft: { ...draft, parts: joined(draft.parts, part) } };
+  // Texts with a gap between them are kept apart.
+  if (isAfterGap && part.kind !== "call")
+    return { ...agent, draft: { ...draft, parts: [...draft.parts, part], hasGaps: true } };
+  const parts = joined(draft.parts, part);
+  return { ...agent, draft: isAfterGap ? { ...draft, parts, hasGaps: true } : { ...draft, parts } };
 }
 
 function joined(parts: readonly DraftPart[], part: DraftPart): readonly DraftPart[] {

@@ -255,6 +255,24 @@ describe("an agent in the view", () => {
     expect(draftOf(viewOf([...asked, of("main", answered("Hello")), live("main", "late")]))).toBeUndefined();
   });
 
+  it("has a draft that says that parts are missing if the server had to drop them", () => {
+    const view = viewOf([
+      of("main", started()),
+      of("main", { type: "model.requested", turn: 1 } as DurableEvent, 5),
+      live("main", "He"),
+      { agentId: "main", event: { type: "text.delta", turn: 1, text: "rld", isAfterGap: true } },
+      live("main", "."),
+    ]);
+    expect(agentOf(view, "main")?.draft).toEqual({
+      turn: 1,
+      parts: [
+        { kind: "text", text: "He" },
+        { kind: "text", text: "rld." },
+      ],
+      hasGaps: true,
+    });
+  });
+
   it("has the whole response in its draft if the server repeats it", () => {
     const asked = [of("main", started()), of("main", { type: "model.requested", turn: 1 } as DurableEvent, 5)];
     const repeat = (repeated: number, text: string): SessionUpdate => ({

@@ -120,6 +120,8 @@ export interface Draft {
   readonly parts: readonly DraftPart[];
   /** Set if the beginning may be missing, because it was written before the client connected. */
   readonly isPartial?: true | undefined;
+  /** Set if parts are missing, because the client was too slow for them. */
+  readonly hasGaps?: true | undefined;
 }
 
 /** A part of a response that is being written. */

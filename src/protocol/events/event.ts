@@ -26,6 +26,8 @@ interface Repeatable {
    * With part 0, the response begins again.
    */
   readonly repeated?: number | undefined;
+  /** Set if the parts of the response just before this one were dropped, because the reader is too slow for them. */
+  readonly isAfterGap?: true | undefined;
 }
 
 /** A subagent's event, forwarded to the readers of the main agent's run. */

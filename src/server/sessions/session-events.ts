@@ -9,6 +9,7 @@ import {
 import { type EventStream, eventText } from "../http/event-stream.ts";
 import { problem } from "../http/problem.ts";
 import type { ServerContext } from "../server-context.ts";
+import { LiveGaps } from "./live-gaps.ts";
 import { workerLost } from "./projects.ts";
 import { SessionAgents } from "./session-agents.ts";
 import type { CatalogSession } from "./session-catalog.ts";
@@ -86,13 +87,17 @@ const SLOW_MS = 1_000;
 
 /** Sends updates. Returns false if the client is so slow that the rest should be read again later. */
 async function sendAll(stream: EventStream, { updates, agents, position }: SentUpdates): Promise<boolean> {
+  const gaps = new LiveGaps();
   for await (const update of updates) {
     agents.observe(update);
     // Without its beginning, a response can't be shown.
     const isRepeated = "repeated" in update.event && update.event.repeated !== undefined;
-    if (update.seq === undefined && stream.isBehind && !isRepeated) continue;
+    if (update.seq === undefined && stream.isBehind && !isRepeated) {
+      gaps.drop(update);
+      continue;
+    }
     if (agents.known(update.agentId) === undefined) await agents.load(update.agentId);
-    const waiting = stream.send(textOf(update, agents));
+    const waiting = stream.send(textOf(gaps.mark(update), agents));
     position.after = update.seq ?? position.after;
     if (waiting !== undefined && !(await isSettledWithin(waiting, SLOW_MS))) return false;
   }

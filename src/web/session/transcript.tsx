@@ -261,13 +261,18 @@ function sentence(words: string): string {
 }
 
 /** The response that is being written. */
-function DraftView({ draft: { parts, isPartial } }: { readonly draft: Draft }): ReactNode {
+function DraftView({ draft: { parts, isPartial, hasGaps } }: { readonly draft: Draft }): ReactNode {
   return (
     <div className="draft" aria-busy="true">
       {isPartial && <p className="note">The beginning was written before this page was connected.</p>}
       {parts.map((part, index) => (
         <DraftPartView key={index} part={part} />
       ))}
+      {hasGaps && (
+        <p className="note">
+          The connection is too slow for all of this text, so parts of it are missing. The complete response follows.
+        </p>
+      )}
     </div>
   );
 }
