@@ -25,8 +25,11 @@ export interface UsedTurns {
   readonly costUsd: number;
 }
 
-/** Number of entries to keep. If there are more, neighbors are joined, so that memory and drawing stay bounded. */
-const MOST = 600;
+/**
+ * Number of entries to keep. If there are more, neighbors are joined, so that memory and drawing stay bounded. All
+ * entries but the last one then have the same number of turns, so that they can be compared.
+ */
+const MOST = 300;
 
 /** The usage of a session before its first turn, for `foldUsage`. */
 export const noSessionUsage: SessionUsage = { turns: [], total: noUsage, costUsd: 0 };
@@ -49,8 +52,7 @@ function foldEvent(usage: SessionUsage, { agentId, event }: ViewUpdate): Session
       const { at, turn, costUsd = 0 } = event;
       const callId = callsOf(event.message)[0]?.callId;
       const used = { agentId, turn, at, callId, count: 1, usage: paidUsage(event), costUsd };
-      const turns = [...usage.turns, used];
-      return added({ ...usage, turns: turns.length > MOST ? joined(turns) : turns }, used);
+      return added({ ...usage, turns: withTurn(usage.turns, used) }, used);
     }
     case "model.failed":
     case "conversation.compacted":
@@ -78,21 +80,22 @@ function added(usage: SessionUsage, spent: Pick<UsedTurns, "usage" | "costUsd">)
   return { ...usage, total: addUsage(usage.total, spent.usage), costUsd: usage.costUsd + spent.costUsd };
 }
 
-function joined(turns: readonly UsedTurns[]): readonly UsedTurns[] {
-  const pairs: UsedTurns[] = [];
-  for (let index = 0; index < turns.length; index += 2) {
-    const first = turns[index] as UsedTurns;
-    const second = turns[index + 1];
-    pairs.push(
-      second === undefined
-        ? first
-        : {
-            ...first,
-            count: first.count + second.count,
-            usage: addUsage(first.usage, second.usage),
-            costUsd: first.costUsd + second.costUsd,
-          },
-    );
-  }
-  return pairs;
+function withTurn(turns: readonly UsedTurns[], used: UsedTurns): readonly UsedTurns[] {
+  const [first, last] = [turns[0], turns.at(-1)];
+  if (first !== undefined && last !== undefined && last.count < first.count) return turns.with(-1, joined(last, used));
+  if (turns.length < MOST) return [...turns, used];
+  const pairs = turns.flatMap((each, index) => {
+    const next = turns[index + 1];
+    return index % 2 === 0 && next !== undefined ? [joined(each, next)] : [];
+  });
+  return [...pairs, used];
+}
+
+function joined(first: UsedTurns, second: UsedTurns): UsedTurns {
+  return {
+    ...first,
+    count: first.count + second.count,
+    usage: addUsage(first.usage, second.usage),
+    costUsd: first.costUsd + second.costUsd,
+  };
 }
