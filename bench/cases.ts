@@ -17,6 +17,7 @@ import { serverCase } from "./server-case.ts";
 import { sessionCase } from "./session-case.ts";
 import { terminalCase } from "./terminal-case.ts";
 import { viewCase } from "./view-case.ts";
+import { webCase } from "./web-case.ts";
 import { workerCase } from "./worker-case.ts";
 
 /**
@@ -42,6 +43,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   view: viewCase,
   server: serverCase,
   terminal: terminalCase,
+  web: webCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

@@ -49,7 +49,7 @@ const KEEP = 30;
 const PAUSE_MS = 1_000;
 /** Time to spend on updates before the browser may draw, and while there are many updates to catch up with. */
 const SLICE_MS = 8;
-const LONG_SLICE_MS = 40;
+const LONG_SLICE_MS = 24;
 /** Number of updates from which the page catches up: it draws rarely until it has. */
 const MANY = 300;
 const DRAW_EVERY_MS = 400;
