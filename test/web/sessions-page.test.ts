@@ -88,6 +88,7 @@ describe("the list of sessions", () => {
       await page.setViewportSize({ width, height: 800 });
       expect(await page.getByText("Turns", { exact: true }).isVisible()).toBe(width > 999);
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      expect((await row().locator(".title").boundingBox())?.width).toBeGreaterThan(200);
       expect(await barriersIn(page)).toEqual([]);
     }
     await page.setViewportSize({ width: 1440, height: 860 });

@@ -1,9 +1,10 @@
 // Takes pictures of every view in both themes and three widths: node --import tsx test/web/take-pictures.ts DIRECTORY
 
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
 import { openBrowser, openPage } from "./open-browser.ts";
+import { recordAgents } from "./record-agents.ts";
 import { openScene, PROMPT } from "./scene.ts";
 
 const directory = process.argv[2] ?? "pictures";
@@ -25,7 +26,9 @@ try {
   const session = new URL(page.url()).hash.split("/").slice(0, 3).join("/");
   const agent = new URL(page.url()).hash;
   const agentPages = { agents: "#/agents", "agent-detail": "#/agents/price-auditor", "new-agent": "#/new-agent" };
-  const views = { sessions: "#/", session, agent, inbox: "#/inbox", ...agentPages };
+  const home = join(dirname(scene.cwd), "home");
+  await recordAgents({ home, cwd: scene.cwd, sessionId: "many", agents: 1_000, turns: 3 });
+  const views = { sessions: "#/", session, agent, many: "#/session/many", inbox: "#/inbox", ...agentPages };
   const take = async (names: Readonly<Record<string, string>>): Promise<void> => {
     for (const theme of ["dark", "light"] as const) {
       await page.emulateMedia({ colorScheme: theme });
@@ -41,9 +44,10 @@ try {
           if (name === "new-agent") await fillAgent(page);
           if (name === "sessions") await page.getByRole("button", { name: "Options" }).click();
           await page.screenshot({ path: join(directory, `${name}-${theme}-${width}.png`) });
-          if (name === "done" || name === "session")
-            await takeUsage(page, join(directory, `usage-${theme}-${width}.png`));
-          const tabs = name === "session" && width < 1200 ? await page.locator(".regions button:visible").count() : 0;
+          if (name === "done" || name === "session" || name === "many")
+            await takeUsage(page, join(directory, `${name}-usage-${theme}-${width}.png`));
+          const hasTabs = (name === "session" || name === "many") && width < 1200;
+          const tabs = hasTabs ? await page.locator(".regions button:visible").count() : 0;
           for (let index = 0; index < tabs; index++) {
             await page.locator(".regions button:visible").nth(index).click();
             await page.waitForTimeout(200);

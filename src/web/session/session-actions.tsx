@@ -13,7 +13,7 @@ export function SessionActions({ info }: { readonly info: SessionInfo | undefine
   const { reason, state, elsewhere } = info;
   const isCut = reason === "budget" && (state === "idle" || state === "ended") && elsewhere !== true;
   return (
-    <>
+    <div className="session-actions">
       {isCut && (
         <button type="button" className="primary" onClick={() => setIsRaising(true)}>
           Raise the budget and resume
@@ -21,7 +21,7 @@ export function SessionActions({ info }: { readonly info: SessionInfo | undefine
       )}
       {isRaising && <RaiseBudget info={info} onEnd={() => setIsRaising(false)} />}
       {elsewhere !== true && <DeleteSession session={info} onDeleted={() => goTo({ page: "sessions" })} />}
-    </>
+    </div>
   );
 }
 

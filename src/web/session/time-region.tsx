@@ -15,21 +15,19 @@ interface TimeRegionProps {
 /** When things happened, or what they cost. */
 export function TimeRegion({ state: { view, spans, usage, info }, agents, selected }: TimeRegionProps): ReactNode {
   const [shown, setShown] = useState<"time" | "usage">("time");
-  return (
-    <>
-      <div className="time-tabs" role="group" aria-label="What to show">
-        <button type="button" aria-pressed={shown === "time"} onClick={() => setShown("time")}>
-          Timeline
-        </button>
-        <button type="button" aria-pressed={shown === "usage"} onClick={() => setShown("usage")}>
-          Usage
-        </button>
-      </div>
-      {shown === "time" ? (
-        <Waterfall isRunning={view.running.length > 0} agents={agents} spans={spans} selected={selected} />
-      ) : (
-        <UsageChart view={view} usage={usage} maxCost={info?.maxCost} />
-      )}
-    </>
+  const tabs = (
+    <div className="time-tabs" role="group" aria-label="What to show">
+      <button type="button" aria-pressed={shown === "time"} onClick={() => setShown("time")}>
+        Timeline
+      </button>
+      <button type="button" aria-pressed={shown === "usage"} onClick={() => setShown("usage")}>
+        Usage
+      </button>
+    </div>
+  );
+  return shown === "time" ? (
+    <Waterfall tabs={tabs} isRunning={view.running.length > 0} agents={agents} spans={spans} selected={selected} />
+  ) : (
+    <UsageChart tabs={tabs} view={view} usage={usage} maxCost={info?.maxCost} />
   );
 }

@@ -8,6 +8,8 @@ import { focusedCall } from "./focused-call.ts";
 import { useSessionId } from "./session-context.ts";
 
 interface UsageChartProps {
+  /** Buttons that choose what the region shows. */
+  readonly tabs: ReactNode;
   readonly view: SessionView;
   readonly usage: SessionUsage;
   /** The most that the session may cost. */
@@ -18,12 +20,18 @@ interface UsageChartProps {
 const HEIGHT = 100;
 
 /** Tokens of each turn as stacked bars, and the cost so far as a line. A bar leads to its turn. */
-export function UsageChart({ view, usage, maxCost }: UsageChartProps): ReactNode {
+export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): ReactNode {
   const id = useSessionId();
   const [chosen, setChosen] = useState<number>();
   const { turns, total, costUsd } = usage;
   const most = useMemo(() => Math.max(1, ...turns.map((each) => tokensOf(each.usage))), [turns]);
-  if (turns.length === 0) return <p className="dim usage-empty">No turn has ended yet.</p>;
+  if (turns.length === 0)
+    return (
+      <>
+        <div className="time-head">{tabs}</div>
+        <p className="dim usage-empty">No turn has ended yet.</p>
+      </>
+    );
   const top = Math.max(costUsd, maxCost ?? 0) * 1.05 || 1;
   const open = (index: number): void => {
     const turn = turns[index];
@@ -52,6 +60,14 @@ export function UsageChart({ view, usage, maxCost }: UsageChartProps): ReactNode
   const shown = chosen === undefined ? undefined : turns[chosen];
   return (
     <div className="usage">
+      <div className="time-head">
+        {tabs}
+        <span className="key cache">from cache</span>
+        <span className="key fresh">new input</span>
+        <span className="key output">output</span>
+        <span className="key cost">cost so far</span>
+        {maxCost !== undefined && <span className="key limit">budget</span>}
+      </div>
       <p className="usage-words">
         {cacheWords(usage)}{" "}
         <span className="dim">
@@ -63,13 +79,6 @@ export function UsageChart({ view, usage, maxCost }: UsageChartProps): ReactNode
           {maxCost !== undefined && ` of ${formatCost(maxCost)}`}
         </span>
       </p>
-      <div className="usage-keys">
-        <span className="key cache">from cache</span>
-        <span className="key fresh">new input</span>
-        <span className="key output">output</span>
-        <span className="key cost">cost so far</span>
-        {maxCost !== undefined && <span className="key limit">budget</span>}
-      </div>
       <div
         className="usage-plot"
         role="listbox"

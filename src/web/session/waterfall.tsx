@@ -23,6 +23,8 @@ import { useSessionId } from "./session-context.ts";
 import type { Span, Spans } from "./spans.ts";
 
 interface WaterfallProps {
+  /** Buttons that choose what the region shows. */
+  readonly tabs: ReactNode;
   readonly isRunning: boolean;
   /** The agents to show, in the order of the tree. */
   readonly agents: readonly AgentView[];
@@ -40,7 +42,7 @@ interface Hovered {
  * Turns and calls of all agents over time, one lane each, with a row for each of the calls that ran at the same time.
  * Dragging zooms, and a click opens a call or a turn. With the keys, one walks from bar to bar.
  */
-export function Waterfall({ isRunning, agents, spans, selected }: WaterfallProps): ReactNode {
+export function Waterfall({ tabs, isRunning, agents, spans, selected }: WaterfallProps): ReactNode {
   const id = useSessionId();
   const now = useNow();
   const scroller = useRef<HTMLDivElement>(null);
@@ -146,7 +148,7 @@ export function Waterfall({ isRunning, agents, spans, selected }: WaterfallProps
   return (
     <>
       <div className="time-head">
-        <h2>Timeline</h2>
+        {tabs}
         <span className="key model">model</span>
         <span className="key tool">tool</span>
         <span className="key agents">waiting for agents</span>
