@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
 import { openScene, type Scene, say, task } from "./scene.ts";
@@ -12,7 +12,9 @@ let problems: readonly string[];
 let missing: string | undefined;
 
 /** Looks like a harmless command, but is another one. */
-const HIDDEN = "touch one  \u202etxt\u202c # p\u0430ypal\ntouch two";
+const HIDDEN = "touch one  \u202etxt\u202c # p\u0430ypal\ntouch two # \u05d0\u05d1\u05d2";
+/** The second line, which ends with letters that are written from right to left. */
+const SECOND = "touch two # \u05d0\u05d1\u05d2";
 
 const answers = [
   {
@@ -37,7 +39,11 @@ const answers = [
       say({ tool: "Read", input: { file_path: "src/cart/price.ts" } }),
       say({
         tool: "Edit",
-        input: { file_path: "src/cart/price.ts", old_string: "Rounds a price", new_string: "Rounds a prize" },
+        input: {
+          file_path: "src/cart/price.ts",
+          old_string: "Rounds a price",
+          new_string: "Rounds a prize \u05d0\u05d1\u05d2",
+        },
       }),
       say({ tool: "Bash", input: { command: HIDDEN } }),
       say({
@@ -87,6 +93,25 @@ const request = (title: string) => page.getByRole("group", { name: new RegExp(`^
 const buttons = async (): Promise<readonly string[]> =>
   (await request("Bash|Edit").first().getByRole("button").allTextContents()).map((text) => text.trim());
 
+/** Returns whether letters that are written from right to left are shown in the order in which a program reads them. */
+const isInOrder = (element: Locator): Promise<boolean> =>
+  element.evaluate((root) => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      const at = node.textContent?.indexOf("\u05d0") ?? -1;
+      if (at === -1) continue;
+      const left = (index: number): number => {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + 1);
+        return range.getBoundingClientRect().left;
+      };
+      return left(at) < left(at + 2);
+    }
+    return false;
+  });
+
 describe("a request for approval", () => {
   it("can only be allowed as edited while it is edited, and is as before after Escape", async () => {
     await request("Bash").focus();
@@ -109,7 +134,9 @@ describe("a request for approval", () => {
 
   it("shows a change of a file as a diff, and all its texts can be changed, the new text first", async () => {
     await request("Edit").locator(".diff .removed", { hasText: "-Rounds a price" }).waitFor();
-    await request("Edit").locator(".diff .added", { hasText: "+Rounds a prize" }).waitFor();
+    const added = request("Edit").locator(".diff .added", { hasText: "+Rounds a prize" });
+    await added.waitFor();
+    expect(await isInOrder(added)).toBe(true);
     // An answer moves the focus to the next request.
     await request("Edit").getByRole("button", { name: "Change…" }).click();
     const fields = await request("Edit").getByRole("textbox").all();
@@ -127,18 +154,20 @@ describe("a request for approval", () => {
   it("shows misleading characters wherever the call is shown", async () => {
     const exact = "touch one  \\u{202e}txt\\u{202c} # p\\u{430}ypal↵";
     const card = request("Bash").locator("pre").first();
-    expect(await card.textContent()).toBe(`${exact}\ntouch two`);
+    expect(await card.textContent()).toBe(`${exact}\n${SECOND}`);
     const rule = request("Bash").locator("button .exact-line");
-    expect(await rule.textContent()).toBe(`Bash(${exact}touch two)`);
+    expect(await rule.textContent()).toBe(`Bash(${exact}${SECOND})`);
     expect(await rule.evaluate((element) => getComputedStyle(element).whiteSpaceCollapse)).toBe("preserve");
     const row = page.locator(".call", { hasText: "txt" });
-    expect(await row.locator(".target").textContent()).toBe(`${exact}touch two`);
-    expect(await page.getByRole("treeitem").first().locator(".doing").textContent()).toContain(`${exact}touch two`);
+    const doing = page.getByRole("treeitem").first().locator(".doing");
+    for (const each of [card, rule, row.locator(".target"), doing]) expect(await isInOrder(each)).toBe(true);
+    expect(await row.locator(".target").textContent()).toBe(`${exact}${SECOND}`);
+    expect(await doing.textContent()).toContain(`${exact}${SECOND}`);
     await row.locator("summary").click();
-    expect(await row.locator("pre").first().textContent()).toBe(`${exact}\ntouch two`);
+    expect(await row.locator("pre").first().textContent()).toBe(`${exact}\n${SECOND}`);
     await request("Bash").focus();
     await page.keyboard.press("e");
-    expect(await request("Bash").locator(".edit pre").first().textContent()).toBe(`${exact}\ntouch two`);
+    expect(await request("Bash").locator(".edit pre").first().textContent()).toBe(`${exact}\n${SECOND}`);
     await page.keyboard.press("Escape");
     await page.keyboard.press("y");
   });
