@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openBrowser, openPage } from "./open-browser.ts";
+import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
 import { openScene, type Scene, say } from "./scene.ts";
 
 let browser: Browser;
@@ -18,6 +18,14 @@ const answers = [
     name: "long",
     match: { firstUserContains: "LONG" },
     steps: [{ reply: { content: `# Beginning\n\n${long}`, pacing: { chunkMs: 300, chunkCharacters: 12 } } }],
+  },
+  {
+    name: "costly",
+    match: { firstUserContains: "COSTLY" },
+    steps: [
+      { reply: { content: [{ tool: "Read", input: { file_path: "package.json" } }], usage: { inputTokens: 100_000 } } },
+      { reply: { content: "It was worth it." }, times: "always" as const },
+    ],
   },
   {
     name: "main",
@@ -73,6 +81,24 @@ describe("a session on the page", () => {
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.getByText("interrupted, can be resumed").first().waitFor();
     expect(await page.locator(".note.bad").count()).toBe(0);
+  });
+
+  it("can be resumed with a higher budget if its budget has cut it", async () => {
+    await page.goto(`${scene.url}/#/`);
+    await page.getByRole("button", { name: "Options" }).click();
+    await page.getByLabel("Budget in $").fill("0.40");
+    await start("COSTLY work");
+    await page.getByRole("button", { name: "Raise the budget and resume" }).click();
+    const dialog = page.getByRole("dialog", { name: "Raise the budget and resume" });
+    await dialog.getByLabel("New budget in $").fill("0.1");
+    await dialog.getByText(/^Budget must be a number above/).waitFor();
+    expect(await dialog.getByRole("button", { name: "Resume" }).isDisabled()).toBe(true);
+    expect(await barriersIn(page)).toEqual([]);
+    await dialog.getByLabel("New budget in $").fill("5");
+    await page.keyboard.press("Enter");
+    await page.getByText("It was worth it.").waitFor();
+    await page.getByText("of $5.00").waitFor();
+    expect(await page.getByRole("button", { name: "Raise the budget and resume" }).count()).toBe(0);
   });
 
   it("is kept on the page after a restart of the server, with what was written, and continues with a new token", async () => {
