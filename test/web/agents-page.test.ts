@@ -80,6 +80,8 @@ describe("the agents page", () => {
     await check.getByText('Did you mean "Write"?').first().waitFor();
     await check.getByText("does not begin with what the agent does").waitFor();
     await page.getByLabel("Description").fill("Writes documentation. Use after changing an API. Does not edit code.");
+    await page.getByLabel("Tools").fill("Read, mcp__docs__search");
+    await page.getByText("Tools of MCP servers are known only in a session").waitFor();
     await page.getByLabel("Tools").fill("Read, Write, Bash(git diff *)");
     await check.getByText("Nothing found. The agent would load.").waitFor();
     await page.getByLabel("Tools").press("Enter");

@@ -11,9 +11,12 @@ export function ToolSummary({ report }: { readonly report: AgentReport }): React
   const refused = [
     ...withheld,
     ...invalidTools
-      .filter((each) => !withheld.some(({ tool }) => each === tool || each.startsWith(`${tool}(`)))
+      .filter(
+        (each) => !each.startsWith(MCP) && !withheld.some(({ tool }) => each === tool || each.startsWith(`${tool}(`)),
+      )
       .map((tool) => ({ tool, why: "it is not available, or its specifier is not supported" })),
   ];
+  const fromServers = hasWildcard ? [] : invalidTools.filter((each) => each.startsWith(MCP));
   return (
     <dl className="tool-summary">
       <div>
@@ -34,6 +37,15 @@ export function ToolSummary({ report }: { readonly report: AgentReport }): React
           <span className="dim count-words">{plural(resolvedTools.length, "tool")}</span>
         </dd>
       </div>
+      {(hasWildcard || fromServers.length > 0) && (
+        <div>
+          <dt>MCP</dt>
+          <dd>
+            <Tools names={fromServers} />{" "}
+            <span className="dim">Tools of MCP servers are known only in a session, so they are not checked here.</span>
+          </dd>
+        </div>
+      )}
       {refused.length > 0 && (
         <div>
           <dt>Withheld</dt>
@@ -51,6 +63,9 @@ export function ToolSummary({ report }: { readonly report: AgentReport }): React
     </dl>
   );
 }
+
+/** Beginning of the names of tools of MCP servers. */
+const MCP = "mcp__";
 
 function Tools({ names }: { readonly names: readonly string[] }): ReactNode {
   return (

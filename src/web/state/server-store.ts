@@ -44,12 +44,18 @@ export function linkOf(state: { readonly state: "connected" | "lost"; readonly e
   return { state: state.state, error: state.error };
 }
 
+/** Returns an error in words for people, who can't send headers or ids. */
 export function asClientError(error: unknown): ClientError {
-  if (error instanceof ClientError && error.code === "unknown_session")
-    return new ClientError({ status: error.status, code: error.code, detail: "This session was deleted." });
-  if (error instanceof ClientError) return error;
+  if (error instanceof ClientError) {
+    const { status, code } = error;
+    if (code === "unknown_session") return new ClientError({ status, code, detail: "This session was deleted." });
+    if (status === 401) return new ClientError({ status, code, detail: SIGNED_OUT });
+    return error;
+  }
   return new ClientError({ status: 0, code: "bug", detail: `This is a bug in the page: ${String(error)}` });
 }
+
+const SIGNED_OUT = "This page is no longer signed in. Open the link that retinue serve printed.";
 
 function withEvent(state: ServerState, event: ServerEvent): ServerState {
   const { sessions = [], approvals } = state;
