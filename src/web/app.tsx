@@ -13,14 +13,14 @@ import { signOut } from "./state/sign-in.ts";
 import { useStore } from "./state/store.ts";
 import { applyTheme, storedTheme, type Theme } from "./state/theme.ts";
 
-/** The page: navigation, the state of the connection, and what the address asks for. */
+/** The page: navigation, the state of the connection, and the content that the address names. */
 export function App(): ReactNode {
   const route = useRoute();
   const { link, approvals, sessions } = useStore(useServer().store);
   const waiting = approvals.length;
   const title = route.page === "session" ? sessions?.find(({ id }) => id === route.id)?.title : undefined;
   useEffect(() => {
-    // Visible among other tabs, where nobody looks at the page.
+    // Visible in the tab bar, even while another tab is open.
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title === undefined ? "" : `${title.slice(0, 60)} · `}Retinue`;
   }, [waiting, title]);
   useRequestSound(waiting);
@@ -96,7 +96,7 @@ function PageLink({ to, current, children }: PageLinkProps): ReactNode {
   );
 }
 
-/** Says that what is shown may be old, because the connection is lost. */
+/** Says that the page may be out of date, because the connection is lost. */
 function LinkNote({ link: { state, error } }: { readonly link: Link }): ReactNode {
   if (state !== "lost" && !(state === "refused" && error?.status !== 401)) return null;
   return (
@@ -117,7 +117,7 @@ function ThemeButton(): ReactNode {
     setTheme(next);
   };
   return (
-    <button type="button" className="quiet" onClick={change} title="Changes between system, dark and light">
+    <button type="button" className="quiet" onClick={change} title="Switches between system, dark and light">
       Theme: {theme}
     </button>
   );

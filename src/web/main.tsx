@@ -1,5 +1,5 @@
 // Owns: the web view, a page that shows the sessions of a server in a browser.
-// Does not own: what is shown and its words (client), the files' way to the browser (server).
+// Does not own: what is shown and its words (client), how its files reach the browser (server).
 // Called by: browsers, which load the bundle that scripts/bundle-web.mjs builds.
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -19,7 +19,7 @@ if (token === undefined) {
     <main className="alone">
       <Problem title="Not signed in">
         Open the link that <code>retinue serve</code> printed. It contains the token that this page needs. The link
-        works in one browser; for another one, start the server again.
+        works in one browser. To use another one, restart the server.
       </Problem>
     </main>,
   );

@@ -215,7 +215,7 @@ const verification: BuiltInAgent = {
     name: "Verification",
     source: "built-in",
     description:
-      "Tests finished work by trying to break it in a scratch copy that, unlike an isolated worktree, includes uncommitted changes, but no ignored files such as node_modules. Use it when an important change is done. Needs a git repository. Does not fix bugs; after a fix, start a new one.",
+      "Tests finished work by trying to break it in a scratch copy, with uncommitted changes but without ignored files such as node_modules. Use it when an important change is done. Needs a git repository. Does not fix bugs; after a fix, start a new one.",
     tools: [
       "Read",
       "Write",

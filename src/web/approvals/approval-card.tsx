@@ -21,7 +21,7 @@ interface ApprovalCardProps {
 
 type Open = "deny" | "edit" | undefined;
 
-/** A request for approval: everything that the call would do, why it is asked for, and the possible answers. */
+/** A request for approval: everything that the call would do, why it needs approval, and the possible answers. */
 export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }: ApprovalCardProps): ReactNode {
   const { sessionId, requestId, call, always, questions = [] } = question;
   const session = useServer().client.sessions.open(sessionId);
@@ -68,7 +68,7 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }
     action();
   };
   return (
-    // The keys work in the whole card, so that one can read it and answer without reaching for a button.
+    // The keys work in the whole card, so that users can read it and answer without moving to a button.
     <section
       className="approval"
       role="group"

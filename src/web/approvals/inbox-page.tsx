@@ -15,7 +15,7 @@ export function InboxPage(): ReactNode {
       <h1>Waiting for you</h1>
       {approvals.length === 0 && (
         <p className="dim empty">
-          Nothing needs you now. The title of this tab shows a number as soon as an agent asks for something.
+          No requests are waiting. The title of this tab shows their number as soon as there are any.
         </p>
       )}
       {[...groups].map(([id, requests]) => {

@@ -10,7 +10,7 @@ interface DiffProps {
   readonly path: string;
 }
 
-/** Shows a unified diff with line numbers. Lines are told apart by their signs, colors only repeat them. */
+/** Shows a unified diff with line numbers. Signs mark the kind of each line; colors only repeat them. */
 export function Diff({ text, path }: DiffProps): ReactNode {
   const lines = useMemo(() => linesOf(text), [text]);
   return <DiffLines lines={lines} path={path} indentation={/^[␠⇥]+/} />;

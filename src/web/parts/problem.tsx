@@ -6,7 +6,7 @@ interface ProblemProps {
   readonly children: ReactNode;
 }
 
-/** Tells what is wrong, where the content would be. */
+/** Shows what is wrong in place of the content. */
 export function Problem({ title, children }: ProblemProps): ReactNode {
   return (
     <div className="problem" role="alert">

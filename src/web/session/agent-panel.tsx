@@ -93,7 +93,7 @@ function AgentActions({ agent, isAnyActive }: AgentActionsProps): ReactNode {
             disabled={isBusy}
             onClick={() => void send(() => (background ? session.foreground(agentId) : session.background(agentId)))}
           >
-            {background ? "Let its parent wait" : "To background"}
+            {background ? "Make its parent wait" : "Move to background"}
           </button>
         )}
       </div>
@@ -104,7 +104,7 @@ function AgentActions({ agent, isAnyActive }: AgentActionsProps): ReactNode {
   );
 }
 
-/** Shows what fills the context window, newly asked for after each response. */
+/** Shows what fills the context window. Reloaded after each response. */
 function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
   const { client } = useServer();
   const id = useSessionId();
@@ -118,7 +118,7 @@ function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
       .context(agentId)
       .then(
         (newer) => isCurrent && setReport(newer),
-        // There is none before the first request.
+        // Before the first request, there is no report.
         () => undefined,
       );
     return () => {

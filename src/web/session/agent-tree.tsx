@@ -24,7 +24,7 @@ const ROW = 48;
 const HIGH_ROW = 68;
 const LOW_ROW = 28;
 const NARROW = "(max-width: 1199px)";
-/** Number of agents from which searching is easier than looking. */
+/** With more agents, a search field is shown. */
 const MANY = 12;
 
 interface AgentTreeProps {

@@ -10,12 +10,12 @@ import {
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { Tone } from "../sessions/session-state.ts";
 
-/** Returns what tells an agent from others: its name, its task, or else its type. */
+/** Returns what distinguishes an agent from others: its name, its task, or else its type. */
 export function nameOf({ name, description, agentType }: AgentView): string {
   return name || description || agentType;
 }
 
-/** Returns the type of an agent, unless that is all that there is to say about it. */
+/** Returns the type of an agent, or an empty string if `nameOf` already returns it. */
 export function typeOf(agent: AgentView): string {
   return nameOf(agent) === agent.agentType ? "" : agent.agentType;
 }

@@ -13,7 +13,7 @@ interface ComposerProps {
   readonly isDisabled: boolean;
 }
 
-/** Writes to the agent that is shown, and shows the prompts that wait for their turn. */
+/** Sends messages to the agent that is shown, and shows the prompts that wait for their turn. */
 export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode {
   const id = useSessionId();
   const session = useServer().client.sessions.open(id);

@@ -42,10 +42,10 @@ export interface Drawing {
   /** The span that was chosen with the keys. */
   readonly current: Span | undefined;
   readonly range: Range;
-  /** End of the spans that last. */
+  /** Time at which open spans end in the drawing. */
   readonly end: number;
   readonly selected: AgentId;
-  /** Pixels between which the user is dragging. */
+  /** Range that the user is selecting by dragging, in pixels. */
   readonly drag: { readonly from: number; readonly to: number } | undefined;
   readonly width: number;
   readonly height: number;
@@ -105,7 +105,7 @@ export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void
   }
 }
 
-/** Returns a function that finds a color of the theme. Only colors of elements are computed, not those of variables. */
+/** Returns a function that finds a color of the theme. Browsers compute colors of elements, but not of variables. */
 function colorsOf(canvas: HTMLCanvasElement, style: CSSStyleDeclaration): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {
@@ -143,7 +143,7 @@ function drawSpan(context: CanvasRenderingContext2D, { span, y, drawing, color }
   context.beginPath();
   context.roundRect(x, top, wide, high, Math.min(2, wide / 2));
   context.fill();
-  // Stripes, so that color is not the only sign.
+  // Stripes, so that color is not the only distinction.
   const stripes =
     span.result === "stopped" ? "bar-stopped-line" : span.kind === "asking" ? "bar-asking-line" : undefined;
   if (stripes !== undefined && wide >= 4) {
@@ -215,7 +215,7 @@ export function laneAt({ lanes, top }: Pick<Drawing, "lanes" | "top">, y: number
   return lanes.find((lane) => place >= lane.y && place < lane.y + lane.height);
 }
 
-/** Finds the span at a place of the canvas, the last one drawn first. */
+/** Finds the span at a point of the canvas. Of overlapping spans, the last one drawn is returned. */
 export function spanAt(drawing: Drawing, { x, y }: { readonly x: number; readonly y: number }): Span | undefined {
   const lane = laneAt(drawing, y);
   if (lane === undefined) return undefined;

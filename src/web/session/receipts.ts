@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import type { Receipt } from "../../protocol/index.ts";
 import { asClientError } from "../state/server-store.ts";
 
-/** What came of the last command. */
+/** Result of the last command. */
 export interface Outcome {
   readonly text: string;
   readonly isRefused: boolean;

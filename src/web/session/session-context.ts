@@ -24,6 +24,6 @@ export function useNames(): (text: string) => string {
 
 function useSession(): ShownSession {
   const session = useContext(SessionContext);
-  if (session === undefined) throw new Error("There is no session above this component.");
+  if (session === undefined) throw new Error("This component must be inside a SessionIdContext.");
   return session;
 }

@@ -54,7 +54,7 @@ function ShownSession({ store, id, children }: ShownSessionProps): ReactNode {
   return <SessionContext value={value}>{children}</SessionContext>;
 }
 
-/** The regions, in the order in which narrow screens offer them. */
+/** The regions, in the order of their tabs on narrow screens. */
 const regions = ["needs", "talk", "tree", "time", "about"] as const;
 type Region = (typeof regions)[number];
 const regionNames: Readonly<Record<Region, string>> = {
@@ -149,7 +149,7 @@ function Session({ store, agentId }: SessionProps): ReactNode {
           <h2>
             Waiting for you <span className="count">{approvals.length}</span>
           </h2>
-          {approvals.length === 0 && <p className="dim">Nothing needs you now.</p>}
+          {approvals.length === 0 && <p className="dim">No requests are waiting.</p>}
           <RequestList approvals={approvals} pathOf={({ path }) => pathWords(view, path)} />
         </section>
         <section className="region about-region" aria-label="Details of the agent">

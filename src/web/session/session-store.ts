@@ -21,7 +21,7 @@ import { foldSpans, noSpans, type Spans } from "./spans.ts";
 /** Everything that the page knows about a session that it shows. */
 export interface SessionState {
   readonly view: SessionView;
-  /** Turns and calls over time. Changed in place; `spans.version` tells that it has changed. */
+  /** Turns and calls over time. Changed in place; `spans.version` grows with each change. */
   readonly spans: Spans;
   /** Tokens and costs of the turns. */
   readonly usage: SessionUsage;
@@ -156,7 +156,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     while (!leaving.signal.aborted) {
       await follow();
       if (store.get().closed === "deleted") return;
-      // The list of sessions learns a little later that the session was closed.
+      // The list of sessions is updated a little after the session is closed.
       await pause(PAUSE_MS);
       await until(server, ({ sessions }) => isOpen(sessions?.find((each) => each.id === id)), leaving.signal);
     }

@@ -13,7 +13,7 @@ import {
 export interface Span {
   readonly kind: "model" | "tool" | "agents" | "asking";
   readonly start: number;
-  /** Undefined while it lasts. */
+  /** Undefined while the span is open. */
   end?: number | undefined;
   /** Name of the tool, or `turn 3`. */
   readonly name: string;
@@ -43,7 +43,7 @@ export interface Spans {
   readonly open: Map<string, Span>;
   /** Rows that have an open span, by agent. */
   readonly busy: Map<AgentId, Set<number>>;
-  /** Names of the tools of calls that have not started, in the same way. */
+  /** Tool names of calls that have not started, by agent and call. */
   readonly names: Map<string, string>;
   readonly version: number;
   readonly start: number;
@@ -54,7 +54,7 @@ export function noSpans(): Spans {
   return { lanes: new Map(), open: new Map(), busy: new Map(), names: new Map(), version: 0, start: 0, end: 0 };
 }
 
-/** Adds what an update says about time. Returns a new object with the same, changed maps. */
+/** Applies an update. Changes the maps in place and returns them in a new object. */
 export function foldSpans(spans: Spans, { agentId, event }: ViewUpdate): Spans {
   if (!("at" in event)) return spans;
   const { at } = event;

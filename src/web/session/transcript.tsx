@@ -22,9 +22,9 @@ import { focusedTurn } from "./focused-call.ts";
 import { useNames } from "./session-context.ts";
 import { shownItems } from "./shown-items.ts";
 
-/** Number of items that are drawn at first, and that are added when earlier ones are wanted. */
+/** Number of items that are drawn at first, and added each time the user asks for earlier ones. */
 const PAGE = 150;
-/** Distance from the end at which the reader counts as following. */
+/** Distance from the end, in pixels, within which new items are scrolled into view. */
 const NEAR = 80;
 
 interface TranscriptProps {
@@ -35,7 +35,7 @@ interface TranscriptProps {
   readonly totalUsd: number | undefined;
 }
 
-/** The conversation of an agent, newest at the bottom. Stays at the bottom as long as the reader is there. */
+/** The conversation of an agent, newest at the bottom. Scrolls with new items while the reader is at the bottom. */
 export function Transcript({ agent, unreadable, totalUsd }: TranscriptProps): ReactNode {
   const [shown, setShown] = useState(PAGE);
   const scroller = useRef<HTMLDivElement>(null);

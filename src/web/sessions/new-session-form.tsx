@@ -11,7 +11,7 @@ interface NewSessionFormProps {
   readonly models: readonly string[];
 }
 
-/** Starts a session with a prompt, and if wanted with another agent, model, mode, budget or directory. */
+/** Starts a session with a prompt, and optionally another agent, model, mode, budget or directory. */
 export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactNode {
   const { client } = useServer();
   const form = useRef<HTMLFormElement>(null);
@@ -52,7 +52,7 @@ export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactN
     <form ref={form} className="new-session" onSubmit={submit} aria-label="Start a session">
       <textarea
         aria-label="Prompt"
-        placeholder="What should be done? Enter starts a session, Shift+Enter adds a line."
+        placeholder="What should the agent do? Enter starts a session, Shift+Enter adds a line."
         rows={Math.min(8, Math.max(2, prompt.split("\n").length))}
         value={prompt}
         onChange={({ target }) => setPrompt(target.value)}
@@ -150,7 +150,7 @@ function newSession(prompt: string, chosen: Readonly<Record<string, string>>): N
   };
 }
 
-/** Returns the agents of a directory once they are wanted. */
+/** Returns the agents of a directory. They are loaded when `isWanted` is true. */
 function useAgents(worker: string | undefined, isWanted: boolean): AgentCatalog["agents"] {
   const { client } = useServer();
   const [agents, setAgents] = useState<AgentCatalog["agents"]>([]);
@@ -159,7 +159,7 @@ function useAgents(worker: string | undefined, isWanted: boolean): AgentCatalog[
     let isCurrent = true;
     client.agents(worker || undefined).then(
       (catalog) => isCurrent && setAgents(catalog.agents),
-      // The list is only a help: without it, the default agent can still be started.
+      // The list is optional: without it, the default agent can still be started.
       () => isCurrent && setAgents([]),
     );
     return () => {

@@ -2,7 +2,7 @@ import { endWords } from "../../client/index.ts";
 import { plural } from "../../lib/portable.ts";
 import type { SessionInfo } from "../../protocol/index.ts";
 
-/** How important something is. Colors only repeat what words say. */
+/** Meaning of a state, shown as a color. Colors only repeat what the text says. */
 export type Tone = "busy" | "asking" | "good" | "bad" | "calm";
 
 /** Describes the state of a session in a few words. */

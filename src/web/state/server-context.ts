@@ -12,6 +12,6 @@ export const ServerContext = createContext<Server | undefined>(undefined);
 
 export function useServer(): Server {
   const server = useContext(ServerContext);
-  if (server === undefined) throw new Error("There is no server above this component.");
+  if (server === undefined) throw new Error("This component must be inside a ServerContext.");
   return server;
 }

@@ -2,13 +2,13 @@ import { type Client, ClientError } from "../../client/index.ts";
 import type { ServerEvent, SessionInfo, WaitingApproval, WorkerInfo } from "../../protocol/index.ts";
 import { createStore, type Store } from "./store.ts";
 
-/** State of a connection, as shown to people. `error` is set if it was lost; it is not tried again after `refused`. */
+/** State of a connection, as shown to people. `error` is set if it was lost; after `refused`, there are no retries. */
 export interface Link {
   readonly state: "connecting" | "connected" | "lost" | "refused";
   readonly error?: ClientError | undefined;
 }
 
-/** What the server has: all sessions, what waits for an answer, and the workers. */
+/** State of the server: all sessions, requests that wait for an answer, and workers. */
 export interface ServerState {
   readonly link: Link;
   /** Newest first. Undefined until the first connection. */

@@ -1,6 +1,6 @@
 const KEY = "retinue-token";
 const TOKEN = /^#([\w-]{43})$/;
-/** Time in which another tab answers, if there is one. */
+/** Time to wait for an answer from another tab. */
 const ANSWER_MS = 300;
 
 /**
@@ -30,7 +30,7 @@ export function signOut(): () => void {
   return () => channel.close();
 }
 
-/** The storage of a tab ends with it, so that the token is not kept longer than necessary. New tabs ask the others. */
+/** Asks other tabs for the token. It is in the storage of each tab, so that it is not kept longer than the tabs. */
 function askOtherTabs(): Promise<string | undefined> {
   const channel = new BroadcastChannel(KEY);
   return new Promise((resolve) => {

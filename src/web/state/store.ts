@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** A value that changes, and tells components about it. */
+/** A value that notifies components when it changes. */
 export interface Store<Value> {
   get(): Value;
   set(value: Value): void;
