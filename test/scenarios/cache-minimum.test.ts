@@ -7,15 +7,15 @@ import { newPlace } from "./delegation-place.ts";
 const minimumTokens = { "claude-opus-5": 512, "claude-sonnet-4-5": 1_024, "claude-haiku-4-5": 4_096 };
 
 it("lets every subagent read the tools that the main agent wrote before", async () => {
-  const { plan, worker } = await delegateWith("claude-opus-5");
-  expect(plan.cache?.read).toBe(tokensOfTools(plan));
+  const { first, worker } = await delegateWith("claude-opus-5");
+  expect(first.cache?.read).toBe(tokensOfTools(first));
   expect(worker.cache?.read).toBe(tokensOfTools(worker));
 });
 
 it("lets a subagent write tools that are too few to be cached alone", async () => {
-  const { plan, worker, path } = await delegateWith("claude-sonnet-4-5");
-  expect(tokensOfTools(plan)).toBeLessThan(1_024);
-  expect(plan.cache).toMatchObject({ read: 0, missed: 0, written: plan.cache?.prompt });
+  const { first, worker, path } = await delegateWith("claude-sonnet-4-5", "statusline-setup");
+  expect(tokensOfTools(first)).toBeLessThan(1_024);
+  expect(first.cache).toMatchObject({ read: 0, missed: 0, written: first.cache?.prompt });
   expect(worker.cache?.read).toBe(tokensOfTools(worker));
   expect((await explainCache(path)).every(({ reason }) => reason === undefined)).toBe(true);
 });
@@ -62,13 +62,13 @@ async function delegateTwice(model: string, hold: (server: ApiServer) => Promise
   return { first, second };
 }
 
-/** Runs a main agent that calls Plan and then general-purpose. */
-async function delegateWith(model: string) {
-  const answers = [[taskCall("Plan")], "Seen.", [taskCall("general-purpose")], "Done.", "End."];
+/** Runs a main agent that calls Plan, or another agent with few tools, and then general-purpose. */
+async function delegateWith(model: string, agent = "Plan") {
+  const answers = [[taskCall(agent)], "Seen.", [taskCall("general-purpose")], "Done.", "End."];
   const { requests, path } = await run(model, async ({ ordinal }) => ({ content: answers[ordinal - 1] ?? "" }));
-  const [, plan, , worker] = requests;
-  if (plan === undefined || worker === undefined) throw new Error(`${requests.length} requests`);
-  return { plan, worker, requests, path };
+  const [, first, , worker] = requests;
+  if (first === undefined || worker === undefined) throw new Error(`${requests.length} requests`);
+  return { first, worker, requests, path };
 }
 
 const taskCall = (subagent_type: string, prompt = "Look.") => ({

@@ -35,10 +35,10 @@ describe("a response that the budget shortens", () => {
         { content: "I was going to say", stopReason: "max_tokens", usage: { ...usage, outputTokens: 300 } },
         { content: "In short: done.", usage: { ...usage, outputTokens: 10 } },
       ],
-      { settings: { budget: { tokens: 9_800 } } },
+      { settings: { budget: { tokens: 10_200 } } },
     );
     const [first, second, third] = server.requests;
-    expect(maxTokensOf(first as never)).toBeLessThan(9_800);
+    expect(maxTokensOf(first as never)).toBeLessThan(10_200);
     expect(maxTokensOf(second as never)).toBeLessThan(4_096);
     expect(second?.rawBody.toString()).toMatch(
       /The budget is almost used up: this answer can have at most \d+ tokens\. Give your result now\./,
