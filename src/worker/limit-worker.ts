@@ -75,6 +75,7 @@ interface Places {
 
 async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, places: Places): Promise<WorkerSession> {
   let rights = await readOwnRights(worker);
+  let readAt = performance.now();
   const { root, docsDirectory } = worker.describe();
   const session = await worker.open(limitOptions(asked, rights));
   for (const each of rights.snapshot.skillRoots) places.skills.add(each);
@@ -91,10 +92,16 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
 
   const isUsable = (path: string): boolean => within([path], rootsNow()).length > 0;
 
-  /** Reads the settings again before a call. Returns why they forbid the call; undefined if the policy decides. */
+  /**
+   * Reads the settings again before a call, unless they were just read for the decision about it. Returns why they forbid
+   * the call; undefined if the policy decides.
+   */
   async function whyForbidden({ name }: ToolCall, connectionId?: string): Promise<string | undefined> {
     try {
-      rights = await refreshRights(rights, worker);
+      if (performance.now() - readAt > FRESH_MS) {
+        rights = await refreshRights(rights, worker);
+        readAt = performance.now();
+      }
     } catch (error) {
       return `The settings on the worker's machine are invalid, so that no call is allowed. ${describeError(error)}`;
     }
@@ -176,6 +183,9 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
       `${rule} applies in this session only. To keep it, add it to \`permissions.allow\` in the settings on the worker's machine.`,
   };
 }
+
+/** Age up to which settings that were read apply to a call. */
+const FRESH_MS = 20;
 
 /** Policy for restoring files, before the limits of the worker are applied. */
 const editing: Policy = {
