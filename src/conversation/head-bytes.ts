@@ -19,7 +19,7 @@ export interface HeadBytes {
  */
 export type HeadFingerprints = Readonly<Record<Exclude<CacheDimension, "messages">, string>>;
 
-/** Bytes of heads, cached per object. Agents of one type share one object (see `createResolver` in runs). */
+/** Bytes of heads, cached per object. Agents of the same type share one object (see `createResolver` in runs). */
 const bytesOfHeads = new WeakMap<Head, HeadBytes>();
 
 /** Returns the bytes of a head, which are created once per object. */

@@ -205,7 +205,7 @@ export class HostedSession {
     return result;
   }
 
-  /** Ends what a server left behind: executors with their shells, and connections to MCP servers. */
+  /** Cleans up what a server left behind: closes its executors, their shells and its connections to MCP servers. */
   private async leave(tenure: Tenure, session: Promise<WorkerSession>): Promise<void> {
     const { executors, connections } = tenure;
     this.former.delete(tenure);

@@ -40,7 +40,7 @@ import { ResultTransfers } from "./result-transfer.ts";
 
 /** How a worker was lost. Without a property, it did not return in time. */
 export interface WorkerLoss {
-  /** Whether the worker was started again, so that the new process can say what became of a call. */
+  /** Whether the worker was restarted, so that the new process can say what became of a call. */
   readonly isRestarted?: boolean | undefined;
   /** Whether the worker said goodbye. */
   readonly isStopped?: boolean | undefined;
@@ -153,7 +153,7 @@ export class RemoteSession {
     return {
       declarations: () => declarations,
       traits: (toolName) => traits.get(canonicalToolName(toolName)) ?? unknownTraits,
-      // If the session is parked meanwhile, the call stays open. Otherwise the model is told.
+      // If the session is parked before then, the call stays open. Otherwise the model is told.
       judge: (call, policy) =>
         ask<Judgement>("judge", call, policy).catch((error) => ({ kind: "invalid", message: describeError(error) })),
       execute: (request, emit, signal) => this.execute(ref, { request, emit, signal }),

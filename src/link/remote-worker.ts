@@ -90,7 +90,7 @@ export class WorkerRecord implements Handlers {
   }
 
   /**
-   * Uses a connection from now on. Returns the sessions that were closed meanwhile. Returns undefined if the worker has
+   * Uses a connection from now on. Returns the sessions closed since then. Returns undefined if the worker has
    * a newer connection.
    */
   attach(hello: Hello, connection: Connection): readonly ClosedSession[] | undefined {

@@ -138,7 +138,7 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
 /** Reasons of runs that continue when the session is resumed. The agent then waits again for what it waited for. */
 const unfinished: ReadonlySet<EndReason> = new Set<EndReason>(["process_lost", "parked"]);
 
-/** Makes the agent wait for a background run, unless it has been told meanwhile that the run has ended. */
+/** Makes the agent wait for a background run, unless it has since been told that the run has ended. */
 function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopState {
   const isKnown = state.background.some((run) => run.runId === runId);
   return isKnown ? { ...state, awaited: [...state.awaited, runId] } : state;
@@ -288,7 +288,7 @@ function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.
   return { ...withoutEnded(state, notices), said: [...state.said, said] };
 }
 
-/** Removes background runs whose ends the agent now knows, and adds those that they left behind. */
+/** Removes background runs that the agent now knows have ended, and adds the runs that they left behind. */
 function withoutEnded(state: LoopState, notices: readonly EndedNotice[]): LoopState {
   const ended = new Set(notices.map(({ runId }) => runId));
   const left = {
@@ -307,7 +307,7 @@ function isCut({ outcome }: EndedNotice): boolean {
   return outcome === "incomplete";
 }
 
-/** Adds background runs whose ends must be reported to this agent. */
+/** Adds background runs whose outcomes must be reported to this agent. */
 function withBackground(state: LoopState, more: readonly RunRef[]): LoopState {
   const added = more.filter(({ runId }) => !state.background.some((known) => known.runId === runId));
   return added.length === 0 ? state : { ...state, background: [...state.background, ...added] };

@@ -250,7 +250,7 @@ describe("a run", () => {
       fc.property(anySteps, (steps) => {
         const { warnings, end, message: text } = run(steps);
         if (end === undefined) return;
-        expect(text).toContain("Stopped in a loop");
+        expect(text).toContain("Stopped because of a loop");
         // The last eight repetitions take at most 24 turns, and the warning comes with the third.
         expect(warnings.some((turn) => turn < end && turn > end - 24)).toBe(true);
       }),
@@ -322,7 +322,7 @@ describe("the loop messages", () => {
       "[You have repeated the same calls three times with the same results: Read src/a.ts, Read src/b.ts, then Grep TODO. Repeating them will not give anything new. Use what you have, or try a different approach.]",
     );
     expect(run(repeat(8, turns)).message).toBe(
-      "Stopped in a loop: the agent repeated the same calls eight times with the same results, and changed nothing in between: Read src/a.ts, Read src/b.ts, then Grep TODO. Resume it with different instructions to continue.",
+      "Stopped because of a loop: the agent repeated the same calls eight times with the same results, and changed nothing in between: Read src/a.ts, Read src/b.ts, then Grep TODO. Resume it with different instructions to continue.",
     );
   });
 });

@@ -133,7 +133,7 @@ const adviceFor: Readonly<Record<Wait, string>> = {
 };
 
 function endText(cycle: Cycle): string {
-  return `Stopped in a loop: the agent repeated the same calls ${timesOf(cycle)} with the same results, and changed nothing in between: ${callsOf(cycle)}. Resume it with different instructions to continue.`;
+  return `Stopped because of a loop: the agent repeated the same calls ${timesOf(cycle)} with the same results, and changed nothing in between: ${callsOf(cycle)}. Resume it with different instructions to continue.`;
 }
 
 function callsOf({ turns }: Cycle): string {

@@ -38,7 +38,7 @@ export interface LoopState {
   readonly repetition: Repetition;
   /** Prompts that the agent has not received yet, oldest first. */
   readonly queue: readonly QueuedPrompt[];
-  /** Background runs whose end has not been reported to this agent yet. */
+  /** Background runs that have not been reported to this agent as ended. */
   readonly background: readonly RunRef[];
   /** Background runs that the agent waits for before its next request. All of them are in `background`. */
   readonly awaited: readonly RunId[];

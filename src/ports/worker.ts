@@ -112,7 +112,7 @@ export interface WorkerSessionOptions {
   readonly timeouts?: ToolTimeouts | undefined;
   /** Whether the user trusts the workspace, so that git may read its configuration. */
   readonly trusted: boolean;
-  /** Stores complete outputs with the session, which also reads them. */
+  /** Stores complete outputs with the session, so that the session can read them later. */
   readonly results: ResultStore;
   /** Receives messages for the user. */
   readonly report: (message: string) => void;

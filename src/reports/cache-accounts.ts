@@ -221,7 +221,7 @@ function brokenPrefix(prompt: SentPrompt, { sibling, tokens }: Earlier): BrokenP
   const earlier = before ?? sibling;
   if (continues !== undefined || earlier === undefined) return undefined;
   const difference = cacheDifference(earlier.prompt, prompt.prompt);
-  // Agents of one type share only the prefix before their messages.
+  // Agents of the same type share only the prefix before their messages.
   if (difference === undefined || (before === undefined && difference.dimension === "messages")) return undefined;
   const until = before === undefined ? (earlier.head.at(-1)?.bytes ?? 0) : earlier.bytes;
   const share = Math.max(0, until - difference.firstDifference) / earlier.bytes;

@@ -147,12 +147,12 @@ function waitingText(sessionId: SessionId | undefined, request: string): string 
   return `waits for approval. To see the request: ${list}. To answer it: retinue approvals answer ${request} allow|deny`;
 }
 
-/** Returns the last time for which a schedule has started a session or was skipped; 0 if there is none. */
+/** Returns the last scheduled time that started a session or was skipped; 0 if there is none. */
 function lastTime({ last }: Pick<Schedule, "last">): number {
   return Math.max(last?.at ?? 0, last?.skippedAt ?? 0);
 }
 
-/** Returns the time for which a schedule must start now; undefined if it is not due. */
+/** Returns the scheduled time that is now due; undefined if the schedule is not due. */
 function dueTime({ when, paused, createdAt, last, requestedAt }: Schedule, now: number): number | undefined {
   const before = lastTime({ last });
   if (requestedAt !== undefined && requestedAt > before) return requestedAt;

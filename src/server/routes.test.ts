@@ -99,7 +99,7 @@ describe("a session over HTTP", () => {
     expect(existsSync(join(at.cwd, "made"))).toBe(true);
   });
 
-  it("is kept without a prompt when the server is started again, with the choices of its client", async () => {
+  it("is kept without a prompt when the server is restarted, with the choices of its client", async () => {
     const place = newPlace();
     const api = await startApi([said("One.")]);
     const first = await startServer({ place, api });

@@ -87,7 +87,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     {
       name: "rewind",
       about: "go back to an earlier prompt, and restore files",
-      // Its argument is an id.
+      // The command's argument is an id, which tells the user nothing.
       isQuiet: true,
       noChoices: "There is no earlier prompt to go back to.",
       choices: async () => {

@@ -42,7 +42,7 @@ export interface FeedOptions {
   readonly report: (message: string) => void;
   /** Called when a session has been opened, before its updates. */
   readonly onOpened: (host: TerminalHost) => void;
-  /** Called after each update, with the view before it. */
+  /** Called after each update, with the previous view. */
   readonly onUpdate: (update: ViewUpdate, before: SessionView) => void;
   readonly onChange: () => void;
 }
@@ -88,7 +88,7 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
     opening = own;
     try {
       const next = await program.open({ resume, report, signal: own.signal });
-      // Another session was opened meanwhile, or the user left.
+      // Another session has been opened in the meantime, or the user has left.
       if (own.signal.aborted) {
         await next.close("stop");
         return undefined;

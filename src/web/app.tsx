@@ -51,12 +51,12 @@ export function App(): ReactNode {
       <Keys hasRequestsHere={approvals.some(({ question }) => "id" in route && question.sessionId === route.id)} />
       {isSignedOut && sessions !== undefined && (
         <p className="link-note" role="alert">
-          The server was started again. Open the link that it printed. What you see is from before.
+          The server was restarted. Open the link that it printed. This page shows the state before the restart.
         </p>
       )}
       {isSignedOut && sessions === undefined ? (
         <main className="alone">
-          <Problem title="The server was started again">
+          <Problem title="The server was restarted">
             Open the link that it printed: every start has a new token.
           </Problem>
         </main>

@@ -64,7 +64,7 @@ async function run(
   return output;
 }
 
-/** Creates a repository whose configuration runs a program wherever git runs one. */
+/** Creates a repository whose configuration names a program in every place where git would run one. */
 function createTrap(): void {
   git(root, "init", "-q");
   writeFileSync(

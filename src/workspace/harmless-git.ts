@@ -81,7 +81,7 @@ function sweepLeftovers(): void {
       if (pid > 0 && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
     }
   } catch {
-    // Another user's directory, or one that another process removes at this moment.
+    // Another user's directory, or one that another process is removing at the same time.
   }
 }
 

@@ -73,7 +73,7 @@ function elsewhere(token: string | undefined, place: Place = createPlace()) {
 }
 
 describe("the command line with --server", () => {
-  it("leaves at once on Ctrl+C, and says that the command stays sent", async () => {
+  it("leaves at once on Ctrl+C, and says that the command was sent", async () => {
     const session = { id: "ses_1", cwd: "/w", state: "running", createdAt: 1, updatedAt: 1, turns: 1, approvals: 0 };
     const commanded = createDeferred<void>();
     const silent = createServer((request, response) => {
@@ -93,7 +93,7 @@ describe("the command line with --server", () => {
     stopping.kill("SIGINT");
     expect(await result).toMatchObject({
       code: 130,
-      stderr: expect.stringContaining("Interrupted before the server answered. The command stays sent"),
+      stderr: expect.stringContaining("Interrupted before the server answered. The command was sent"),
     });
   });
 

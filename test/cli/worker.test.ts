@@ -43,7 +43,7 @@ describe("retinue worker", () => {
     expect([code, stdout, stderr]).toEqual([
       143,
       "",
-      `retinue: Connected to ${url} as worker "box" for ${place.cwd}.\nretinue: Stopping. The sessions of this worker continue when it is started again.\n`,
+      `retinue: Connected to ${url} as worker "box" for ${place.cwd}.\nretinue: Stopping. The sessions of this worker continue when it is restarted.\n`,
     ]);
     expect(() => process.kill(pid, 0)).toThrow("ESRCH");
     server.hub.close();

@@ -293,7 +293,7 @@ describe("moving a subagent", () => {
     const agentId = await subagent(watched);
     expect((await session.subagents.foreground(agentId)).status).toBe("refused");
     expect((await session.subagents.background(agentId)).message).toBe(
-      `general-purpose (a piece of work, ${agentId}) now works in the background.`,
+      `general-purpose (a piece of work, ${agentId}) is now working in the background.`,
     );
     expect((await session.subagents.background(agentId)).status).toBe("refused");
     await watched.until(
@@ -344,7 +344,7 @@ describe("moving a subagent", () => {
     await watched.until(isRequest(3));
     expect(await session.subagents.background(agentId)).toMatchObject({
       status: "refused",
-      message: `general-purpose (a piece of work, ${agentId}) already works in the background.`,
+      message: `general-purpose (a piece of work, ${agentId}) is already working in the background.`,
     });
     await session.close();
   });

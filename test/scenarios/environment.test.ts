@@ -71,10 +71,12 @@ describe("the environment of an agent", () => {
     await resumed.session.close();
     const [all, ...changes] = toldIn(resumed.model.requests("MAIN")[1]);
     expect(all).toContain("Permission mode: default. ");
-    expect(all).toContain("the user is asked and can approve it.");
+    expect(all).toContain("the user will be asked and can approve it.");
     expect(changes).toEqual([
       "[The date is now 2026-11-18.]",
-      expect.stringMatching(/^\[The permission mode is now acceptEdits\. .* the user is asked and can approve it\.\]$/),
+      expect.stringMatching(
+        /^\[The permission mode is now acceptEdits\. .* the user will be asked and can approve it\.\]$/,
+      ),
     ]);
   });
 

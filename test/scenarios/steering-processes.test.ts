@@ -57,7 +57,7 @@ describe("a session in another process", () => {
     });
     expect(await run("background", `${id}/helper`)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("now works in the background"),
+      stdout: expect.stringContaining("is now working in the background"),
     });
     expect(await run("foreground", `${id}/helper`, "--json")).toMatchObject({
       code: 0,

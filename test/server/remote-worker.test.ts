@@ -58,7 +58,7 @@ async function working(words: readonly string[] = []) {
   return { ...place, id: (created.json as { id: string }).id };
 }
 
-/** Returns words for a server that can be started again at the same address. */
+/** Returns words for a server that can be restarted at the same address. */
 function samePort(): readonly string[] {
   return ["--port", String(20_000 + Math.floor(Math.random() * 20_000))];
 }
@@ -226,7 +226,7 @@ it("a session whose worker is stopped during a call does not continue before the
   });
   worker.kill("SIGINT");
   await once(worker, "exit");
-  expect(said).toContain("retinue: Stopping. The sessions of this worker continue when it is started again.\n");
+  expect(said).toContain("retinue: Stopping. The sessions of this worker continue when it is restarted.\n");
   await expect
     .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
     .toMatchObject({ state: "parked" });
@@ -248,9 +248,11 @@ it("a worker that is not connected is named, with what to do", async () => {
     .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
     .toMatchObject({ state: "parked", detail: expect.stringMatching(/^The worker box is not connected\. Start it/) });
   const listed = await retinue(["ps", "--server", server.url], here);
-  expect(listed.stdout).toContain("parked: worker box is not connected; continues by itself when it returns");
+  expect(listed.stdout).toContain("parked: worker box is not connected; continues automatically when it returns");
   const attached = await retinue(["attach", id, "--server", server.url], here);
-  expect(attached.stdout).toContain(`is parked: worker box is not connected; continues by itself when it returns.\n`);
+  expect(attached.stdout).toContain(
+    `is parked: worker box is not connected; continues automatically when it returns.\n`,
+  );
   expect(attached.stdout).not.toContain("retinue resume");
   for (const words of [
     ["ps", "--all"],

@@ -85,7 +85,7 @@ describe.each([
 describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
   "a background agent whose server is ended by $signal",
   ({ signal }) => {
-    it("goes on when the server is started again, although the main agent had nothing to do", async () => {
+    it("goes on when the server is restarted, although the main agent had nothing to do", async () => {
       const place = createPlace();
       const { promise: later, resolve: finish } = createDeferred<void>();
       const input = { ...task("CHILD: wait").input, run_in_background: true };

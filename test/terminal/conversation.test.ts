@@ -44,7 +44,7 @@ describe.skipIf(!hasTmux)("a conversation", () => {
     await terminal.waitFor("First answer.");
     await say(terminal, "Second prompt");
     await terminal.waitFor("Second answer.");
-    // Prompts are remembered, also those of other sessions in the directory.
+    // Prompts are remembered, including those from other sessions in the directory.
     const other = await openTerminal(server, place);
     await other.press("Up");
     await other.waitFor(/^› Second prompt$/m);

@@ -109,13 +109,13 @@ describe("a session on the page", () => {
     await scene.stopServer();
     await page.getByText("Connection lost.").waitFor();
     link = await scene.startServer();
-    await page.getByText("The server was started again. Open the link that it printed.").waitFor();
+    await page.getByText("The server was restarted. Open the link that it printed.").waitFor();
     await page.getByText("Now I run it.").waitFor();
     await page.getByLabel("Message to the main agent").press("Enter");
     await page.getByText("This page is no longer signed in. Open the link that retinue serve printed.").waitFor();
     const other = await page.context().newPage();
     await other.goto(link);
-    await page.getByText("The server was started again.").waitFor({ state: "detached" });
+    await page.getByText("The server was restarted.").waitFor({ state: "detached" });
     expect(await page.getByLabel("Message to the main agent").inputValue()).toBe("Not sent yet");
     await other.close();
     await page.getByRole("treeitem", { name: /wants to run: touch made/ }).waitFor();

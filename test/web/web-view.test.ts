@@ -190,7 +190,7 @@ describe("the web view", () => {
     await scene.stopServer();
     await page.getByText("Connection lost.").waitFor();
     const link = await scene.startServer();
-    await page.getByText("The server was started again. Open the link that it printed.").waitFor();
+    await page.getByText("The server was restarted. Open the link that it printed.").waitFor();
     await page.goto(link);
     await page.getByRole("link", { name: new RegExp(PROMPT.slice(0, 30)) }).click();
     await page.getByText("Prices are now rounded").waitFor();

@@ -142,7 +142,7 @@ function findIn({ kind, keyword, value, place, root }: Place): JsonSchemaProblem
     case "schemas":
       return Array.isArray(value) && value.length > 0
         ? schemas(Object.entries(value))
-        : invalid("Use a list of schemas that is not empty.");
+        : invalid("Use a non-empty list of schemas.");
     case "map": {
       if (!isRecord(value)) return invalid("Use an object of schemas.");
       const pattern = keyword === "patternProperties" ? Object.keys(value).find((each) => !isPattern(each)) : undefined;

@@ -49,7 +49,7 @@ function describeErrors(errors: readonly OutputUnit[], validated: Validated): re
   return problems;
 }
 
-/** Keywords that contain schemas, whose errors follow. */
+/** Keywords that contain schemas. The errors of those schemas follow separately, so these need no message. */
 const containers = new Set([
   ...["$ref", "properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "dependentSchemas"],
   ...["items", "prefixItems", "additionalItems", "unevaluatedItems", "allOf", "if", "dependencies"],

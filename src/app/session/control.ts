@@ -244,8 +244,8 @@ export function createControl(options: ControlOptions): Control {
     if (parent !== undefined && (await parent.endWait(found)))
       return done(`${capitalized(nameOf(parent))} no longer waits for ${label}, which continues in the background.`);
     if (!options.mayBackground) return refused("Agents can't work in the background in this session.");
-    if (await registry.detach(found.agentId, "person")) return done(`${label} now works in the background.`);
-    return refused(`${label} already works in the background.`);
+    if (await registry.detach(found.agentId, "person")) return done(`${label} is now working in the background.`);
+    return refused(`${label} is already working in the background.`);
   }
 
   async function moveToForeground(reference: string): Promise<Outcome> {

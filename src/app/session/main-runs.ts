@@ -146,7 +146,7 @@ export class MainRuns {
     return this.held !== undefined;
   }
 
-  /** Does work during which no run may start. Prompts that arrive meanwhile are queued. */
+  /** Does work during which no run may start. Prompts that arrive in the meantime are queued. */
   async hold<Result>(work: () => Promise<Result>): Promise<Result> {
     const held = work();
     this.held = held;

@@ -93,7 +93,7 @@ export interface Session {
   /** Current mode. It changes when the agent enters or leaves plan mode. */
   readonly permissionMode: PermissionMode;
   /**
-   * `running`: at least one agent is working. `waiting`: all agents that could work wait for an approval. `idle`: no
+   * `running`: at least one agent is working. `waiting`: all agents that could work await approval. `idle`: no
    * agent has anything to do.
    */
   readonly state: "running" | "waiting" | "idle";
@@ -141,8 +141,8 @@ export interface Session {
   prompts(): Promise<readonly PastPrompt[]>;
   /**
    * Goes back to the conversation before a prompt. Files that the tools for editing have changed since get their earlier
-   * contents back, unless someone else has changed them too; the effects of commands stay. Prompts that arrive meanwhile
-   * are queued. Throws a `UserError` while agents work.
+   * contents back, unless someone else has changed them too; the effects of commands stay. Prompts that arrive in
+   * the meantime are queued. Throws a `UserError` while agents work.
    */
   rewind(promptId: LineId, options?: RewindOptions): Promise<RewindReport>;
   /**
@@ -150,7 +150,7 @@ export interface Session {
    * to undefined if there is no such agent, or if it has not made a request.
    */
   context(agent?: string): Promise<ContextReport | undefined>;
-  /** Returns what all agents of the session have spent, also in earlier processes, and what its budget leaves. */
+  /** Returns what all agents of the session have spent, including in earlier processes, and what its budget leaves. */
   spent(): Promise<SessionSpending>;
   /**
    * Known cost of all agents so far, in US dollars. Undefined if no price is known. In a resumed session without a

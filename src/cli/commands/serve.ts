@@ -35,7 +35,7 @@ export async function serve(argv: readonly string[]): Promise<number> {
   const stopped = nextSignal();
   await createOutput(process.stdout).write(json ? `${JSON.stringify(described(server))}\n` : startText(server));
   await stopped;
-  report("Stopping. Sessions continue when the server is started again.");
+  report("Stopping. Sessions continue when the server is restarted.");
   await server.close();
   return exitCodes.succeeded;
 }

@@ -86,7 +86,7 @@ function refuseRunOptions(options: ReadOptions): void {
     throw usageError(`--${given} can't be used with --server`, "The server opens the session with its own options.");
 }
 
-/** Returns why nothing can be done for an agent of a session that is not running. */
+/** Returns the reason nothing can be done for an agent whose session is not running; undefined if there is none. */
 async function whyImpossible({ host, session, verb, agent, text }: Steered): Promise<Outcome | undefined> {
   if (session.inUse || agent === MAIN_AGENT) return undefined;
   const agents = await host.agents(session);
@@ -163,7 +163,7 @@ function unanswered({ option }: SessionHost, verb: SteeringVerb, interrupted: nu
     interrupted === undefined ? `The ${who} has not answered yet.` : `Interrupted before the ${who} answered.`;
   const recorded =
     who === "server"
-      ? "The command stays sent: the server carries it out as soon as it can."
+      ? "The command was sent: the server carries it out as soon as it can."
       : verb === "message"
         ? "The message is recorded: the session reads it as soon as it answers, or when it is resumed."
         : verb === "resume"

@@ -25,7 +25,7 @@ export async function worker(argv: readonly string[]): Promise<number> {
   const report = (message: string): void => void errors.write(messageLines([message]));
   const stop = new AbortController();
   const stopped = onStopSignal(() => {
-    report("Stopping. The sessions of this worker continue when it is started again.");
+    report("Stopping. The sessions of this worker continue when it is restarted.");
     stop.abort();
   });
   if (command.tokenFile !== undefined && isWithin(realDirectory(command.tokenFile), cwd))

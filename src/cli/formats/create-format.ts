@@ -26,7 +26,7 @@ export function requestedFormat(argv: readonly string[]): OutputFormat {
   return named === "json" || named === "stream-json" ? named : "text";
 }
 
-/** Prints only the last text of the agent, without control characters on a terminal. */
+/** Prints only the agent's final text. If the output is a terminal, control characters are removed. */
 function createTextFormat(forTerminal: boolean): Format {
   return {
     opened: () => "",

@@ -81,7 +81,7 @@ Usage
   retinue config show              Show the settings in force
   retinue worktrees [command]      List or prune agents' worktrees
   retinue cache [command]          Report what prompt caching saved
-  retinue serve                    Serve sessions over HTTP, also to browsers
+  retinue serve                    Serve sessions over HTTP and in browsers
   retinue worker --server URL      Offer a directory to sessions on a server
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
@@ -453,7 +453,7 @@ Every request needs a token. The link contains one that may do everything.
 server.json in the state directory contains one for your other programs, which
 can't approve calls. Workers use the one in worker-token.
 
-Ctrl+C parks all sessions: they continue when the server is started again. The
+Ctrl+C parks all sessions: they continue when the server is restarted. The
 exit code is then 0; it is 2 if the server can't start.
 `,
   worker: `Offers a directory to the sessions of a server until you stop it.

@@ -117,7 +117,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
 /** Time to wait for the receipt of a command. */
 const RECEIPT_MS = 10_000;
 
-/** Returns a receipt; undefined if the signal fires or the time is up before. The command stays sent. */
+/** Returns a receipt; undefined if the signal fires or time runs out first. The command is not withdrawn. */
 async function receiptWithin(
   signal: AbortSignal,
   send: (ends: { readonly signal: AbortSignal }) => Promise<Receipt>,

@@ -43,9 +43,9 @@ export interface HostSession
     Partial<Pick<SessionSummary, "project" | "path">> {
   /** Whether a process has the session open, but no agent has anything to do. */
   readonly isIdle: boolean;
-  /** Name of the worker that a parked session of a server waits for. The session then continues by itself. */
+  /** Name of the worker that a parked session of a server waits for. The session then continues automatically. */
   readonly waitsFor?: string | undefined;
-  /** Whether a parked session of a server was stopped, so that it does not continue by itself. */
+  /** Whether a parked session of a server was stopped, so that it does not continue automatically. */
   readonly wasStopped?: boolean | undefined;
 }
 

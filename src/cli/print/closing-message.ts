@@ -93,7 +93,7 @@ export function acceptanceFailure({ command, exitCode, verdict }: AcceptanceResu
   return `The work is not verified: "${command}" ${how}.`;
 }
 
-/** Lists the agents that were stopped with the run, and those whose end is not recorded. */
+/** Lists the agents that were stopped with the run, and those with no recorded end. */
 export function stoppedLines(agents: readonly AgentView[]): readonly string[] {
   const stopped = agents.filter(({ end }) => end?.outcome === "stopped");
   const left = agents.filter(({ end }) => end === undefined);

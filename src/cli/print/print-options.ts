@@ -221,7 +221,7 @@ function jsonObject(options: ReadOptions, name: string): JsonObject | undefined 
   const text = options.value(name);
   if (text === undefined) return undefined;
   const file = /^@?([^{"[]+\.json)$/.exec(text)?.[1];
-  const fromFile = file === undefined ? "" : ` To give a file: --${name} "$(cat ${file})".`;
+  const fromFile = file === undefined ? "" : ` To use a file: --${name} "$(cat ${file})".`;
   const cure = `Write --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.${fromFile}`;
   let value: unknown;
   try {

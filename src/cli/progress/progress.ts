@@ -69,7 +69,7 @@ export function createProgress(options: ProgressOptions): Progress {
   let hint = "";
   /** Lines to be printed later; undefined unless output is held back. */
   let held: string[] | undefined;
-  /** Direct subagents of the main agent whose end has already been printed. */
+  /** Direct subagents of the main agent that have already been reported as ended. */
   const reported = new Set<string>();
 
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);

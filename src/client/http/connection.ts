@@ -40,7 +40,7 @@ export interface RequestOptions {
 export type ConnectionState =
   /** `at`: time of the server in milliseconds since 1970, never too early. */
   | { readonly state: "connected"; readonly at: number }
-  /** The client tries again by itself. */
+  /** The client retries automatically. */
   | { readonly state: "lost"; readonly error: ClientError; readonly retryInMs: number };
 
 export interface StreamOptions {

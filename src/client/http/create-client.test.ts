@@ -217,7 +217,7 @@ describe("the updates of a session", () => {
     expect([snapshots, reason]).toEqual([[snapshot, snapshot], "ended"]);
   });
 
-  it("go on if a function gives the token of the server that was started again", async () => {
+  it("go on if a function gives the token of the server that was restarted", async () => {
     const { url } = await startServer({
       [EVENTS]: (response, _, count) => {
         beginStream(response);

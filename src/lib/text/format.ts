@@ -75,7 +75,7 @@ function twoDigits(value: number): string {
 
 /**
  * Shows text on one line in such a way that different texts never look the same, so that a person approves exactly this
- * text. Line breaks become `↵`, tabs `⇥`, and blanks that could be overlooked `␠`. Control characters, invisible
+ * text. Line breaks become `↵`, tabs `⇥`, and spaces that could be overlooked `␠`. Control characters, invisible
  * characters, those that change the direction of writing and those that resemble others become escapes such as
  * `\u{202e}`. If the text itself contains one of these symbols, the symbol is escaped too.
  */
@@ -101,7 +101,7 @@ export function readExactly(shown: string): string {
 const noteworthy = / +|\\(?=u\{)|\p{Cc}|[^\p{ASCII}]/gu;
 
 /**
- * Returns true for characters that are invisible, that stand for others in the result, or that always resemble others.
+ * Returns true for characters that are invisible, that the output uses as symbols, or that always resemble others.
  */
 function isUnclear(character: string): boolean {
   if (unseen.test(character) || lookalikes.test(character) || character.normalize("NFC") !== character) return true;
@@ -145,7 +145,7 @@ const signs: ReadonlyMap<string, string> = new Map([
   ["\t", "⇥"],
 ]);
 
-/** Number of consecutive blanks that could push the text after them out of view. */
+/** Number of consecutive spaces that could push the text after them out of view. */
 const MANY_BLANKS = 16;
 
 function showBlanks(blanks: string, { text, offset }: { readonly text: string; readonly offset: number }): string {

@@ -9,7 +9,7 @@ export function looseReadings(command: string): readonly LooseReading[] {
   const joined = command.replace(/\\\r?\n/g, "");
   const decoded = decodeEscapes(joined);
   // A shell that evaluates the text may replace expansions with nothing, and `env -S` may replace some escapes with
-  // blanks.
+  // whitespace.
   const emptied = joined.replace(/\$(\{[^{}]*\}|\(\)|\w+|[@*#?!$-])|``/g, "");
   const split = joined.replace(/\\[_tnrvf]/g, " ");
   const readings = new Set<string>();

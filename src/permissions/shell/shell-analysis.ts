@@ -124,7 +124,7 @@ export function listedFiles(command: SimpleCommand, input: ShellWord | undefined
   const starts = program!.text === "find" ? startsOf(given) : listingOperands(program!.text, given);
   // Operands of git may be revisions.
   const directory = starts && commonDirectory(program!.text === "git" ? [...starts, fixedWord(".")] : starts);
-  // xargs splits names at blanks, so a piece of a name may look like an option.
+  // xargs splits names at whitespace, so a piece of a name may look like an option.
   return directory === undefined ? undefined : { ...listedWord(directory), lead: "", below: "lines" };
 }
 
@@ -169,7 +169,7 @@ interface Listing {
 
 /**
  * Programs that print names of files below their operands. The operands themselves are judged separately. Git is not
- * among them: it also prints names that exist only in the repository, and they may contain blanks.
+ * among them: it also prints names that exist only in the repository, and they may contain spaces.
  */
 const listings: ReadonlyMap<string, Listing> = new Map<string, Listing>([
   [

@@ -20,7 +20,7 @@ export interface ShellWord {
   readonly pieces?: readonly WordPiece[] | undefined;
   /**
    * Set if the word represents files below the directory `text`, as listed by a program. `lines`: names that are split
-   * at blanks.
+   * at whitespace.
    */
   readonly below?: "files" | "lines" | undefined;
   /** True for `<(…)`: the word names a pipe, not a file. */

@@ -7,7 +7,7 @@ export type LoopWords = ReadonlyMap<string, readonly ShellWord[]>;
 export interface WordPattern {
   /** Shell pattern. `\` precedes each quoted character, and a leading `~` is the home directory. */
   readonly pattern: string;
-  /** True if the shell splits the name of a matching file at blanks and expands it once more. */
+  /** True if the shell splits the name of a matching file at whitespace and expands it once more. */
   readonly splits: boolean;
 }
 

@@ -47,7 +47,7 @@ export interface ShellPath {
   readonly pattern: string;
   /** `pending`: the pattern was not expanded, so it is unknown which files it names. `walked`: found under a path. */
   readonly state?: "pending" | "walked" | undefined;
-  /** True if the shell splits the names of matching files at blanks and expands them once more. */
+  /** True if the shell splits the names of matching files at whitespace and expands them once more. */
   readonly splits?: boolean | undefined;
   /** True if the word begins with a wildcard, so that the name of a matching file may look like an option. */
   readonly startsWild?: boolean | undefined;
@@ -63,7 +63,7 @@ export interface DirectoryWalk {
   readonly contents: boolean;
   /** True if the command writes files with the names that it finds, so that their names must not be protected ones. */
   readonly writes?: boolean | undefined;
-  /** True if names are split at blanks before they are used. */
+  /** True if names are split at whitespace before they are used. */
   readonly splits?: boolean | undefined;
 }
 

@@ -22,7 +22,7 @@ export interface Problem {
 }
 
 /**
- * `running`: at least one agent is working. `waiting`: all agents that could work wait for an approval. `idle`: open,
+ * `running`: at least one agent is working. `waiting`: all agents that could work await approval. `idle`: open,
  * with nothing to do. `parked`: continues when its worker returns or the session is resumed. `ended`: not open.
  */
 export type SessionState = "running" | "waiting" | "idle" | "parked" | "ended";

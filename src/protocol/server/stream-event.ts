@@ -13,7 +13,7 @@ export interface SessionClosed {
   readonly type: "session_closed";
   /**
    * `ended`: no process has the session open any more. `idle`: it had nothing to do. `server_stopped`: it continues
-   * when the server is started again. `worker_lost`: it continues when its worker is connected again.
+   * when the server is restarted. `worker_lost`: it continues when its worker is connected again.
    */
   readonly reason: "ended" | "idle" | "deleted" | "server_stopped" | "worker_lost";
   /** Says what to do if the worker is lost. */

@@ -19,7 +19,7 @@ export interface BudgetLine {
 
 interface RefusedRequest {
   readonly needed?: number | undefined;
-  /** Set if the request is a tool call that uses a model itself. */
+  /** Set if the request is a tool call that itself uses a model. */
   readonly isCall?: true | undefined;
 }
 

@@ -99,7 +99,7 @@ const meanings: Readonly<Record<PermissionMode, string>> = {
 function modeText({ mode, approvable }: ToldEnvironment): string {
   const asks = mode === "default" || mode === "acceptEdits";
   const who = approvable
-    ? " Make such a call if you need it: the user is asked and can approve it."
+    ? " Make such a call if you need it: the user will be asked and can approve it."
     : " No one can approve such calls here, so they are denied.";
   return `${mode}. ${meanings[mode]}${asks ? who : ""}`;
 }

@@ -185,7 +185,7 @@ export interface RunRegistry {
   oneEnded(runs: readonly RunRef[], signal: AbortSignal): Promise<void>;
   /** Ends the given runs that are still active, because their time is up. */
   cut(runs: readonly RunRef[]): Promise<void>;
-  /** Lists the subagents of an agent, including those whose end has not been reported to the agent yet. */
+  /** Lists the subagents of an agent, including those that have not been reported to it as ended. */
   roster(agentId: AgentId, untold: readonly RunRef[]): Promise<string>;
   /**
    * Moves a run to the background, so that its caller stops waiting for it. Returns false if no caller is waiting for

@@ -155,7 +155,7 @@ function forkBoundsIn(input: JsonObject): ForkBounds {
 }
 
 /**
- * Returns a string property of the input. Models express "none" in several ways: a missing property, null, or blanks.
+ * Returns a string property of the input. Models express "none" in several ways: a missing property, null, or spaces.
  */
 export function textIn(input: JsonObject, name: string): string | undefined {
   const value = input[name];

@@ -14,7 +14,7 @@ export interface ServerFile {
 
 /** The part of the state directory that belongs to the server. */
 export interface ServerPlace {
-  /** Token of workers, which stays the same when the server is started again. */
+  /** Token of workers, which stays the same when the server is restarted. */
   readonly workerToken: string;
   readonly path: string;
   publish(file: ServerFile): Promise<void>;

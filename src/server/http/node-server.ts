@@ -18,7 +18,7 @@ export function createNodeServer(tls: ServerOptions["tls"], limits: Limits): Ser
   return http;
 }
 
-/** Begins to listen. Returns the port. Throws a `UserError` if that is impossible. */
+/** Starts listening and returns the port. Throws a `UserError` if the server can't listen. */
 export function listen(
   http: Server,
   { port, host }: { readonly port: number; readonly host: string },

@@ -72,7 +72,7 @@ export class Projects {
     this.remote.set(name, project);
     mkdirSync(project.home, { recursive: true, mode: 0o700 });
     void writeAtomically(join(project.home, WORKER_FILE), `${JSON.stringify({ name, root, machine })}\n`).catch(
-      (error) => this.options.report(`The worker ${name} can't be remembered: ${describeError(error)}`),
+      (error) => this.options.report(`The record of worker ${name} could not be saved: ${describeError(error)}`),
     );
     return project;
   }

@@ -3,11 +3,11 @@ import { basename, dirname, join } from "node:path";
 import { FileCache, isRecord, writeAtomically } from "../../lib/index.ts";
 import type { SessionChoices } from "./open-served.ts";
 
-/** What the server must know about a session when it is started again. Stored with the files of the session. */
+/** What the server must know about a session when it is restarted. Stored with the files of the session. */
 export interface ServedRecord {
   readonly v: 1;
   readonly choices: SessionChoices;
-  /** Whether the server had the session open. If so, the session continues by itself. */
+  /** Whether the server had the session open. If so, the session continues automatically. */
   readonly open: boolean;
   /** Known cost of all agents when the server last closed the session, in US dollars. */
   readonly costUsd?: number | undefined;

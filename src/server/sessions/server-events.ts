@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 250;
 /** Share of the time that may be spent on looking at the files of many sessions. */
 const MOST_BUSY = 0.05;
 
-/** Watches all sessions, also those of other processes, as long as there is a client that wants to know. */
+/** Watches all sessions, including those of other processes, as long as a client is listening. */
 export class ServerEvents {
   private readonly options: ServerEventsOptions;
   private readonly streams = new Set<EventStream>();

@@ -164,7 +164,7 @@ export class SessionHost {
     );
   }
 
-  /** Parks all sessions. Agents continue where they stopped when the server is started again. */
+  /** Parks all sessions. Agents continue where they stopped when the server is restarted. */
   async stop(): Promise<void> {
     this.isStopping = true;
     clearInterval(this.sweeping);

@@ -138,7 +138,7 @@ function limitsOf({ columns, rows }: PrintOptions): Limits {
 function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row[] {
   // The tree of agents shows what a call that waits for agents does.
   const shown = running.filter(({ agents }) => agents === undefined);
-  // What the agent does is said below, also if its only call waits for the user.
+  // What the agent is doing is shown below, even if its only call is waiting for the user.
   if (shown.length === 1 && shown.every(isAsking)) return [];
   return shown.map((item): Row => {
     const { progress = "" } = agent.calls.find(({ callId }) => callId === item.callId) ?? {};

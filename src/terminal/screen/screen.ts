@@ -38,7 +38,7 @@ export interface Screen {
   print(rows: readonly Row[]): void;
   /** Shows a frame below everything that was printed. */
   draw(frame: Frame): void;
-  /** Shows a frame on the whole screen, until the next call of `draw`. What is printed meanwhile waits. */
+  /** Shows a frame on the whole screen, until the next call of `draw`. Anything printed until then is held back. */
   drawFull(frame: Frame): void;
   /**
    * Reads the size of the terminal. If it has changed, removes the frame, which the terminal may have rewrapped, and
@@ -112,7 +112,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
       texts: kept.map(paint),
       widths: kept.map(widthOfRow),
       cursor: { row, column },
-      // If the cursor is past the end of the row, the gap is filled with blanks.
+      // If the cursor is past the end of the row, the gap is filled with spaces.
       split: [`${paint(before)}${" ".repeat(Math.max(0, column - widthOfRow(before)))}`, paint(after)],
       isCursorShown: cursor !== undefined,
     };

@@ -148,7 +148,7 @@ export function wrap(row: Row, { columns, first = [], others = first.map(blank) 
   return rows.map((each, index) => [...(index === 0 ? first : others), ...each]);
 }
 
-/** Splits a row into words, which may consist of several spans, and the blanks between them. */
+/** Splits a row into words, which may consist of several spans, and the spaces between them. */
 function words(row: Row): readonly Row[] {
   const found: Span[][] = [];
   let isOpen = false;

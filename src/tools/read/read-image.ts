@@ -13,7 +13,7 @@ export function readImage(
   const size = formatBytes(image.bytes.length);
   if (image.bytes.length > MAX_IMAGE_BYTES)
     return failed(
-      `${name} is an image of ${size}; at most ${formatBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy first.`,
+      `${name} is a ${size} image; at most ${formatBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy first.`,
     );
   const data = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength).toString("base64");
   return {

@@ -51,7 +51,7 @@ function notLargeText(
 ): string | undefined {
   const size = formatBytes(chunk.stat.size);
   if (imageType(chunk.bytes))
-    return `${name} is an image of ${size}; at most ${formatBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy first.`;
+    return `${name} is a ${size} image; at most ${formatBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy first.`;
   if (looksBinary(chunk.bytes))
     return `${name} is ${describeBinary(chunk.bytes)} or UTF-16 text of ${size}; it can't be shown.`;
   return undefined;

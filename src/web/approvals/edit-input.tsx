@@ -10,7 +10,7 @@ interface EditInputProps {
 }
 
 /** Name of the field for an input that has no text of its own. */
-const WHOLE = "Input of the call as JSON";
+const WHOLE = "The call's input as JSON";
 
 /** Changes the input of a call before it is allowed. All texts in the input can be changed. */
 export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProps): ReactNode {

@@ -145,7 +145,7 @@ function Session({ store, agentId }: SessionProps): ReactNode {
         <TimeRegion state={state} agents={agents} selected={agentId} />
       </section>
       <div className="side">
-        <section className="region needs-region" aria-label="Requests that wait for you">
+        <section className="region needs-region" aria-label="Requests waiting for you">
           <h2>
             Waiting for you <span className="count">{approvals.length}</span>
           </h2>

@@ -13,7 +13,7 @@ export function sessionState({ state, approvals, outcome, reason, detail, elsewh
   if (approvals > 0) return { words: `${plural(approvals, "request")} waiting for you`, tone: "asking" };
   const where = elsewhere ? ", in another process" : "";
   if (state === "running" || state === "waiting") return { words: `working${where}`, tone: "busy" };
-  if (state === "parked") return { words: detail ?? "parked, continues by itself", tone: "calm" };
+  if (state === "parked") return { words: detail ?? "parked, continues automatically", tone: "calm" };
   if (detail !== undefined) return { words: detail, tone: "bad" };
   if (outcome === undefined || reason === undefined) {
     return state === "idle" ? { words: `ready${where}`, tone: "calm" } : { words: "ended", tone: "calm" };

@@ -175,7 +175,7 @@ export function checkInterrupted(state: string, tell: (message: string) => void)
     // Processes on another machine can't be examined. Many such machines were containers that no longer exist.
     const isOld = Date.now() - (entryAt(file)?.mtimeMs ?? 0) > LONGEST_MS;
     if (!isOld && (record === undefined || owner === undefined || mayBeRunning(owner))) continue;
-    const subject = "A command of an earlier session, which was killed,";
+    const subject = "A command from an earlier session that was killed";
     if (record) checkPaths(record.watched, { ...record, reviewed: new Map(record.reviewed), tell, subject });
     remove(file);
   }

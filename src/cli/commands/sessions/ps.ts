@@ -224,7 +224,7 @@ function stateText({ state, outcome, reason = "process_lost", waitsFor }: Listed
 
 /** Describes what a parked session of a worker waits for. */
 export function waitingFor(worker: string): string {
-  return `worker ${worker} is not connected; continues by itself when it returns`;
+  return `worker ${worker} is not connected; continues automatically when it returns`;
 }
 
 function backgroundText({ background, awaitedBy }: ListedAgent): string {

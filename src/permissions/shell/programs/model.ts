@@ -34,7 +34,7 @@ export type Role =
 /** Describes the arguments of a program, or of one subcommand of a program. */
 export interface ProgramSpec {
   /**
-   * The options, separated by blanks: the names joined by `|`, then the value (`=role` is required and may be the next
+   * The options, separated by spaces: the names joined by `|`, then the value (`=role` is required and may be the next
    * word, `=role,role` are two values, `[=role]` is optional and always part of the same word), then what the option
    * does by itself (`!change`, `!program`, `!network`, `!settings`). A final `^` means that the option replaces the
    * first operand, as `grep -e` does. `-#` is a number. Names with one dash and several letters are matched as a whole.
@@ -185,7 +185,7 @@ export function hasHarmfulOptions(spec: ProgramSpec): boolean {
   return spec.isPowerful === true || optionsOf(spec).all.some(isHarmful);
 }
 
-/** Creates a table of programs that share one spec. `names` are separated by blanks. */
+/** Creates a table of programs that share one spec. `names` are separated by spaces. */
 export function each(names: string, spec: ProgramSpec): [string, ProgramSpec][] {
   return names.split(" ").map((name) => [name, spec]);
 }

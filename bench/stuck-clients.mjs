@@ -1,0 +1,14 @@
+// Opens connections to the event stream of a session, and never reads from them. Runs until it is killed.
+//   node bench/stuck-clients.mjs COUNT URL TOKEN SESSION
+
+import { connect } from "node:net";
+
+const [count, url, token, session] = process.argv.slice(2);
+const { hostname, port, host } = new URL(url);
+for (let index = 0; index < Number(count); index += 1) {
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  socket.pause();
+  socket.write(`GET /session/${session}/event HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+}
+setInterval(() => {}, 60_000);
