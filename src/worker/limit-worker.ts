@@ -75,7 +75,8 @@ interface Places {
 
 async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, places: Places): Promise<WorkerSession> {
   let rights = await readOwnRights(worker);
-  let readAt = performance.now();
+  /** Call for which the settings were last read, and when. */
+  let read = { callId: "", at: 0 };
   const { root, docsDirectory } = worker.describe();
   const session = await worker.open(limitOptions(asked, rights));
   for (const each of rights.snapshot.skillRoots) places.skills.add(each);
@@ -96,11 +97,11 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
    * Reads the settings again before a call, unless they were just read for the decision about it. Returns why they forbid
    * the call; undefined if the policy decides.
    */
-  async function whyForbidden({ name }: ToolCall, connectionId?: string): Promise<string | undefined> {
+  async function whyForbidden({ name, callId }: ToolCall, connectionId?: string): Promise<string | undefined> {
     try {
-      if (performance.now() - readAt > FRESH_MS) {
+      if (read.callId !== callId || performance.now() - read.at > FRESH_MS) {
         rights = await refreshRights(rights, worker);
-        readAt = performance.now();
+        read = { callId, at: performance.now() };
       }
     } catch (error) {
       return `The settings on the worker's machine are invalid, so that no call is allowed. ${describeError(error)}`;
@@ -184,7 +185,7 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
   };
 }
 
-/** Age up to which settings that were read apply to a call. */
+/** Age up to which the settings that were read for the decision about a call apply to the call. */
 const FRESH_MS = 20;
 
 /** Policy for restoring files, before the limits of the worker are applied. */

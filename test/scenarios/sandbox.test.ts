@@ -87,7 +87,7 @@ describe("commands in a session", () => {
     };
     writeFileSync(join(running, "one.json"), JSON.stringify(killed));
     const { told } = await runCommands([], "off");
-    expect(told).toEqual([expect.stringContaining(`which was killed, created ${join(cwd, ".agents")}, which`)]);
+    expect(told).toEqual([expect.stringContaining(`that was killed created ${join(cwd, ".agents")}, which`)]);
     expect(existsSync(join(cwd, ".agents"))).toBe(false);
     expect(readdirSync(join(top, "created"))).toHaveLength(1);
   });

@@ -180,8 +180,8 @@ describe.runIf(hasSandbox)("after a session that was killed", () => {
     await ended;
     checkInterrupted(state, (message) => place.told.push(message));
     expect(place.told).toEqual([
-      expect.stringContaining(`which was killed, created ${at(".claude/evil.md")}, which`),
-      expect.stringContaining(`which was killed, created ${at(".git/hooks")}, which`),
+      expect.stringContaining(`that was killed created ${at(".claude/evil.md")}, which`),
+      expect.stringContaining(`that was killed created ${at(".git/hooks")}, which`),
     ]);
     expect([".claude/own.md", ".claude/evil.md", ".git/hooks"].map((name) => isThere(at(name)))).toEqual([
       true,
