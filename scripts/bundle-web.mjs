@@ -16,7 +16,7 @@ export async function bundleWeb({ root, directory }) {
         outDir: directory,
         emptyOutDir: true,
         target: "es2022",
-        // The oldest browsers that know light-dark().
+        // The oldest browsers that support light-dark().
         cssTarget: ["chrome123", "firefox120", "safari17.5"],
         // Scripts and styles of data: addresses are refused by the content security policy.
         assetsInlineLimit: 0,

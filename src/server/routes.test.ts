@@ -212,19 +212,19 @@ describe("a session over HTTP", () => {
       "POST",
       "/session",
       { agents: {} },
-      'The body has no field "agents". It comes from the directory and the settings of the server.',
+      'The body has an unknown field "agents". It comes from the directory and the settings of the server.',
     ],
     [
       "POST",
       "/session",
       { cwd: "/tmp" },
-      'The body has no field "cwd". The directory is that of a worker: set worker to a name that GET /worker lists.',
+      'The body has an unknown field "cwd". The directory is that of a worker: set worker to a name that GET /worker lists.',
     ],
     [
       "POST",
       "/session",
       { provider: "offline" },
-      'The body has no field "provider". The provider comes from the settings of the server. To choose a model of another one, set model.',
+      'The body has an unknown field "provider". The provider comes from the settings of the server. To choose a model of another one, set model.',
     ],
     [
       "POST",

@@ -27,7 +27,7 @@ export interface App {
   /** Keeps the whole conversation of an agent in the view, from its first line, until `unwatch`. Never rejects. */
   watch(agentId: AgentId): Promise<void>;
   unwatch(agentId: AgentId): void;
-  /** Lets the user edit a text in another program. Returns the text as it is then. Never rejects. */
+  /** Lets the user edit text in another program. Returns the text as it is then. Never rejects. */
   editText(text: string, name: string): Promise<string>;
   /** Inserts text into the box in which the user writes. */
   type(text: string): void;

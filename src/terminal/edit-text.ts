@@ -11,7 +11,7 @@ export interface EditedText {
   readonly edit: (file: string) => Promise<void>;
 }
 
-/** Lets the user edit a text in another program. Never rejects. */
+/** Lets the user edit text in another program. Never rejects. */
 export async function editText({
   text,
   name,

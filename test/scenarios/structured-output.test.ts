@@ -97,7 +97,7 @@ describe("an answer in the form of a schema", () => {
     expectTypeOf(results[0]!.output).toEqualTypeOf<{ total: number; paid: string } | undefined>();
     for (const { output } of results) expect(output).toEqual({ total: 12, paid: "yes" });
     expect(() => session.prompt("MAIN: x", { output: shape })).toThrow(
-      "The option output is a schema whose library can't convert it to JSON Schema",
+      "The option output comes from a library that can't convert it to JSON Schema",
     );
     await session.close();
   });

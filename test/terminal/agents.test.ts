@@ -116,7 +116,7 @@ describe.skipIf(!hasTmux)("the agents", () => {
     await terminal.waitFor("Enter opens");
     await terminal.press("Escape");
     await terminal.waitFor("Enter sends");
-    // What happened meanwhile is in the conversation.
+    // The conversation shows what happened in the meantime.
     expect(await terminal.scrollback()).toContain("general-purpose (look at two) succeeded");
   });
 

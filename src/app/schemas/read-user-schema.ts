@@ -29,7 +29,7 @@ export function readUserSchema({ schema, json, what, option }: UserSchema): Read
     );
   }
   if (read === undefined)
-    throw optionError(`${what} is a schema whose library can't convert it to JSON Schema`, cureFor(option));
+    throw optionError(`${what} comes from a library that can't convert it to JSON Schema`, cureFor(option));
   return read;
 }
 

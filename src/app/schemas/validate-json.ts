@@ -9,7 +9,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
  * valid value. Rejects if the schema can't be used.
  */
 export async function validateJson(schema: JsonSchema, value: unknown): Promise<readonly SchemaProblem[]> {
-  // Loaded when a value is validated, because most programs use a schema library instead.
+  // Loaded only when a value is validated, because most programs use a schema library and never need it.
   const { Validator } = await import("@cfworker/json-schema");
   const { valid, errors } = new Validator(schema as Schema, draftOf(schema), false).validate(value);
   if (valid) return [];

@@ -164,7 +164,10 @@ function checkMcpServers(servers: Readonly<Record<string, unknown>>): void {
     const unknown = Object.keys(server as object).find((field) => !serverFields.includes(field));
     if (unknown !== undefined) {
       const [meant] = nearest(unknown, serverFields);
-      throw optionError(`${what} has no field ${unknown}`, meant === undefined ? cure : `Did you mean ${meant}?`);
+      throw optionError(
+        `${what} has an unknown field ${unknown}`,
+        meant === undefined ? cure : `Did you mean ${meant}?`,
+      );
     }
     const checked = checkServerConfig(server);
     if (!checked.ok) throw optionError(`${what} ${checked.message}`, cure);

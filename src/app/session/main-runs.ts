@@ -167,8 +167,8 @@ export class MainRuns {
   }
 
   /**
-   * Like `prompt`, for a prompt whose run no one reads. Resolves when the prompt is in the transcript, so that it can
-   * no longer be lost, and returns whether it has to wait.
+   * Like `prompt`, but for callers that do not need the run. Resolves when the prompt is in the transcript and can no
+   * longer be lost. Returns whether the run has started or the prompt is queued.
    */
   async accept(content: readonly UserBlock[], promptId?: PromptId): Promise<"started" | "queued"> {
     void drain(this.prompt(content, { promptId }));

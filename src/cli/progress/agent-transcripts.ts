@@ -11,7 +11,7 @@ export interface AgentTranscript extends ListedAgent {
   readonly problems: readonly string[];
 }
 
-/** Reads the transcripts of a session's subagents, oldest agent first. `transcriptPath` is that of the session. */
+/** Reads the transcripts of a session's subagents, oldest agent first. `transcriptPath` is the session's own. */
 export function readAgentTranscripts(transcriptPath: string): readonly AgentTranscript[] {
   return agentIdsOf(transcriptPath)
     .map((agentId) => readAgentTranscript(transcriptPath, agentId))

@@ -143,7 +143,7 @@ describe("the updates of a session", () => {
             const { bytes, again } = plan[count] ?? { bytes: undefined, again: 0 };
             const rest = `${texts.slice(Math.max(0, Number(after) - again)).join("")}${closed}`;
             if (bytes === undefined) return void response.end(rest);
-            // The cut can be in the middle of an event, or of a character.
+            // The cut can fall in the middle of an event, or even of a character.
             response.write(Buffer.from(rest).subarray(0, bytes), () => response.destroy());
           },
         });

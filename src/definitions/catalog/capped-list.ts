@@ -6,7 +6,7 @@ export interface ListEntry {
   readonly name: string;
   readonly description: string;
   readonly source: DefinitionSource;
-  /** Text after the description, which is kept when the description is cut. */
+  /** Text after the description. It is kept even if the description is shortened. */
   readonly suffix?: string | undefined;
   /** Replaces `suffix` if it would take up too much of the line. */
   readonly shortSuffix?: string | undefined;

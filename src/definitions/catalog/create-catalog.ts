@@ -42,7 +42,7 @@ export interface Catalog<Entry extends CatalogEntry = CatalogEntry> {
 }
 
 export interface CatalogOptions {
-  /** Plugin agents (`plugin:name`) that replace the built-in agent with their bare name. */
+  /** Plugin agents (`plugin:name`), each of which replaces the built-in agent called `name`. */
   readonly replaceBuiltIns?: readonly string[] | undefined;
 }
 

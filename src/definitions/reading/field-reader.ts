@@ -143,7 +143,7 @@ export class FieldReader<Name extends string> {
 
   #reportDuplicate(field: Field, { first, isStrict }: { first: Field; isStrict: boolean }): void {
     const { unit, form } = this.syntax;
-    const earlier = form === "yaml" ? `"${first.key}" in line ${first.line}` : `the earlier "${first.key}"`;
+    const earlier = form === "yaml" ? `"${first.key}" on line ${first.line}` : `the earlier "${first.key}"`;
     const problem = {
       code: "duplicate_field",
       message: `"${field.key}" is repeated; ${isStrict ? `it contradicts ${earlier}` : `${earlier} is used`}.`,

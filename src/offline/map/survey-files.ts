@@ -194,7 +194,7 @@ function innerOf(directory: string, results: CallResult | undefined): string[] {
     .map((name) => joinPath(directory, name));
 }
 
-/** For a directory whose list was truncated, replaces its entries with those from a directory listing. */
+/** Replaces the entries of a directory whose file list was truncated with those from a directory listing. */
 function describeInside(counted: Counting["counted"], directory: string, results: CallResult | undefined): void {
   const amount = counted.get(directory);
   if (!amount || !results?.ok) return;

@@ -18,7 +18,7 @@ export async function checkOutput(host: RunHost, output: OutputCheck): Promise<C
   if (problem === undefined) return { kind: "valid" };
   const { corrections = 0 } = host;
   if (run === undefined || run.turns >= run.maxTurns || corrections >= MOST_CORRECTIONS) {
-    const message = `The answer does not match the schema of the option \`output\`: ${problem} The text of the result contains the answer.`;
+    const message = `The answer does not match the schema in the \`output\` option: ${problem} The answer itself is in the text of the result.`;
     return { kind: "invalid", ending: { reason: "invalid_output", message } };
   }
   host.corrections = corrections + 1;

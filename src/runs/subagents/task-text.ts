@@ -87,8 +87,8 @@ function budgetAdvice(run: SubagentResult): string {
     return `It can't start more agents. ${resuming(run)}, and ask it to do the rest itself. If something stays undone, say so in your answer.`;
   // The budget of a definition applies to each agent separately, and to all runs of that agent.
   if (limit?.owner === run.agentType)
-    return "This is the agent's own budget, so resuming it does not help until the user raises the limit. Use its report, and give what is missing to a new agent as a smaller task, or do it yourself.";
-  return "This limit applies to you too, and resuming the agent does not help until the user raises it. Finish with what you have, and say in your answer what is missing.";
+    return "This is the agent's own budget, so resuming it will not help until the user raises the limit. Use its report, and give what is missing to a new agent as a smaller task, or do it yourself.";
+  return "This limit applies to you too, and resuming the agent will not help until the user raises it. Finish with what you have, and say in your answer what is missing.";
 }
 
 /** Returns the text for a refused call, which has no agent that could be resumed. */

@@ -85,7 +85,7 @@ function asProblem(error: unknown, { withoutPaths, report }: RouteHandling): Htt
     return problem(known ?? "refused", withoutPaths(clientText(text)));
   }
   report(`A request failed: ${describeError(error)}`);
-  return problem("internal_error", "This is a bug in Retinue. The output of the server has more about it.");
+  return problem("internal_error", "This is a bug in Retinue. See the server's output for details.");
 }
 
 function problemResponse(error: HttpProblem): Response {

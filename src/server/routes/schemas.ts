@@ -86,7 +86,7 @@ export const newSession = z.strictObject(
     error: (issue) => {
       const key =
         issue.code === "unrecognized_keys" ? issue.keys.find((each) => Object.hasOwn(otherOptions, each)) : "";
-      return key ? `has no field "${key}". ${otherOptions[key]}` : undefined;
+      return key ? `has an unknown field "${key}". ${otherOptions[key]}` : undefined;
     },
   },
 ) satisfies z.ZodType<NewSession>;

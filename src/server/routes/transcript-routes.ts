@@ -97,7 +97,7 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       method: "GET",
       path: "/session/{id}/prompt",
       scope: "read",
-      summary: "Lists the prompts of the conversation that the command `rewind` can go back to, oldest first.",
+      summary: "Lists the prompts in the conversation that the `rewind` command can go back to, oldest first.",
       parameters: sessionParameters,
       response: { status: 200, schema: z.array(pastPrompt) },
       handle: async ({ parameters: { id } }) => promptsIn(await readSession(catalog.find(id).path).read(MAIN_AGENT)),

@@ -12,7 +12,7 @@ export type Key =
 export interface KeyDecoder {
   /** Decodes bytes of a terminal. What may be the beginning of a longer sequence is kept for the next call. */
   push(bytes: Uint8Array): readonly Key[];
-  /** Whether an escape character waits for the rest of its sequence. */
+  /** Whether an escape character is waiting for the rest of its sequence. */
   readonly isPending: boolean;
   /** Called when no more bytes came in time: an escape character was the Esc key. */
   flush(): readonly Key[];

@@ -49,7 +49,7 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<Ses
 }
 
 interface Look {
-  /** Lines that no other line can precede, sorted by number. */
+  /** Lines that can be returned, sorted by number: any line found later has a higher number. */
   readonly complete: readonly SessionLine[];
   /** Whether lines were found that must not be returned before the next check. */
   readonly hasMore: boolean;

@@ -260,7 +260,7 @@ interface InboxState {
   readonly commands: ReadonlyMap<string, Command>;
   /** Receipts by the ids of their commands, including commands of the session's own process. */
   readonly receipts: ReadonlyMap<string, Receipt>;
-  /** Hashes of commands by their ids. */
+  /** Hashes of commands, by command id. */
   readonly hashes: ReadonlyMap<string, string>;
 }
 

@@ -36,7 +36,7 @@ export function mountArguments(mounts: readonly Mount[], sources: MountSources):
     // As root, a command could otherwise change kernel settings.
     ...[base, "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"],
     ...ordered.flatMap(({ path, kind }) => oneMount({ path, kind }, sources)),
-    // These come last, because bubblewrap creates directories in them for the mounts below.
+    // Made read-only last, because bubblewrap creates the mount points of deeper mounts in these directories.
     ...hidden.flatMap(({ path }) => ["--remount-ro", path]),
   ];
 }

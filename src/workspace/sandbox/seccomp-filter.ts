@@ -1,5 +1,5 @@
 /**
- * Returns a filter program for the system calls of confined commands, in the format of the kernel; undefined for an
+ * Returns a filter program for the system calls of confined commands, in the kernel's format; undefined for an
  * unknown architecture. It refuses calls that commands do not need and that reach into other processes or the kernel,
  * because most kernel vulnerabilities that allow an escape from a sandbox involve one of them. It also refuses sockets
  * that network namespaces do not isolate, such as those to the host of a virtual machine.
@@ -70,7 +70,7 @@ function onlySockets(number: number): readonly Instruction[] {
   ];
 }
 
-/** io_uring, mounts by file descriptor, pidfd_getfd and quotactl_fd have the same numbers everywhere. */
+/** io_uring, mounts by file descriptor, pidfd_getfd and quotactl_fd have the same numbers on all architectures. */
 const common = [425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443, 467];
 
 const systems = {

@@ -61,7 +61,7 @@ function elsewhere(path: string, name: string): Effects {
   if (/^\/(usr\/)?bin\/git$/.test(path))
     return [unknownArgument(`${path} can run programs that the repository names`, 0)];
   if (/^\/(usr\/)?bin\/[^/]+$/.test(path)) return [];
-  return [unknownProgram(`${shown(path)} may be any program`)];
+  return [unknownProgram(`${shown(path)} could be any program`)];
 }
 
 function shown(text: string): string {
