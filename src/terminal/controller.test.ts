@@ -147,3 +147,19 @@ it("/help lists every key that the main screen has", async () => {
   await terminal.waitFor("Ctrl+O");
   for (const key of ["Ctrl+R", "Ctrl+B", "Shift+Tab", "Ctrl+D"]) expect(terminal.printed).toContain(key);
 });
+
+describe("Ctrl+C", () => {
+  it("does not quit if something was typed after the first time", async () => {
+    const terminal = await openTestTerminal();
+    terminal.type("one");
+    terminal.press("ctrl-c");
+    await terminal.waitFor("Ctrl+C again quits");
+    terminal.type("two");
+    expect(terminal.frame()).not.toContain("Ctrl+C again quits");
+    terminal.press("ctrl-c");
+    await terminal.waitFor("Cleared. ↑ brings it back");
+    terminal.press("up");
+    await terminal.waitFor("› two");
+    expect(terminal.farewell).toBe("");
+  });
+});

@@ -238,6 +238,8 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   async function leaveNow(how: "stop" | "park"): Promise<void> {
+    const { length } = submit.held;
+    if (length > 0) app.say(`${plural(length, "held prompt")} not sent. ↑ brings it back next time.`, "warn");
     await feed.close(how);
     options.leave();
   }
@@ -324,6 +326,7 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   function onKey(key: Key, isAlone: boolean): void {
+    flash.onKey(key.kind === "key" ? key.name : "");
     const layer = layers.at(-1);
     const handler = key.kind === "key" && isMainKey(key.name) ? handlers[key.name] : undefined;
     // Esc only puts a request aside, so that it is never too early.

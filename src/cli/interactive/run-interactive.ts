@@ -69,10 +69,16 @@ async function programFor(options: InteractiveOptions): Promise<TerminalProgram>
     const command = `retinue --server ${options.server}`;
     return { ...common, command, open: (request) => explained(open(request)), sessions };
   }
+  let chosen: PrintOptions = options;
   return {
     ...common,
     command: "retinue",
-    open: (request) => explained(openEmbeddedHost(options, request)),
+    open: (request) => {
+      const first = chosen;
+      // The options choose the first session. Later, the user chooses.
+      chosen = { ...options, resume: undefined, continueLatest: false };
+      return explained(openEmbeddedHost(first, request));
+    },
     untrusted: () => findUntrusted(options),
     sessions: async () => {
       const found = listSessions({ home: stateDirectory(process.env), cwd: chosenDirectory(options.cwd) });

@@ -1,4 +1,5 @@
 import { type AgentView, stateOf } from "../../client/index.ts";
+import type { AgentId } from "../../protocol/index.ts";
 import type { App } from "../app.ts";
 import { cleanLine } from "../screen/text.ts";
 import { nameOf } from "./agents-panel.ts";
@@ -18,10 +19,10 @@ export function actOnAgent(app: App, agent: AgentView, { key, onType = app.type 
       if (stateOf(agent) !== "ended") askToStop();
       return true;
     case "r":
-      void tell({ type: "resume", agent: agentId });
+      void tell(app, { type: "resume", agent: agentId });
       return true;
     case "b":
-      void tell({ type: background ? "foreground" : "background", agent: agentId });
+      void tell(app, { type: background ? "foreground" : "background", agent: agentId });
       return true;
     default:
       return false;
@@ -36,15 +37,20 @@ export function actOnAgent(app: App, agent: AgentView, { key, onType = app.type 
       ],
       onType: (text) => onType(`s${text}`),
       onChoose: (isSure) => {
-        if (isSure) void tell({ type: "stop", what: agentId });
+        if (isSure) void tell(app, { type: "stop", what: agentId });
       },
     });
   }
+}
 
-  async function tell(command: Parameters<App["send"]>[0]): Promise<void> {
-    const receipt = await app.send(command);
-    if (receipt?.status === "done") app.say(receipt.message);
-  }
+/** Sends a message to an agent, and says what becomes of it. */
+export function messageAgent(app: App, agentId: AgentId, text: string): void {
+  void tell(app, { type: "prompt", to: agentId, content: [{ type: "text", text }], when: "now" });
+}
+
+async function tell(app: App, command: Parameters<App["send"]>[0]): Promise<void> {
+  const receipt = await app.send(command);
+  if (receipt?.status === "done") app.say(receipt.message);
 }
 
 /** Names the keys that have an effect on an agent now. */

@@ -2,7 +2,7 @@ import { type AgentView, agentOf, stateOf } from "../../client/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import type { Key } from "../screen/keys.ts";
 import { span } from "../screen/row.ts";
-import { actOnAgent, agentKeys } from "./agent-actions.ts";
+import { actOnAgent, agentKeys, messageAgent } from "./agent-actions.ts";
 import { allAgents, nameOf, panelRows } from "./agents-panel.ts";
 import { createHeldKey } from "./held-key.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
@@ -41,8 +41,7 @@ export function openAgentsLayer(app: App): void {
     if (purpose === "search") {
       filter = text;
       move(0);
-    } else if (selected !== undefined && text !== "")
-      void app.send({ type: "prompt", to: selected, content: [{ type: "text", text }], when: "now" });
+    } else if (selected !== undefined && text !== "") messageAgent(app, selected, text);
   }
 
   function draw({ columns, rows }: Space): Drawing {

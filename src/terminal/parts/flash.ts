@@ -5,6 +5,8 @@ export interface Flash {
   show(text: string): void;
   /** Returns whether the same key was pressed a moment ago. */
   isAgain(key: string): boolean;
+  /** Must be called for every key. Another key ends the wait for a second press, and its message. */
+  onKey(key: string): void;
 }
 
 /** How long a message is shown, and within which time a key has to be pressed again. */
@@ -24,7 +26,13 @@ export function createFlash(redraw: () => void): Flash {
     isAgain: (key) => {
       const isSame = pressed?.key === key && Date.now() - pressed.at < SHOWN_MS;
       pressed = isSame ? undefined : { key, at: Date.now() };
+      if (isSame) shown = undefined;
       return isSame;
+    },
+    onKey: (key) => {
+      if (pressed === undefined || pressed.key === key) return;
+      pressed = undefined;
+      shown = undefined;
     },
   };
 }

@@ -17,7 +17,7 @@ import { hintRow } from "../frame.ts";
 import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, cutBefore, spread, widthOf } from "../screen/text.ts";
-import { actOnAgent, agentKeys } from "./agent-actions.ts";
+import { actOnAgent, agentKeys, messageAgent } from "./agent-actions.ts";
 import { allAgents, clock, dollars, elapsedOf, labelIn, markOf, nameOf } from "./agents-panel.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 
@@ -128,8 +128,7 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
       const result = input.key(pressed);
       const text = input.text.trim();
       if (result !== "edited") input = undefined;
-      if (result === "done" && text !== "")
-        void app.send({ type: "prompt", to: agentId, content: [{ type: "text", text }], when: "now" });
+      if (result === "done" && text !== "") messageAgent(app, agentId, text);
       return true;
     }
     const name = pressed.kind === "key" ? pressed.name : pressed.text;
