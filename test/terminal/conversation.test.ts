@@ -37,7 +37,7 @@ describe.skipIf(!hasTmux)("a conversation", () => {
   });
 
   it("is resumed with what was said before, and continues", async () => {
-    const server = await serve([{ content: "First answer." }, { content: "Second answer." }]);
+    const server = await serve(["First", "Second", "Third"].map((which) => ({ content: `${which} answer.` })));
     const place = createPlace();
     await retinueProcess(["-p", "First prompt"], { ...place, server });
     const terminal = await openTerminal(server, { ...place, words: ["--continue"] });
@@ -51,6 +51,11 @@ describe.skipIf(!hasTmux)("a conversation", () => {
     expect(await terminal.scrollback()).toMatch(
       /› First prompt\n\nFirst answer\.\n\n› Second prompt\n\nSecond answer\./,
     );
+    await say(terminal, "/new");
+    await terminal.waitFor(/retinue \d[^]*Second answer[^]*retinue \d/);
+    await say(terminal, "Third prompt");
+    await terminal.waitFor("Third answer.");
+    expect(server.requests.map(({ rawBody }) => rawBody.includes("First prompt"))).toEqual([true, true, false]);
   });
 
   it("keeps every line in the scrollback, in order and once, even if the terminal is resized meanwhile", async () => {
