@@ -52,7 +52,7 @@ describe.skipIf(!hasTmux)("a conversation", () => {
       /› First prompt\n\nFirst answer\.\n\n› Second prompt\n\nSecond answer\./,
     );
     await say(terminal, "/new");
-    await terminal.waitFor(/retinue \d[^]*Second answer[^]*retinue \d/);
+    await terminal.waitFor(/retinue \d.*Second answer.*retinue \d/s);
     await say(terminal, "Third prompt");
     await terminal.waitFor("Third answer.");
     expect(server.requests.map(({ rawBody }) => rawBody.includes("First prompt"))).toEqual([true, true, false]);
