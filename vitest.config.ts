@@ -62,8 +62,8 @@ export default defineConfig({
   plugins: process.env["RETINUE_TEST_WORKER"] === "remote" ? [remoteWorkers] : [],
   test: {
     pool: "forks",
-    // Many tests wait for processes, so that two cores can serve four workers.
-    maxWorkers: 4,
+    // Many tests wait for processes, so that two cores can serve three workers.
+    maxWorkers: 3,
     reporters: ["default"],
     // A single project, so that each source file is compiled only once, and loaded only once by each worker.
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],

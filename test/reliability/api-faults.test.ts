@@ -12,7 +12,7 @@ describe("faults of the model API", () => {
     async (_, fault) => {
       let left = 2;
       const strike = (hasCall: boolean): Fault | undefined => (hasCall && left-- > 0 ? fault : undefined);
-      const { violations, work } = await workUnderFaults({ random: () => 0, strike, steps: 3 });
+      const { violations, work } = await workUnderFaults({ random: () => 0, strike, steps: 4 });
       expect(violations).toEqual([]);
       expect(work["faults"]).toBe(2);
       expect(work["effects"]).toBeGreaterThan(0);
