@@ -146,9 +146,9 @@ describe("Read, other content", () => {
   });
 
   it("refuses binaries and says what they are", async () => {
-    place.put("a.pdf", "%PDF-1.7\n\0\0");
+    place.put("a.db", "SQLite format 3\0\0");
     place.put("a.bin", Buffer.from([1, 2, 0, 3]));
-    expect(await textOf({ file_path: "a.pdf" })).toContain("a PDF document (try `pdftotext FILE -` with Bash)");
+    expect(await textOf({ file_path: "a.db" })).toContain("an SQLite database (try `sqlite3` with Bash)");
     expect(await read({ file_path: "a.bin" })).toMatchObject({ isError: true });
   });
 

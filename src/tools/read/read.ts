@@ -18,6 +18,7 @@ import {
 } from "./line-range.ts";
 import { readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
+import { isPdf, readPdf } from "./read-pdf.ts";
 import { renderNotebook } from "./render-notebook.ts";
 
 export const readSpec: ToolSpec = {
@@ -30,6 +31,7 @@ export const readSpec: ToolSpec = {
         file_path: { type: "string" },
         offset: { type: "integer", minimum: 0, description: "First line to read. The first line of a file is 1." },
         limit: { type: "integer", minimum: 1, description: "Number of lines to read." },
+        pages: { type: "string", description: "Pages of a PDF document, such as 3, 2-5 or 10-. Default: all." },
       },
       required: ["file_path"],
     },
@@ -77,6 +79,10 @@ async function read(input: JsonObject, context: ToolContext, dependencies: Known
   const result = await workspace.read(file.real, { maxBytes: MAX_WHOLE_BYTES });
   if (!result.ok && result.code === "too_large") return readLargeFile(file, range, { ...dependencies, context });
   if (!result.ok) return fileFailed(result);
+  if (isPdf(result.bytes)) {
+    const pages = input["pages"] as string | undefined;
+    return readPdf({ name: file.name, bytes: result.bytes, pages, range }, { workspace, context });
+  }
   const content = { file, range, bytes: result.bytes, version: result.stat.version };
   return show(content, context, dependencies);
 }
