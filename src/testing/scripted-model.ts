@@ -53,6 +53,7 @@ export function createScriptedModel(
 ): ScriptedModel {
   if (!Array.isArray(steps))
     throw new TypeError('createScriptedModel needs an array of answers, such as [{ text: "Hello." }]');
+  for (const [index, step] of steps.entries()) if (typeof step !== "function") checkAnswer(step, index);
   const described: ModelDescription = {
     provider: "scripted",
     model: "scripted-1",
@@ -70,13 +71,39 @@ export function createScriptedModel(
       const step = steps[requests.length];
       requests.push(messages);
       if (step === undefined) return Promise.resolve(unscripted(messages));
-      return play(typeof step === "function" ? step(messages) : step, request, emit);
+      if (typeof step !== "function") return play(step, request, emit);
+      const answer = step(messages);
+      checkAnswer(answer, requests.length - 1);
+      return play(answer, request, emit);
     },
     assertDone: () => {
       if (requests.length === steps.length) return;
       throw new Error(`the script has ${steps.length} answers, but the model was called ${requests.length} times`);
     },
   };
+}
+
+const answerFields: Readonly<Record<keyof ScriptedAnswer, true>> = {
+  text: true,
+  calls: true,
+  stopReason: true,
+  incompleteCalls: true,
+  error: true,
+  hangs: true,
+  after: true,
+};
+
+/** Throws a `TypeError` if an answer is not an object or has an unknown field, which would be ignored otherwise. */
+function checkAnswer(answer: ScriptedAnswer, index: number): void {
+  const example = 'Use { text: "Hello." } or { calls: [{ name: "Read", input: { file_path: "a.js" } }] }.';
+  if (typeof answer !== "object" || answer === null)
+    throw new TypeError(`Answer ${index + 1} of the scripted model is not an object. ${example}`);
+  const unknown = Object.keys(answer).find((field) => !(field in answerFields));
+  if (unknown !== undefined)
+    throw new TypeError(`Answer ${index + 1} of the scripted model has an unknown field "${unknown}". ${example}`);
+  const isCall = (call: unknown): boolean => typeof (call as { name?: unknown } | null)?.name === "string";
+  if (answer.calls !== undefined && !(Array.isArray(answer.calls) && answer.calls.every(isCall)))
+    throw new TypeError(`Answer ${index + 1} of the scripted model has an invalid call. ${example}`);
 }
 
 /** A model that plays several agents. */
