@@ -68,7 +68,7 @@ describe("matchId", () => {
     expect(matchId(["01hfabcd", "abcd01hf"], "abcd")).toEqual({ kind: "many", ids: ["01hfabcd", "abcd01hf"] });
   });
 
-  it("counts an id that is listed twice as one", () => {
+  it("treats an id that is listed twice as one", () => {
     expect(matchId(["abc", "abc"], "ab")).toEqual({ kind: "one", id: "abc" });
   });
 

@@ -11,7 +11,7 @@ import type {
 
 /**
  * Lets a program answer approval questions. The signal fires when the question no longer needs an answer. If it was
- * answered, for example by another process, the signal's reason is the answer that counts, an `ApprovalAnswer`.
+ * answered, for example by another process, the signal's reason is the valid `ApprovalAnswer`.
  */
 export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<GivenAnswer>;
@@ -40,8 +40,8 @@ export interface Inbox {
   /** Returns whether another command was sent with the same id. */
   isIdInUse(command: Command): boolean;
   /**
-   * Calls `onChange` after every change. Returns a function that stops watching. A process that only watches idly can
-   * end.
+   * Calls `onChange` after every change. Returns a function that stops watching. With `idle`, watching does not keep
+   * the process alive.
    */
   watch(onChange: () => void, options?: { readonly idle?: boolean }): () => void;
 }

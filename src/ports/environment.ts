@@ -1,4 +1,4 @@
-/** Facts about the environment in which agents work. Each agent is told about them at the start of its conversation. */
+/** Facts about the environment in which agents work. Each agent gets them at the start of its conversation. */
 export interface EnvironmentFacts {
   /** Operating system, such as `linux`. */
   readonly platform: string;

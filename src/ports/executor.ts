@@ -46,13 +46,13 @@ export interface ToolExecutor {
   execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
   /**
    * Returns the outcome of a call that was passed to `execute` earlier, for any agent and perhaps by another process.
-   * Waits for a call that is still running. `lost`: it is not known whether the call had an effect. If absent, all
-   * such calls are lost. Rejects if the worker can't be asked now, so that the call must stay open.
+   * Waits for a call that is still running. `lost`: it is not known whether the call had an effect. If absent, all such
+   * calls are lost. Rejects if the worker can't be reached, in which case the call must stay open.
    */
   recall?(call: ToolCall): Promise<ToolResult | "never begun" | "lost">;
   /**
-   * Called when an agent starts from the conversation of another agent. The files that the other agent has read then
-   * count as read by the new agent too.
+   * Called when an agent starts from the conversation of another agent. The new agent is then treated as having read
+   * every file that the other agent has read.
    */
   inherit?(agentId: AgentId, from: AgentId): void;
   /** Ends everything that an agent left running. */
@@ -65,13 +65,13 @@ export interface ResultStore {
   /** Stores text, or the bytes of a file, and returns its address: `retinue://result/<id>`. */
   save(id: string, content: string | Uint8Array): Promise<string>;
   /**
-   * Stores the content of a file on the machine of the caller and returns its address. The file is not changed. A store
-   * in memory keeps only the start of a large file, or rejects if `whole` is set.
+   * Stores the content of a file on the caller's machine and returns its address. The file is not changed. A store in
+   * memory keeps only the start of a large file, or rejects if `whole` is set.
    */
   saveFile(id: string, path: string, options?: { readonly whole?: boolean }): Promise<string>;
 }
 
-/** Texts that models know by an address, see `Address`. */
+/** Texts that models refer to by address (see `Address`). */
 export interface AddressedTexts {
   /**
    * Returns the text at an address as UTF-8, in chunks, as it is now. Undefined if there is none. Read all chunks, or

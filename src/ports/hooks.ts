@@ -16,7 +16,7 @@ export interface HookScene {
 export interface HookOutcome extends Omit<HookAnswer, "notice"> {
   /** Number of hooks that ran. */
   readonly ran: number;
-  /** Source of the hook that allowed the call. `user` if several hooks allowed it and one of them is the user's. */
+  /** Source of the hook that allowed the call. If several hooks allowed it, `user` if any of them is the user's. */
   readonly allowedBy?: HookSource | undefined;
   readonly notices: readonly string[];
 }

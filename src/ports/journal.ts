@@ -62,11 +62,11 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** The record of a session, and everything else that is stored with it: in files, in memory or elsewhere. */
+/** A session's journal and everything else that is stored with it: in files, in memory or elsewhere. */
 export interface Transcript extends Journal {
   /** Complete texts of truncated results, with addresses of the kind `result`. */
   readonly results: ResultStore & AddressedTexts;
-  /** Everything that is appended by this process. */
+  /** Delivers everything that this process appends. */
   readonly feed: Feed;
   /** Path of the main agent's transcript. Undefined if the session is not stored in files. */
   readonly path: string | undefined;
@@ -81,9 +81,9 @@ export interface Transcript extends Journal {
   readonly leftOpen: boolean;
 }
 
-/** Where reading the events of a session begins, and a signal that ends it. */
+/** Position at which to start reading a session's events, and a signal that ends the reading. */
 export interface FeedPosition {
-  /** Number of the last update that the reader knows. 0 for all updates. */
+  /** Number of the last update that the reader has. Use 0 to read all updates. */
   readonly after?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -33,7 +33,7 @@ export interface OwnMcpServerConfig extends AnyMcpServerConfig {
   readonly server: OwnMcpServer;
 }
 
-/** Any server object that connects to a transport, such as `McpServer` of the MCP SDK. */
+/** Any server object that connects to a transport, such as `McpServer` from the MCP SDK. */
 export interface OwnMcpServer {
   connect(transport: never): Promise<unknown>;
 }
@@ -53,13 +53,13 @@ export interface McpServers {
 export interface McpClient {
   readonly owner: AgentId;
   /**
-   * Names of all servers of the agent, including those that run elsewhere, because their tools must have different
-   * names. Defaults to the servers that are connected.
+   * Names of all of the agent's servers, including those that run elsewhere, because tool names must differ between
+   * them. Defaults to the servers that are connected.
    */
   readonly names?: readonly string[] | undefined;
 }
 
-/** What MCP servers offer to an agent. */
+/** Tools and instructions that MCP servers offer to an agent. */
 export interface McpServerOffers {
   /** The requested servers, in the order of the request. */
   readonly servers: readonly ConnectedMcpServer[];

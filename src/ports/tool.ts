@@ -78,8 +78,8 @@ export interface Tool extends ToolSpec {
    */
   run(input: JsonObject, context: ToolContext): Promise<ToolOutput>;
   /**
-   * Called when an agent starts from the conversation of another agent. The files that the other agent has read then
-   * count as read by the new agent too.
+   * Called when an agent starts from the conversation of another agent. The new agent is then treated as having read
+   * every file that the other agent has read.
    */
   inherit?(agentId: AgentId, from: AgentId): void;
   /** Releases what the tool keeps for an agent, such as its shells and the list of files it has read. */

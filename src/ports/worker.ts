@@ -36,9 +36,9 @@ export interface WorkerPort {
 }
 
 /**
- * What happens to a worker that connects from elsewhere. `connected`: for the first time, or again before it was lost.
- * `lost`: it did not return in time, was stopped or was restarted; its sessions can't be used any more. `returned`:
- * connected after it was lost, so that sessions can be opened again.
+ * A change in the connection to a remote worker. `connected`: for the first time, or again before it was lost. `lost`:
+ * it did not return in time, was stopped or was restarted; its sessions can't be used any more. `returned`: connected
+ * after it was lost, so that sessions can be opened again.
  */
 export type WorkerChange = "connected" | "reconnecting" | "lost" | "returned";
 
@@ -64,8 +64,8 @@ export interface SnapshotRequest {
    */
   readonly trusted?: boolean | undefined;
   /**
-   * Whether the current content of the workspace is approved, even if the user has not trusted it. If absent, that is
-   * the case if `trusted` is true and the user has not trusted the workspace.
+   * Whether the current content of the workspace is approved, even if the user has not trusted it. If absent, it is
+   * approved if `trusted` is true and the user has not trusted the workspace.
    */
   readonly trust?: boolean | undefined;
   /**
@@ -123,26 +123,28 @@ export interface WorkerSession {
   /** Directories outside the workspace that agents may read, such as the one for temporary files of commands. */
   readonly readableRoots: readonly string[];
   readonly environment: EnvironmentFacts;
-  /** Returns the executor of the worker's tools for a directory: the workspace or a worktree. */
+  /** Returns the executor for the worker's tools in a directory: the workspace or a worktree. */
   executor(root: string): ToolExecutor;
-  /** Runs the command of a hook within its time limit. Never rejects. */
+  /** Runs a hook's command within its time limit. Never rejects. */
   runHook(hook: HookInvocation, signal: AbortSignal): Promise<HookRun>;
   /** Connects an agent to servers that run as processes. Never rejects. */
   connectServers(request: ServersRequest, signal: AbortSignal): Promise<McpOffer>;
-  /** Returns the executor of the tools that connected servers offer. */
+  /** Returns the executor for the tools that connected servers offer. */
   serverExecutor(connectionId: string): ToolExecutor;
   /** Releases servers. A server that no other agent uses is stopped with all its processes. */
   releaseServers(connectionId: string): Promise<void>;
-  /** Opens the worktree of an agent: its existing one or a new one. */
+  /** Opens an agent's worktree. Creates the worktree if it does not exist. */
   openWorktree(request: AgentWorktreeRequest): Promise<OpenedWorktree>;
   /**
-   * Removes the worktree of an agent if it has no changes. Returns the worktree if it is kept. Call this after
-   * everything that runs in the worktree has ended. Never rejects.
+   * Removes an agent's worktree if it has no changes. Returns the worktree if it is kept. Call this after everything
+   * that runs in the worktree has ended. Never rejects.
    */
   leaveWorktree(agentId: AgentId): Promise<KeptWorktree | undefined>;
   /** Adds an allow rule to the settings of the workspace. Returns a message for the user. Never rejects. */
   keepRule(rule: string): Promise<string>;
-  /** Gives a file in the workspace its earlier content, unless someone else has changed the file. Never rejects. */
+  /**
+   * Restores the earlier content of a file in the workspace, unless someone else has changed the file. Never rejects.
+   */
   restoreFile(request: FileRestoration): Promise<RestoredFile>;
   /** Ends everything that runs for the session. Executors must be closed first. */
   close(options?: ClosingOptions): Promise<void>;
@@ -157,10 +159,10 @@ export interface FileRestoration {
   readonly expect: string;
 }
 
-/** `message` says why the file was left as it is. */
+/** `message` explains why the file was not restored. */
 export type RestoredFile = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-/** A call of a hook's command. */
+/** One run of a hook's command. */
 export interface HookInvocation extends Pick<HookEntry, "command" | "args"> {
   readonly agentId: AgentId;
   /** Directory of the plugin that the hook belongs to. */
@@ -169,7 +171,7 @@ export interface HookInvocation extends Pick<HookEntry, "command" | "args"> {
   readonly seconds: number;
 }
 
-/** How the command of a hook ended. */
+/** Result of running a hook's command. */
 export type HookRun =
   | { readonly ended: true; readonly code: number; readonly stdout: string; readonly stderr: string }
   /** The command could not be started, was aborted, timed out or wrote too much. */
@@ -178,14 +180,14 @@ export type HookRun =
 export interface ServersRequest {
   /** Servers to connect, each with its configuration. */
   readonly uses: readonly McpServerUse[];
-  /** Names of all servers of the agent, including those that run elsewhere. Tool names must differ between them. */
+  /** Names of all of the agent's servers, including those that run elsewhere. Tool names must differ between them. */
   readonly names: readonly string[];
   readonly owner: AgentId;
   /** Directory in which the servers start. Servers that start outside the workspace are not shared between agents. */
   readonly root: string;
 }
 
-/** What servers that run as processes offer to an agent. */
+/** Tools and instructions that an agent gets from servers that run as processes. */
 export interface McpOffer extends McpServerOffers {
   readonly connectionId: string;
 }
@@ -214,8 +216,9 @@ export type OpenedWorktree =
 
 export interface ClosingOptions {
   /**
-   * Whether the next process that opens the session asks what became of calls: results are kept, and calls that an
-   * earlier process started keep running. False by default: everything that runs is ended, and results are forgotten.
+   * Whether to keep calls for the next process that opens the session. If true, results are kept, and calls that an
+   * earlier process started keep running. If false, which is the default, all running calls are ended and results are
+   * discarded.
    */
   readonly keepsCalls?: boolean | undefined;
 }

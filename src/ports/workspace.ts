@@ -41,7 +41,7 @@ export interface SpawnOptions {
   readonly stdinOpen?: boolean;
 }
 
-/** What a read-only process can see besides its workspace and the system. */
+/** Paths that a read-only process can and can't see, in addition to its workspace and the system. */
 export interface ReadOnlyView {
   /** Directories that the process may read, even in the home directory. */
   readonly visible: readonly string[];
@@ -97,7 +97,7 @@ export type Confinement =
   | { readonly kind: "off"; readonly cure?: string | undefined }
   | { readonly kind: "missing"; readonly reason: string; readonly cure?: string };
 
-/** Files and processes of one directory. Expected failures are returned in the result, not thrown. */
+/** Files and processes in one directory. Expected failures are returned in the result, not thrown. */
 export interface Workspace {
   /** Absolute path, symlinks resolved. */
   readonly root: string;
@@ -137,7 +137,7 @@ export interface Workspace {
    * absent, such changes can't be detected.
    */
   changedHooks?(): Promise<readonly string[]>;
-  /** Returns the configuration file of the repository that names programs which git runs even in read-only commands. */
+  /** Returns the repository's configuration file if it names programs that git runs even in read-only commands. */
   gitPrograms?(): Promise<string | undefined>;
   spawn(options: SpawnOptions): RunningProcess;
   /** Returns whether commands run in a sandbox. Absent if the workspace never has one. */

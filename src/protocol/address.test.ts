@@ -10,7 +10,7 @@ describe("an address", () => {
     expect(parseAddress("retinue://output/a1b2")).toEqual({ kind: "output", agentId: "a1b2" });
   });
 
-  it("is read back from what was written", () => {
+  it("survives being written and parsed again", () => {
     fc.assert(
       fc.property(ids, (id) => {
         expect(parseAddress(resultAddress(id))).toEqual({ kind: "result", id });
@@ -42,23 +42,23 @@ describe("an address", () => {
     `retinue://result/${"a".repeat(81)}`,
     "retinue://result/ä",
     "retinue://result/ａ",
-  ])("can't be %s, which is not a path either", (text) => {
+  ])("is invalid but not a path: %s", (text) => {
     expect(parseAddress(text)).toBeUndefined();
     expect(isAddress(text)).toBe(true);
   });
 
-  it("can't be huge, and is refused at once", () => {
+  it("is rejected if it is huge", () => {
     expect(parseAddress(`retinue://result/${"a".repeat(10_000_000)}`)).toBeUndefined();
   });
 
   it.each(["", "a.txt", "./retinue://result/a", "retinue:/result/a", "/retinue://result/a", 3, undefined, null])(
-    "is not meant by %s",
+    "is not recognized in %s",
     (value) => {
       expect(isAddress(value)).toBe(false);
     },
   );
 
-  it("never has an id that leads out of a directory, whatever the text is", () => {
+  it("never has an id that leads out of a directory", () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...".\\/%2eE5cf\0\na") }));
     fc.assert(
       fc.property(fc.constantFrom("retinue://result/", "retinue://output/", "retinue://", ""), text, (start, rest) => {

@@ -4,8 +4,8 @@ import type { ApprovalAnswer, ApprovalQuestion, GivenAnswer } from "./permission
 import type { PermissionMode } from "./permissions/permission.ts";
 
 /**
- * What a user or a program tells a session to do. A command with an id that was already used has no effect and gets the
- * same receipt. Agents are given as `main`, by name, by id or by the start or end of an id.
+ * An instruction from a user or a program to a session. A command with an id that was already used has no effect and
+ * gets the same receipt. Agents are given as `main`, by name, by id or by the start or end of an id.
  */
 export type Command = { readonly id: string } & (
   | {
@@ -35,18 +35,20 @@ export type Command = { readonly id: string } & (
       readonly permissionMode?: PermissionMode | undefined;
       readonly model?: string | undefined;
     }
-  /** Replaces the main agent's conversation with a summary. The instructions say what the summary should contain. */
+  /**
+   * Replaces the main agent's conversation with a summary. `instructions` describes what the summary should contain.
+   */
   | { readonly type: "compact"; readonly instructions?: string | undefined }
   /**
-   * Goes back to the conversation before a prompt, which is given by the id of the line with which its run began. With
-   * `files`, files that tools have changed since get their earlier contents back.
+   * Rewinds the conversation to the point before a prompt. `to` is the id of the line that started the prompt's run.
+   * With `files`, also restores the files that tools have changed since then.
    */
   | { readonly type: "rewind"; readonly to: LineId; readonly files: boolean }
 );
 
-/** A prompt that the user can go back to. */
+/** A prompt that the user can rewind to. */
 export interface PastPrompt {
-  /** Id of the line with which the run of the prompt began. */
+  /** Id of the line that started the prompt's run. */
   readonly id: LineId;
   readonly text: string;
   /** Milliseconds since 1970. */
@@ -74,7 +76,7 @@ export type InboxLine = { readonly v: 1; readonly at: number } & (
   | { readonly type: "approval.withdrawn"; readonly requestId: string; readonly reason: string }
   /** A command from another process. */
   | { readonly type: "command.sent"; readonly command: Command }
-  /** `hash`: hash of the command, by which another command with the same id is recognized. */
+  /** `hash`: hash of the command. It reveals a different command with the same id. */
   | { readonly type: "command.settled"; readonly receipt: Receipt; readonly hash?: string | undefined }
 );
 

@@ -30,12 +30,12 @@ export interface PermissionSettings {
   readonly deny?: readonly string[];
   readonly defaultMode?: PermissionMode;
   readonly additionalDirectories?: readonly string[];
-  /** Forbids the mode bypassPermissions for this machine or user. */
+  /** Forbids the bypassPermissions mode for this machine or user. */
   readonly disableBypassPermissionsMode?: "disable";
 }
 
 export interface SubagentSettings {
-  /** Which subagents have MCP tools. */
+  /** Determines which subagents get MCP tools. */
   readonly mcpTools?: "always" | "foreground" | "never";
   /** Tools that subagents from files, plugins and settings can't have. The lists from all scopes are combined. */
   readonly blockedTools?: readonly string[];
@@ -117,7 +117,7 @@ export type HookSettings = {
   readonly [Event in HookEvent]?: readonly ((HookCommand & { readonly matcher?: string }) | HookGroup)[];
 };
 
-/** Hook commands for the same tools or other subjects of an event. */
+/** Hook commands that share a matcher. */
 interface HookGroup {
   /** Tools, agent types or other subjects of the event to match; all if absent. */
   readonly matcher?: string;
@@ -156,7 +156,7 @@ export interface Settings {
   /** Budget of the session and all its agents. Project settings can only lower it. */
   readonly budget?: AgentBudget;
   readonly cleanupPeriodDays?: number;
-  /** Which environment variables commands get. Project settings can't change this. */
+  /** Environment variables that commands get. Project settings can't change this. */
   readonly environment?: EnvironmentSettings;
   /** Environment variables for the session and the processes it starts. */
   readonly env?: Readonly<Record<string, string>>;
@@ -175,7 +175,7 @@ export interface Settings {
   /** Server configurations by name, as in `.mcp.json`. */
   readonly mcpServers?: Readonly<Record<string, JsonObject>>;
   readonly cache?: {
-    /** How long the provider is asked to cache the main agent's conversation, if it supports that. */
+    /** Requested cache lifetime for the main agent's conversation, if the provider supports it. */
     readonly lifetime?: CacheLifetime;
   };
   readonly compaction?: {
@@ -201,7 +201,7 @@ export interface SettingsOrigin {
   readonly file?: string | undefined;
 }
 
-/** A line of a `permissions.jsonc` file, with its origin. */
+/** A line in a `permissions.jsonc` file, with its origin. */
 export interface ScopedCompactRule extends CompactRule {
   readonly scope: RuleScope;
   readonly file: string;

@@ -74,7 +74,7 @@ describe("the agents key in the settings", () => {
     [{ reviewer: "off" }, "agents.reviewer must be a definition"],
     [{ reviewer: null }, "agents.reviewer must be a definition"],
     [[], "agents must be"],
-  ])("reports what is wrong with %j", (agents, problem) => {
+  ])("reports the problem with %j", (agents, problem) => {
     expect(checkSettings({ agents }).problems).toEqual([expect.stringContaining(problem)]);
   });
 

@@ -42,7 +42,7 @@ describe("budgets in settings", () => {
     expect(() => loadSettings(place({ [mine]: value }))).toThrowError(problem);
   });
 
-  it("of a project lower the user's and never raise them, with a notice", () => {
+  it("from a project can lower the user's limits but not raise them, with a notice", () => {
     const options = place({
       [mine]: { budget: { usd: 5, tokens: 1_000 } },
       [theirs]: { budget: { usd: 50, tokens: 500, turns: 7 }, subagents: { maxSpawns: 5_000, guide: false } },

@@ -14,7 +14,7 @@ describe("settings for subagents", () => {
     [{ blockedTools: [""] }, "subagents.blockedTools[0]"],
     [{ allowQuestions: "background" }, 'subagents.allowQuestions must be "never" or'],
     [{ allowQuestions: true }, "subagents.allowQuestions"],
-  ])("report %j with the key", (subagents, message) => {
+  ])("are reported with their key if invalid: %j", (subagents, message) => {
     const { problems } = checkSettings({ subagents });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(message);

@@ -45,7 +45,7 @@ describe("settings above the workspace", () => {
     });
   });
 
-  it("only restrict if they are not trusted, and are named relative to the workspace", () => {
+  it("can only restrict if they are not trusted, and are named relative to the workspace", () => {
     const rules = { permissions: { allow: ["Bash"], deny: ["Read(.env)"], ask: ["WebFetch"] }, model: "far" };
     const { root, above, read } = project({
       "project/.claude/settings.json": rules,
@@ -98,7 +98,7 @@ describe("settings above the workspace", () => {
     ]);
   });
 
-  it("must be readable, trusted or not, because they may contain rules, and follow no link out of their directory", () => {
+  it("must be readable even if not trusted, because they may contain rules, and must not be links out of their directory", () => {
     const { root, above, read } = project({ "project/.retinue/settings.json": "{", "elsewhere.json": {} });
     expect(read({ above: above(false) }).problems).toEqual([
       expect.stringContaining("project/.retinue/settings.json:1:"),

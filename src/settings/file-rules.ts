@@ -93,7 +93,7 @@ export function compactRules(value: unknown): CompactRules {
 
 const expected = 'must be "allow", "ask" or "deny", or a mapping from patterns to these';
 
-/** Converts a line of a compact file to rules. */
+/** Converts a line in a compact file to rules. */
 export function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompactRule): readonly Rule[] {
   const isWhole = pattern === undefined || pattern === "*" || pattern === "**";
   // This line makes every tool available, which needs no rule.

@@ -31,7 +31,7 @@ describe("an untrusted project", () => {
     ".claude/settings.local.json",
     ".retinue/settings.json",
     ".retinue/settings.local.json",
-  ])("only restricts, with %s", (name) => {
+  ])("can only restrict, with %s", (name) => {
     const loaded = readSettings(projectWith(everything, name));
     expect(loaded.settings).toEqual({ permissions: { deny: ["Read(.env)"], ask: ["Edit"] } });
     expect(loaded.untrusted).toEqual([`${name}: model, permissions.allow, permissions.defaultMode, env, hooks`]);
@@ -138,7 +138,7 @@ describe("approvals", () => {
     expect(load(options, approvals).settings).toEqual(everything);
   });
 
-  it("end with a change; restrictions stay, and new ones need no approval", () => {
+  it("become invalid with a change, while restrictions stay and new ones need no approval", () => {
     const options = projectWith(everything);
     const { approvals } = readSettings({ ...options, trusted: true });
     write(join(options.cwd, ".claude/settings.json"), {

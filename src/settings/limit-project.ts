@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { canonicalJson, isRecord } from "../lib/index.ts";
 import type { Approval } from "../protocol/index.ts";
 
-/** Whether the user trusts a project, and which parts of its files they approved. */
+/** The user's trust in a project, and the approved parts of its files. */
 export interface ProjectTrust {
   readonly trusted: boolean;
   /** Returns the approved hash of a part. If absent, the current content is approved. */

@@ -102,7 +102,7 @@ describe("loadSettings", () => {
     );
   });
 
-  it("reports all unknown keys of a file at once", () => {
+  it("reports all unknown keys in a file at once", () => {
     expect(loadSettings({ home: homeWith('{"x": 1, "toString": 2, "$schema": "y"}') }).notices).toEqual([
       expect.stringContaining('unknown keys "x", "toString" have no effect'),
     ]);
@@ -151,7 +151,7 @@ describe("loadSettings", () => {
     expect(({} as { model?: string }).model).toBeUndefined();
   });
 
-  it("reads variables, Retinue's own before others", () => {
+  it("reads environment variables, and prefers Retinue's own", () => {
     const environment = {
       CLAUDE_CODE_ALLOW_MCP_TOOLS_FOR_SUBAGENTS: "1",
       CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50",

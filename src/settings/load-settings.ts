@@ -22,7 +22,7 @@ export interface LoadSettingsOptions extends SettingsLocations {
 }
 
 /**
- * Loads the settings of the user and, with `cwd`, of a project. Throws a `UserError` if a file is invalid.
+ * Loads the user's settings and, with `cwd`, a project's settings. Throws a `UserError` if a file is invalid.
  *
  * ```ts
  * const { settings } = loadSettings({ home: join(homedir(), ".retinue") });
@@ -30,7 +30,7 @@ export interface LoadSettingsOptions extends SettingsLocations {
  */
 export function loadSettings(options: LoadSettingsOptions): LoadedSettings {
   if (typeof options?.home !== "string")
-    throw new UserError("loadSettings needs the option home", {
+    throw new UserError("loadSettings requires the `home` option", {
       code: "options",
       cure: "Pass the path of the state directory, such as ~/.retinue.",
       exitCode: 2,

@@ -45,7 +45,7 @@ export function parseSettingsFile(text: string, file: SettingsFile, trust: Proje
   const parsed = parseJsonc(text);
   if ("error" in parsed) {
     const { line, column, message } = parsed.error;
-    const cure = "Fix the file, or move it away to run without it.";
+    const cure = "Fix the file, or rename it to run without it.";
     return broken(`${path}:${line}:${column}: ${message}. ${cure}`);
   }
   const warnings = parsed.warnings.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}.`);
@@ -213,7 +213,7 @@ function unknownNotices(unknown: readonly UnknownKey[], { path: file, kind, text
     if (meant === undefined) return [];
     return [`${file}:${lineOf(text, path)}: unknown key "${path.join(".")}" has no effect. Did you mean "${meant}"?`];
   });
-  // Files of another program have sections that only that program understands.
+  // Another program's files have sections that only that program understands.
   const others = unknown.filter(({ path, meant }) => meant === undefined && (kind !== "claude" || path.length === 1));
   if (others.length === 0) return typos;
   return [...typos, `${file}: unknown ${quoted(others.map(({ path }) => path.join(".")))} no effect.`];

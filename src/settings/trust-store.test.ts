@@ -60,7 +60,7 @@ describe("createTrustStore", () => {
   });
 
   it.each(["directory", "file", "link to nowhere"])(
-    "ends at another repository, whose .git is a %s, until that is trusted too",
+    "ends at another repository, whose .git is a %s, until the other one is trusted too",
     async (kind) => {
       const root = directory();
       const inner = join(root, "vendor/inner");
@@ -122,7 +122,7 @@ describe("createTrustStore", () => {
     '{"version": 1, "trusted": ["/a"]}',
     '{"version": 1, "trusted": [{"path": "/a", "since": "", "approvals": [1]}]}',
     '{"version": 1, "trusted": [], "trusted": [{"path": "/a", "since": "", "approvals": []}]}',
-  ])("trusts nothing, reports that, and does not overwrite %s", async (text) => {
+  ])("trusts nothing, reports the problem, and does not overwrite %s", async (text) => {
     const stateHome = directory();
     const file = join(stateHome, "trust.json");
     writeFileSync(file, text);

@@ -32,7 +32,7 @@ export interface TrustStore {
   list(): readonly TrustedPath[];
   /** Returns the approved hash for exactly this path. Approvals do not apply to directories under the path. */
   approvedHash(realPath: string, item: { readonly kind: string; readonly name: string }): string | undefined;
-  /** Returns what is approved for exactly this path. */
+  /** Returns the approvals for exactly this path. */
   approvals(realPath: string): readonly Approval[];
   /** Trusts the path with exactly these approvals. Earlier approvals are removed. */
   add(realPath: string, approvals?: readonly Approval[]): Promise<void>;

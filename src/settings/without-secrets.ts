@@ -17,8 +17,8 @@ export function originsWithoutSecrets(
 }
 
 /**
- * Returns the same value with "…" in place of headers, environment variables, logins and queries in URLs, and whatever
- * looks like a key or a password.
+ * Returns the same value with "…" in place of headers, environment variables, logins and queries in URLs, and anything
+ * that looks like a key or a password.
  */
 export function withoutSecrets<T>(value: T, path = "", options: Hiding = {}): T {
   return hide(value, path, options) as T;

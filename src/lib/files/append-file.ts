@@ -6,7 +6,7 @@ import { errorCode } from "../errors.ts";
 
 export interface AppendFile {
   readonly path: string;
-  /** Number of bytes in the file, as far as this writer knows. */
+  /** Number of bytes in the file, as last seen by this writer. */
   readonly size: number;
   /**
    * Appends whole lines, each with its newline. Returns once the operating system has accepted every byte, so that the

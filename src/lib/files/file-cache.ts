@@ -7,11 +7,11 @@ interface Kept {
   readonly value: unknown;
 }
 
-/** Keeps what was read from files until they change, for programs that look at the same files again and again. */
+/** Caches values that were read from files until the files change. */
 export class FileCache {
   private readonly kept = new Map<string, Kept>();
 
-  /** Returns what `read` returned for this file, and calls it again only if the file has changed. */
+  /** Returns the cached value for this file. Calls `read` first if there is none or the file has changed. */
   get<Value>(path: string, read: () => Value): Value {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) {

@@ -82,7 +82,7 @@ describe("checkSchema", () => {
     [null, ": must be an object, not null"],
     [[], ": must be an object, not an array"],
     [undefined, ": must be an object, not missing"],
-  ])("finds the problem of %j", (value, expected) => {
+  ])("finds the problem with %j", (value, expected) => {
     const problems = told(value);
     expect(problems.length).toBe(1);
     expect(problems[0]).toContain(expected);

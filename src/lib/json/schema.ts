@@ -241,7 +241,8 @@ function sameJson(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Converts strings that contain a decimal number, "true" or "false" where the schema allows a number or a boolean but not a string, because models sometimes write them that way. All other values are returned unchanged. Returns a new value if
+ * Converts strings that contain a decimal number, "true" or "false" where the schema allows a number or a boolean but
+ * not a string, because models sometimes write them that way. Leaves all other values unchanged. Returns a new value if
  * anything was converted.
  */
 export function coerceInput(schema: Schema, value: unknown): unknown {

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 
 export interface TestProxy {
   readonly url: string;
-  /** Host and port of each tunnel that was asked for. */
+  /** Host and port of each requested tunnel. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }

@@ -10,10 +10,10 @@ const program = `
   startProcess({ command: "ls", args: ["-l", "/proc/self/fd"], tag: "descriptors-" + process.pid }).stdout.pipe(process.stdout);
 `;
 
-it.runIf(process.platform === "linux")("keeps descriptors that this process inherited from its children", async () => {
+it.runIf(process.platform === "linux")("does not pass inherited descriptors on to children", async () => {
   const directory = openSync("/", "r");
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
-    // Node itself closes only the first ones.
+    // Node itself closes only the lowest descriptors.
     stdio: ["ignore", "pipe", "inherit", ...Array.from({ length: 27 }, () => "ignore" as const), directory],
   });
   const listed = await text(child.stdout as NodeJS.ReadableStream);

@@ -4,9 +4,9 @@ let inherited: readonly number[] | undefined;
 let nothing: number | undefined;
 
 /**
- * Returns entries for `stdio`, from descriptor 3 on, that replace the descriptors which this process inherited from the
- * program that started it. Otherwise, its children would inherit them too, and an open directory is a way out of a
- * sandbox. Node handles only the lowest ones itself.
+ * Returns `stdio` entries, from descriptor 3 on, that replace the descriptors this process inherited from its parent.
+ * Otherwise, its children would inherit them too and could leave a sandbox through an open directory. Node itself
+ * closes only the lowest descriptors.
  */
 export function replaceInherited(): readonly ("ignore" | number)[] {
   inherited ??= inheritedDescriptors();
@@ -19,7 +19,7 @@ export function replaceInherited(): readonly ("ignore" | number)[] {
   );
 }
 
-/** Lists the descriptors that children inherit, in order. Descriptors that Node opens itself are not among them. */
+/** Lists the descriptors that children inherit, in order. Does not include descriptors that Node itself opens. */
 function inheritedDescriptors(): readonly number[] {
   if (process.platform !== "linux") return [];
   return namesIn("/proc/self/fdinfo")
@@ -33,7 +33,7 @@ function closesOnExec(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1];
     return flags === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0;
   } catch {
-    // Closed in the meantime.
+    // The descriptor has been closed since it was listed.
     return true;
   }
 }

@@ -12,7 +12,7 @@ export interface ProcessIdentity {
   readonly boot?: string | undefined;
   readonly pid: number;
   readonly startTime?: number | undefined;
-  /** Pid of the process that created the process's session. Commands that agents start run in sessions of their own. */
+  /** Pid of the process that created this process's session. Commands started by agents run in their own sessions. */
   readonly session?: number | undefined;
 }
 

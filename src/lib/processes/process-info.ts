@@ -4,7 +4,7 @@ export interface ProcessInfo {
   pid: number;
   parent: number;
   group: number;
-  /** Pid of the process that created the session that the process belongs to. */
+  /** Pid of the process that created this process's session. */
   session: number;
   /** Number of the controlling terminal; 0 if there is none. */
   terminal: number;

@@ -38,7 +38,7 @@ export function carriesTag(environment: string, tag: string): boolean {
   return value.split(separator).includes(tag);
 }
 
-/** Describes where this process comes from. */
+/** Describes how this process was started. */
 export interface ProcessOrigin {
   /** Pid of the process that created the session of this process. */
   readonly session: number;
@@ -74,7 +74,7 @@ function withParents(info: ProcessInfo): readonly ProcessInfo[] {
 }
 
 /**
- * Returns true if this process belongs to the same session as another process, which may have ended. Processes that
+ * Returns true if this process belongs to another process's session. The other process may have ended. Processes that
  * `startProcess` starts, and their children, can't enter the session of their starter.
  */
 export function isInSessionOf({ host, boot, startTime, session }: ProcessIdentity): boolean {

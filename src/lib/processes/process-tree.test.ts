@@ -57,7 +57,7 @@ describe.runIf(linux)("endProcessTree", () => {
       `(setsid nohup sleep ${duration} >/dev/null 2>&1 </dev/null &); echo ready; sleep ${duration}`,
     "cleared environment in a new session": (duration) => `env -i setsid sleep ${duration} & echo ready; wait`,
   };
-  it.each(Object.keys(shapes))("ends every process of: %s", async (shape) => {
+  it.each(Object.keys(shapes))("ends every process started by: %s", async (shape) => {
     const duration = uniqueDuration();
     const started = await startScript(shapes[shape]?.(duration) ?? "");
     await expect.poll(() => sleepersOf(duration).length).toBeGreaterThan(0);

@@ -46,8 +46,8 @@ const unclearLooks = 3;
 const killRounds = 60;
 
 /**
- * Kills the found processes until none is left, because new ones may be forked in the meantime. Skips processes that it
- * can't kill.
+ * Kills the processes that `find` returns until none is left, because they may fork while being killed. Skips processes
+ * that it can't kill.
  */
 async function killAll(find: () => Finding, group?: number): Promise<ProcessInfo[]> {
   const seen = new Map<number, ProcessInfo>();

@@ -88,7 +88,7 @@ export function showExactly(text: string): string {
   });
 }
 
-/** Returns the text that `showExactly` shows in this way. */
+/** Reverses `showExactly`. */
 export function readExactly(shown: string): string {
   return shown.replace(/[↵⇥␠]|\\u\{([0-9a-f]{1,6})\}/g, (found, code?: string) => {
     if (code === undefined) return found === "↵" ? "\n" : found === "⇥" ? "\t" : " ";

@@ -1,20 +1,20 @@
 import type { AgentId } from "../ids.ts";
 
-/** What fills the context window of an agent. All numbers are tokens. */
+/** Breakdown of an agent's context window. All sizes are in tokens. */
 export interface ContextReport {
   readonly agentId: AgentId;
   readonly model: string;
-  /** Size of the window. Undefined if it is not known. */
+  /** Size of the window. Undefined if unknown. */
   readonly window?: number | undefined;
   /** Estimated size of the next request. */
   readonly used: number;
-  /** What the request consists of, largest first. The parts add up to `used`. */
+  /** Parts of the request, largest first. They add up to `used`. */
   readonly parts: readonly ContextPart[];
 }
 
-/** A kind of content in a request, and how much room it takes. */
+/** One kind of content in a request, with its size. */
 export interface ContextPart {
-  /** Such as `tools`, `prompts` or `results of Read`. */
+  /** Kind of content, such as `tools`, `prompts` or `results of Read`. */
   readonly name: string;
   readonly tokens: number;
 }

@@ -33,7 +33,7 @@ export interface McpServerUse {
   readonly config?: JsonObject | undefined;
 }
 
-/** An agent file without its body, so that every agent in a large catalog can be kept in memory. */
+/** An agent file without its body, so that a large catalog fits in memory. */
 export interface AgentDefinition {
   readonly name: string;
   readonly description: string;

@@ -13,9 +13,9 @@ export interface ForkOrigin {
   readonly kind: "fork" | "context";
   /** Agent whose conversation is continued. */
   readonly agentId: AgentId;
-  /** Line with the answer whose call created the fork. It is the last shared line of that agent's transcript. */
+  /** Line with the answer whose call created the fork: the last shared line in that agent's transcript. */
   readonly line: LineId;
-  /** Fingerprint of the bytes of the shared messages. It no longer matches if the transcript has changed since. */
+  /** Fingerprint of the shared messages' bytes, which shows whether the transcript has changed since. */
   readonly hash: string;
   /**
    * Calls in the answer that created the fork, in order. In the fork, the result of every call is the same placeholder.

@@ -50,7 +50,7 @@ export type DurableEvent =
    */
   | {
       readonly type: "agent.resumed";
-      /** Call that resumes the agent. Absent if no call does; the agent then works in the background. */
+      /** Call that resumes the agent. Absent if the agent is resumed without a call and works in the background. */
       readonly callId?: CallId | undefined;
       readonly agentId: AgentId;
       /** Id of the run that is about to start. */
@@ -83,7 +83,7 @@ export type DurableEvent =
       readonly background?: true | undefined;
       /** Set if the run waits for its background agents before it ends. */
       readonly waits?: true | undefined;
-      /** Tools that the definition of a subagent requested, and the tools that the subagent got. */
+      /** Tools that a subagent's definition requested, and tools that the subagent got. */
       readonly tools?: ToolReport | undefined;
       /** Policy of a subagent. A resumed subagent gets no more permissions than this policy grants. */
       readonly policy?: RecordedPolicy | undefined;
@@ -98,12 +98,11 @@ export type DurableEvent =
   | { readonly type: "plan.entered"; readonly by: PlanChange }
   | { readonly type: "plan.left"; readonly by: PlanChange }
   /**
-   * The user went back: the conversation is as it was before the run with this `run.started` line. Everything that was
-   * recorded since then stays in the transcript. `restored` has the real paths of the files that have the contents of
-   * that time again.
+   * The user rewound the conversation to the point before the run with this `run.started` line. Later lines stay in the
+   * transcript. `restored` lists the real paths of the files whose contents were restored.
    */
   | { readonly type: "conversation.rewound"; readonly line: LineId; readonly restored?: readonly string[] | undefined }
-  /** The user changed the permission mode of the main agent. Agents below it never have a freer mode. */
+  /** The user changed the main agent's permission mode. Its subagents never have a more permissive mode. */
   | { readonly type: "mode.changed"; readonly mode: PermissionMode }
   | {
       readonly type: "head.set";
@@ -217,7 +216,7 @@ export type DurableEvent =
   | {
       readonly type: "tool.started";
       readonly callId: CallId;
-      /** Set if, after a crash, the call can be performed again to continue what it began. */
+      /** Set if the call can be repeated after a crash to continue what it began. */
       readonly resumable?: true | undefined;
     }
   | {
@@ -297,10 +296,10 @@ export interface ParentCall {
 }
 
 /**
- * Why an agent is resumed without a call. `person`: a user or a program resumed it. `approval`: a call that it waited
- * for was answered after its process had ended. `parked`: it was working when the session was parked. `lost`: it was
- * working when its process was killed, and the program that resumed the session lets all agents continue. `awaited`:
- * its parent waited for it when the process ended.
+ * Why an agent is resumed without a call. `person`: a user or a program resumed it. `approval`: the approval that it
+ * was waiting for arrived after its process had ended. `parked`: it was working when the session was parked. `lost`: it
+ * was working when its process was killed, and the program that resumed the session lets all agents continue.
+ * `awaited`: its parent was waiting for it when the process ended.
  */
 export type ResumeCause = "person" | "approval" | "parked" | "lost" | "awaited";
 

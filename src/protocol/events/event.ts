@@ -22,11 +22,11 @@ export type LiveEvent =
 
 interface Repeatable {
   /**
-   * Set if the event repeats what was written of a response before its reader came: number of the part, starting at 0.
-   * With part 0, the response begins again.
+   * Set if the event repeats a part of a response that was written before the reader connected: index of the part,
+   * starting at 0. Part 0 restarts the response.
    */
   readonly repeated?: number | undefined;
-  /** Set if the parts of the response just before this one were dropped, because the reader is too slow for them. */
+  /** Set if the parts of the response just before this one were dropped because the reader is too slow. */
   readonly isAfterGap?: true | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface SessionUpdate {
   readonly event: Line | AgentLiveEvent;
 }
 
-/** A live event of the agent itself. */
+/** A live event from the agent itself, not from a subagent. */
 export type AgentLiveEvent = Exclude<LiveEvent, SubagentEvent>;
 
 /** A line in a transcript. `id` is its sequence number, and `parentId` is that of the line before it. */

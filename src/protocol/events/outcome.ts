@@ -53,7 +53,7 @@ export function outcomeOf(reason: EndReason): Outcome {
 export interface RunFacts {
   /** Number of calls by tool. */
   readonly toolCalls: Readonly<Record<string, number>>;
-  /** Files that the run and the subagents that it waited for changed with tools for editing or tools of the program. */
+  /** Files that the run, and subagents it waited for, changed with editing tools or the program's tools. */
   readonly filesChanged: readonly string[];
   /** Shell commands with their exit codes. */
   readonly commands: readonly CommandFact[];
@@ -126,7 +126,7 @@ export interface RunEnd {
   readonly costUsd?: number | undefined;
   /** Time from the start to the end of the run. */
   readonly milliseconds: number;
-  /** The part of it in which the model worked. */
+  /** Time that the model's responses took. */
   readonly modelMilliseconds: number;
   /** What the run did, as the runtime observed it. */
   readonly facts: RunFacts;

@@ -13,7 +13,7 @@ export interface ToolDeclaration {
   readonly propertyNeeds?: Readonly<Record<string, string>> | undefined;
 }
 
-/** How long the provider is asked to keep a cache entry, counted from its last use. */
+/** Requested lifetime of a cache entry, counted from its last use. */
 export type CacheLifetime = "5m" | "1h";
 
 export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;

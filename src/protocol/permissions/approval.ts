@@ -3,7 +3,9 @@ import type { ToolCall } from "../tools/tool.ts";
 import type { Decision } from "./permission.ts";
 import type { UserQuestion, UserReply } from "./user-question.ts";
 
-/** A call that waits for approval. The same call with the same input always has the same id, even after a restart. */
+/**
+ * A call that is waiting for approval. The same call with the same input always has the same id, even after a restart.
+ */
 export interface ApprovalQuestion {
   readonly requestId: string;
   readonly sessionId: SessionId;
@@ -48,10 +50,10 @@ export interface ApprovalAnswer {
 /** An answer that a program gives. `by` defaults to `the program`. */
 export type GivenAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | undefined };
 
-/** Name that is recorded as the approver of an answer in which the program names none. */
+/** Approver that is recorded for a program's answer that names none. */
 export const THE_PROGRAM = "the program";
 
-/** Name that is recorded as the approver if no approver is available. */
+/** Approver that is recorded if none is available. */
 export const NO_APPROVER = "nobody to ask";
 
 export interface AlwaysAnswer {

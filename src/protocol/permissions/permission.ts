@@ -4,7 +4,7 @@ import type { UserReply } from "./user-question.ts";
 export type Effect = "allow" | "ask" | "deny";
 
 export const permissionModes = ["default", "acceptEdits", "dontAsk", "bypassPermissions", "plan"] as const;
-/** How calls that no rule decides are handled. */
+/** Determines what happens to calls that no rule covers. */
 export type PermissionMode = (typeof permissionModes)[number];
 
 /** One effect that a tool call would have, before paths are resolved. */
@@ -33,7 +33,7 @@ export type Access =
   /** Affects only the agent itself, such as its to-do list or its own shells. */
   | { readonly kind: "internal" };
 
-/** How a shell command names a path. */
+/** A path that a shell command uses. */
 export interface ShellPath {
   /**
    * `argument`: read by a command; the command itself is judged as well. `operand`: possibly used by a command that may
@@ -107,8 +107,8 @@ export interface Rule {
 export interface PolicyLayer {
   readonly rules: readonly Rule[];
   /**
-   * Set for the user's own files, so that what they allow needs no approval. Otherwise, an allow rule only reverses an
-   * earlier line.
+   * Set if the rules are from the user's own files, so that calls they allow need no approval. Otherwise, an allow rule
+   * only reverses an earlier line.
    */
   readonly settles?: true | undefined;
 }
@@ -128,9 +128,9 @@ export interface Policy {
   readonly workspaceRoots: readonly string[];
   /** Absolute paths outside the workspace that the agent may read, symlinks resolved. */
   readonly readableRoots: readonly string[];
-  /** Set if tools can use files outside these directories only if a rule for paths allows it. */
+  /** Set if tools can use files outside these directories only with a path rule that allows it. */
   readonly confined?: true | undefined;
-  /** Policy of the machine on which the tools run, if the session runs on another one. What it denies is denied. */
+  /** Policy of the machine that runs the tools, if the session runs on another one. Its denials are final. */
   readonly limits?: Policy | undefined;
 }
 
@@ -149,8 +149,8 @@ export interface Decision {
    */
   readonly readsOnly?: boolean | undefined;
   /**
-   * Set if the call needs approval even if a rule of the project allows it. Hooks from projects and plugins can't approve
-   * it either.
+   * Set if the call needs approval even if a project rule allows it. Hooks from projects and plugins can't approve it
+   * either.
    */
   readonly insists?: true | undefined;
 }
@@ -168,7 +168,7 @@ export interface Grant {
 export interface RecordedPolicy {
   readonly mode: PermissionMode;
   readonly pool: readonly string[];
-  /** Rules of the policy. The file of a rule is recorded only if the meaning of the rule depends on it. */
+  /** Rules of the policy. A rule's file is recorded only if the rule's meaning depends on it. */
   readonly rules: readonly Rule[];
   /** Additional directories of the workspace. */
   readonly directories?: readonly string[] | undefined;

@@ -14,7 +14,7 @@ export interface LoadedAgent {
   readonly place: AgentPlace;
   /** Hash of the bytes that the definition and the body were read from. */
   readonly version: string;
-  /** System prompt. Where the file was read, it is decoded only when it is used. */
+  /** System prompt. In the process that read the file, it is decoded on first use. */
   readonly body: string;
 }
 

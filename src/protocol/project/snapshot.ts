@@ -4,7 +4,7 @@ import type { Snapshot } from "./definitions.ts";
 import type { Approval, ProjectSettings } from "./settings.ts";
 
 /**
- * Everything that a session reads from the machine of its workspace: the project's files, the user's own files, plugins
+ * Everything that a session reads on the machine with its workspace: the project's files, the user's own files, plugins
  * and trust. It is plain data, made where the files are, so that a session can run on another machine.
  */
 export interface ProjectSnapshot extends Snapshot {
@@ -23,7 +23,7 @@ export interface ProjectSnapshot extends Snapshot {
   readonly plugins: PluginParts;
   /** Directories that skills may refer to. They exist, and symlinks are resolved. */
   readonly skillRoots: readonly string[];
-  /** The additional directories of the request that exist, symlinks resolved. */
+  /** The request's additional directories that exist, symlinks resolved. */
   readonly additionalDirectories: readonly string[];
   /** Real path of the state directory if it is in the workspace or in an additional directory. */
   readonly stateInWorkspace?: string | undefined;
@@ -33,7 +33,7 @@ export interface ProjectSnapshot extends Snapshot {
   readonly settingsText: string;
 }
 
-/** What the enabled plugins add to a session besides agents and skills. */
+/** Parts that enabled plugins add to a session, besides agents and skills. */
 export interface PluginParts {
   readonly hooks: readonly PluginHook[];
   /** Messages about hooks that are not run. */

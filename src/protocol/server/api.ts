@@ -6,9 +6,9 @@ import type { PermissionMode } from "../permissions/permission.ts";
 import type { ToolReport } from "../tools/tool.ts";
 
 /**
- * What a token allows. `read`: see sessions. `prompt`: start, steer and stop sessions. `approve`: answer requests for
- * approval and questions, choose a permission mode that asks less, and write agent files. `admin`: delete sessions. `worker`: connect as a
- * worker, and nothing else.
+ * Actions that a token allows. `read`: see sessions. `prompt`: start, steer and stop sessions. `approve`: answer
+ * questions and requests for approval, choose a permission mode that asks less often, and write agent files. `admin`:
+ * delete sessions. `worker`: connect as a worker, and nothing else.
  */
 export type Scope = "read" | "prompt" | "approve" | "admin" | "worker";
 
@@ -38,8 +38,8 @@ export interface SessionInfo {
   /** Why a session is parked, or what is wrong with its files. */
   readonly detail?: string | undefined;
   /**
-   * Messages for the user from the opening of the session, for example about the offline model or an invalid rule. Absent
-   * if the server does not have the session open.
+   * Messages for the user from when the session was opened, for example about the offline model or an invalid rule.
+   * Absent if the server does not have the session open.
    */
   readonly notices?: readonly string[] | undefined;
   /** The most that all agents together may cost, in US dollars, if the client that started the session has set it. */
@@ -56,15 +56,15 @@ export interface SessionInfo {
   readonly model?: string | undefined;
   readonly createdAt?: number | undefined;
   readonly updatedAt: number;
-  /** How the last run of the main agent ended, if it has ended. */
+  /** Outcome of the main agent's last run, if it has ended. */
   readonly outcome?: Outcome | undefined;
   readonly reason?: EndReason | undefined;
   readonly turns: number;
-  /** Number of requests that wait for an approval. */
+  /** Number of requests that are waiting for approval. */
   readonly approvals: number;
 }
 
-/** What a client says to start a session. */
+/** Options for a new session. */
 export interface NewSession {
   /** First prompt. Without one, the session waits for a message. */
   readonly prompt?: string | undefined;
@@ -81,7 +81,7 @@ export interface NewSession {
   readonly maxTokens?: number | undefined;
 }
 
-/** An agent of a session in a list. */
+/** An agent in the list of a session's agents. */
 export interface AgentInfo {
   readonly agentId: AgentId;
   readonly agentType: string;
@@ -91,7 +91,7 @@ export interface AgentInfo {
   readonly path: readonly AgentId[];
 }
 
-/** A request for approval that waits for an answer. */
+/** A request for approval that has no answer yet. */
 export interface WaitingApproval {
   readonly question: ApprovalQuestion;
   /** Milliseconds since 1970. */
@@ -108,7 +108,7 @@ export interface WorkerInfo {
   readonly state: "connected" | "reconnecting" | "lost";
 }
 
-/** What an agent of a directory is, which tools it gets, what it costs and what is wrong with it. */
+/** Describes an agent that is available in a directory: its definition, tools, size and problems. */
 export interface AgentReport
   extends Pick<
     AgentDefinition,
@@ -132,9 +132,9 @@ export interface AgentReport
   readonly mcpServers: readonly string[];
   /** Events for which it has hooks. */
   readonly hooks: readonly string[];
-  /** Mode in which it works if a main agent in the mode of the settings starts it. Absent if it can't be started. */
+  /** Mode that it gets if a main agent in the configured mode starts it. Absent if it can't be started. */
   readonly mode?: PermissionMode | undefined;
-  /** What it would get of the built-in tools, if the main agent started it. */
+  /** Built-in tools that it would get if the main agent started it. */
   readonly toolReport: ToolReport;
   /** Why it can't be started. */
   readonly problem?: string | undefined;
@@ -152,26 +152,26 @@ export interface AgentReport
   /** Estimated tokens of its line in the list that a model chooses from, and of its prompt. */
   readonly tokens: { readonly listing: number; readonly prompt: number };
   readonly prompt: string;
-  /** What reading and linting its definition found. */
+  /** Problems found while reading and linting its definition. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Content of its file and the hash of it, if the client may change the file. */
+  /** Content of its file, if the client may change the file. `hash` is the content's hash. */
   readonly text?: string | undefined;
   readonly hash?: string | undefined;
 }
 
-/** A new agent, from which a file is written. */
+/** A new agent to be written to a file. */
 export interface AgentDraft {
   readonly name: string;
   readonly description: string;
-  /** Tools as in a definition, with specifiers if wanted. All tools if absent. */
+  /** Tools as in a definition, with optional specifiers. If absent, all tools. */
   readonly tools?: readonly string[] | undefined;
   readonly model?: string | undefined;
   readonly permissionMode?: PermissionMode | undefined;
-  /** System prompt; a template if absent. */
+  /** System prompt. If absent, a template is used. */
   readonly prompt?: string | undefined;
 }
 
-/** What is found about an agent file that is not written yet. */
+/** Result of checking an agent file before it is written. */
 export interface AgentFileCheck {
   /** Path that the file would have. */
   readonly file: string;
@@ -179,7 +179,9 @@ export interface AgentFileCheck {
   /** Whether the agent would load. */
   readonly loads: boolean;
   readonly diagnostics: readonly Diagnostic[];
-  /** What the agent would be. Absent if it would not load, or if another definition took its name. */
+  /**
+   * Report on the agent that the file would define. Absent if it would not load, or if another definition overrides it.
+   */
   readonly report?: AgentReport | undefined;
 }
 

@@ -1,14 +1,14 @@
 import type { SessionId } from "../ids.ts";
 import type { SessionInfo, WaitingApproval, WorkerInfo } from "./api.ts";
 
-/** First event in the stream of a session: its state, and all requests that wait for an answer. Never replayed. */
+/** First event in a session's stream: its state and all unanswered requests. Never replayed. */
 export interface SessionSnapshot {
   readonly type: "session_snapshot";
   readonly session: SessionInfo;
   readonly approvals: readonly WaitingApproval[];
 }
 
-/** Last event in the stream of a session. */
+/** Last event in a session's stream. */
 export interface SessionClosed {
   readonly type: "session_closed";
   /**
@@ -16,11 +16,11 @@ export interface SessionClosed {
    * when the server is restarted. `worker_lost`: it continues when its worker is connected again.
    */
   readonly reason: "ended" | "idle" | "deleted" | "server_stopped" | "worker_lost";
-  /** Says what to do if the worker is lost. */
+  /** Tells the user what to do if the worker is lost. */
   readonly detail?: string | undefined;
 }
 
-/** An event in the stream of all sessions. The first one contains everything, the others what has changed. */
+/** An event in the stream of all sessions. The first one contains everything; later ones contain only changes. */
 export type ServerEvent =
   | {
       readonly type: "server_snapshot";

@@ -29,7 +29,7 @@ describe("an update on the wire", () => {
     );
   });
 
-  it("puts events of subagents into an envelope with their path, and leaves those of the main agent as they are", () => {
+  it("puts subagents' events into an envelope with their path, and leaves the main agent's events unchanged", () => {
     const event = { type: "tool.progressed", callId: "c1", text: "half" } as const;
     expect(toWire({ agentId: "main", event }, agent)).toEqual({ ...event, type: "tool_progressed" });
     expect(toWire({ agentId: "a2", event }, agent)).toEqual({

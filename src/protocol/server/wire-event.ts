@@ -3,7 +3,7 @@ import { type AgentId, MAIN_AGENT } from "../ids.ts";
 
 type EventType = SessionUpdate["event"]["type"];
 
-/** Names of events on the wire to clients, by their names in transcripts. */
+/** Maps each event name in transcripts to the name that clients see. */
 export const wireNames = {
   "session.created": "session_created",
   "agent.created": "agent_created",
@@ -50,13 +50,13 @@ export const wireNames = {
 
 type WireName = (typeof wireNames)[EventType];
 
-/** An event as it is sent to clients: the same fields as in the transcript, with the name of the wire. */
+/** An event as it is sent to clients: the same fields as in the transcript, with a name from `wireNames`. */
 export type WireEvent = Omit<RunEvent, "type"> & { readonly type: WireName };
 
-/** An update from a session as it is sent to clients. Events of the main agent are sent without an envelope. */
+/** An update from a session as it is sent to clients. The main agent's events are sent without an envelope. */
 export type WireUpdate = WireEvent | SubagentEnvelope;
 
-/** An event of a subagent at any depth. */
+/** An event from a subagent at any depth. */
 export interface SubagentEnvelope {
   readonly type: "subagent_event";
   readonly agentType: string;
@@ -69,10 +69,10 @@ export interface SubagentEnvelope {
   readonly event: WireEvent;
 }
 
-/** What a client must know about a subagent to show its events. */
+/** Information about a subagent that clients need in order to show its events. */
 export type WireAgent = Pick<SubagentEnvelope, "agentType" | "path">;
 
-/** Converts an update of a session to the form that is sent to clients. */
+/** Converts a session update to the form that is sent to clients. */
 export function toWire({ agentId, seq, event }: SessionUpdate, agent: WireAgent): WireUpdate {
   const sent = { ...event, type: wireNames[event.type] } as WireEvent;
   if (agentId === MAIN_AGENT) return sent;
@@ -83,7 +83,7 @@ const names = new Map<string, EventType>(
   Object.entries(wireNames).map(([name, wireName]) => [wireName, name as EventType]),
 );
 
-/** Converts an update back to the form of the transcript. Returns undefined for an event of a newer server. */
+/** Converts an update back to its transcript form. Returns undefined for an unknown event from a newer server. */
 export function fromWire(update: WireUpdate): SessionUpdate | undefined {
   const [agentId, sent] =
     update.type === "subagent_event" ? [update.sessionId, update.event] : ([MAIN_AGENT, update] as const);

@@ -4,7 +4,7 @@ import type { JsonObject } from "../json.ts";
 import type { ResultBlock } from "../model/message.ts";
 import type { Usage } from "../model/usage.ts";
 
-/** A call of a tool, with its input as the JSON text that the model wrote. */
+/** A tool call. Its input is the JSON text that the model wrote. */
 export interface ToolCall {
   readonly callId: CallId;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface ToolResult {
 
 export interface ToolFacts {
   readonly filesChanged?: readonly string[] | undefined;
-  /** The file that the call changed, as it was before, so that the user can go back. */
+  /** Previous state of the file that the call changed, so that the user can restore it. */
   readonly image?: FileImage | undefined;
   readonly command?: CommandFact | undefined;
   /** Background run that the call started. */
@@ -41,7 +41,7 @@ export interface ToolFacts {
   readonly spent?: { readonly usage: Usage; readonly costUsd?: number | undefined };
 }
 
-/** A file as it was before a call changed it. */
+/** State of a file before a call changed it. */
 export interface FileImage {
   /** Real path of the file. */
   readonly path: string;
@@ -155,7 +155,7 @@ export const backgroundTools: ReadonlySet<string> = new Set([
   "Skill",
 ]);
 
-/** Returns a result that is one text. */
+/** Returns a result that consists of a single text. */
 export function textResult(outcome: CallOutcome, text: string): ToolResult {
   return { outcome, content: [{ type: "text", text }] };
 }
