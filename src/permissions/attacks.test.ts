@@ -120,7 +120,7 @@ function make(path: string, what: string): void {
   else writeFileSync(path, what);
 }
 
-/** Maps /w, /home/u and /tmp/out of the rows to a temporary directory. */
+/** Maps /w, /home/u and /tmp/out in the rows to a temporary directory. */
 function place(value: unknown): unknown {
   if (typeof value === "string") {
     return value

@@ -28,7 +28,7 @@ export interface WorkerPort {
   snapshot(request: SnapshotRequest): Promise<SnapshotAnswer>;
   /** Reads the settings of the workspace. Reports invalid files in `problems`. */
   settings(request: SettingsRequest): Promise<ProjectSettings>;
-  /** Finds the memory of an agent and reads its index. Called for every run, because agents change their memory. */
+  /** Finds an agent's memory and reads its index. Called for every run, because agents change their memory. */
   openMemory(request: MemoryRequest): Promise<OpenedMemory>;
   /** Ends processes that an earlier process of a session left behind when it was killed. */
   sweep(sessionId: SessionId): Promise<void>;

@@ -153,7 +153,8 @@ export function readSettingsFile({ path, named, inside }: SettingsFile): FileTex
   } catch (error) {
     const isMissing = errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR";
     if (isMissing && !named) return undefined;
-    if (isMissing) return { problem: `There is no settings file ${path}. Check the \`settingsFile\` option.` };
+    if (isMissing)
+      return { problem: `There is no settings file ${path}. Check the path given with the option \`settingsFile\`.` };
     return { problem: `The settings file ${path} can't be read: ${describeError(error)}` };
   }
 }

@@ -171,7 +171,7 @@ describe("a message", () => {
       "run has no option outputs. Did you mean output?",
     );
     expect(await opening(null)).toMatch("openSession must be an object with options");
-    expect(await failure(() => loadSettings({} as never))).toMatch("loadSettings requires the `home` option");
+    expect(await failure(() => loadSettings({} as never))).toMatch("loadSettings needs the option home");
     const tool = { name: "stock", description: "", input: {}, run: () => "" };
     expect(await opening({ tools: [tool] })).toMatch('The description option of the tool "stock" can\'t be ""');
     expect(await opening({ tools: [{ ...tool, more: 1 }] })).toMatch('The tool "stock" has no option more');

@@ -29,7 +29,7 @@ describe("built-in agents", () => {
     ]);
   });
 
-  it("have the tools in the matrix", () => {
+  it("have the tools listed in the matrix", () => {
     const looking = ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch"];
     expect(named("general-purpose").definition.tools).toBeUndefined();
     expect(named("Explore").definition.tools).toEqual(looking);
@@ -46,7 +46,7 @@ describe("built-in agents", () => {
     }
   });
 
-  it("have the properties of the specification", () => {
+  it("match the specification", () => {
     expect(named("Explore").definition).toMatchObject({ model: "small", omitProjectContext: true });
     expect(named("Explore").definition.criticalReminder).toContain("read-only");
     expect(named("Plan").definition).toMatchObject({ model: "inherit", omitProjectContext: true });

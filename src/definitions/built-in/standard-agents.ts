@@ -1,8 +1,7 @@
 import type { AgentDefinition } from "../../protocol/index.ts";
 
 /**
- * Values that the prompt of a built-in agent may depend on. They include no dates or ids, so that the prompt stays the
- * same.
+ * Values that a built-in agent's prompt may depend on. They include no dates or ids, so that the prompt stays the same.
  */
 export interface PromptEnvironment {
   /** Absolute path of the documentation in the package. */

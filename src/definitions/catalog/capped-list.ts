@@ -75,7 +75,8 @@ function widestLines(
 }
 
 /**
- * Chooses the entries whose line or name fits. Names take priority over full lines, because an entry can't be used without its name.
+ * Chooses the entries whose line or name fits. Names take priority over full lines, because an entry can't be used
+ * without its name.
  */
 function withinTotal(
   entries: readonly ListEntry[],

@@ -124,7 +124,7 @@ describe("nearest", () => {
   });
 });
 
-describe("for any agents", () => {
+describe("in any set of agents", () => {
   const anyEntry = fc
     .record({
       name: fc.constantFrom("a", "A", "b", "kit:a", "Explore", "explore"),
@@ -158,7 +158,7 @@ describe("for any agents", () => {
     );
   });
 
-  it("one from a lower source never changes a higher winner", () => {
+  it("an agent from a lower source never overrides one from a higher source", () => {
     fc.assert(
       fc.property(anyEntries, anyEntry, (entries, added) => {
         const rank = (one: CatalogEntry) => definitionSources.indexOf(one.definition.source);
@@ -171,7 +171,7 @@ describe("for any agents", () => {
     );
   });
 
-  it("each loses at most once, and none disappears", () => {
+  it("each agent loses at most once, and none disappears", () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const { agents, overrides } = createCatalog(entries);

@@ -86,7 +86,9 @@ export function createCatalog<Entry extends CatalogEntry>(
 interface Chosen<Entry extends CatalogEntry> {
   readonly winners: Map<string, Entry>;
   readonly overrides: Override<Entry>[];
-  /** Definitions that lose to another definition from the same source. A source with higher precedence may override the winner in turn. */
+  /**
+   * Definitions that lose to another one from the same source. A source with higher precedence may override the winner.
+   */
   readonly clashes: readonly Override<Entry>[];
 }
 

@@ -21,7 +21,7 @@ describe("a line", () => {
     [{ disallowedTools: ["Write", "Bash(rm:*)"] }, "- a: Does it. (Tools: All tools except Write)"],
     [{ background: true, tools: ["LS"] }, "- a: Does it. (Properties: background; Tools: LS)"],
     [{ description: "Two\n lines." }, "- a: Two lines. (Tools: All tools)"],
-  ])("of %j", (more, line) => {
+  ])("shows the properties and tools of %j", (more, line) => {
     expect(delegationList([agent("a", more)]).text).toBe(line);
   });
 

@@ -149,7 +149,7 @@ describe("imports", () => {
     ["~~~~ts\n@a.md\n~~~\n@b.md\n~~~~\n@c.md", ["c.md"]],
     ["    @code.md", []],
     ["@", []],
-  ])("of %j", (text, paths) => {
+  ])("are found in %j", (text, paths) => {
     expect(findImports(text).map(({ path }) => path)).toEqual(paths);
   });
 });

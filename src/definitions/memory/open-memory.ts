@@ -11,7 +11,7 @@ export interface LocalMemoryRequest extends MemoryRequest {
   readonly stateHome: string;
 }
 
-/** Finds the memory of an agent and reads its index. Writes nothing and never throws. */
+/** Finds an agent's memory and reads its index. Writes nothing and never throws. */
 export function openMemory(request: LocalMemoryRequest): OpenedMemory {
   // A relative path would be resolved in the working directory, which may belong to anyone.
   if (!isAbsolute(request.stateHome)) return { ok: false, problem: `${request.stateHome} is not an absolute path` };

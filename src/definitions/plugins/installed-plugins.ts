@@ -88,7 +88,7 @@ export async function installPlugin(
   const staging = join(home, "plugins", `.new-${createId()}`);
   try {
     copyPlugin(directory, staging);
-    // Check the copy, because the source may have changed in the meantime.
+    // Check the copy, because the source may have changed while it was being copied.
     const copied = readPlugin(staging);
     if (copied.plugin?.name !== name) return { ok: false, message: `${directory} changed while it was being copied.` };
     if (records.has(name)) return { ok: false, message: alreadyThere(name) };

@@ -1,4 +1,4 @@
-/** A definition as people write it, and the fields that must be read from it. All samples load. */
+/** A realistic definition and the fields that it must result in. All samples load. */
 export interface Sample {
   readonly title: string;
   readonly text: string;
@@ -132,7 +132,7 @@ export const samples: readonly Sample[] = [
 
 export type Mutation = (text: string) => Uint8Array | undefined;
 
-/** Changes to how a file is written, not to its content. Undefined for text that can't be written this way. */
+/** Changes to the form of a file, not to its content. Each returns undefined for text that can't have this form. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   "byte order mark": (text) => Buffer.from(`\ufeff${text}`),
   CRLF: (text) => Buffer.from(text.replaceAll("\n", "\r\n")),

@@ -44,7 +44,7 @@ export interface FieldReaderRequest<Name extends string> {
   /** Fields that prevent the definition from loading if they have two contradictory values. */
   readonly strict: ReadonlySet<Name>;
   readonly diagnostics: Diagnostic[];
-  /** What the fields define, for messages. Defaults to an agent. */
+  /** Kind of definition, for messages. Defaults to an agent. */
   readonly kind?: "agent" | "skill" | undefined;
   /** Syntax for suggested fixes. Defaults to YAML. */
   readonly syntax?: FieldSyntax | undefined;

@@ -51,8 +51,8 @@ function refused(problem: Diagnostic, diagnostics: Diagnostic[] = []): ReadFront
 }
 
 /**
- * Returns the diagnostics of a file in an agents directory that need not be an agent. A file without frontmatter is
- * not an error there, and a README is not even worth a warning.
+ * Adjusts the diagnostics for a file in an agents directory, which need not be an agent: missing frontmatter is only a
+ * warning, or a notice for a README.
  */
 export function amongAgents(diagnostics: readonly Diagnostic[], file: string): readonly Diagnostic[] {
   const severity = /(^|[/\\])readme[^/\\]*$/i.test(file) ? "notice" : "warning";

@@ -13,7 +13,7 @@ function skill(name: string, more: Partial<SkillDefinition> = {}): LoadedSkill {
 const hidden = skill("secret", { modelInvocable: false });
 
 describe("the list", () => {
-  it("has a line for each skill that a model may load, with when to use it", () => {
+  it("has a line for each skill that a model may load, and says when to use it", () => {
     const shelf = createSkillCatalog([skill("b", { extra: { whenToUse: "Before a release." } }), hidden, skill("a")]);
     expect(shelf?.list()).toBe("- a: Does it.\n- b: Does it. Before a release.");
   });

@@ -58,7 +58,7 @@ describe("sources", () => {
     expect(diagnostics).toEqual([]);
   });
 
-  it("have the order built-in, plugin, user, project, flag, policy", async () => {
+  it("are ordered by source: built-in, plugin, user, project, flag, policy", async () => {
     agent(join(home, ".claude/agents/a.md"), "a", "user");
     agent(join(project, ".claude/agents/a.md"), "a", "project");
     agent(join(place, "managed/agents/b.md"), "b", "policy");
@@ -77,7 +77,7 @@ describe("sources", () => {
     expect(catalog.diagnostics).toMatchObject([{ code: "settings_agent_hidden", file: "/s.json" }]);
   });
 
-  it("from a plugin have its name", async () => {
+  it("from a plugin have the plugin's name as a prefix", async () => {
     const file = agent(join(place, "kit/agents/lint.md"), "lint");
     const plugin = { name: "kit", root: join(place, "kit"), agentFiles: [file], skillFiles: [], commandFiles: [] };
     const { agents } = await load({ plugins: [plugin] });
@@ -195,7 +195,7 @@ describe("sources", () => {
     expect(diagnostics[0]?.message).toContain("ENAMETOOLONG");
   });
 
-  it("of the user are read even without a working directory", async () => {
+  it("in the user's own directories are read even without a working directory", async () => {
     agent(join(home, ".claude/agents/mine.md"), "mine");
     symlinkSync("round", join(place, "round"));
     const { agents, diagnostics } = await load({ cwd: join(place, "round") });
@@ -222,7 +222,7 @@ describe("a project that is trusted only in part", () => {
     write(join(app(), "AGENTS.md"), "near");
     mkdirSync(join(project, ".agents/agents"), { recursive: true });
     mkdirSync(join(project, ".agents/skills/s"), { recursive: true });
-    // Each of them would be reported if it had been read.
+    // If these files were read, each of them would be reported.
     for (const name of ["AGENTS.md", "CLAUDE.md", ".agents/agents/a.md", ".agents/skills/s/SKILL.md"]) {
       execFileSync("mkfifo", [join(project, name)]);
     }

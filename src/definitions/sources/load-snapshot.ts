@@ -24,7 +24,7 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
   const { unloaded } = agents;
   const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byLocation);
   for (const loaded of [...parts.agents, ...parts.skills]) {
-    // The other properties are strings, which would be computed here.
+    // Freezing the other properties is unnecessary, because they are strings, and would compute them.
     deepFreeze(loaded.definition);
     Object.freeze(loaded);
   }

@@ -10,16 +10,16 @@ import type { ShellWord } from "../shell/shell-word.ts";
 import { hasGlob, patternsOf, unescapePattern } from "../shell/word-patterns.ts";
 
 export interface CreatedPathsContext {
-  /** Returns where a path of the line leads before the line runs. */
+  /** Resolves a path on the line as it is before the line runs. */
   readonly placeOf: (path: string) => ResolvedPath | undefined;
   /** True if rules deny reading some files, so that moving such a file matters too. */
   readonly isGuarded: boolean;
 }
 
 /**
- * Returns a test for paths of a command line: true if another command on the line may create a symlink, or a directory
- * with symlinks, at or above the path. It is then unknown where the path leads once that command has run. The order of
- * the commands is ignored, because loops and background commands can change it.
+ * Returns a predicate for paths on a command line: true if another command on the line may create a symlink, or a
+ * directory with symlinks, at or above the path. It is then unknown where the path leads once that command has run. The
+ * order of the commands is ignored, because loops and background commands can change it.
  */
 export function createdPaths(
   analysis: ShellAnalysis,
@@ -63,7 +63,7 @@ const fileKinds: ReadonlySet<string> = new Set(["read", "list", "write", "direct
 function leadsThrough({ path, shell }: CommandRead, created: Created, context: CreatedPathsContext): boolean {
   if (created === "anything") return true;
   const { placeOf, isGuarded } = context;
-  // A command that traverses a directory comes across everything that was created in it.
+  // A command that traverses a directory also reaches everything that was created in it.
   const isTraversed = shell.walk !== undefined && (shell.walk.follows || isGuarded);
   if (hasGlob(shell.pattern)) return created.some((each) => mayOverlap(shell.pattern, each));
   const place = placeOf(path);
@@ -76,7 +76,7 @@ function leadsThrough({ path, shell }: CommandRead, created: Created, context: C
   });
 }
 
-/** Returns a created path with and without symlinks resolved. It may be a name in a directory that is known. */
+/** Returns a created path with and without symlinks resolved. If the path itself is unknown, resolves its directory. */
 function absolutePaths(path: string, placeOf: CreatedPathsContext["placeOf"]): readonly string[] {
   const place = placeOf(path);
   if (place !== undefined) return [place.absolute, place.real];
@@ -100,7 +100,7 @@ function mayMatch(part: string, name: string): boolean {
   return matchParts(unescapePattern(withoutSets.replaceAll("?", "*")).split("*"), name);
 }
 
-/** Returns what a command creates, if that may include symlinks. */
+/** Returns the paths that a command creates, if they may include symlinks. */
 function createdBy(command: SimpleCommand, analysis: ShellAnalysis, context: CreatedPathsContext): Created | undefined {
   const name = programOf(command);
   if (name === "patch") return "anything";
@@ -137,7 +137,7 @@ function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created 
   if (subcommand === undefined || !gitCreators.has(subcommand.name)) return undefined;
   const { name, given } = subcommand;
   const operands = given.filter(({ text }) => !text.startsWith("-"));
-  // A new branch starts with the files that are there.
+  // A new branch starts with the current files.
   if (/^(checkout|switch)$/.test(name) && operands.length === 1 && given.some(({ text }) => /^-[bBcC]$/.test(text)))
     return undefined;
   if (name === "stash" && !/^(pop|apply|branch)$/.test(operands[0]?.text ?? "")) return undefined;

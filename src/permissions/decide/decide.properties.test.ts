@@ -131,7 +131,7 @@ describe("decide, in any situation,", () => {
         const before = decide(given).effect;
         const after = decide({ ...given, policy: { ...given.policy, layers } }).effect;
         if (extra.settles === undefined) expect(severity[after]).toBeGreaterThanOrEqual(severity[before]);
-        // A layer of the user may allow what is denied only because no approver is available.
+        // A user's layer may allow a call that is denied only because no approver is available.
         const forbids = ({ unattended: _, ...policy }: Policy) =>
           decide({ ...given, policy: { ...policy, mode: "bypassPermissions" } }).effect === "deny";
         if (forbids(given.policy) || forbids({ ...given.policy, layers: [extra] })) {
@@ -142,7 +142,7 @@ describe("decide, in any situation,", () => {
     );
   });
 
-  it("never lets a project's allow rule answer what the user's rule asks about", () => {
+  it("never lets a project's allow rule override the user's ask rule", () => {
     const theirs = fc.constantFrom<RuleScope>("project", "local");
     const grant: fc.Arbitrary<Rule> = fc
       .tuple(entryOrLine, theirs)
@@ -165,11 +165,11 @@ describe("decide, in any situation,", () => {
     );
   });
 
-  it("denies what a deny rule names, whatever else is allowed", () => {
+  it("denies calls that match a deny rule, whatever else is allowed", () => {
     fc.assert(
       fc.property(situation, ruleText, (given, text) => {
         const denied = { ...given.policy, rules: [{ text, effect: "deny", scope: "project" } as const] };
-        // Only the rule counts here: without an approver, an ask becomes a denial, which an allow rule can change.
+        // With an approver, only rules deny. Without one, an ask becomes a denial, which an allow rule can change.
         const { unattended: _, ...attended } = denied;
         if (decide({ ...given, policy: { ...attended, mode: "bypassPermissions" } }).effect !== "deny") return;
         const allowed = (["session", "managed", "user"] as const).map(
@@ -223,7 +223,7 @@ describe("decide, in any situation,", () => {
 });
 
 describe("rules", () => {
-  it("never make the parser or the hiding throw", () => {
+  it("never make the parser or the search for hidden paths throw", () => {
     // Like fast-check's unit "binary", which first builds a table that takes a second and 120 MB.
     const anyCharacter = fc
       .nat({ max: 0x10_f7ff })

@@ -79,12 +79,12 @@ describe("built-in rules", () => {
     expect(read("pipe", { kind: "other" })).toBe("ask");
   });
 
-  it("allow calls without effects, and results of this session", () => {
+  it("allow calls without effects, and this session's results", () => {
     expect(judge("TodoWrite", { todos: [] }).effect).toBe("allow");
     expect(judge("BashOutput", { bash_id: "1" }).effect).toBe("allow");
   });
 
-  it("allow texts of this session, which no rule about paths covers; only Read and Grep accept their addresses", () => {
+  it("allow this session's texts, which path rules do not cover; only Read and Grep accept their addresses", () => {
     const rules = [["deny", "Read(**)"] as const, ["deny", "Read(//**)"] as const];
     for (const address of ["retinue://result/c1", "retinue://output/a1"]) {
       expect(read(address, { rules })).toBe("allow");
@@ -227,7 +227,7 @@ describe("modes", () => {
     }
   });
 
-  it("plan changes nothing, whatever the rules allow", () => {
+  it("plan mode changes nothing, whatever the rules allow", () => {
     const mode = "plan" as const;
     expect(write("a", { mode, rules: [["allow", "Write", "session"]] })).toBe("deny");
     expect(bash("npm test", { mode, rules: [["allow", "Bash"]] })).toBe("deny");
@@ -246,7 +246,7 @@ describe("modes", () => {
     expect(judge("Bash", { command: "cat out.txt" }).rule).toBe("read-only command");
   });
 
-  it("dontAsk denies what needs approval; bypassPermissions allows what nothing restricts", () => {
+  it("dontAsk denies calls that need approval; bypassPermissions allows calls that nothing restricts", () => {
     expect(write("a", { mode: "dontAsk" })).toBe("deny");
     expect(write("a", { mode: "dontAsk", rules: [["allow", "Write"]] })).toBe("allow");
     expect(write("a", { mode: "dontAsk", rules: [["ask", "Write"]] })).toBe("deny");

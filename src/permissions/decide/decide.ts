@@ -58,20 +58,20 @@ export interface DecideRequest {
   readonly denied?: readonly ResolvedPath[] | "unknown" | undefined;
   /** Git hooks that were created or changed since the session began. */
   readonly changedHooks?: readonly string[] | undefined;
-  /** Configuration file of the repository that names programs which git runs even in read-only commands. */
+  /** Repository configuration file that names programs which git runs even in read-only commands. */
   readonly gitPrograms?: string | undefined;
   /** True if files that rules deny can't be hidden from commands, because there are too many files to look at. */
   readonly cannotHide?: boolean | undefined;
 }
 
-/** Returns the strictest decision among those for all accesses of the call. This function is pure and never throws. */
+/** Returns the strictest decision on any of the call's accesses. This function is pure and never throws. */
 export function decide(request: DecideRequest): Decision {
   const { limits } = request.policy;
   const limit = limits && decideWithinLimits({ ...request, policy: limits });
   return limit?.effect === "deny" ? limit : judge(request).decision;
 }
 
-/** Denies what may evade a deny rule, because no one on the machine with the rules can be asked. */
+/** Denies calls that may evade a deny rule, because the machine with the rules has no approver. */
 function decideWithinLimits(request: DecideRequest): Decision {
   const { decision } = judge(request);
   if (decision.effect !== "ask") return decision;
@@ -92,7 +92,7 @@ function withoutAskRules(policy: Policy): Policy {
 
 interface JudgedCall {
   readonly decision: Decision;
-  /** Says why the call may do what a deny rule denies. */
+  /** Explains how the call may evade a deny rule. */
   readonly evasion?: Finding | undefined;
 }
 
@@ -118,7 +118,7 @@ function judge(request: DecideRequest): JudgedCall {
     // `echo x > file` runs a read-only command but also writes a file. Report the decision about the write as the
     // reason.
     const isReason = access.kind === "write" && strictest?.rule === READ_ONLY_COMMAND;
-    // What a project's hooks can't approve comes first, and protected files matter more than the project's rules.
+    // Prefer decisions that a project's hooks can't override, and decisions about protected files over project rules.
     const isProtected = decision.rule === PROTECTED_FILE && !ofUser.has(strictest?.scope ?? "builtin");
     const isFirm = isProtected || (decision.insists && !strictest?.insists);
     if (isStricter || ((isReason || isFirm) && decision.effect === strictest?.effect)) strictest = decision;
@@ -134,7 +134,7 @@ function judge(request: DecideRequest): JudgedCall {
 }
 
 const TOO_MANY_FILES =
-  "The workspace has too many files to find all that deny rules for Read match, so they can't be hidden from this command.";
+  "The workspace has too many files to find all that deny rules for Read cover, so they can't be hidden from this command.";
 
 interface AccessFinding {
   readonly access: Access;
@@ -214,7 +214,7 @@ function unsettled(request: DecideRequest, compiled: CompiledPolicy): (access: A
 }
 
 /**
- * Asks for approval instead of denying a command that would come across a denied file. The command does not name the
+ * Asks for approval instead of denying a command that would also read a denied file. The command does not name the
  * file, so reading that file is not its purpose.
  */
 function leaveToPerson(finding: Finding): Finding {
@@ -224,8 +224,8 @@ function leaveToPerson(finding: Finding): Finding {
 }
 
 /**
- * Returns true if the judgement of the command already covers the finding: the access is allowed, or no rule decided
- * and the word itself may lead outside the workspace.
+ * Returns true if the decision on the command already covers the finding: the access is allowed, or no rule decided and
+ * the word itself may lead outside the workspace.
  */
 function isForCommand({ effect, rule }: Finding, { pattern }: ShellPath): boolean {
   if (rule === CREATED_PATH) return false;
@@ -320,7 +320,7 @@ function isOpaque(text: string, length: number): boolean {
   return text.length >= length && /^[\w+/=.-]+$/.test(text) && !/[-_.]\w{1,15}[-_.]/.test(text);
 }
 
-/** Allows delegation by default, because every call of the subagent is judged separately. */
+/** Allows delegation by default, because each of the subagent's calls is judged separately. */
 function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" }, compiled: CompiledPolicy): Finding {
   const { agentType, parameters = {} } = access;
   const verdict = weighRules(compiled, ({ coversTool, target }) => {
@@ -367,7 +367,7 @@ function judgeSkill(toolName: string, name: string, compiled: CompiledPolicy): F
 /** Judges tools without known accesses. Only a rule for the whole tool can allow them. */
 function judgeUndescribed(toolName: string, compiled: CompiledPolicy): Finding {
   if (hasKnownAccesses(toolName)) {
-    return builtin("deny", "unusable input", `The input of ${toolName} does not name what the call would access.`);
+    return builtin("deny", "unusable input", `The input does not specify what ${toolName} would access.`);
   }
   const found = judgeWhole(toolName, compiled);
   if (found?.effect === "allow" || found?.effect === "deny") return found;

@@ -26,7 +26,7 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
   return `${head} ${advice} Continue without it, and say in your answer what is missing.`;
 }
 
-/** Tells the model that an approver has denied a call without saying why. */
+/** Tells the model that an approver denied a call without giving a reason. */
 export function explainRefusal({ rule }: Decision): string {
   if (rule === PLAN_APPROVAL) return PLAN_NOT_APPROVED;
   if (rule === USER_QUESTION)

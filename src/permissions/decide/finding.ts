@@ -48,7 +48,7 @@ export function builtin(effect: Finding["effect"], rule: string, reason: string)
   return { effect, rule, scope: "builtin", reason };
 }
 
-/** Names the origin of a rule in messages, which programs and people at a command line read. */
+/** Names a rule's origin in messages. */
 export function originName(scope: RuleScope): string {
   return scope === "flag" ? "an option of the session" : `${scope} scope`;
 }
@@ -64,11 +64,11 @@ export function byVerdict({ rule, layer }: Verdict, what: string): Finding {
   const left = layer === undefined ? [] : leftOf(rule, layer.rules);
   if (left.length === 0) return byRule(rule, what);
   const texts = left.join(", ");
-  const reason = `The definition of this agent allows ${rule.rule.text} only for ${texts}.`;
+  const reason = `This agent's definition allows ${rule.rule.text} only for ${texts}.`;
   return { ...originOf(rule.rule), rule: texts, reason };
 }
 
-/** For a rule that denies a whole tool, returns the rules of the same layer that still allow some uses of the tool. */
+/** For a rule that denies a whole tool, returns the rules in the same layer that still allow some uses of the tool. */
 function leftOf({ rule, target }: CompiledRule, layer: readonly CompiledRule[]): readonly string[] {
   if (rule.effect !== "deny" || target.kind !== "whole") return [];
   const parts = layer.filter((each) => each.rule.effect === "allow" && each.coversTool(rule.text));

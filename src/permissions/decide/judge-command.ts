@@ -136,7 +136,7 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
 /** Maximum number of reasons that are named. */
 const MOST_REASONS = 3;
 
-/** Names the reason for each part of a line, so that a harmless part does not stand for a dangerous one. */
+/** Lists the reasons for all parts of a line, so that a harmless part does not hide a dangerous one. */
 function everyReason(reasons: readonly string[]): string {
   const all = [...new Set(reasons)];
   const more = all.length - MOST_REASONS;

@@ -33,10 +33,10 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     return builtin(
       "deny",
       "confined",
-      `${shown(access.path)} is outside the directories of this worker. Only the settings on the worker's machine can allow it, with \`permissions.additionalDirectories\` or a rule.`,
+      `${shown(access.path)} is outside this worker's directories. Only the settings on the worker's machine can allow it, with \`permissions.additionalDirectories\` or a rule.`,
     );
   if (resolved === undefined) {
-    const reason = `${shown(access.path)} can't be resolved: it has a loop of symlinks, or a directory that can't be read.`;
+    const reason = `${shown(access.path)} can't be resolved: it contains a symlink loop or a directory that can't be read.`;
     return { ...builtin("insist", "unresolved path", reason), mayEvade: compiled.deniesPaths };
   }
   if (resolved.hardLink !== undefined && request.denied === undefined) {
@@ -58,7 +58,7 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
 
 /**
  * Returns true if a tool would use a file outside the directories to which its machine confines tools. Files that
- * commands use are left to the sandbox, because commands also need files of the system.
+ * commands use are left to the sandbox, because commands also need system files.
  */
 function leavesConfinement({ access }: AccessRequest, resolved: ResolvedPath | undefined, policy: Policy): boolean {
   if (!policy.confined || ("shell" in access && access.shell !== undefined)) return false;
@@ -171,7 +171,9 @@ function shown(path: string): string {
 /** The result of `hiddenPredicate` for a policy that hides nothing. */
 export const hidesNothing = (): boolean => false;
 
-/** Returns a test for absolute paths: true if a deny rule for reading hides the file from listings and searches. */
+/**
+ * Returns a predicate for absolute paths: true if a deny rule for reading hides the file from listings and searches.
+ */
 export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): (absolutePath: string) => boolean {
   const { limits, ...own } = policy;
   if (limits !== undefined) {

@@ -67,7 +67,7 @@ describe("compact files", () => {
     );
   });
 
-  it("of a project allow nothing that the user's or the machine's files restrict", () => {
+  it("from a project allow nothing that the user's or the machine's files restrict", () => {
     for (const effect of ["ask", "deny"] as const) {
       const user = compact("user", ["Bash", "make *", effect]);
       for (const scope of ["project", "local"] as const)
@@ -117,10 +117,10 @@ describe("compact files", () => {
   });
 });
 
-describe("layers of definitions", () => {
+describe("definition layers", () => {
   const onlyGit = layer("project", ["Bash", undefined, "deny"], ["Bash", "git *", "allow"]);
 
-  it("are vetoes, whatever files, modes and people allow", () => {
+  it("can veto a call, whatever files, modes and people allow", () => {
     const rules = [
       list("allow", "Bash", "managed"),
       list("allow", "Bash", "session"),
@@ -142,7 +142,7 @@ describe("layers of definitions", () => {
     expect(bash("make", { layers: [mine] })).toBe("allow");
   });
 
-  it("settle a question only from the user's own file", () => {
+  it("can approve a call only if they are from the user's own file", () => {
     expect(bash("make", { layers: [layer("project", ["Bash", undefined, "allow"])] })).toBe("ask");
     const layers = [layer("user", ["Bash", "make *", "allow"])];
     expect(bash("make", { layers })).toBe("allow");

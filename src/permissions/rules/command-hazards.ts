@@ -58,7 +58,7 @@ export function wildcardHazard(
     if (part !== undefined) return `an argument names ${part}`;
     const hazard = isReader ? undefined : context.fileHazard?.(command, word);
     if (hazard !== undefined) return hazard;
-    if (isPush && isForceful(word)) return "it could overwrite or delete branches of the remote repository";
+    if (isPush && isForceful(word)) return "it could overwrite or delete branches in the remote repository";
     if (removers.has(name) && (/^[./]*$/.test(word.text) || (word.open !== undefined && !/^[^-]/.test(word.lead))))
       return `${name} would apply to a whole directory`;
   }
@@ -108,13 +108,13 @@ export const launchers: ReadonlySet<string> = new Set(wrappers.map(([name]) => n
 
 const builtinNames: ReadonlySet<string> = new Set(builtins.map(([name]) => name));
 
-/** Programs that people allow in order to look at things, so a rule for them is not meant to let them write files. */
+/** Programs that are usually allowed for reading, so a rule for them is not meant to let them write files. */
 const searchers = new Set(["find", "git"]);
 
 /** Programs whose arguments are only text. */
 const printers = new Set("echo true false :".split(" "));
 
-/** Programs for which a wildcard must not cover the workspace as a whole. */
+/** Programs for which a wildcard must not cover the whole workspace. */
 const removers = new Set("rm rmdir mv chmod chown chgrp".split(" "));
 
 /** Programs for which `-m` is followed by a message. */

@@ -276,7 +276,7 @@ function follows(wanted: readonly string[], words: readonly string[], start: num
   return true;
 }
 
-/** Returns a test for two names of the same subcommand of a program. */
+/** Returns a function that tells whether two words name the same subcommand of a program. */
 function synonymsOf(program: string): (left: string, right: string) => boolean {
   if (baseName(program) === "npm") return isSameNpmCommand;
   return baseName(program) === "git" ? (want, word) => gitPlumbing.get(word) === want : () => false;

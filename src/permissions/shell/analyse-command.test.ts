@@ -87,7 +87,7 @@ describe("redirections", () => {
   ])("%s", (text, expected) => expect(files(text)).toEqual(expected));
 });
 
-describe("what is unknown", () => {
+describe("text that can't be analyzed", () => {
   const obscure = (text: string) => analyseCommand(text).obscure;
 
   it.each([
@@ -154,7 +154,7 @@ describe("what is unknown", () => {
     "a <<'E'\n$" + "{x:-'b'}\nE",
   ])("does not include %j", (text) => expect(obscure(text)).toBeUndefined());
 
-  it("does not include nested or long commands as such", () => {
+  it("does not include commands that are merely nested or long", () => {
     const nested = `${"echo $(".repeat(30)}a${")".repeat(30)}`;
     expect(obscure(nested)).toBeUndefined();
     expect(programs(nested)).toHaveLength(31);

@@ -104,8 +104,8 @@ function isNoFile(text: string): boolean {
 export type CommandOperands = ReadonlyMap<ShellWord, readonly CommandRead[] | undefined>;
 
 /**
- * Returns what the words of a command may name, if the command may change something. Each word may be a path, and so
- * may the value of an option in it. There are no entries for commands that only read.
+ * Returns the files that a command's words may name, if the command may change something. Each word may be a path, and
+ * so may the value of an option in it. There are no entries for commands that only read.
  */
 export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOperands {
   let operands = knownOperands.get(command);
@@ -148,7 +148,7 @@ function filesOf(
   return patterns && files;
 }
 
-/** Returns the texts in a word that may be paths: the word itself, what follows `=`, and what follows `-x`. */
+/** Returns the texts in a word that may be paths: the word itself, the text after `=`, and the text after `-x`. */
 function valuesIn(pattern: string): readonly string[] {
   const value = /^-{0,2}\w[\w-]*=(.*)$/s.exec(pattern)?.[1];
   const glued = /^-\w(.*)$/s.exec(pattern)?.[1];

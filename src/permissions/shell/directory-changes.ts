@@ -7,21 +7,21 @@ export const workspaceDirectory: Directories = [""];
 /** Maximum number of directories to keep track of. */
 const MAX_DIRECTORIES = 16;
 
-/** Follows the directories in which the commands of a script run, while the script is visited. */
+/** Tracks the directories in which a script's commands run, while the script is visited. */
 export class DirectoryTracker {
-  /** Where the next command runs. */
+  /** Directories in which the next command may run. */
   current: Directories = workspaceDirectory;
   private afterSuccess: Directories = workspaceDirectory;
   private afterFailure: Directories = workspaceDirectory;
 
-  /** Sets where the next command runs if the last one succeeded, and if it failed. */
+  /** Sets the directories of the next command for the case that the last one succeeded, and that it failed. */
   leave(success: Directories, failure: Directories): void {
     this.afterSuccess = success;
     this.afterFailure = failure;
     this.current = anyOf(success, failure);
   }
 
-  /** Visits commands that run in a process of their own, so a change of directory does not last. */
+  /** Visits commands that run in a separate process, so a change of directory does not last. */
   inSubshell(visit: () => void): void {
     const { current } = this;
     visit();

@@ -38,15 +38,15 @@ export function mayBeAlias(command: SimpleCommand): boolean {
 
 /**
  * Returns true unless a git command is known not to reveal the contents of tracked files, some of which a rule may
- * deny: it neither prints them nor stores them under other names. Also returns false if its operands limit it to
- * files that are judged on their own. `isFile` tells whether a path is that of a file.
+ * deny: it neither prints them nor stores them under other names. Also returns false if its operands limit it to files
+ * that are judged on their own. `isFile` tells whether a path leads to a file.
  */
 export function mayGiveContents(command: SimpleCommand, isFile: (path: string) => boolean): boolean {
   if (!/^git(-.|$)/.test(programOf(command))) return false;
   const subcommand = gitSubcommand(command);
   if (subcommand === undefined) return command.words.some(({ open }) => open !== undefined);
   const { name, given, globals } = subcommand;
-  // Files would be written to another directory, where other rules apply.
+  // The files would be written to another directory, where other rules apply.
   if (globals.some(({ text }) => /^(--work|--git-dir|-c$|--config)/.test(text))) return true;
   if (!printers.has(name)) return !isQuiet(name, given);
   const isMoved = globals.some(({ text }) => text.startsWith("-C"));
@@ -68,7 +68,7 @@ const quiet: ReadonlyMap<string, RegExp | undefined> = new Map<string, RegExp | 
   // A reference may name any object, so a format can print the contents of a file.
   ...["branch", "tag", "for-each-ref"].map((name) => [name, /%\(\*?raw/] as const),
   ...["add", "checkout", "reset", "restore"].map((name) => [name, /^--(p|int|ed)|^-[a-zA-Z]*[pie]/] as const),
-  // What follows `m` in the same word is a message.
+  // The text after `m` in the same word is a message.
   ["commit", /^--(p|v|int)|^-[a-ln-zA-Z]*[pv]/],
   ["rebase", /^--sh/],
   ["fsck", /^--l/],

@@ -203,7 +203,7 @@ export class ScriptCollector {
     else if (node.type === "TestCommand") {
       const problem = testProblem(node.expression);
       if (problem !== undefined) this.obscure(problem);
-      // What `[[` reveals about files is what `test` would reveal.
+      // `[[` reveals as much about files as `test` does.
       for (const { operator, words } of fileTestsIn(node.expression)) {
         const [first, second] = words.map((word) => this.word(word));
         const tested = second === undefined ? [fixedWord(operator), first!] : [first!, fixedWord(operator), second];

@@ -35,9 +35,9 @@ export interface SimpleCommand {
   readonly words: readonly ShellWord[];
   /** Variables that are set only for this command and may be harmful. */
   readonly unsafeVariables: readonly string[];
-  /** These variables with their values, as far as the text of the line shows them: `PAGER=less`. */
+  /** These variables with their values, as far as the line shows them: `PAGER=less`. */
   readonly settings?: readonly string[] | undefined;
-  /** What the command reads from its standard input, if the line contains it: a here-document, the words of `echo`. */
+  /** The command's standard input, if the line contains it: a here-document, the words of `echo`. */
   readonly input?: string | undefined;
   readonly directories: Directories;
   /**

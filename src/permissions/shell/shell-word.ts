@@ -31,7 +31,8 @@ export interface ShellWord {
 export type WordPiece = string | { readonly variable: string; readonly quoted: boolean };
 
 /**
- * Receives what occurs inside words: scripts in substitutions, assigned variables, and reasons why a word is obscure.
+ * Receives findings about the inside of words: scripts in substitutions, assigned variables, and reasons why a word is
+ * obscure.
  */
 export interface WordFindings {
   script(script: ParsedScript | undefined): void;
@@ -250,7 +251,7 @@ class Reading {
     for (const part of parts) this.part(part, quoted);
   }
 
-  /** Adds what is inside quotes. Empty quotes preserve a word that braces or variables would otherwise remove. */
+  /** Adds the parts inside quotes. Empty quotes preserve a word that braces or variables would otherwise remove. */
   private quoted(add: () => void): void {
     const before = this.code.length;
     add();
@@ -329,7 +330,7 @@ function isCounter(text: string): boolean {
   return /^\$\{?[?#$!]\}?$/.test(text);
 }
 
-/** Returns what the shell does with a tilde in the word: at its start, or after `:` and `=`. */
+/** Tells how the shell expands a tilde in the word: at its start, or after `:` and `=`. */
 function tildeOf(tokens: readonly string[]): "home" | "unknown" | undefined {
   if (tokens.some((token, index) => token === "~" && /[:=]$/.test(tokens[index - 1] ?? ""))) return "unknown";
   if (tokens[0] !== "~") return undefined;

@@ -18,8 +18,8 @@ export interface Unwrapped {
 }
 
 /**
- * Returns the commands that a command runs. Undefined if the command runs no other command, or runs one in an unknown
- * way. In the latter case, rules for its parts allow nothing.
+ * Returns the commands that a command runs. Undefined if it runs no other command, or runs one in an unknown way. In
+ * the latter case, rules for its parts allow nothing.
  */
 export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = unknownInput): Unwrapped | undefined {
   const program = words[0]!;

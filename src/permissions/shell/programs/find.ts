@@ -46,7 +46,7 @@ function readTerm(
   if (taken === undefined && text !== "-delete")
     effects.push(unknownArgument(`${text.slice(0, 40)} is not a known find test`, index));
   const values = words.slice(index + 1, index + 1 + (taken ?? 0));
-  if (values.length < (taken ?? 0)) effects.push(unknownArgument(`${text} of find has no value`, index));
+  if (values.length < (taken ?? 0)) effects.push(unknownArgument(`\`find ${text}\` has no value`, index));
   if (values.some(({ splits }) => splits))
     effects.push(unknownArgument("the shell may split the value of a find test", index + 1));
   const [file] = values;

@@ -136,7 +136,7 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
   ],
 ];
 
-/** Programs of which the project can't determine the version, and which print it without reading anything. */
+/** Programs that print their version without reading anything, and whose version the project can't determine. */
 export const printsVersion: ReadonlySet<string> = new Set(
   "gcc g++ clang clang++ cc c++ make cmake docker gh rg fd jq curl wget bash tar sed grep awk gawk find sort git vim tree less ssh-keygen".split(
     " ",
@@ -145,7 +145,7 @@ export const printsVersion: ReadonlySet<string> = new Set(
 
 /**
  * Other programs that can print their version. They, or the version managers that start them (asdf, mise, pyenv,
- * rustup, corepack), first look in the project for the version to run, which may be a program of the project.
+ * rustup, corepack), first look in the project for the version to run, which may be a program in the project.
  */
 export const sandboxedVersions: ReadonlySet<string> = new Set(
   [
@@ -175,7 +175,7 @@ function checkMake({ operands, options }: ArgumentReading): Effects {
   return [...variables, ...read];
 }
 
-/** The commands of npm. Any beginning of a name that is not itself a name is an abbreviation. */
+/** npm's commands. The beginning of a name is an abbreviation, unless it is itself a name. */
 const npmCommands = new Set(
   [
     "access adduser approve-scripts audit bugs cache ci completion config dedupe deny-scripts deprecate diff dist-tag docs doctor edit exec",
@@ -185,7 +185,7 @@ const npmCommands = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
-/** Other names of npm's commands, before the names that they stand for. */
+/** Aliases of npm's commands, in the form `alias:command`. */
 const npmAliases = new Map(
   [
     "author:owner home:docs issues:bugs info:view show:view v:view find:search s:search se:search add:install i:install in:install",

@@ -2,7 +2,7 @@ import type { ShellWord } from "../shell-word.ts";
 import type { CommandEffect, Effects } from "./effects.ts";
 
 /**
- * What a program does with the value of an option or with an operand.
+ * How a program uses the value of an option, or an operand.
  *
  * - `data`: text, a pattern, a number, a name.
  * - `read`, `list`, `write`: a file; `list` reads only names and attributes.
@@ -56,7 +56,7 @@ export interface ProgramSpec {
   readonly passesOn?: true | undefined;
   /** True if several letters after one dash are not several options. */
   readonly unclustered?: true | undefined;
-  /** What the program does, whatever its arguments are. */
+  /** The program's effect, whatever its arguments are. */
   readonly does?: "change" | "network" | "program" | undefined;
   /** Explains why the program is read-only only in a sandbox, if it is used to look at things. */
   readonly onlySandboxed?: string | undefined;

@@ -16,7 +16,7 @@ interface Danger {
 function dangersOf(path: readonly string[], spec: ProgramSpec): readonly Danger[] {
   const own = optionsOf(spec)
     .all.filter((option) => isHarmful(option) && option.role !== "variable")
-    // A later entry of the table may give the same name another meaning.
+    // A later entry in the table may give the same name another meaning.
     .filter((option) => option.names.every((name) => optionsOf(spec).exact(name) === option))
     .map((option) => ({ path, spec, option }));
   const inner = [...(spec.commands ?? [])].flatMap(([name, each]) => dangersOf([...path, name], each));
@@ -26,7 +26,7 @@ function dangersOf(path: readonly string[], spec: ProgramSpec): readonly Danger[
 const dangers = [...programs].flatMap(([name, spec]) => dangersOf([name], spec));
 const value = "./x";
 
-/** Every way to write an option: abbreviated, clustered, with its value glued or apart. */
+/** Returns every way to write an option: abbreviated, clustered, with its value attached or separate. */
 function spellings({ spec, option }: Danger): readonly (readonly string[])[] {
   const flags = optionsOf(spec).all.filter(
     (each) => each.value === "none" && !isHarmful(each) && /^-[A-Za-z]$/.test(each.names[0]!),
@@ -57,7 +57,7 @@ function forms(name: string, { value: takes, further }: Option, glue: string): r
 function commandOf(texts: readonly string[]) {
   const words = texts.map(fixedWord);
   const unwrapped = unwrapCommand(words);
-  // Inner commands do not matter here: the option of the outer one must be enough.
+  // Ignore inner commands: the outer command's option must be enough.
   const runs = unwrapped && { commands: [], at: unwrapped.at, transparent: unwrapped.transparent };
   return { words, unsafeVariables: [], runs, directories: [""] };
 }

@@ -228,7 +228,7 @@ describe("options and operands that change, run or read something else", () => {
     "zipinfo -- -T '.*'",
     "unzip -l '[l]ink'",
     "unzip -p 'a?.zip' x",
-    // These bypass the `git` that runs no program of the repository.
+    // These bypass the `git` that runs no programs from the repository.
     "command -p git status",
     "command -p -- git log -p",
     "/usr/bin/git log -p",

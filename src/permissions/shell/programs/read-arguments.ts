@@ -158,7 +158,7 @@ class ArgumentReader {
     this.options.push({ option: option.names.at(-1)!, word, at });
     this.replacesOperand ||= option.replacesOperand;
     if (word.splits && this.spec.inert !== true) this.unknown("the shell may split the value of an option", at);
-    if (option.value === "none") this.unknown(`${name} of ${this.name} takes no value`, at);
+    if (option.value === "none") this.unknown(`\`${this.name} ${name}\` takes no value`, at);
     if (option.does !== undefined) this.does(option.does, at, name);
     this.use(option.role, { option: name, word, at });
     for (const [index, role] of option.further.entries()) {
