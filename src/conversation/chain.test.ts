@@ -421,7 +421,7 @@ describe("cache marks", () => {
       expect(lifetimes(goOn(chain))).toEqual(lifetimes(goOn(child)));
     });
 
-    it("do not count as a difference between two requests", () => {
+    it("are not a difference between two requests", () => {
       const chain = begin(longHead);
       const earlier = chain.request();
       expect(cacheDifference(earlier, goOn(chain).withHead(head).request())).toBeUndefined();

@@ -84,7 +84,8 @@ export class Chain {
 
   /**
    * Returns the cache mark that replaces the previous one in a fork's first request. It is placed after the answer that
-   * created the fork, so that the parent can continue from there. The provider looks back from this mark to find the parent's cached requests, which fails if the answer has too many blocks.
+   * created the fork, so that the parent can continue from there. The provider looks back from this mark to find the
+   * parent's cached requests, which fails if the answer has too many blocks.
    */
   private answerMark(): Mark | undefined {
     if (this.forkMark === undefined || this.forkMark.segment === 0) return undefined;
@@ -112,7 +113,7 @@ export class Chain {
     return child;
   }
 
-  /** Returns a chain of the same messages and marks that can grow independently. No bytes are copied. */
+  /** Returns a chain with the same messages and marks that can grow independently. No bytes are copied. */
   copy(): Chain {
     const copy = this.fork();
     copy.forkMark = this.forkMark;
@@ -126,7 +127,7 @@ export class Chain {
   }
 
   /**
-   * Returns a chain of only the newest turns, with their existing bytes. A turn is an answer and the user turn after
+   * Returns a chain with only the newest turns and their existing bytes. A turn is an answer and the user turn after
    * it. `placeholder` replaces all earlier turns. Returns undefined if there are no earlier turns.
    */
   newestTurns(turns: number, placeholder: string): Chain | undefined {
@@ -148,7 +149,7 @@ export class Chain {
   }
 
   /**
-   * Returns a chain of the same messages with another head. The bytes of the messages are kept if the model is the
+   * Returns a chain with the same messages and another head. The bytes of the messages are kept if the model is the
    * same.
    */
   withHead(head: Head): Chain {
@@ -161,8 +162,8 @@ export class Chain {
   }
 
   /**
-   * Returns a new chain of the summary and the newest messages, with their existing bytes. The messages are cut between
-   * turns, so at most `keep` of them are kept; `kept` is the actual number.
+   * Returns a new chain that consists of the summary and the newest messages with their existing bytes. The messages
+   * are cut between turns, so at most `keep` of them are kept; `kept` is the actual number.
    */
   compact(summary: string, keep: number): { chain: Chain; kept: number } {
     const chain = new Chain(this.head);
@@ -173,7 +174,7 @@ export class Chain {
     return { chain, kept: this.copyInto(chain, { from, to: this.length }) };
   }
 
-  /** Returns a chain of the first `count` messages, with their existing bytes. */
+  /** Returns a chain with the first `count` messages and their existing bytes. */
   until(count: number): Chain {
     const chain = new Chain(this.head);
     chain.longLived = this.longLived;

@@ -23,7 +23,7 @@ export function requestBody(view: ChainView, maxTokens: number): readonly Uint8A
 type MarkBytes = Readonly<Record<CacheLifetime, Uint8Array>>;
 
 /**
- * Returns the cache lifetime to ask for at the end of this message. It is never longer than the lifetime of the part
+ * Returns the cache lifetime to request at the end of this message. It is never longer than the lifetime of the part
  * before the message.
  */
 export function lifetimeAt({ head, longLived = Number.POSITIVE_INFINITY }: ChainView, segment: number): CacheLifetime {

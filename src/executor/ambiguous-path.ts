@@ -2,8 +2,8 @@ import type { Workspace } from "../ports/index.ts";
 import type { Access } from "../protocol/index.ts";
 
 /**
- * Says why a path of a tool that opens files itself can't be judged: after a symlink, `..` leads to the parent of the
- * link's target if the system follows the path, and back if the program shortens the path first.
+ * Explains why a path is ambiguous for a tool that opens files itself. After a symlink, `..` leads to the parent of the
+ * link's target if the system resolves the path, but to the link's own directory if the program normalizes it first.
  */
 export async function ambiguousPath(
   accesses: readonly Access[],

@@ -10,7 +10,7 @@ export interface CombinedTools {
   readonly addresses?: AddressRoute | undefined;
 }
 
-/** Where Read and Grep calls go whose path is an address. */
+/** Route for Read and Grep calls whose path is an address. */
 export interface AddressRoute {
   /** One of the combined executors. */
   readonly executor: ToolExecutor;

@@ -163,7 +163,7 @@ describe("unknown inputs", () => {
 });
 
 describe("execute", () => {
-  it("runs what the policy allows, with the parsed input", async () => {
+  it("runs a call that the policy allows, with the parsed input", async () => {
     const seen: JsonObject[] = [];
     const read = tool("Read", async (input) => {
       seen.push(input);
@@ -423,7 +423,7 @@ describe("combined executors", () => {
     expect(await outcomeFor(policy({}, ["ask", "Read"]), { ...grant, inputJson: "{}" })).toBe("denied");
   });
 
-  it("suggest tools of all executors for an unknown one", async () => {
+  it("suggest tools from all executors for an unknown one", async () => {
     const judged = await combine().judge(call("Raed", {}), everything());
     expect(judged).toMatchObject({ kind: "invalid", message: expect.stringContaining("Did you mean Read?") });
   });

@@ -23,7 +23,7 @@ export interface ExecutorLimits {
   readonly graceMs?: number;
   /** Time for an aborted tool to report its progress. */
   readonly abortGraceMs?: number;
-  /** Time limit for releasing the resources of an agent. */
+  /** Time limit for releasing an agent's resources. */
   readonly releaseMs?: number;
   /** Maximum number of characters in the text of a result for the model. */
   readonly maxCharacters?: number;
@@ -41,7 +41,7 @@ export interface ExecutorOptions {
   readonly limits?: ExecutorLimits | undefined;
   /** Directory that `~/` in rules refers to. Defaults to the home directory of this process. */
   readonly home?: string | undefined;
-  /** Advice that the user has already been given; shared by all executors of a session. */
+  /** Advice that the user has already been given; shared by all executors in a session. */
   readonly advised?: Advised | undefined;
 }
 
@@ -119,7 +119,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   };
 }
 
-/** Workspace of tools that have none. A call to it is a bug. */
+/** Placeholder for tools that have no workspace. Using it is a bug. */
 const noWorkspace = new Proxy({} as Workspace, {
   get(_, name) {
     throw new Error(`This tool has no workspace, but uses ${String(name)}.`);

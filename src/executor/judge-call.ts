@@ -51,7 +51,7 @@ export type JudgedUse =
   /** The tool refuses the input. The message is for the model. */
   | { readonly ok: false; readonly message: string };
 
-/** Like `judgeCall`, for a tool that may know itself what a call accesses. */
+/** Like `judgeCall`, but for a tool that may describe its own accesses. */
 export async function judgeUse({ tool, input, policy }: ToolUse, place: Place): Promise<JudgedUse> {
   const toolName = tool.declaration.name;
   const described = await tool.accesses?.(input);
@@ -233,8 +233,9 @@ async function findDeniedLinks(
 }
 
 /**
- * Adds what matters of the files that commands find when they traverse directories: symlinks that they follow, denied
- * files that they read, and protected files that they copy. Returns undefined if there are none. A directory that is too large becomes an unexpanded pattern.
+ * Adds the relevant files that commands find when they traverse directories: symlinks that they follow, denied files
+ * that they read, and protected files that they copy. Returns undefined if there are none. A directory that is too
+ * large becomes an unexpanded pattern.
  */
 async function accessesOfWalks(
   { accesses, resolved }: { readonly accesses: readonly Access[]; readonly resolved: readonly ResolvedPath[] },

@@ -54,7 +54,7 @@ function put(path: string, text: string, mode = 0o644): void {
   writeFileSync(join(top, path), text, { mode });
 }
 
-/** Lists the files of the workspace with their contents. */
+/** Lists the files in the workspace with their contents. */
 const listing = (): string =>
   execFileSync("sh", ["-c", "ls -lR; cat a.ts f.txt .env"], { cwd: root, encoding: "utf8" });
 
@@ -83,14 +83,14 @@ interface Row {
   readonly acceptable: readonly string[];
 }
 
-/** The commands of attacks that a person would be asked about without a sandbox. */
+/** Attack commands that would need approval without a sandbox. */
 const attacks = readFileSync(join(import.meta.dirname, "../permissions/fixtures/bash-attacks.jsonl"), "utf8")
   .trim()
   .split("\n")
   .map((line) => JSON.parse(line) as Row)
   .filter(({ acceptable, setup }) => !acceptable.includes("allow") && setup.fs === undefined);
 
-describe.skipIf(!hasSandbox)("What is allowed without a rule", () => {
+describe.skipIf(!hasSandbox)("permission without a rule", () => {
   it("includes attacks only if they run read-only, and then they have no effect", { timeout: 120_000 }, async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     put("project/f.txt", "a\n");
@@ -125,7 +125,7 @@ describe.skipIf(!hasSandbox)("What is allowed without a rule", () => {
     expect(denied.outcome ?? "denied").toBe("denied");
   });
 
-  it("runs no program of a bare repository inside the working tree", async () => {
+  it("runs no programs from a bare repository inside the working tree", async () => {
     execFileSync("git", ["init", "-q", "--bare", join(root, "sub")]);
     const config = `[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = ${join(top, "evil.sh")}\n`;
     writeFileSync(join(root, "sub/config"), config);

@@ -148,7 +148,7 @@ const addresses = [
   `retinue://result/${"../".repeat(1_000)}etc/passwd`,
 ];
 
-it.each(addresses)("opens no file for %j, whoever gets the call", async (address) => {
+it.each(addresses)("opens no file for %j, whichever executor gets the call", async (address) => {
   mkdirSync(join(root, "retinue:"));
   for (const mode of ["default", "bypassPermissions"] as const)
     for (const on of [executor, worker])
@@ -160,7 +160,7 @@ it.each(addresses)("opens no file for %j, whoever gets the call", async (address
         ] as const) {
           const { outcome, text } = await call(name, input, options);
           expect(outcome).toBe("error");
-          expect(text).toMatch(/no saved result|no subagent|not a valid address|is an address of a session/);
+          expect(text).toMatch(/no saved result|no subagent|not a valid address|is a session address/);
         }
       }
 });

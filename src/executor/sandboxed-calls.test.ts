@@ -24,7 +24,7 @@ interface Situation {
   readonly unattended?: true;
 }
 
-/** A place whose sandbox is in the given state, and how often it was asked for. */
+/** Creates a place whose sandbox has the given state. `asked` returns how often the state was queried. */
 function placeWith(confinement: Confinement): Place & { readonly asked: () => number } {
   let asked = 0;
   const workspace: Workspace = {

@@ -109,7 +109,7 @@ describe("JSON on standard output", () => {
     expect(exit("PreToolUse", 0, { stdout: "[1]" })).toEqual({});
   });
 
-  it("counts only with exit code 0", () => {
+  it("is used only with exit code 0", () => {
     expect(exit("PreToolUse", 2, { stdout: '{"decision": "allow"}', stderr: "no" }).decision).toBe("deny");
   });
 

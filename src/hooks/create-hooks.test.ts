@@ -160,14 +160,14 @@ describe("hooks for an event", () => {
     expect(await hooks.run("PreToolUse", call, scene())).toMatchObject({ ran: 2, decision: "deny", reason: "no" });
   });
 
-  it("are none if none matches", async () => {
+  it("do not run if none matches", async () => {
     const hooks = open([command("exit 2", { matcher: "Edit" })]);
     expect(await hooks.run("PreToolUse", call, scene())).toEqual({ ran: 0, notices: [] });
     expect(hooks.has("PreToolUse")).toBe(true);
     expect(hooks.has("Stop")).toBe(false);
   });
 
-  it("for an agent are the session's, except Stop hooks, and its own", async () => {
+  it("include, for a subagent, its own hooks and the session's hooks except Stop", async () => {
     const stop: Pick<HookEntry, "event"> = { event: "Stop" };
     const hooks = open([command("exit 2"), command("echo session >&2; exit 2", stop)]);
     const own = hooks.forAgent([command("echo own >&2; exit 2", stop)]);

@@ -10,18 +10,18 @@ export interface HooksOptions {
   readonly hooks: readonly Hook[];
   /** Hooks from the definition of the session's own agent. They do not apply to other agents. */
   readonly own?: readonly Hook[] | undefined;
-  /** Runs the commands of hooks. */
+  /** Runs a hook command. */
   readonly runCommand: WorkerSession["runHook"];
   readonly sessionId: SessionId;
   readonly transcriptPath: (agentId: AgentId) => string | undefined;
 }
 
 export interface OpenHooks extends Hooks {
-  /** Returns the hooks of a subagent, including its own. The session's Stop hooks do not apply to subagents. */
+  /** Returns the hooks for a subagent, including its own. The session's Stop hooks do not apply to subagents. */
   forAgent(own: readonly Hook[]): Hooks;
 }
 
-/** Creates the hooks of a session. An event is handled in three steps: plan, run, fold. */
+/** Creates a session's hooks. An event is handled in three steps: plan, run, fold. */
 export function createHooks(options: HooksOptions): OpenHooks {
   return {
     ...hooksOf([...options.hooks, ...(options.own ?? [])], options),
@@ -98,7 +98,7 @@ const LONGEST_SECONDS = 3_600;
 interface HookContext {
   readonly agentId: AgentId;
   readonly signal: AbortSignal;
-  /** Runs the command of a hook. */
+  /** Runs a hook command. */
   readonly runCommand: WorkerSession["runHook"];
 }
 
@@ -143,7 +143,7 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
 const answerFields: readonly string[] = ["decision", "reason", "input", "context", "notice"];
 const decisions: readonly unknown[] = [undefined, "allow", "ask", "deny", "block"];
 
-/** Reads the answer of a function like the output of a command. */
+/** Converts the answer from a function to the form that commands use. */
 function asAnswer(event: HookEvent, { decision, context, ...rest }: HookFunctionAnswer): HookAnswer {
   const denies = decision === "deny" || decision === "block";
   // After a call, there is nothing left to deny, so the reason becomes context for the model.

@@ -5,7 +5,7 @@ export type HookInput<Event extends HookEvent = HookEvent> = Event extends HookE
   ? HookCommon & HookFacts[Event] & { readonly hook_event_name: Event }
   : never;
 
-/** The answer of a hook function. `block` means `deny`, as in the output of a hook command. */
+/** Answer from a hook function. `block` means `deny`, as in the output of a hook command. */
 export interface HookFunctionAnswer extends Omit<HookAnswer, "decision"> {
   /**
    * For a call: whether it may run. For Stop: `block` keeps the agent running. For UserPromptSubmit: `block` rejects the

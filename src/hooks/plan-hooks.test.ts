@@ -44,7 +44,7 @@ describe("a matcher", () => {
     expect(holds(matcher, tool)).toBe(expected);
   });
 
-  it("for agents compares like everywhere else: aliases count, case does not", () => {
+  it("for agents resolves aliases and ignores case", () => {
     expect(holds("explore", "Explore", "SubagentStart")).toBe(true);
     expect(holds("db-agent", "db-agent", "SubagentStop")).toBe(true);
     expect(holds("db-agent", "db-agent-2", "SubagentStop")).toBe(false);

@@ -41,7 +41,7 @@ function matches(matcher: string | undefined, event: HookEvent, subject: string 
 function asRule(text: string, name: string, isSame: (left: string, right: string) => boolean): Match | undefined {
   const tool = /^(\w+)\(.*\)$/s.exec(text)?.[1];
   if (tool === undefined || !toolNames.includes(canonicalToolName(tool))) return undefined;
-  const problem = `(${text}) looks like a permission rule, so the hook runs for every ${tool} call. Use only the name of the tool.`;
+  const problem = `(${text}) looks like a permission rule, so the hook runs for every ${tool} call. Use only the tool's name.`;
   return isSame(tool, name) ? { holds: true, problem } : { holds: false };
 }
 
@@ -60,12 +60,12 @@ const LONGEST_NAME = 500;
 /** Tests whether a regular expression matches the whole name. An invalid or slow one matches and reports a problem. */
 function testMatcher(pattern: string, name: string): Match {
   if (pattern.length > LONGEST_PATTERN || name.length > LONGEST_NAME)
-    return { holds: true, problem: "is too long to test, so it counts as a match. Use a shorter one." };
+    return { holds: true, problem: "is too long to test, so the hook always runs. Use a shorter one." };
   const tested = testPattern(`^(?:${pattern})$`, { texts: [name], flags: "s", limitMs: LIMIT_MS });
   if (tested.ok) return { holds: tested.matches[0] === true };
   const problem =
     tested.problem === "invalid"
       ? `(${pattern}) is not a valid regular expression, so the hook always runs. Use names ("Edit|Write") or a valid expression ("mcp__.*").`
-      : `(${pattern}) takes too long to test, so it counts as a match. Avoid nested repetitions.`;
+      : `(${pattern}) takes too long to test, so the hook always runs. Avoid nested repetitions.`;
   return { holds: true, problem };
 }

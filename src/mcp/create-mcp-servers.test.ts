@@ -187,7 +187,7 @@ describe("createMcpServers", () => {
     expect(servers.processes()).toBe(0);
   });
 
-  it("cancels waiting for a start that others still wait for", async () => {
+  it("stops waiting for a start that others are still waiting for", async () => {
     const servers = make({ s: program.config({ slowStartMs: 300 }) });
     const impatient = new AbortController();
     const first = servers.connect([{ name: "s" }], { owner: "a1" }, impatient.signal);

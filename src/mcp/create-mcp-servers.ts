@@ -31,7 +31,7 @@ export interface McpLimits {
 export interface McpServersOptions {
   /** Workspace in which servers run as processes. */
   readonly workspace?: Workspace | undefined;
-  /** Configurations by name, as in `mcpServers` of `.mcp.json`. */
+  /** Configurations by name, as under `mcpServers` in `.mcp.json`. */
   readonly configured: ConfiguredMcpServers;
   /** Environment variables that replace `${NAME}` in configurations. */
   readonly environment: Environment;
@@ -57,7 +57,7 @@ const defaultLimits: Required<McpLimits> = {
   maxMessageBytes: 64 * 1024 * 1024,
 };
 
-/** Creates the servers of a session. A server is started, and the SDK loaded, only when an agent uses the server. */
+/** Creates a session's servers. A server is started, and the SDK loaded, only when an agent uses the server. */
 export function createMcpServers(options: McpServersOptions): McpServers {
   const limits = { ...defaultLimits, ...options.limits };
   const running = new Map<string, SharedServer>();

@@ -33,7 +33,7 @@ describe("an MCP server that misbehaves", () => {
     const again = await runTool(connection, "mcp__s__count");
     expect(again.isError).toBeUndefined();
     expect(textOfOutput(again)).toMatch(/^\[The MCP server "s" had stopped \(it exited with code 7/);
-    expect(textOfOutput(again)).toMatch(/was restarted. What it held in memory is lost\.\]\n1$/);
+    expect(textOfOutput(again)).toMatch(/was restarted. Its in-memory state is lost\.\]\n1$/);
     await connection.release();
     expect(servers.processes()).toBe(0);
   });

@@ -6,7 +6,7 @@ export type CheckedServer =
   /** The message continues a sentence that names the server, and does not end with a full stop. */
   | { readonly ok: false; readonly message: string };
 
-/** Checks an entry of `mcpServers`. Unknown keys are ignored, because other programs use the file too. */
+/** Checks an entry in `mcpServers`. Unknown keys are ignored, because other programs use the file too. */
 export function checkServerConfig(value: unknown): CheckedServer {
   if (!isRecord(value)) return wrong(`must be an object such as { "command": "…" } or { "url": "https://…" }`);
   const type = kindOf(value);
@@ -29,7 +29,7 @@ export function startsProcess(config: unknown): boolean {
   return isRecord(config) && kindOf(config) === "stdio";
 }
 
-/** Returns true if the configuration contains a server object of this program. */
+/** Returns true if the configuration contains a server object from this program. */
 export function isOwnServer(config: unknown): boolean {
   return isRecord(config) && kindOf(config) === "own";
 }

@@ -114,7 +114,7 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
     if (opening === undefined) restarts -= 1;
     const opened = await orAborted(start(), signal);
     if (!opened.ok) return { message: `The MCP server "${name}" could not be restarted: ${asSentence(opened.reason)}` };
-    const note = `[The MCP server "${name}" had stopped (${died.trimEnd()}) and was restarted. What it held in memory is lost.]`;
+    const note = `[The MCP server "${name}" had stopped (${died.trimEnd()}) and was restarted. Its in-memory state is lost.]`;
     return { link: opened.link, note };
   }
 

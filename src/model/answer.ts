@@ -11,9 +11,9 @@ export interface ProviderError {
 
 /** Converts a response in one dialect to neutral blocks. */
 export interface AnswerReader {
-  /** Reads the data of one server-sent event. Returns what is wrong with it; undefined if it is valid. */
+  /** Reads the data of one server-sent event. Returns a description of the problem if the data is invalid. */
   event(data: string): string | undefined;
-  /** Reads a whole response that was not streamed. Returns what is wrong with it; undefined if it is valid. */
+  /** Reads a whole response that was not streamed. Returns a description of the problem if the response is invalid. */
   whole(body: unknown): string | undefined;
   /** Returns true once the protocol's end marker has been read, so nothing more will follow. */
   ended(): boolean;

@@ -365,17 +365,17 @@ describe("a server that sends its response byte by byte", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it.each(["x", "{", "data: "])("without ending a line counts as silent: %j", async (piece) => {
+  it.each(["x", "{", "data: "])("is treated as silent if it never ends a line: %j", async (piece) => {
     const call = await callerFor(await drip(200, piece), "anthropic", { idleMs: 100 }).call();
     expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("sent nothing for") });
   });
 
-  it("line by line forever is stopped by the total limit", async () => {
+  it("is stopped by the total limit if it sends lines forever", async () => {
     const call = await callerFor(await drip(200, ": ping\n\n"), "anthropic", { totalMs: 200 }).call();
     expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("did not finish within") });
   });
 
-  it.each(["x", "x\n"])("with an error status is judged by the status: %j", async (piece) => {
+  it.each(["x", "x\n"])("is judged by its status if that is an error: %j", async (piece) => {
     const call = await callerFor(await drip(400, piece), "anthropic", { idleMs: 100 }).call();
     expect(errorOf(call)).toMatchObject({ status: 400 });
   });

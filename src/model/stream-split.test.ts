@@ -42,7 +42,7 @@ function readIn(dialect: Dialect, chunks: Iterable<Buffer>) {
   return { verdict, answer: reader.answer(), progress };
 }
 
-/** Compares as text, because deep comparison of thousands of readings takes long. */
+/** Compares as text, because a deep comparison of thousands of readings is slow. */
 function sameAs(whole: unknown, reading: unknown): boolean {
   return JSON.stringify(reading) === JSON.stringify(whole);
 }
@@ -68,7 +68,7 @@ describe.each<Dialect>(["anthropic", "openai"])("a stream split anywhere, %s", (
     }
   });
 
-  it("produces it byte by byte, and with random pieces", async () => {
+  it("produces the same response byte by byte and in random pieces", async () => {
     const bytes = await streamOf(reply, dialect);
     const whole = readIn(dialect, [bytes]);
     expect(

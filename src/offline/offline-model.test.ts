@@ -139,7 +139,7 @@ describe("plan", () => {
     const first = await workspace.talk("Where is one defined?");
     workspace.put({ "a.ts": "\nexport const one = 1;\n" });
     const second = await workspace.talk(note, { before: first.messages });
-    // How to use a language model is said once.
+    // The hint about language models appears only once.
     const [report = "", footer] = first.report.split("\nGenerated offline, ");
     expect(footer).toBeDefined();
     expect(second.report).toBe(report.replaceAll("a.ts:1", "a.ts:2").replaceAll("    1  ", "    2  "));

@@ -23,7 +23,7 @@ describe("the state directory", () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  it("is rejected if a file is in the place of the sessions", () => {
+  it("is rejected if there is a file where the sessions should be", () => {
     const { home } = testPlace();
     mkdirSync(home);
     writeFileSync(join(home, "projects"), "");

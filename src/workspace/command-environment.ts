@@ -35,7 +35,7 @@ export function readOnlyEnvironment(
 
 /**
  * Removes directories from PATH in which a repository could provide `ls` or `git`: those in the given places, and those
- * of version managers (asdf, mise, pyenv and others), whose programs run what a file of the repository names.
+ * of version managers (asdf, mise, pyenv and others), whose programs run whatever a file in the repository names.
  */
 export function pathOutside(path: string, places: readonly string[]): string {
   const isInside = (entry: string): boolean =>
@@ -160,7 +160,7 @@ const harmless: ReadonlySet<string> = new Set([
   // Certificates.
   ...["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"],
   ...["PIP_CERT", "NIX_SSL_CERT_FILE"],
-  // Who commits.
+  // Author and committer.
   ...["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"],
   ...["GIT_COMMITTER_DATE"],
 ]);

@@ -3,8 +3,8 @@ import { dirname, join, resolve } from "node:path";
 import type { GitPrograms } from "../protocol/index.ts";
 
 /**
- * Finds a configuration file of the repository that contains a directory which names programs that git runs even in
- * read-only commands, without running git.
+ * Finds a configuration file in a directory's repository that names programs which git runs even in read-only commands.
+ * Does not run git.
  */
 export function findGitPrograms(directory: string): GitPrograms | undefined {
   const file = gitConfigurations(directory).find(namesPrograms);

@@ -42,7 +42,7 @@ function canary(name: string, rest = "cat"): string {
   return `touch ${canaries}/${name}; ${rest}`;
 }
 
-/** Runs a command as one that only reads, or with the rights of one that a rule allows. */
+/** Runs a command read-only, or with the rights of a command that a rule allows. */
 async function run(
   command: string,
   profile: "reads" | "allowed" = "reads",
@@ -263,7 +263,7 @@ describe("git in a read-only command", () => {
     expect(await run("git status", "allowed")).toContain("notes");
   });
 
-  it("reads no file that the configuration of the repository names", async () => {
+  it("reads no file that the repository's configuration names", async () => {
     const secret = join(top, "secret");
     writeFileSync(secret, "SECRET\n* SECRET\nSECRET <a@b.c>\n");
     git(root, "init", "-q");
@@ -297,7 +297,7 @@ describe("git in a read-only command", () => {
     expect(await run("git blame f")).not.toContain("SECRET");
   });
 
-  describe("of another repository", () => {
+  describe("with another repository", () => {
     const refused = /^git: The repository is elsewhere, in .*\n$/;
 
     beforeEach(() => {

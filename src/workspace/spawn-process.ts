@@ -69,7 +69,9 @@ export function spawnProcess(options: SpawnOptions, place: ProcessContext): Runn
   };
 }
 
-/** Returns the environment for a read-only process without a sandbox, which must run no program of the repository. */
+/**
+ * Returns the environment for a read-only process without a sandbox, which must run no programs from the repository.
+ */
 function withoutOwnPrograms({ root, plainEnvironment }: ProcessContext): Readonly<Record<string, string>> {
   const { PATH = "", HOME = "" } = plainEnvironment as { PATH?: string; HOME?: string };
   const { tree = root, writable } = gitDirectories(root);

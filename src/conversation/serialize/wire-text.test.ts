@@ -52,28 +52,33 @@ describe("withoutLoneSurrogates", () => {
   });
 });
 
-it.each(["anthropic", "openai"] as const)("no request contains one in text, arguments or results (%s)", (dialect) => {
-  const head: Head = {
-    provider: "p",
-    model: "m",
-    dialect,
-    tools: [],
-    system: "",
-    systemContext: "",
-    userContext: "",
-  };
-  const chain = new Chain(head);
-  chain.append({ role: "user", content: [{ type: "text", text: "a \ud83d" }] });
-  chain.append({
-    role: "assistant",
-    content: [{ type: "tool_call", callId: "c", name: "N", inputJson: String.raw`{"x":"\ud83d","y":"\ud83d\udc4b"}` }],
-  });
-  const result = { type: "tool_result" as const, callId: "c", isError: false };
-  chain.append({ role: "user", content: [{ ...result, content: [{ type: "text", text: "\udc4b b" }] }] });
-  const body: unknown = JSON.parse(Buffer.concat(chain.request().body(dialect, 1_000)).toString());
-  JSON.stringify(body, (_, value: unknown) => {
-    if (typeof value === "string") expect(value).not.toMatch(/\p{Surrogate}/u);
-    return value;
-  });
-  expect(JSON.stringify(body)).toContain("�");
-});
+it.each(["anthropic", "openai"] as const)(
+  "no request contains a lone surrogate in text, arguments or results (%s)",
+  (dialect) => {
+    const head: Head = {
+      provider: "p",
+      model: "m",
+      dialect,
+      tools: [],
+      system: "",
+      systemContext: "",
+      userContext: "",
+    };
+    const chain = new Chain(head);
+    chain.append({ role: "user", content: [{ type: "text", text: "a \ud83d" }] });
+    chain.append({
+      role: "assistant",
+      content: [
+        { type: "tool_call", callId: "c", name: "N", inputJson: String.raw`{"x":"\ud83d","y":"\ud83d\udc4b"}` },
+      ],
+    });
+    const result = { type: "tool_result" as const, callId: "c", isError: false };
+    chain.append({ role: "user", content: [{ ...result, content: [{ type: "text", text: "\udc4b b" }] }] });
+    const body: unknown = JSON.parse(Buffer.concat(chain.request().body(dialect, 1_000)).toString());
+    JSON.stringify(body, (_, value: unknown) => {
+      if (typeof value === "string") expect(value).not.toMatch(/\p{Surrogate}/u);
+      return value;
+    });
+    expect(JSON.stringify(body)).toContain("�");
+  },
+);

@@ -6,7 +6,7 @@ import { connectionsForTest, promptOf, providerAt, realClock, serve } from "../w
 import { createWireModel } from "../wire-model.ts";
 import { createLimiter } from "./limiter.ts";
 
-/** Calls a model with real waits; all calls share one limiter, as all agents of a process do. */
+/** Calls a model with real waits; all calls share one limiter, as all agents in a process do. */
 function createModel(url: string) {
   const model = createWireModel({
     provider: providerAt(url, "anthropic"),

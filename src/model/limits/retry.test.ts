@@ -50,7 +50,7 @@ describe("the delay before a retry", () => {
     }
   });
 
-  it("is never a silent hour", () => {
+  it("is reported as an error if it would be very long", () => {
     const decision = decideRetry(failed("yes", 3_600_000), { attempt: 1, policy: defaultRetryPolicy, random: () => 0 });
     expect(decision).toMatchObject({ again: false, failure: { error: { message: expect.stringContaining("1h") } } });
   });

@@ -134,7 +134,7 @@ describe("OpenAI-compatible servers", () => {
     expect(outcome.usage).toEqual({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens: 2 });
   });
 
-  it("returned no response if a stream ends without a finish reason or with incomplete JSON", async () => {
+  it("are treated as failed if a stream ends without a finish reason or with incomplete JSON", async () => {
     for (const body of [chunk({ content: "yes" }) + done, '{"choices":[{"message":', "", "data: {not json}\n\n"]) {
       const call = await callerFor(await answering(body), "openai", { retry: { maxAttempts: 2 } }).call();
       expect(call.outcome).toMatchObject({ ok: false, error: { code: "protocol" } });

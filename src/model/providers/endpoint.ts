@@ -27,7 +27,7 @@ export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Rec
   return { ...headers, ...secretHeaders() };
 }
 
-/** Returns what is wrong with a base URL; undefined if it is valid. */
+/** Describes the problem with a base URL; undefined if the URL is valid. */
 export function baseUrlProblem(baseUrl: string): string | undefined {
   // The text may contain a user name and a password, even if it is not a URL.
   const shown = baseUrl.replace(/^([a-z][\w+.-]*:\/\/)?.*@/is, "$1");

@@ -3,7 +3,7 @@ import { connectionsForTest, providerAt, serve } from "../wire.test-support.ts";
 import { listModels } from "./list-models.ts";
 
 describe.each(["anthropic", "openai"] as const)("the list of models, %s", (dialect) => {
-  it("contains what the provider offers", async () => {
+  it("contains the models that the provider offers", async () => {
     const server = await serve({ script: [], models: ["one", "two"] });
     const list = await listModels(providerAt(server.url, dialect), { connections: connectionsForTest() });
     expect(list).toEqual({ ok: true, models: ["one", "two"] });

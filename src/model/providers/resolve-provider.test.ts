@@ -26,7 +26,7 @@ const lab: Settings = {
 };
 
 describe("the chosen provider", () => {
-  it("is the offline model if nothing is configured, with a hint how to change that", () => {
+  it("is the offline model if nothing is configured, with a hint on how to change that", () => {
     const choice = choose({});
     expect(choice).toMatchObject({ kind: "offline" });
     expect(choice.kind === "offline" && choice.notice).toMatch(/not a language model.*ANTHROPIC_API_KEY/);

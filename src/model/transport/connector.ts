@@ -97,7 +97,7 @@ interface Limit {
   leave(start: () => void): void;
 }
 
-/** Creates a limit. That of Node's HTTP agent does not count connections that are being opened through a proxy. */
+/** Creates a limit. The one in Node's HTTP agent ignores connections that are being opened through a proxy. */
 function createLimit(max: number): Limit {
   const running = new Set<() => void>();
   const waiting = new Set<() => void>();

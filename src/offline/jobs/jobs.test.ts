@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createOfflineWorkspace, type OfflineWorkspace } from "../offline-workspace.test-support.ts";
 
-// In parts, so that a search for such comments in this repository does not find the tests of that search.
+// Split into parts, so that searching this repository for such comments does not find these tests.
 const todo = ["TO", "DO"].join("");
 
 let workspace: OfflineWorkspace;

@@ -84,7 +84,7 @@ describe("an agent that explores a part", () => {
   });
 });
 
-describe("the prompt for it", () => {
+describe("the prompt for such an agent", () => {
   it("is recognized for every path, even with other text around it", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: "grapheme" }), (path) => {

@@ -89,7 +89,7 @@ describe("Bash", () => {
     expect(readdirSync(outputDirectory)).toEqual([]);
   });
 
-  it("names the tools for an address that a command can't open, and only then", async () => {
+  it("suggests other tools for an address that a command can't open, and only then", async () => {
     const { text } = await bash("cat retinue://result/c7 | head -n 3");
     expect(text).toMatch(/No such file.*\n\[Addresses such as retinue:\/\/result\/ID are not files\./);
     for (const command of ["echo retinue://result/c7", "cat missing retinue:", "grep retinue://result/ missing"])
@@ -133,7 +133,7 @@ describe("Bash", () => {
     expect(facts?.command?.exitCode).toBeNull();
   });
 
-  it("gives the executor the time to hear of the timeout first", () => {
+  it("ends the command before the executor's own time limit", () => {
     const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
     expect(tool.timeoutMs?.({ timeout: 1_000 })).toBeGreaterThan(1_000);
     expect(tool.timeoutMs?.({})).toBeGreaterThan(120_000);

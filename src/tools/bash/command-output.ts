@@ -27,7 +27,7 @@ export interface CommandOutput {
   readonly hasNew: boolean;
   lastLine(): string;
   close(): void;
-  /** Removes the file of output that was not taken. */
+  /** Removes the file with output that was not taken. */
   discard(): void;
 }
 
@@ -86,7 +86,7 @@ export function createCommandOutput(path: string, limits: OutputLimits = outputL
   };
 }
 
-/** Saves the complete text as the result of a call. Returns a remark that says where it is; empty if there is none. */
+/** Saves the complete text as the result of a call. Returns a note with its address; empty if there is no such text. */
 export async function saveWhole(
   whole: WholeOutput | undefined,
   { results, callId }: { readonly results: ResultStore; readonly callId: CallId },

@@ -57,7 +57,7 @@ export interface Shells {
 const maxKept = 64;
 
 /**
- * `instance` tags all commands. The tag distinguishes them from commands of other sessions with the same agent ids, and
+ * `instance` tags all commands. The tag distinguishes them from commands in other sessions with the same agent ids, and
  * lets a later process end commands that this process left behind when it was killed.
  */
 export function createShells(instance: string = randomBytes(6).toString("hex")): Shells {
@@ -107,7 +107,7 @@ function forgetOldest(own: Map<string, Shell>): void {
   }
 }
 
-/** Ends a background shell, and removes output that no one has asked for. */
+/** Ends a background shell, and removes output that was not read. */
 async function forget(shell: Shell): Promise<void> {
   await shell.kill();
   shell.output.discard();

@@ -3,8 +3,9 @@ import { describeChange } from "../shared/describe-change.ts";
 import { applyEdit } from "./apply-edit.ts";
 
 /**
- * Returns the whole unified diff that a call of Edit or Write would report. `before` is the content of the file;
- * undefined if there is none. Returns undefined for other calls, for one that would fail, and for a diff that is too long.
+ * Returns the whole unified diff that an Edit or Write call would report. `before` is the content of the file;
+ * undefined if there is none. Returns undefined for other calls, for calls that would fail, and for a diff that is too
+ * long.
  */
 export async function previewChange(
   { name, input }: { readonly name: string; readonly input: JsonObject },

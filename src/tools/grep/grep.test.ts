@@ -260,7 +260,7 @@ describe("Grep, addresses", () => {
     expect(await grep(text, { pattern: "(" })).toContain("Escape literal characters");
   });
 
-  it("searches what commands print as text, even with other bytes", async () => {
+  it("searches command output as text, even if it contains other bytes", async () => {
     const bytes = Buffer.concat([Buffer.from("a\0b foo\n"), Buffer.of(0xff, 0xfe), Buffer.from(" foo\n")]);
     expect(await grep(bytes, { output_mode: "count" })).toContain(":2");
   });

@@ -10,7 +10,7 @@ export interface LineScanner {
   end(): void;
   /** Returns true once there is text after the last line that is collected. Feeding more only counts lines. */
   hasMore(): boolean;
-  /** Returns the lines, and how many lines there are; undefined if the input was not ended. */
+  /** Returns the lines and their total number. The total is undefined if the input was not ended. */
   result(): { readonly lines: readonly string[]; readonly total: number | undefined };
 }
 

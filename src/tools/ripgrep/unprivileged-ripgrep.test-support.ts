@@ -9,7 +9,7 @@ const isRoot = process.getuid?.() === 0;
 /** Returns whether file modes can apply to ripgrep here: root ignores them, unless setpriv drops that capability. */
 export const canDropPrivileges = !isRoot || spawnSync("setpriv", [...withoutOverride, "true"]).status === 0;
 
-/** Creates a program in the directory that runs the real ripgrep, for which the modes of files apply even to root. */
+/** Creates a program in the directory that runs the real ripgrep without root's right to ignore file modes. */
 export function createUnprivilegedRipgrep(directory: string): string {
   const location = findRipgrep(process.env);
   if ("missing" in location) throw new Error(location.missing);

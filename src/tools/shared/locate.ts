@@ -18,7 +18,7 @@ export async function locate(
   access: "read" | "write" | "search",
   place: { readonly workspace: Workspace; readonly context: ToolContext },
 ): Promise<Located> {
-  // Nothing has decided whether the agent may use an address as a path.
+  // No decision was made on whether the agent may use an address as a path.
   if (isAddress(path)) return { ok: false, output: failed(notAFile(path)) };
   const decided = access === "search" ? undefined : place.context.paths.find(({ requested }) => requested === path);
   const resolved = decided ?? (await place.workspace.resolve([path]))[0];
@@ -42,7 +42,7 @@ export function nameFor(real: string, root: string): string {
 }
 
 function notAFile(address: string): string {
-  return `${JSON.stringify(address.slice(0, 100))} is an address of a session, not a file of the workspace.`;
+  return `${JSON.stringify(address.slice(0, 100))} is a session address, not a file in the workspace.`;
 }
 
 function unusable(path: string): string {

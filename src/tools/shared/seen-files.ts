@@ -5,7 +5,7 @@ import { failed } from "./failed.ts";
 /** Tracks which parts of which files each agent has seen, so that it does not overwrite unseen content. */
 export interface SeenFiles {
   of(agentId: AgentId): SeenByAgent;
-  /** Copies what another agent has seen so far. */
+  /** Copies another agent's record of seen files. */
   inherit(agentId: AgentId, from: AgentId): void;
   release(agentId: AgentId): void;
 }

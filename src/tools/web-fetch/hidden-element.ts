@@ -169,7 +169,7 @@ export function readStyleSheet(css: string): (element: StyledElement) => string 
     if (piece === "{") outer.push(before.slice(before.lastIndexOf(";") + 1).trim());
     else if (piece === "}") {
       const selectors = outer.pop() ?? "@";
-      // Text that an animation or a script makes visible later counts as visible.
+      // Text that an animation or a script makes visible later is treated as visible.
       const isShownLater =
         /(animation|transition)[\w-]{0,30}\s{0,9}:/i.test(before) && !/display\s*:\s*none/i.test(before);
       if (!selectors.startsWith("@") && outer.every(isOnScreen) && !isShownLater)

@@ -311,7 +311,7 @@ describe("bodies", () => {
 });
 
 describe("a proxy from the environment", () => {
-  it("is used, and asked only for the checked address", async () => {
+  it("is used, and connects only to the checked address", async () => {
     const { port, seen } = await serve((_request, response) => response.end("through"));
     const proxy = await startTestProxy(port);
     const tool = createWebFetchTool({ ...here, environment: { HTTP_PROXY: proxy.url } });

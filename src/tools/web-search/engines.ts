@@ -54,7 +54,7 @@ interface Question extends Pick<EngineOptions, "environment"> {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** What to do about a failure, by HTTP status. */
+  /** Advice about failures, by HTTP status. */
   readonly cures: Readonly<Record<number, string>>;
   readonly hits: (answer: JsonObject) => SearchHit[];
 }

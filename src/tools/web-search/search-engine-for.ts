@@ -6,7 +6,7 @@ export type SearchChoice = { readonly engine: Search } | { readonly absent: stri
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the search engine from the settings, or why there is no WebSearch. The model module creates
+ * Returns the search engine from the settings, or the reason why there is no WebSearch tool. The model module creates
  * `given.anthropic`.
  */
 export function searchEngineFor(

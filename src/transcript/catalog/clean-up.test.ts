@@ -125,7 +125,7 @@ describe("the daily clean-up", () => {
     expect(await cleanUpDaily({ home, days: 30, clock: at(later + day) })).toMatchObject({ removed: ["s2"] });
   });
 
-  it("continues with the next command if its time was up", async () => {
+  it("continues with the next command if it ran out of time", async () => {
     const place = testPlace();
     const { home } = place;
     for (const id of ["s1", "s2"]) {

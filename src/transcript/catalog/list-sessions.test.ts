@@ -44,7 +44,7 @@ describe("the list of sessions", () => {
     expect(listSessions({ home: place.home })).toMatchObject([{ turns: 4, lastOutcome: "succeeded", verified: false }]);
   });
 
-  it("sees every change of a session even if it keeps what it has read", async () => {
+  it("shows every change to a session, even with a cache", async () => {
     const place = testPlace();
     const cache = new FileCache();
     const session = await start(place, "s1");

@@ -9,7 +9,7 @@ import { type SessionSummary, summarizeSession } from "./summarize-session.ts";
 export interface SessionSearch {
   readonly home: string;
   readonly cwd?: string | undefined;
-  /** Keeps what was read, for callers that search repeatedly. */
+  /** Caches file contents for callers that search repeatedly. */
   readonly cache?: FileCache | undefined;
 }
 

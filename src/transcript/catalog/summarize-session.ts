@@ -12,12 +12,12 @@ import {
 } from "../../protocol/index.ts";
 import { agentIds, agentPath, type SessionPaths, sessionPaths, sessionPathsIn } from "../session-paths.ts";
 
-/** A session as it is listed. */
+/** A session in a list. */
 export interface SessionSummary {
   readonly id: SessionId;
   readonly project: string;
   readonly path: string;
-  /** Directory in which the session was started. Undefined if that can't be determined. */
+  /** Directory in which the session was started. Undefined if unknown. */
   readonly cwd: string | undefined;
   readonly createdAt: number | undefined;
   readonly updatedAt: number;
@@ -28,7 +28,7 @@ export interface SessionSummary {
   readonly lastReason: EndReason | undefined;
   /** Whether the last run passed its acceptance check. Undefined if there was none. */
   readonly verified: boolean | undefined;
-  /** Number of turns of the main agent in all runs. */
+  /** Number of the main agent's turns in all runs. */
   readonly turns: number;
   /** Model of the last run. Undefined before the first run. */
   readonly model: string | undefined;
@@ -187,7 +187,7 @@ export function lastRunEnd(path: string): EventOf<"run.ended"> | undefined {
 }
 
 /**
- * Returns whether an agent of a session was working when its process ended, by the path of the main agent's transcript.
+ * Returns whether any agent in a session was working when its process ended. `path` is the main agent's transcript.
  * Reads only the ends of the files.
  */
 export function hasUnfinishedRun(path: string): boolean {

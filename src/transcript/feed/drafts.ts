@@ -13,8 +13,8 @@ interface Draft {
 }
 
 /**
- * Responses that are being written, so that a reader who comes later gets them from the beginning. A response that is
- * too long is not kept.
+ * Keeps responses that are being written, so that new readers get them from the beginning. Does not keep a response
+ * that is too long.
  */
 export class Drafts {
   private readonly drafts = new Map<AgentId, Draft>();
@@ -32,11 +32,11 @@ export class Drafts {
     draft.length += added;
     this.total += added;
     if (draft.length <= MAX_RESPONSE && this.total <= MAX_TOTAL) join(draft.parts, event);
-    // Without its beginning, the rest is worth nothing. The length stays, so that the response is not kept again.
+    // The rest is useless without its beginning. The length is kept, so that the response is not stored again.
     else this.empty(draft);
   }
 
-  /** Forgets the responses that lines record or end. */
+  /** Discards the responses that these lines record or end. */
   record(agentId: AgentId, lines: readonly Line[]): void {
     if (this.drafts.has(agentId) && lines.some(({ type }) => endings.has(type))) this.remove(agentId);
   }

@@ -27,7 +27,7 @@ function textsOf(updates: readonly SessionUpdate[]): string[] {
   return updates.flatMap(({ event }) => ("id" in event ? messagesOf([event]) : [event.type]));
 }
 
-describe.each(stores)("a feed of a session $kind", ({ create }) => {
+describe.each(stores)("the feed of a session $kind", ({ create }) => {
   it("returns the lines of all agents in the order in which they were written", async () => {
     const session = await create();
     await session.append("main", [notice("one"), notice("two")]);
@@ -45,7 +45,7 @@ describe.each(stores)("a feed of a session $kind", ({ create }) => {
     await session.close();
   });
 
-  it("gives a later reader what was written of a response, from its beginning and once", async () => {
+  it("gives a new reader an unfinished response from its beginning, and only once", async () => {
     const session = await create();
     await session.append("main", [notice("one")]);
     session.feed.live("main", { type: "thinking.delta", turn: 1, text: "Hm." });

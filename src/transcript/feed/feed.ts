@@ -4,7 +4,7 @@ import type { AgentId, Line, SessionUpdate } from "../../protocol/index.ts";
 import { Drafts } from "./drafts.ts";
 import { type LineSource, readSessionLines } from "./session-lines.ts";
 
-/** The feed of a session, as the transcript sees it. */
+/** A session's feed, with the methods that only the transcript calls. */
 export interface OpenFeed extends Feed {
   /** Must be called for all lines, in the order in which they were written. */
   publish(agentId: AgentId, lines: readonly Line[]): void;
@@ -23,7 +23,7 @@ interface Reader {
   isBehind: boolean;
   /** Number of the first line that was published since the reader began to read the transcript. */
   publishedFrom: number;
-  /** Resolved when there is something to do. */
+  /** Resolved when there is something to deliver. */
   awake: Deferred<void>;
 }
 
@@ -33,7 +33,7 @@ interface Reader {
  */
 export function createFeed(source: LineSource): OpenFeed {
   const readers = new Set<Reader>();
-  /** Number of the last line of each agent that wrote while there were readers. */
+  /** Number of each agent's last line, for agents that have written while there were readers. */
   const newest = new Map<AgentId, number>();
   const drafts = new Drafts();
   let isClosed = false;
@@ -42,12 +42,12 @@ export function createFeed(source: LineSource): OpenFeed {
   async function catchUp(reader: Reader, after: number): Promise<readonly SessionUpdate[]> {
     reader.isBehind = false;
     reader.unread = [];
-    // What is added to the responses from now on follows as new updates.
+    // Anything added to the responses from now on follows as new updates.
     const written = drafts.updates();
     reader.publishedFrom = Number.POSITIVE_INFINITY;
     const hasNothingNew = (agentId: AgentId): boolean => (newest.get(agentId) ?? after + 1) <= after;
     const lines = await readSessionLines(source, after, hasNothingNew);
-    // Lines that were written in the meantime may be incomplete here. They follow as new updates.
+    // Lines that were written during the read may be incomplete here. They follow as new updates.
     return [...lines.filter(({ seq }) => seq < reader.publishedFrom), ...written];
   }
 

@@ -52,7 +52,7 @@ export function numbered(old: readonly OldLine[], last = 0): readonly SessionLin
     .map(({ agentId, event }, index) => ({ agentId, seq: last + index + 1, event }));
 }
 
-/** Returns the number of the last line of a session, by the path of the main agent's transcript. */
+/** Returns the number of a session's last line. `path` is the main agent's transcript. */
 export function lastEventNumber(path: string): number {
   return lastNumber(sessionPathsIn(dirname(path), basename(path, ".jsonl")));
 }

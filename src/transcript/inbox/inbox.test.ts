@@ -75,7 +75,7 @@ describe("an inbox", () => {
     expect(waiting.answerTo("a")).toEqual(yes);
   });
 
-  it("rejects an answer for another input, for no request, or too late", async () => {
+  it("rejects an answer that is for another input, has no request or comes too late", async () => {
     const inbox = open();
     await inbox.request(question("a"));
     const line = { v: 1, at: 1, type: "approval.answered", answerId: "x", requestId: "a", ...yes };

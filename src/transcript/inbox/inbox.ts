@@ -256,9 +256,9 @@ interface InboxState {
   readonly requests: ReadonlyMap<string, InboxEntry>;
   /** Rules from "always" answers. The same array is kept as long as no rule is added. */
   readonly rules: readonly Rule[];
-  /** Commands of other processes by id, oldest first. */
+  /** Commands from other processes by id, oldest first. */
   readonly commands: ReadonlyMap<string, Command>;
-  /** Receipts by the ids of their commands, including commands of the session's own process. */
+  /** Receipts by command id, including those for commands from the session's own process. */
   readonly receipts: ReadonlyMap<string, Receipt>;
   /** Hashes of commands, by command id. */
   readonly hashes: ReadonlyMap<string, string>;
@@ -283,8 +283,8 @@ export const emptyInbox: InboxState = {
 
 /**
  * Computes the state of an inbox from its lines. An answer is valid if it is the first one after its request and has
- * the same input hash, and if the request has not been withdrawn. The first command with an id counts, and the first
- * receipt for it. Unknown lines are ignored.
+ * the same input hash, and if the request has not been withdrawn. Only the first command with an id is used, and only
+ * the first receipt for it. Unknown lines are ignored.
  */
 export function foldInbox(lines: readonly unknown[], before: InboxState): InboxState {
   const read = lines.filter(isInboxLine);
@@ -369,7 +369,7 @@ function isAnswer(value: Record<string, unknown>): boolean {
   return isRecord(always) && isText(always["rule"]) && (always["for"] === "session" || always["for"] === "project");
 }
 
-/** Required texts of each command from another process. Such a process answers requests with lines of their own. */
+/** Required text fields of each command from another process. Answers are not commands but separate lines. */
 const commandTexts: Readonly<Record<Exclude<Command["type"], "answer">, readonly string[]>> = {
   prompt: ["to"],
   withdraw: ["promptId"],

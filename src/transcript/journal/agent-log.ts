@@ -109,7 +109,7 @@ interface AppendOptions {
   readonly sequence: Sequence;
 }
 
-/** Numbers of the lines of a session. */
+/** Numbers the lines in a session. */
 export interface Sequence {
   /** Number of the last line that was written. */
   last: number;
@@ -130,7 +130,7 @@ export function appendLines(
   const write = (): readonly Line[] => {
     // If a failed attempt may have left complete lines behind, the same lines are written again, and dropped as
     // duplicates when the file is read. Otherwise, the lines get new numbers, because other agents may have used the
-    // old ones in the meantime.
+    // old ones since then.
     if (batch === undefined || !log.uncounted)
       batch = prepareBatch(log, events, { at: clock.now(), after: sequence.last });
     writeBatch(log, batch, files);

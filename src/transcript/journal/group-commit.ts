@@ -50,7 +50,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   function coverSoon(log: AgentLog): void {
     if (failure !== undefined || (log.covered >= log.count && !log.syncInPlace)) return;
-    // No one waits for this sync. A failure is reported to the next caller that does wait.
+    // No caller is waiting for this sync. A failure is reported to the next caller that does wait.
     join(log).done.promise.catch(() => {});
     if (running === undefined) startSoon();
   }
@@ -181,7 +181,7 @@ async function syncPath(path: string): Promise<void> {
       await file.close();
     }
   } catch (error) {
-    // The path was deleted in the meantime (ENOENT), or this system does not sync directories (the other codes).
+    // The path has been deleted (ENOENT), or this system does not sync directories (the other codes).
     if (!["ENOENT", "EINVAL", "EISDIR", "EPERM"].includes(errorCode(error) ?? "")) throw error;
   }
 }

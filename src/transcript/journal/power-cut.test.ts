@@ -115,7 +115,7 @@ describe("a power cut", () => {
     await third.close();
   });
 
-  it("is prepared for with one sync for all waiting callers", async () => {
+  it("requires only one sync for all waiting callers", async () => {
     const place = testPlace();
     const disk = rememberingDisk();
     const session = await createTranscript({ ...place.options(), openFile: disk.open });

@@ -49,7 +49,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
     await Promise.all([session.close(), other.close()]);
   });
 
-  it("can be saved from a file, which stays as it is", async () => {
+  it("can be saved from a file, which stays unchanged", async () => {
     const place = testPlace();
     const session = await open(place);
     const path = join(place.root, "output.txt");
@@ -62,7 +62,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
     await session.close();
   });
 
-  it("have different addresses for different ids, whatever these are", async () => {
+  it("have different addresses for different ids", async () => {
     const session = await open(testPlace());
     const ids = fc.sample(fc.oneof(fc.string(), fc.constantFrom("../x", "..", "a/b", "a b", "a?b")), {
       numRuns: 40,

@@ -45,7 +45,7 @@ describe("a session in files", () => {
     await session.close();
   });
 
-  it("continues where it ended after it was closed", async () => {
+  it("continues where it ended when it is opened again", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(3));

@@ -110,7 +110,7 @@ describe("a damaged transcript", () => {
     await session.close();
   });
 
-  it("drops a repeated line, and of two different ones the one that does not follow its parent", async () => {
+  it("drops a repeated line, and of two different lines with the same id the one that does not follow its parent", async () => {
     const wrong = lineText(2, "wrong").replace('"parentId":"1"', '"parentId":"7"');
     const texts = [lineText(1), wrong, lineText(2), lineText(1), lineText(3), lineText(3, "other"), ""];
     const { session, lines } = await openedWith(texts.join("\n"));

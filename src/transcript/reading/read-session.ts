@@ -23,7 +23,7 @@ export interface ReadSession {
   openResult(name: string): Promise<FileHandle | undefined>;
 }
 
-/** Reads a session by the path of the main agent's transcript. */
+/** Reads a session, given the path of the main agent's transcript. */
 export function readSession(transcriptPath: string): ReadSession {
   const sessionId = basename(transcriptPath, ".jsonl");
   const paths = sessionPathsIn(dirname(transcriptPath), sessionId);
@@ -81,7 +81,10 @@ async function firstLine(file: FileHandle): Promise<readonly Line[]> {
   }
 }
 
-/** Opens a file, but no symlink, which would bypass the rules for reading files. Undefined if there is no such file. */
+/**
+ * Opens a file unless it is a symlink, which would bypass the rules for reading files. Undefined if there is no such
+ * file.
+ */
 async function openExisting(path: string): Promise<FileHandle | undefined> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);

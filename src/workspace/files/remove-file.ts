@@ -5,7 +5,7 @@ import { openCheckedDirectory } from "./checked-directory.ts";
 import { failure, systemFailure } from "./file-stat.ts";
 import { refusalFor, targetAt } from "./write-whole-file.ts";
 
-/** Deletes a regular file. Deletes nothing if a directory in the path is replaced with a symlink in the meantime. */
+/** Deletes a regular file. Deletes nothing if a directory in the path has been replaced with a symlink. */
 export async function removeFile(
   realPath: string,
   { expect }: Parameters<Workspace["remove"]>[1],

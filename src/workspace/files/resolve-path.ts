@@ -7,7 +7,7 @@ import { codeOf, kindOf } from "./file-stat.ts";
 const MAX_LINKS = 40;
 
 /**
- * Resolves a path. A path that can't be followed (control characters, a loop of symlinks, a directory without search
+ * Resolves a path. A path that can't be followed (control characters, a symlink loop, a directory without search
  * permission) has kind `other` and an empty `real` path, which is within no root and can't be opened.
  */
 export function resolvePath(requested: string, place: { readonly root: string; readonly home: string }): ResolvedPath {

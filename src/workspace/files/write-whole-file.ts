@@ -26,10 +26,7 @@ const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFoll
 const writeLater = promisify(write);
 const syncLater = promisify(fdatasync);
 
-/**
- * Replaces or creates a regular file. Writes nothing if a directory in the path is replaced with a symlink in the
- * meantime.
- */
+/** Replaces or creates a regular file. Writes nothing if a directory in the path has been replaced with a symlink. */
 export async function writeWholeFile(realPath: string, bytes: Uint8Array, options: WriteOptions): Promise<WriteResult> {
   if (!isAbsolute(realPath) || hasControls(realPath) || basename(realPath) === "")
     return failure("invalid_path", `not the path of a file: ${JSON.stringify(realPath)}`);
@@ -138,7 +135,7 @@ export function refusalFor(
 }
 
 function changed(path: string): FileFailure {
-  return failure("changed", `${path} was changed in the meantime`);
+  return failure("changed", `${path} has changed since it was read`);
 }
 
 function temporaryName(): string {

@@ -35,7 +35,7 @@ export interface ConfinedCommand {
 export interface Confinement extends Omit<SandboxPaths, "root"> {
   readonly domains: readonly string[];
   readonly tell: (message: string) => void;
-  /** Maximum number of processes and threads of a command. */
+  /** Maximum number of processes and threads that a command may have. */
   readonly maxProcesses?: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface WatchedConfinement extends Confinement {
   readonly watch: PathWatch;
 }
 
-/** Resources that all confined commands of a session share. */
+/** Resources that all confined commands in a session share. */
 export interface SandboxResources {
   readonly programs: NetworkPrograms;
   readonly network: SharedNetwork;

@@ -73,7 +73,7 @@ describe.runIf(hasSandbox)("commands in a session", () => {
     );
   });
 
-  /** The process that holds their network. */
+  /** Returns the process that keeps their network open. */
   function holder(): number {
     const { root } = place;
     const { args } = place.sandbox.confine({ root, cwd: root, command: "true", args: [], environment: {} });

@@ -120,7 +120,7 @@ describe.runIf(hasSandbox)("files that control programs outside", () => {
     expect({ code, output: output.trim() }).toEqual({ code: 0, output: "1" });
   });
 
-  it("are moved away if they redirect git, and the user is told, as for others that were created", async () => {
+  it("are moved away and reported if they redirect git, and other created files are reported too", async () => {
     await place.run("echo ../evil > .git/commondir; mkdir .vscode; echo x > .vscode/tasks.json");
     expect(existsSync(join(place.root, ".git/commondir"))).toBe(false);
     expect(place.told).toEqual([
@@ -136,7 +136,7 @@ describe.runIf(hasSandbox)("files that control programs outside", () => {
     [".git/hooks", "mkdir .git/hooks && echo x > .git/hooks/pre-commit"],
     [".git/info", "mkdir .git/info && echo '* filter=x' > .git/info/attributes"],
     [".git/config.worktree", "echo x > .git/config.worktree"],
-  ])("are moved away if a command creates %s, and the user and the model are told", async (name, command) => {
+  ])("are moved away and reported to the user and the model if a command creates %s", async (name, command) => {
     for (const path of [".claude", ".git/hooks", ".git/info"])
       rmSync(join(place.root, path), { recursive: true, force: true });
     const { why } = await place.run(command);

@@ -97,7 +97,7 @@ export interface ReadOnlyFacts {
 
 /**
  * Explains how the read-only profile changed the outcome of a command; undefined if it did not. Output that mentions
- * denied writes counts even if the command succeeded, because many programs continue without the file.
+ * denied writes is explained even if the command succeeded, because many programs continue without the file.
  */
 export function explainReadOnly(output: string, facts: ReadOnlyFacts): string | undefined {
   if (output.startsWith("bwrap: "))

@@ -2,8 +2,9 @@ import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { isWithin } from "../../lib/index.ts";
 
 /**
- * What a confined command sees at a path and below it. `private`: the temporary directory of the session. `empty`: a
- * temporary directory for this command only. `hidden`: an empty directory. `hiddenFile`: an empty file.
+ * The view that a confined command has of a path and everything below it. `private`: the temporary directory of the
+ * session. `empty`: a temporary directory for this command only. `hidden`: an empty directory. `hiddenFile`: an empty
+ * file.
  */
 export type MountKind = "writable" | "readOnly" | "private" | "empty" | "hidden" | "hiddenFile";
 

@@ -28,7 +28,7 @@ export interface SandboxPlan {
   readonly watched: readonly WatchedPath[];
 }
 
-/** Plans what confined commands see of the current file system. Skips paths that do not exist. */
+/** Plans the view that confined commands have of the current file system. Skips paths that do not exist. */
 export function planMounts(places: SandboxPaths): SandboxPlan {
   const { root, scratch, userHome } = places;
   const inRoot = (name: string): string => join(root, name);

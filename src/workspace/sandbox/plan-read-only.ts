@@ -6,7 +6,7 @@ import { entryAt, existing, type Mount, mountAt, orderMounts } from "./mounts.ts
 import { findRepository, hide, hideSockets, type SandboxPaths, secretsOf } from "./plan-mounts.ts";
 
 /**
- * Plans what is visible to a command that is allowed only because it is read-only: the system, the workspace, its
+ * Plans the view of a command that is allowed only because it is read-only. It shows the system, the workspace, its
  * repository and the directories of the view, none of them writable. Everything else that belongs to users is hidden.
  */
 export function planReadOnly(
@@ -44,13 +44,16 @@ export function planReadOnly(
   );
 }
 
-/** Lists what lies at the top of the file system and does not belong to the operating system, such as `/data`. */
+/** Lists top-level directories that do not belong to the operating system, such as `/data`. */
 function otherPlaces(): readonly string[] {
   const names = namesIn("/").filter((name) => !systemNames.has(name));
   return existing(names.map((name) => `/${name}`)).filter((each) => !systemNames.has(each.split("/")[1] ?? ""));
 }
 
-/** Returns where a program is installed, with its libraries: `/software/python/3.12` for `/software/python/3.12/bin`. */
+/**
+ * Returns the directory in which a program is installed with its libraries: `/software/python/3.12` for
+ * `/software/python/3.12/bin`.
+ */
 function prefixOf(program: string, other: string): string | undefined {
   const prefix = dirname(program);
   return basename(program) === "bin" && isWithin(prefix, other) && prefix !== other ? prefix : undefined;

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 
 /**
  * Network that all confined commands in a session share. It has only a loopback device, so a command can reach only
- * servers that other commands of the session started. The network is kept open by a process that ends with this one.
+ * servers that other commands in the session started. The network is kept open by a process that ends with this one.
  */
 export interface SharedNetwork {
   /** Command prefix that makes a command run in this network. */

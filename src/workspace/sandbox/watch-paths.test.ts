@@ -165,7 +165,7 @@ describe.runIf(hasSandbox && existsSync("/dev/shm"))("with the state directory o
 });
 
 describe.runIf(hasSandbox)("after a session that was killed", () => {
-  it("the next one moves away what its commands created, except files that it wrote itself", async () => {
+  it("the next session moves away files that its commands created, except files that it wrote itself", async () => {
     const state = join(place.top, "state");
     mkdirSync(state, { recursive: true });
     const program = bundleProgram(join(import.meta.dirname, "run-until-killed.test-support.ts"));
@@ -194,7 +194,7 @@ describe.runIf(hasSandbox)("after a session that was killed", () => {
     expect(readdirSync(join(state, "running-commands"))).toEqual([]);
   });
 
-  it("no record is left of a command that ended", async () => {
+  it("there is no record of a command that had ended", async () => {
     const other = createSandboxPlace({ state: place.top });
     onTestFinished(() => other.remove());
     await other.run("true");

@@ -47,7 +47,7 @@ export interface WatchedPath {
 interface PathState {
   /** Identity of the entry itself and, for a symlink, its text. */
   readonly entry: string;
-  /** Identity of what a symlink leads to, if that exists. */
+  /** Identity of a symlink's target, if the target exists. */
   readonly target?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export function watchPaths(paths: readonly string[], critical: boolean): readonl
   });
 }
 
-/** What happened to a critical path that a command created or replaced. */
+/** Outcome for a critical path that a command created or replaced. */
 export interface SetAside {
   readonly path: string;
   /** New location, if the path was moved. */
@@ -81,11 +81,11 @@ export interface ReviewedFiles {
   isUnchanged(path: string): boolean;
 }
 
-/** Checks the watched paths of all commands of a session. */
+/** Checks the watched paths of all commands in a session. */
 export interface PathWatch {
   /**
-   * Runs `work`, which writes files with the user's approval and reports them. These files do not count as created by a
-   * command. No check takes place while `work` is running.
+   * Runs `work`, which writes files with the user's approval and reports them. These files are not treated as created
+   * by a command. No check takes place while `work` is running.
    */
   review<Result>(work: (files: ReviewedFiles) => Promise<Result>): Promise<Result>;
   /**
@@ -96,7 +96,7 @@ export interface PathWatch {
 }
 
 /**
- * Creates the watch of a session. While a command runs, a file in the state directory lists its watched paths, because
+ * Creates the watch for a session. While a command runs, a file in the state directory lists its watched paths, because
  * Retinue may be killed before it can check them. In that case, `checkInterrupted` checks them later.
  */
 export function createPathWatch(state: string | undefined, tell: (message: string) => void): PathWatch {
@@ -164,7 +164,8 @@ function saveRecord(file: string, record: CommandRecord): void {
 }
 
 /**
- * Checks what was created by commands whose sessions were killed. Must be called before anything acts on these paths.
+ * Checks paths that were created by commands whose sessions were killed. Must be called before anything acts on these
+ * paths.
  */
 export function checkInterrupted(state: string, tell: (message: string) => void): void {
   const directory = join(state, RUNNING);
@@ -235,8 +236,8 @@ function isChanged({ path, before }: WatchedPath, reviewed: ReadonlyMap<string, 
 }
 
 /**
- * Moves a path away, except files that Retinue itself has written in the meantime. Paths are moved rather than deleted,
- * because the user may have created them.
+ * Moves a path away, except files that Retinue itself has written since the command started. Paths are moved rather
+ * than deleted, because the user may have created them.
  */
 function setAside({ path }: WatchedPath, check: Check): readonly SetAside[] {
   const parts = unreviewed(path, check.reviewed);

@@ -98,7 +98,7 @@ async function removeBelow(root: string, path: string): Promise<void> {
     try {
       await rmdir(pathBelow(root, parent));
     } catch {
-      return; // Not empty.
+      return; // The directory is not empty.
     }
   }
 }

@@ -313,7 +313,7 @@ describe("a worktree that can't be created", () => {
       /bad config/,
     ],
   ];
-  it.each(cases)("because of %s is explained and leaves nothing", async (_, prepare, message) => {
+  it.each(cases)("because of %s is explained and leaves nothing behind", async (_, prepare, message) => {
     const place = createTestPlace();
     const more = prepare(place) ?? {};
     const before = readdirSync(join(place.repository, ".git/refs/heads"), { recursive: true });

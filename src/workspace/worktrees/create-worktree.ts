@@ -61,7 +61,7 @@ async function create(request: WorktreeRequest): Promise<Worktree> {
   const earlier = readRecord(path);
   const taken = earlier && (await takeUp(earlier, { repository, environment }));
   if (taken !== undefined) return worktreeOf(taken, repository);
-  if (existsSync(path)) throw refusal(`${path} already exists and is not an agent's worktree`, "Move it away.");
+  if (existsSync(path)) throw refusal(`${path} already exists and is not an agent's worktree`, "Move it elsewhere.");
   await mustBeFree(branch, { repository, environment });
   const record: WorktreeRecord = {
     v: 1,

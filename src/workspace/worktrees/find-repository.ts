@@ -26,7 +26,7 @@ export async function findRepository(directory: string, environment: Environment
     .toString("utf8")
     .split("\n");
   if (gitDirectory === undefined || common === undefined) throw problemOf(cwd, answer);
-  if (isBare === "true") throw unfit(`${cwd} is a bare git repository`, "Work in a checkout of it.");
+  if (isBare === "true") throw unfit(`${cwd} is a bare git repository`, "Work in one of its checkouts.");
   if (isInside !== "true") throw unfit(`${cwd} is inside a .git directory`, "Work in the checkout.");
   // The configuration can set any directory as the working tree, in which case its files are not those of the
   // repository.

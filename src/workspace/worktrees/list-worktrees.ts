@@ -78,7 +78,7 @@ export async function pruneWorktrees(home: string, { environment, dryRun }: Prun
   const failed: { worktree: ListedWorktree; message: string }[] = [];
   for (const worktree of await listWorktrees(home, environment)) {
     const { path, record, state } = worktree;
-    // The record is read again, because an agent may have been resumed in the worktree in the meantime.
+    // The record is read again, because an agent may have been resumed in the worktree since then.
     const now = readRecord(path);
     if (record === undefined || now === undefined || isInUse(now) || !isRemovable(worktree)) {
       kept.push(worktree);
