@@ -17,7 +17,7 @@ import { createTranscript, openTranscript } from "../src/transcript/index.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
-/** Measures event streams of the server: one fast client, and many clients that do not read. */
+/** Measures the server's event streams: one fast client, and many clients that do not read. */
 export async function serverCase(): Promise<Figure[]> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-bench-server-")));
   try {
@@ -53,7 +53,7 @@ function start({ home, cwd }: Place, environment: Record<string, string> = {}): 
 const EVENTS = 20_000;
 const ROUNDS = 5;
 
-/** Reads 20,000 events of a session. The floor is a stream of Hono with the same bytes. */
+/** Reads 20,000 events from a session. The floor is a Hono stream with the same bytes. */
 async function manyEvents(root: string): Promise<Figure> {
   const place = placeIn(root, "events");
   const transcript = await createTranscript({ ...place, sessionId: "events", clock: systemClock });
@@ -89,7 +89,7 @@ async function manyEvents(root: string): Promise<Figure> {
   floorServer.close();
   await server.close();
   return {
-    name: "20,000 recorded events to one client, against a plain stream of Hono",
+    name: "20,000 recorded events to one client, against a plain Hono stream",
     ours: median(times.ours),
     floor: median(times.floor),
     unit: "ms",
@@ -106,7 +106,7 @@ async function readAll(url: string, headers: Record<string, string>): Promise<st
 
 const STUCK = 100;
 const TURNS = 150;
-/** More than the buffers of a connection hold. */
+/** More than the buffers of a connection can hold. */
 const HISTORY_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -154,7 +154,7 @@ interface LongSession {
   readonly after: number;
 }
 
-/** Creates a session that clients who do not read can't get to the end of. */
+/** Creates a session whose events do not fit into the buffers of clients that do not read. */
 async function sessionWithHistory(place: Place, environment: Record<string, string>): Promise<LongSession> {
   const server = await start(place, environment);
   const { id } = (await (await post(server, "/session", { prompt: "Go.", maxTurns: 9_999 })).json()) as { id: string };
@@ -196,12 +196,12 @@ async function runWith(
   server: RunningServer,
   { sessionId, after, clients }: LongSession & { readonly clients: number },
 ): Promise<number> {
-  // The session is opened first, because clients of a session that is not open get only what is recorded.
+  // The session is opened first, because clients of a session that is not open get only recorded events.
   const empty = { id: "open", type: "withdraw", promptId: "none" };
   await post(server, `/session/${sessionId}/command`, empty);
   const program = fileURLToPath(new URL("stuck-clients.mjs", import.meta.url));
   const stuck = spawn(process.execPath, [program, String(clients), server.url, server.token, sessionId]);
-  // By then, the stuck clients have taken all that the buffers of their connections hold.
+  // By then, the buffers of the stuck clients' connections are full.
   await new Promise((resolve) => setTimeout(resolve, clients === 0 ? 0 : 15_000));
   const reader = await openStream(server, sessionId, after);
   const before = process.cpuUsage();

@@ -29,7 +29,7 @@ async function firstFrame(): Promise<Figure> {
     minify: true,
     format: "esm",
     platform: "node",
-    // Ink loads these tools only if they are asked for.
+    // Ink loads these tools only on request.
     alias: { "react-devtools-core": join(directory, "empty.mjs") },
     define: { "process.env.NODE_ENV": '"production"' },
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
@@ -144,7 +144,7 @@ async function streaming(): Promise<Figure[]> {
   ];
 }
 
-/** Returns a text in paragraphs, with numbers by which its parts are recognized. */
+/** Returns a text in numbered paragraphs. */
 function words(length: number): string {
   const paragraphs: string[] = [];
   for (let size = 0; size < length; size += 60)

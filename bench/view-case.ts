@@ -35,7 +35,7 @@ function viewOf(updates: readonly SessionUpdate[], keep?: number): SessionView {
   return view;
 }
 
-/** Lets all agents work at the same time, so that consecutive events are of different agents. */
+/** Lets all agents work at the same time, so that consecutive events are from different agents. */
 function updatesOf(agents: number): readonly SessionUpdate[] {
   const updates: SessionUpdate[] = [];
   const add = (agentId: string, event: DurableEvent): void => {

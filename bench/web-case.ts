@@ -53,7 +53,7 @@ export async function webCase(): Promise<Figure[]> {
   }
 }
 
-/** Does in every region what a user does. */
+/** Uses every region of the page as a user would. */
 async function use(page: Page, { url }: Scene): Promise<void> {
   await page.goto(`${url}/#/session/many`);
   await loaded(page);
@@ -77,7 +77,7 @@ async function loaded(page: Page): Promise<void> {
   await page.getByRole("treeitem", { name: /Plan.*succeeded/ }).waitFor();
 }
 
-/** Returns the longest task of the page's main thread in milliseconds, from the trace of Chromium. */
+/** Returns the longest task of the page's main thread in milliseconds, from Chromium's trace. */
 async function longestTask(browser: Browser, page: Page, work: () => Promise<void>): Promise<number> {
   await browser.startTracing(page, {
     categories: ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"],

@@ -14,7 +14,7 @@ import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
 /**
- * Measures what a worker in another process adds to a call: the decision and the call itself, alternating with the same
+ * Measures the time that a worker in another process adds to a call and to the decision on it. Alternates with the same
  * worker in this process.
  */
 export async function workerCase(): Promise<Figure[]> {

@@ -47,7 +47,7 @@ async function main({ cliOnly, ifStale, checked }) {
   const isFresh = (part) => readStamp(dist)[part] === stamp[part];
   if (parts.length === 0 || (ifStale && parts.every(isFresh))) return 0;
 
-  // Loaded only when there is something to build: `npm start` asks each time whether dist/ is current.
+  // Loaded only when there is something to build, because `npm start` always checks whether dist/ is current.
   const { bundle } = await import("./bundle.mjs");
   const { bundleWeb } = parts.includes("web") ? await import("./bundle-web.mjs") : {};
   removeLeftovers();
@@ -65,7 +65,7 @@ async function main({ cliOnly, ifStale, checked }) {
     const hasLibrary = !parts.includes("lib") && ["lib", "esm"].every((part) => keep(part, made));
     const kept = hasLibrary && lib ? { lib } : {};
     writeFileSync(join(made, ".stamp"), JSON.stringify({ ...kept, ...stamp }));
-    // Another process may have built the same inputs in the meantime. Its files are equally good and may be in use.
+    // Another process may have built the same inputs first. Its files are just as good and may be in use.
     if (!ifStale || !parts.every(isFresh)) putInPlace(made);
     return 0;
   } finally {
@@ -87,7 +87,7 @@ function compileLibrary(made, { checked }) {
   return new Promise((resolve, reject) => child.on("close", (code) => resolve(code === 0)).on("error", reject));
 }
 
-/** Copies a directory of the last build into this one. Returns false if there is none. */
+/** Copies a directory from the last build into this one. Returns false if there is none. */
 function keep(part, made) {
   const directory = join(dist, part);
   if (!existsSync(directory)) return false;
@@ -115,7 +115,7 @@ function putInPlace(made) {
   }
 }
 
-// Removes what killed builds left behind: temporary directories that have not changed for an hour.
+// Removes the remains of killed builds: temporary directories that have not changed for an hour.
 function removeLeftovers() {
   for (const name of readdirSync(root)) {
     if (!name.startsWith(".dist-")) continue;

@@ -18,7 +18,7 @@ export async function bundleWeb({ root, directory }) {
         target: "es2022",
         // The oldest browsers that support light-dark().
         cssTarget: ["chrome123", "firefox120", "safari17.5"],
-        // Scripts and styles of data: addresses are refused by the content security policy.
+        // The content security policy rejects scripts and styles from data: URLs.
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
         reportCompressedSize: false,

@@ -105,7 +105,9 @@ function loadedAtStart(source, { inputs, packages: unwanted }) {
   return unwanted.filter((name) => packages.has(name));
 }
 
-/** Returns the licenses of the packages in an entry. Those of its packages that are not installed with ours come only with it. */
+/**
+ * Returns the licenses of the packages in an entry. Some of these packages are installed only as part of the bundle.
+ */
 function licensesIn(root, { outputs }, entry) {
   const inputs = Object.entries(outputs).find(([path]) => path.endsWith(`/${entry}`))?.[1].inputs ?? {};
   const directories = Object.keys(inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);

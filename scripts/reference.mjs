@@ -1,4 +1,4 @@
-// Renders the reference of an entry point of the package: the declarations of all names that it exports, and of the
+// Renders the reference for an entry point of the package: the declarations of all names that it exports, and of the
 // other types that these use. The pages are also the record of the public interface: they show what a commit changes.
 
 import { join, relative } from "node:path";
@@ -55,7 +55,7 @@ function isOwn(node, source) {
   return !ts.isTypeParameterDeclaration(node) && !relative(source, node.getSourceFile().fileName).startsWith("..");
 }
 
-/** Returns the name in a place that refers to a type. */
+/** Returns the type name in a node that refers to a type. */
 function nameOfType(node) {
   if (ts.isTypeReferenceNode(node)) return node.typeName;
   if (ts.isTypeQueryNode(node)) return node.exprName;
@@ -69,7 +69,8 @@ function sorted(declarations) {
 function renderPage(name, { exported, others, checker }) {
   const block = (list) => `\`\`\`ts\n${list.map((each) => declaration(each, checker)).join("\n\n")}\n\`\`\`\n`;
   return [
-    `# Reference of \`${name}\`\n`,
+    `# Reference for \`${name}\`
+    `,
     "Generated from the types by `npm run generate`.\n",
     "## Exports\n",
     block(exported),

@@ -3,14 +3,14 @@ import { type AppendFile, describeError, isRecord, openAppendFile, parseJsonLine
 import { type CallId, type ToolResult, textResult } from "../protocol/index.ts";
 import { SharedWork } from "./shared-work.ts";
 
-/** What became of a call. `lost`: it is not known whether the call had an effect. */
+/** Outcome of an earlier call. `lost`: it is not known whether the call had an effect. */
 export type Recalled = ToolResult | "never begun" | "lost";
 
 interface Entry {
   readonly callId: CallId;
   /** Set while the call runs. */
   running?: SharedWork<ToolResult> | undefined;
-  /** Where the result is in the file. */
+  /** Position of the result in the file. */
   stored?: Place | undefined;
   /** The result, if it could not be written. */
   unwritten?: ToolResult | undefined;
@@ -28,9 +28,9 @@ const LARGE_BYTES = 4 * 1_024 * 1_024;
 const FORGOTTEN_IDS = 10_000;
 
 /**
- * The calls of a session on a worker. A line says that a call has started, before it has an effect; another line holds
- * its result, before the result is sent. So a call is performed once, however often it is requested, and its result
- * survives a crash of the worker until the server has recorded it. Only positions of results are kept in memory.
+ * Records a session's calls on a worker: the start of a call before it has an effect, and its result before the result
+ * is sent. A call is therefore performed only once, however often it is requested, and its result survives a crash of
+ * the worker until the server has recorded it. Only the positions of results are kept in memory.
  */
 export class CallLedger {
   private readonly path: string;
@@ -38,7 +38,7 @@ export class CallLedger {
   private readonly entries = new Map<string, Entry>();
   /** Newest entry of each call. A call is requested again under a new id if a run is continued. */
   private readonly newest = new Map<CallId, Entry>();
-  /** Ids of requests and calls whose results were acknowledged. They had begun, but their results are gone. */
+  /** Ids of requests and calls whose results were acknowledged. The calls had begun, but their results are gone. */
   private readonly forgotten = new Set<string>();
   private isInterrupted = false;
   /** Whether the session was opened before, so that calls that the ledger does not contain never began. */
@@ -62,7 +62,7 @@ export class CallLedger {
     this.isComplete = true;
   }
 
-  /** Called before running calls are ended because the worker stops. The server did not ask for it. */
+  /** Called before running calls are ended because the worker is stopping, not because the server asked for it. */
   interrupt(): void {
     this.isInterrupted = true;
   }
@@ -93,7 +93,7 @@ export class CallLedger {
     return entry.running.join(signal);
   }
 
-  /** Returns what became of a call. Waits for a call that is running, and cancels it if the signal aborts. */
+  /** Returns the outcome of a call. Waits for a call that is running, and cancels it if the signal aborts. */
   async recall(callId: CallId, signal?: AbortSignal): Promise<Recalled> {
     const entry = this.newest.get(callId);
     if (entry) return (await entry.running?.join(signal)) ?? this.resultOf(entry) ?? "lost";
@@ -141,7 +141,7 @@ export class CallLedger {
       const length = Buffer.byteLength(text);
       entry.stored = { offset: this.file.size - length, length };
     } catch {
-      // The result can still be sent, and after a crash the call counts as lost.
+      // The result can still be sent, but after a crash the call is treated as lost.
       entry.unwritten = result;
     }
     entry.running = undefined;
@@ -167,7 +167,7 @@ export class CallLedger {
     }
   }
 
-  /** Reads the lines of earlier processes. Calls that they had started and not ended are lost. */
+  /** Reads the lines from earlier processes. Calls that they started but did not end are lost. */
   private load(): void {
     for (const { value, offset, text } of parseJsonLines(readFileSync(this.path)).records) {
       if (!isRecord(value)) continue;
@@ -214,7 +214,7 @@ export class CallLedger {
   }
 }
 
-/** Returns what became of a call of a session that is not open. */
+/** Returns the outcome of a call in a session that is not open. */
 export async function recallFromFile(path: string, callId: CallId): Promise<Recalled> {
   if (!existsSync(path)) return "lost";
   const ledger = new CallLedger(path);

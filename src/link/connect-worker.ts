@@ -21,7 +21,7 @@ export interface ConnectWorkerOptions
   /** Version of Retinue. */
   readonly version: string;
   readonly clock: Clock;
-  /** Ends the worker. */
+  /** Stops the worker. */
   readonly signal: AbortSignal;
   /** Receives messages for the user. */
   readonly report: (message: string) => void;
@@ -59,7 +59,7 @@ export async function connectWorker(options: ConnectWorkerOptions): Promise<void
     await dialer.run();
   } finally {
     clearInterval(cleaning);
-    // The server is told first, so that it parks the sessions before their calls are ended.
+    // Notify the server first, so that it parks the sessions before their calls are ended.
     const left = dialer.close();
     link.end(new Error("The worker has ended."));
     await Promise.race([host.stop(), wait(STOP_MS, undefined, { ref: false })]);
@@ -100,7 +100,7 @@ class Dialer {
       if (connection) await this.serve(connection);
       const delay = Math.min(backoff.lastMs, backoff.firstMs * 2 ** this.failures);
       this.failures += 1;
-      // Random, so that workers that lost their connections together do not all reconnect at once.
+      // The delay is random, so that workers that lost their connections together do not all reconnect at once.
       await wait(delay * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
     }
   }
@@ -210,7 +210,7 @@ class Dialer {
     const { url } = this.options;
     const isRefused = statusCode === 401 || statusCode === 403;
     if (isRefused) {
-      const cure = "Use the one in the file worker-token, in the state directory of the server.";
+      const cure = "Use the one in the file worker-token in the server's state directory.";
       return new UserError(`${url} refused the token`, { code: "worker_token", cure, exitCode: 2 });
     }
     if (statusCode === 404 && !this.hasConnected) {
@@ -256,7 +256,7 @@ function isUnencrypted(error: unknown): boolean {
   return errorCode(error) === "EPROTO" && String(error).includes("wrong version number");
 }
 
-/** Returns whether the certificate of a server is from an unknown authority. */
+/** Returns whether a server's certificate is from an unknown authority. */
 function isUnknownAuthority(error: unknown): boolean {
   return /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)/.test(errorCode(error) ?? "");
 }

@@ -18,7 +18,7 @@ import { closeCodes, heartbeat, MESSAGE_BYTES } from "./protocol.ts";
 /** One WebSocket connection. It ends when the network fails; a `Link` outlives it. */
 export interface Connection {
   readonly isOpen: boolean;
-  /** Resolves with the code with which the connection was closed. Never rejects. */
+  /** Resolves with the close code of the connection. Never rejects. */
   readonly closed: Promise<number>;
   /**
    * Sends a request. Rejects with a `ConnectionLost` if the connection ends before the answer arrives. If the signal
@@ -30,13 +30,13 @@ export interface Connection {
   close(code: number): void;
 }
 
-/** Answers requests and notifications of a peer. Notifications have no answer; errors of their handlers are ignored. */
+/** Handles a peer's requests and notifications. Notifications have no answer; errors in their handlers are ignored. */
 export interface Handlers {
   request(method: string, parameters: unknown, signal: AbortSignal): Promise<unknown>;
   notification(method: string, parameters: unknown): void;
 }
 
-/** Rejects a request whose connection ended. Whether the peer received the request is not known. */
+/** Rejects a request whose connection ended. It is not known whether the peer received the request. */
 export class ConnectionLost extends Error {}
 
 export interface ConnectionOptions {
@@ -48,7 +48,7 @@ export interface ConnectionOptions {
   readonly handlers: Handlers;
 }
 
-/** Number of unsent bytes from which notifications are dropped. */
+/** Number of unsent bytes above which notifications are dropped. */
 const SLOW_BYTES = 4 * 1_024 * 1_024;
 
 /** Sends JSON-RPC messages over an open WebSocket. */
@@ -129,7 +129,7 @@ interface ErrorData {
   readonly exitCode?: number | undefined;
 }
 
-/** Returns the error of a peer. Its texts are shown to people, so they are cut and have no control characters. */
+/** Returns a peer's error. Its texts are shown to users, so they are shortened and stripped of control characters. */
 function userErrorOf({ message, data }: ResponseError<unknown>): UserError {
   const { code, cure, exitCode } = isRecord(data) ? data : {};
   return new UserError(plainText(message), {
@@ -139,7 +139,7 @@ function userErrorOf({ message, data }: ResponseError<unknown>): UserError {
   });
 }
 
-/** Makes a text of a peer safe to show. */
+/** Makes text from a peer safe to show. */
 export function plainText(text: unknown): string {
   return stripControls(String(text)).slice(0, MAX_TEXT);
 }
@@ -167,7 +167,7 @@ function keepAlive(socket: WebSocket, options: ConnectionOptions): () => void {
   for (const event of ["message", "ping", "pong"]) socket.on(event, hear);
   const timer = setInterval(() => {
     const now = clock.monotonic();
-    // If this process was suspended or busy, messages of the peer may still be unread.
+    // If this process was suspended or busy, messages from the peer may still be unread.
     if (now - lookedAt > 2 * pingMs) heardAt = now;
     lookedAt = now;
     if (now - heardAt > silenceMs) socket.terminate();
@@ -220,7 +220,7 @@ class SocketWriter extends AbstractMessageWriter implements MessageWriter {
   }
 
   async write(message: Message): Promise<void> {
-    // The result of a request whose connection has ended is asked for again.
+    // The result of a request whose connection has ended is requested again.
     if (this.socket.readyState !== this.socket.OPEN) return;
     const text = JSON.stringify(message);
     const bytes = text.length * 3 > MESSAGE_BYTES ? Buffer.byteLength(text) : 0;

@@ -53,7 +53,7 @@ export class HostedSession {
   /** Tenures of earlier servers whose calls are still running. */
   private readonly former = new Set<Tenure>();
   private closing: Promise<void> | undefined;
-  /** What the server needs to know about the session as it is open now. */
+  /** Information for the server about the session as it is currently open. */
   opened: Promise<OpenedSession>;
 
   constructor(host: SessionHost, { sessionId, lease, options }: OpenRequest) {
@@ -205,7 +205,7 @@ export class HostedSession {
     return result;
   }
 
-  /** Cleans up what a server left behind: closes its executors, their shells and its connections to MCP servers. */
+  /** Cleans up after a server: closes its executors, their shells and its connections to MCP servers. */
   private async leave(tenure: Tenure, session: Promise<WorkerSession>): Promise<void> {
     const { executors, connections } = tenure;
     this.former.delete(tenure);
@@ -234,7 +234,7 @@ function forgetExecutors({ executors }: Tenure, isGone: (ref: ExecutorRef) => bo
   for (const [id, { ref }] of executors) if (isGone(ref)) executors.delete(id);
 }
 
-/** Describes options, to compare them. The start is left out: an open session keeps its own. */
+/** Describes options for comparison. Leaves out the start, because an open session keeps its own. */
 function describeOptions({ since: _, ...options }: SessionOptions): string {
   return JSON.stringify(options);
 }

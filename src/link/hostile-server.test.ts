@@ -89,7 +89,7 @@ it.each([
   `curl\${IFS}--version`,
   "$(echo curl) --version",
   "eval curl --version",
-])("a server can't approve %s, which may do what a rule of the worker's user denies", async (command) => {
+])("a server can't approve %s, which may evade a deny rule set by the worker's user", async (command) => {
   for (const ask of [[], ["Bash"], ["Bash(tee:*)", "Edit(z)", "Read(z)"]]) {
     const { remote, root } = await attack({ permissions: { deny, ask } });
     const session = await open({ remote });
@@ -107,7 +107,7 @@ it.each(["touch made", "npm --version", "echo hello > made", "git init -q .", "m
   },
 );
 
-it("rules that the worker's user adds apply to sessions that are open, and no call is allowed while they are invalid", async () => {
+it("rules that the worker's user adds apply to open sessions, and no call is allowed while they are invalid", async () => {
   const hooks = { PreToolUse: [{ hooks: [{ type: "command", command: "touch own" }] }] };
   const { remote, root, home } = await attack({ hooks });
   const session = await open({ remote });
@@ -141,12 +141,12 @@ it("a server can't use files outside the directories that the worker was given",
   expect(existsSync(written)).toBe(false);
   const elsewhere = await perform(session, { root: outside, tool: "Read", input: { file_path: "outside.txt" } });
   expect(elsewhere).toMatchObject({ outcome: "error" });
-  expect(elsewhere.text).toContain(`${outside} is not a directory of this worker`);
+  expect(elsewhere.text).toContain(`${outside} is not one of this worker's directories`);
   const edit = await perform(session, { root, tool: "Write", input: { file_path: "new.txt", content: "new" } });
   expect(edit.outcome).toBe("ok");
 });
 
-it("a server can't change files that rules protect by giving them an earlier content", async () => {
+it("a server can't change files that rules protect by restoring earlier contents", async () => {
   const { remote, root, outside } = await attack({ permissions: { deny: ["Edit(secret.txt)"] } });
   const session = await open({ remote });
   const content = Buffer.from("changed").toString("base64");
@@ -174,7 +174,7 @@ it("a server can use an additional directory that the worker was given, and no o
   expect(answer).toMatchObject({ snapshot: { additionalDirectories: [other.root] } });
 });
 
-it("a server can't turn the sandbox of the worker off, or widen it", async () => {
+it("a server can't turn off or widen the worker's sandbox", async () => {
   const { remote } = await attack({ sandbox: { mode: "require", network: { allowedDomains: ["example.com"] } } });
   const network = { allowedDomains: ["example.com", "evil.example"] };
   const session = await open({ remote, sandbox: { mode: "off", network, filesystem: { allowWrite: ["/"] } } });
@@ -235,7 +235,7 @@ it("a server learns no keys, and reads no other files as settings", async () => 
   });
 });
 
-it("a server can't use memories that no agent of the worker's machine has", async () => {
+it("a server can't use memories that no agent on the worker's machine has", async () => {
   const { remote, root, home } = await attack({ permissions: { defaultMode: "dontAsk" } });
   const directory = join(home, "agent-memory/private");
   mkdirSync(directory, { recursive: true });
@@ -261,7 +261,7 @@ it("a server can't trust the worker's directory, or keep rules there", async () 
   expect(existsSync(join(root, ".retinue"))).toBe(false);
 });
 
-it("if the worker's user allows only what rules allow, the server's approvals have no effect", async () => {
+it("if the worker's user allows only calls that rules allow, the server's approvals have no effect", async () => {
   const { remote, root } = await attack({ permissions: { defaultMode: "dontAsk", allow: ["Bash(echo *)"] } });
   const session = await open({ remote });
   const rules = [{ text: "Bash", effect: "allow", scope: "session" }] as const;
@@ -271,7 +271,7 @@ it("if the worker's user allows only what rules allow, the server's approvals ha
   expect(existsSync(join(root, "made"))).toBe(false);
 });
 
-it("a server can't use the mode bypassPermissions if the worker's user disabled it", async () => {
+it("a server can't use the bypassPermissions mode if the worker's user disabled it", async () => {
   const { remote, root } = await attack({ permissions: { disableBypassPermissionsMode: "disable" } });
   const session = await open({ remote });
   const judged = await session.executor(root).judge(toolCall("j1", "Bash", { command: "touch made" }), everything);
@@ -287,12 +287,12 @@ it("a server can't leave the worker's directories with ids or worktrees", async 
   expect(await session.openWorktree(request)).toMatchObject({ ok: false });
   expect(await session.openWorktree({ ...request, agentId: "a1", cwd: outside })).toMatchObject({
     ok: false,
-    message: expect.stringContaining(`${outside} is not a directory of this worker`),
+    message: expect.stringContaining(`${outside} is not one of this worker's directories`),
   });
   expect(readFileSync(join(home, "settings.json"), "utf8")).toContain("off");
 });
 
-it("invalid settings of the worker are named, because they may contain rules", async () => {
+it("invalid settings on the worker are reported, because they may contain rules", async () => {
   const { remote, home, root } = await attack();
   writeFileSync(join(home, "settings.json"), '{"permissions": {"deny": ["Bash"');
   await expect(open({ remote })).rejects.toThrow(`The settings for ${root} can't be used: `);

@@ -16,7 +16,7 @@ it.each([
   { jsonrpc: "2.0", method: "$/cancelRequest" },
   { jsonrpc: "2.0", method: "$/progress", params: null },
   { jsonrpc: "2.0", method: "$/setTrace", params: 5 },
-])("the server closes the connection of a worker that sends %j, and goes on", async (message) => {
+])("the server closes the connection to a worker that sends %j, and keeps running", async (message) => {
   const server = await startServer();
   const socket = await connect(server.port);
   const closed = once(socket, "close");
@@ -60,7 +60,7 @@ it.each([
   expect(server.hub.workers()).toEqual([]);
 });
 
-it("the server says that a worker can't have its name", async () => {
+it("the server explains why it rejects a worker's name", async () => {
   const server = await startServer();
   expect(await introduce(await connect(server.port), { name: "../x" })).toMatchObject({
     error: { message: 'A worker can\'t be named "../x"', data: { cure: expect.stringContaining("letters, digits") } },
@@ -104,7 +104,7 @@ it.each([
   ["of another kind", { code: 2, message: "\u001b]0;title\u0007plain\r\u001b[2K" }, "plain"],
   ["without data", { code: 1, message: "no data" }, "no data"],
   ["with a long text", { code: 1, message: "x".repeat(100_000) }, "xxx"],
-])("an error %s of a worker has no control characters and a moderate length", async (_, error, text) => {
+])("an error %s from a worker has no control characters and a limited length", async (_, error, text) => {
   const server = await startServer();
   const socket = await connect(server.port);
   await introduce(socket);

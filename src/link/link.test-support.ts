@@ -23,11 +23,11 @@ import {
 } from "./index.ts";
 import type { WorkerProcessOptions } from "./run-worker.test-support.ts";
 
-/** A server with nothing but a hub. */
+/** A server that consists only of a hub. */
 export interface TestServer {
   readonly hub: WorkerHub;
   readonly port: number;
-  /** Resolves with a worker when the hub reports this change of it. */
+  /** Resolves with a worker when the hub reports this change. */
   next(change: string, name?: string): Promise<RemoteWorker>;
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export interface Network {
   target: number;
   /** Cuts all connections. */
   cut(): void;
-  /** Stops passing on what workers send, until connections are cut. */
+  /** Holds back messages from workers until connections are cut. */
   hold(): void;
   /** Whether new connections are refused. */
   isDown: boolean;
@@ -144,7 +144,7 @@ export interface TestWorker {
 
 type WorkerOptions = Partial<ConnectWorkerOptions> & { readonly url: string; readonly at: TestPlace };
 
-/** Connects a worker of this process. */
+/** Connects a worker in this process. */
 export function startWorker({ at, ...options }: WorkerOptions): TestWorker {
   const controller = new AbortController();
   const said: string[] = [];

@@ -39,7 +39,7 @@ async function appears(path: string, directory: string): Promise<void> {
   }
 }
 
-/** Connects a worker of this process to a server, through a network that can fail. */
+/** Connects a worker in this process to a server, through a network that can fail. */
 async function connectAt(
   at: TestPlace,
   { graceMs = 10_000, files }: { readonly graceMs?: number; readonly files?: SessionFiles } = {},
@@ -63,7 +63,7 @@ const begun = ({ root }: TestPlace) => appears(join(root, "marks"), root);
 const textIn = ({ outcome, content }: ToolResult) => `${outcome}: ${textOf(content)}`;
 
 describe("a session on a worker", () => {
-  it("has the tools of the worker and performs calls there", async () => {
+  it("has the worker's tools and performs calls there", async () => {
     const at = newPlace();
     const { remote } = await connectAt(at);
     expect(remote.describe()).toEqual(localWorker(at).describe());
@@ -89,7 +89,7 @@ describe("a session on a worker", () => {
     expect(readdirSync(at.ledgerDirectory)).toEqual(["id", "lock"]);
   });
 
-  it("gets one result of a call whose connection is cut, and the call has one effect", async () => {
+  it("gets one result for a call whose connection is cut, and the call has one effect", async () => {
     const at = newPlace();
     const { network, remote, server } = await connectAt(at);
     const session = await openOn(remote);
@@ -105,7 +105,7 @@ describe("a session on a worker", () => {
     expect(await session.executor(at.root).recall?.(toolCall("c9", "Bash", waits))).toBe("lost");
   });
 
-  it("ends a call on the worker when it is cancelled, also if the connection is cut at that moment", async () => {
+  it("ends a call on the worker when it is cancelled, even if the connection is cut at that moment", async () => {
     const at = newPlace();
     const { network, remote } = await connectAt(at);
     const session = await openOn(remote);
@@ -119,7 +119,7 @@ describe("a session on a worker", () => {
     }
   });
 
-  it("is told that the outcome is unknown if the worker does not return, and fails at once from then on", async () => {
+  it("reports an unknown outcome if the worker does not return, and fails immediately from then on", async () => {
     const at = newPlace();
     const { network, server, remote } = await connectAt(at, { graceMs: 50 });
     const session = await openOn(remote);
@@ -145,7 +145,7 @@ describe("a session on a worker", () => {
     expect(marks(at)).toBe("mark\n");
   });
 
-  it("goes on when another server opens it: its calls continue, and the older server is refused", async () => {
+  it("keeps its calls running when another server opens it, and refuses the older server", async () => {
     const at = newPlace();
     const { network, remote, server } = await connectAt(at);
     const session = await openOn(remote);
@@ -280,7 +280,7 @@ describe("the files of a session on a worker", () => {
     await expect(remote.forget("../work")).rejects.toThrow("is not a valid session id");
   });
 
-  it("are deleted when the session was not opened for 30 days", async () => {
+  it("are deleted when the session has not been opened for 30 days", async () => {
     const at = newPlace();
     for (const name of ["box@old", "box@new", "other@old"]) mkdirSync(join(at.home, name), { recursive: true });
     mkdirSync(at.ledgerDirectory, { recursive: true });
@@ -355,7 +355,7 @@ describe("a server", () => {
     await expect(startWorker({ url: network.url, at: one }).ended).rejects.toThrow(/already running .*\(process/);
   });
 
-  it("takes the newest process of a worker, and the older one ends", async () => {
+  it("uses the newest process of a worker, and the older one ends", async () => {
     const at = newPlace();
     const { server, network, worker, remote } = await connectAt(at);
     const { instance } = remote;
@@ -367,7 +367,7 @@ describe("a server", () => {
     await expect(worker.ended).rejects.toThrow('Another process has connected as worker "box"');
   });
 
-  it("refuses a worker of another version, saying which side to upgrade, and hears no hello on a closed connection", async () => {
+  it("refuses a worker with another version, says which side to upgrade, and ignores a hello on a closed connection", async () => {
     const { hub, port } = await startServer();
     const hello = async (protocol: object) => {
       const socket = new WebSocket(`ws://127.0.0.1:${port}/worker`, { headers: { authorization: "Bearer secret" } });
@@ -390,7 +390,7 @@ describe("a server", () => {
     };
     const newer = await hello({ oldest: 7, newest: 8 });
     await expect(newer.answer).rejects.toMatchObject({
-      message: "The server has version 1.0.0 of Retinue and can't work with a worker of version 9.0.0",
+      message: "The server has version 1.0.0 of Retinue and can't work with a worker that has version 9.0.0",
       cure: "Upgrade the server to version 9.0.0, or install version 1.0.0 on the worker.",
     });
     const older = await hello({ oldest: 0, newest: 0 });
@@ -404,7 +404,7 @@ describe("a server", () => {
     await expect(good.connection.request("hello", {})).rejects.toThrow("Unknown request hello");
   });
 
-  it("cuts the connection of a worker that is not heard, and the worker connects again", async () => {
+  it("closes the connection to a silent worker, and the worker connects again", async () => {
     const at = newPlace();
     const server = await startServer({ pingMs: 20, silenceMs: 60 });
     const network = await startNetwork(server.port);
@@ -430,7 +430,7 @@ describe("a server", () => {
     await expect(startWorker({ url: "ftp://x", at }).ended).rejects.toThrow("does not begin with https://");
   });
 
-  it("that is not running is tried until the worker is stopped", async () => {
+  it("that is not running is retried until the worker is stopped", async () => {
     const at = newPlace();
     const server = await startServer();
     const network = await startNetwork(server.port);

@@ -1,8 +1,8 @@
 import { type Connection, ConnectionLost } from "./connection.ts";
 
 /**
- * A peer that can be reached through successive connections. Requests wait while there is no connection, and
- * are sent again if their connection ends, so that all requests must be idempotent.
+ * A peer that can be reached through successive connections. Requests wait while there is no connection, and are sent
+ * again if their connection ends, so all requests must be idempotent.
  */
 export class Link {
   private connection: Connection | undefined;

@@ -13,7 +13,7 @@ import type { CallId, SessionId, ToolCall } from "../protocol/index.ts";
 /** Versions of the protocol that this program speaks. */
 export const PROTOCOL: ProtocolRange = { oldest: 1, newest: 1 };
 
-/** Path of the server at which workers connect. */
+/** Path on the server to which workers connect. */
 export const WORKER_PATH = "/worker/link";
 
 export interface ProtocolRange {
@@ -51,7 +51,7 @@ export interface SessionRef {
   readonly lease: number;
 }
 
-/** Answer of the server to `Hello`. */
+/** The server's answer to `Hello`. */
 export interface Welcome {
   readonly protocol: number;
   /** Sessions that were closed while the worker was not connected. The worker closes them too. */
@@ -104,7 +104,7 @@ export type PortMethod = (typeof portMethods)[number];
 export type SessionMethod = (typeof sessionMethods)[number];
 export type ExecutorMethod = (typeof executorMethods)[number];
 
-/** Part of every request about a session. */
+/** Fields of every request about a session. */
 export interface SessionRequest extends SessionRef {
   /** Ids of requests whose results the server has used, so that the worker can forget them. */
   readonly acknowledged?: readonly string[] | undefined;
@@ -124,7 +124,7 @@ export interface OnceRequest extends SessionRequest {
   readonly argument: unknown;
 }
 
-/** An executor, created by the worker when it is first used: of a directory, or of connected MCP servers. */
+/** An executor for a directory or for connected MCP servers. The worker creates it on first use. */
 export type ExecutorRef = { readonly id: string } & ({ readonly root: string } | { readonly connectionId: string });
 
 export interface ExecutorRequest extends SessionRequest {
@@ -171,7 +171,9 @@ export interface SavePart extends SessionRef {
   readonly isBase64?: true | undefined;
 }
 
-export type SavedPart = { readonly address: string } | { /** Part to send next. */ readonly next: number };
+export type SavedPart =
+  | { readonly address: string }
+  | { /** Number of the part to send next. */ readonly next: number };
 
 /** Maximum number of characters or bytes in one part of a text, so that no message occupies a process for long. */
 export const PART_CHARACTERS = 256 * 1_024;
@@ -185,7 +187,7 @@ export const MESSAGE_BYTES = 32 * 1_024 * 1_024;
 /** Interval of pings, and the time after which a silent peer is considered gone. */
 export const heartbeat = { pingMs: 5_000, silenceMs: 15_000 };
 
-/** Codes with which a connection is closed. */
+/** Close codes of connections. */
 export const closeCodes = {
   /** The server or the worker is ending. */
   leaving: 1001,

@@ -38,15 +38,15 @@ import type {
 } from "./protocol.ts";
 import { ResultTransfers } from "./result-transfer.ts";
 
-/** How a worker was lost. Without a property, it did not return in time. */
+/** Describes how a worker was lost. If no property is set, it did not return in time. */
 export interface WorkerLoss {
-  /** Whether the worker was restarted, so that the new process can say what became of a call. */
+  /** Whether the worker was restarted, so that the new process can report the outcome of a call. */
   readonly isRestarted?: boolean | undefined;
-  /** Whether the worker said goodbye. */
+  /** Whether the worker announced that it was stopping. */
   readonly isStopped?: boolean | undefined;
 }
 
-/** Rejects requests to a worker that is lost. */
+/** The error for requests to a worker that is lost. */
 export class WorkerLost extends UserError {
   readonly isRestarted: boolean;
 
@@ -65,9 +65,14 @@ export interface RemoteSessionParts {
   readonly options: WorkerSessionOptions;
   readonly link: Link;
   readonly slots: CallSlots;
-  /** Asks the worker's current process what became of a call. Rejects with a `WorkerLost` if it can't be asked. */
+  /**
+   * Asks the worker's current process for the outcome of a call. Rejects with a `WorkerLost` if it can't be reached.
+   */
   recall(call: ToolCall): Promise<Recalled>;
-  /** Called when the session is closed. `untold`: what the worker must be told when it returns. */
+  /**
+   * Called when the session is closed. `untold`: the closed session, if the worker must be informed of it when it
+   * returns.
+   */
   onClosed(untold?: ClosedSession): void;
 }
 
@@ -153,7 +158,7 @@ export class RemoteSession {
     return {
       declarations: () => declarations,
       traits: (toolName) => traits.get(canonicalToolName(toolName)) ?? unknownTraits,
-      // If the session is parked before then, the call stays open. Otherwise the model is told.
+      // If the session is parked first, the call stays open. Otherwise, the model gets the message.
       judge: (call, policy) =>
         ask<Judgement>("judge", call, policy).catch((error) => ({ kind: "invalid", message: describeError(error) })),
       execute: (request, emit, signal) => this.execute(ref, { request, emit, signal }),

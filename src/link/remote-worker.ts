@@ -30,7 +30,7 @@ import {
 import { RemoteSession, type WorkerLoss, WorkerLost } from "./remote-session.ts";
 import { UNKNOWN_SESSION } from "./result-transfer.ts";
 
-/** A worker that connects from elsewhere. */
+/** A worker that is connected through a link. */
 export interface RemoteWorker extends WorkerPort {
   readonly name: string;
   readonly state: WorkerInfo["state"];
@@ -51,7 +51,7 @@ export interface WorkerRecordOptions {
   readonly onChange: (worker: RemoteWorker, change: WorkerChange) => void;
 }
 
-/** What a server knows about one worker, by name: its connection, and the sessions that are open on it. */
+/** A server's record of one worker: its connection, and the sessions that are open on it. */
 export class WorkerRecord implements Handlers {
   readonly worker: RemoteWorker;
   private readonly options: WorkerRecordOptions;
@@ -90,8 +90,8 @@ export class WorkerRecord implements Handlers {
   }
 
   /**
-   * Uses a connection from now on. Returns the sessions closed since then. Returns undefined if the worker has
-   * a newer connection.
+   * Uses a new connection. Returns the sessions that were closed while the worker was not connected, or undefined if
+   * the worker has a newer connection.
    */
   attach(hello: Hello, connection: Connection): readonly ClosedSession[] | undefined {
     const isSameProcess = hello.instance === this.hello.instance;

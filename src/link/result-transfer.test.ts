@@ -28,13 +28,13 @@ it("a text can have 1,024 parts, and one with more is refused", async () => {
   expect(saved).toHaveLength(1);
 });
 
-it("a part that is too long, or no text, is refused", async () => {
+it("a part that is too long or is not text is refused", async () => {
   const { send } = receive();
-  await expect(send({ text: `${largest}x` })).rejects.toThrow("may have 262,144 characters at most");
-  await expect(send({ text: 5 as never })).rejects.toThrow("may have 262,144 characters at most");
+  await expect(send({ text: `${largest}x` })).rejects.toThrow("may have at most 262,144 characters");
+  await expect(send({ text: 5 as never })).rejects.toThrow("may have at most 262,144 characters");
 });
 
-it("texts that were given up do not count among those that are being sent", async () => {
+it("abandoned texts are not included in the number of texts being sent", async () => {
   const { saved, send } = receive();
   const fill = async (transfer: string) => {
     for (let part = 0; part < 1_024; part += 1) await send({ transfer, part, text: largest });
@@ -45,7 +45,7 @@ it("texts that were given up do not count among those that are being sent", asyn
   // The text is too long, so the rest of it is not needed.
   await expect(send({ transfer: "a", part: 1_024 })).rejects.toThrow("more than");
   expect(await send({ transfer: "c", isLast: true })).toEqual({ address: "retinue://result/c" });
-  // More than 1,000 texts at the same time: the oldest is given up.
+  // If more than 1,000 texts are sent at the same time, the oldest is abandoned.
   for (let count = 0; count < 1_000; count += 1) await send({ transfer: `d${count}`, text: "" });
   await fill("e");
   expect(saved).toEqual([["c", 1]]);

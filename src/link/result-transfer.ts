@@ -8,7 +8,7 @@ import { PART_CHARACTERS, type SavedPart, type SavePart, type SessionRef } from 
 /** Code of the error that a server returns for a session that it does not have open. */
 export const UNKNOWN_SESSION = "unknown_session";
 
-/** Time for which a worker waits until a server that was replaced has opened the session again. */
+/** Maximum time that a worker waits for a replaced server to open the session again. */
 const REOPEN_MS = 30_000;
 
 export interface RemoteResultsOptions {
@@ -17,7 +17,7 @@ export interface RemoteResultsOptions {
   ref(): SessionRef;
 }
 
-/** Creates the store of a session's long results on a worker. It sends them to the server in parts. */
+/** Creates the worker's store for a session's long results. It sends them to the server in parts. */
 export function createRemoteResults({ link, ref }: RemoteResultsOptions): ResultStore {
   async function request<Answer>(method: string, parameters: object): Promise<Answer> {
     for (const deadline = performance.now() + REOPEN_MS; ; await wait(100)) {
@@ -53,7 +53,7 @@ export function createRemoteResults({ link, ref }: RemoteResultsOptions): Result
   };
 }
 
-/** Returns a part of a text by its number. Parts before the last one that was returned can be asked for again. */
+/** Returns a part of a text by its number. Parts up to the last one that was returned can be requested again. */
 type PartSource = (part: number) => SourcePart | Promise<SourcePart>;
 
 type SourcePart = Pick<SavePart, "text" | "isLast" | "isBase64">;
@@ -88,7 +88,7 @@ function inBase64(bytes: Uint8Array): SourcePart {
 /** Maximum number of parts of a text. */
 const PARTS = 1_024;
 
-/** Maximum number of characters of all texts of a session that have not arrived completely. */
+/** Maximum total length in characters of a session's texts that have not arrived completely. */
 const HELD = 512 * 1_024 * 1_024;
 
 /** Maximum number of texts that can be in transfer at the same time. If there are more, the oldest is dropped. */
@@ -108,7 +108,7 @@ function fromBase64(text: string): Buffer {
 export class ResultTransfers {
   private readonly store: ResultStore;
   private readonly saves = new Map<string, Transfer>();
-  /** Number of characters of texts that have not arrived completely. */
+  /** Total length in characters of texts that have not arrived completely. */
   private held = 0;
 
   constructor(store: ResultStore) {
@@ -118,7 +118,7 @@ export class ResultTransfers {
   async save({ transfer, id, part, isLast, text, isBase64 }: SavePart): Promise<SavedPart> {
     const problem = this.problemOf(part, text);
     if (problem !== undefined) {
-      // The sender gives the text up.
+      // The sender abandons the text.
       this.drop(transfer);
       throw new Error(problem);
     }
@@ -143,7 +143,7 @@ export class ResultTransfers {
   private problemOf(part: number, text: string): string | undefined {
     if (part >= PARTS) return `The text has more than ${formatCount(PARTS * PART_CHARACTERS)} characters.`;
     if (typeof text !== "string" || text.length > PART_CHARACTERS)
-      return `A part of a text may have ${formatCount(PART_CHARACTERS)} characters at most.`;
+      return `A part of a text may have at most ${formatCount(PART_CHARACTERS)} characters.`;
     return this.held + text.length > HELD ? "Too many long texts are being sent at the same time." : undefined;
   }
 

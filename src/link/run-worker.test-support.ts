@@ -3,7 +3,7 @@ import { systemClock } from "../app/index.ts";
 import { createLocalWorker } from "../worker/index.ts";
 import { connectWorker } from "./index.ts";
 
-// A worker in a process of its own. Prints the messages for the user.
+// A worker in its own process. Prints the messages for the user.
 
 export interface WorkerProcessOptions {
   readonly url: string;

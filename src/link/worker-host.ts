@@ -203,7 +203,7 @@ export class WorkerHost implements Handlers {
   }
 }
 
-/** Ids of sessions become parts of paths and mark processes. */
+/** Session ids become parts of paths and mark processes. */
 function checkSessionId(sessionId: SessionId): void {
   if (!/^[\w-]{1,64}$/.test(sessionId)) throw new Error(`"${sessionId}" is not a valid session id.`);
 }

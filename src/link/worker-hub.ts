@@ -22,7 +22,7 @@ export interface WorkerHub {
   close(): Promise<void>;
 }
 
-/** A worker that wants to connect. */
+/** A worker that is trying to connect. */
 export interface NewWorker {
   readonly name: string;
   /** Real path of its directory. */
@@ -147,7 +147,7 @@ function readHello(value: unknown, version: string): Hello {
   const cure = isOlder
     ? `Upgrade the worker to version ${version}.`
     : `Upgrade the server to version ${theirs}, or install version ${version} on the worker.`;
-  const message = `The server has version ${version} of Retinue and can't work with a worker of version ${theirs}`;
+  const message = `The server has version ${version} of Retinue and can't work with a worker that has version ${theirs}`;
   throw new UserError(message, { code: "worker_protocol", cure, exitCode: 2 });
 }
 

@@ -25,7 +25,7 @@ export interface TestHub {
 let started: Promise<TestHub> | undefined;
 let count = 0;
 
-/** Starts a server with nothing but a hub. It does not keep the process running. */
+/** Starts a server that consists only of a hub. It does not keep the process running. */
 export async function startHub(): Promise<TestHub> {
   const hub = createWorkerHub({ version: "test", clock: systemClock });
   const server = createServer();
@@ -36,7 +36,7 @@ export async function startHub(): Promise<TestHub> {
   return { hub, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Connects a worker to the hub of this process. The returned function ends the worker. */
+/** Connects a worker to this process's hub. The returned function ends the worker. */
 async function connect(worker: WorkerPort): Promise<{ readonly remote: RemoteWorker; end(): Promise<void> }> {
   started ??= startHub();
   const { hub, url } = await started;

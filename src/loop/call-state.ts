@@ -10,7 +10,7 @@ export interface CallState {
   readonly agentId?: AgentId | undefined;
   /** Run that the call started, if the call resumed an existing agent. */
   readonly resumes?: RunId | undefined;
-  /** Set if, after a crash, the call can be performed again to continue what it began. */
+  /** Set if the call can be repeated after a crash to continue what it began. */
   readonly resumable?: true | undefined;
   /** Set if the call is proven to be read-only. */
   readonly readsOnly?: true | undefined;

@@ -101,8 +101,8 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
 }
 
 /**
- * Returns the state after the user went back to an earlier one. The conversation is as it was then. What is still to be
- * done or reported stays as it is, and turns are counted on, because their numbers are part of call ids.
+ * Returns the state after the user has rewound the conversation to an earlier state. Pending work and reports stay
+ * unchanged, and turn numbers continue, because they are part of call ids.
  */
 export function rewound(now: LoopState, earlier: LoopState): LoopState {
   const { run, turn, underWay, queue, background, plan, mode } = now;
@@ -135,16 +135,16 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
   return queue.length === state.queue.length ? state : { ...state, queue };
 }
 
-/** Reasons of runs that continue when the session is resumed. The agent then waits again for what it waited for. */
+/** End reasons of runs that continue when the session is resumed. The agent then waits for the same runs again. */
 const unfinished: ReadonlySet<EndReason> = new Set<EndReason>(["process_lost", "parked"]);
 
-/** Makes the agent wait for a background run, unless it has since been told that the run has ended. */
+/** Makes the agent wait for a background run, unless the end of the run has been reported to the agent since. */
 function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopState {
   const isKnown = state.background.some((run) => run.runId === runId);
   return isKnown ? { ...state, awaited: [...state.awaited, runId] } : state;
 }
 
-/** Applies the resumption of a subagent, by a call of this agent or without one. */
+/** Applies the resumption of a subagent, with or without a call by this agent. */
 function agentResumed(state: LoopState, { callId, agentId, runId, by }: EventOf<"agent.resumed">): LoopState {
   if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
   // A run that continues after its process has ended replaces the earlier one.

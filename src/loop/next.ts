@@ -22,7 +22,7 @@ export type Operation =
   /** Does nothing, because no run is in progress. */
   | { readonly kind: "rest" };
 
-/** Decides what comes next. Without limits, the conversation is never compacted. */
+/** Returns the next operation. Without limits, the conversation is never compacted. */
 export function next(state: LoopState, limits?: ContextLimits): Operation {
   const { run } = state;
   if (run === undefined) return { kind: "rest" };
@@ -59,7 +59,7 @@ function isResumable({ agentId, resumable }: CallState): boolean {
   return agentId !== undefined || resumable === true;
 }
 
-/** What is known about calls whose results were not recorded. `never begun`: the call had no effect. */
+/** Known outcomes of calls whose results were not recorded. `never begun`: the call had no effect. */
 export type RecalledCalls = ReadonlyMap<CallId, ToolResult | "never begun">;
 
 /** Returns the events that end a run whose process was lost and that end the calls that the run had started. */

@@ -71,7 +71,7 @@ interface Outcome {
   readonly state: LoopState;
 }
 
-/** Does what the host does: folds the steps, records pending messages, and stops at the end. */
+/** Acts like the host: folds the steps, records pending messages, and stops at the end. */
 function run(steps: readonly Step[], from: LoopState = begin.reduce(fold, initialState)): Outcome {
   let state = from;
   const warnings: number[] = [];

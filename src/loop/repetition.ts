@@ -31,7 +31,7 @@ interface Cycle {
 export interface EndedTurn {
   readonly turn: number;
   readonly calls: readonly CallState[];
-  /** Set if something is running in the background. Repeated checks then count as waiting for it. */
+  /** Set if something is running in the background. Repeated checks are then treated as waiting for it. */
   readonly background: Wait | undefined;
 }
 

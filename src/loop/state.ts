@@ -87,7 +87,7 @@ export interface Ending {
   readonly limit?: ReachedLimit | undefined;
 }
 
-/** A prompt that waits for its turn. */
+/** A prompt that is waiting for its turn. */
 export interface QueuedPrompt {
   readonly promptId: PromptId;
   readonly content: readonly UserBlock[];

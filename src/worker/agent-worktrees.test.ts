@@ -66,7 +66,7 @@ it("a worktree whose process was lost is kept and named if it was changed, and r
   expect(existsSync(path)).toBe(false);
 });
 
-it("a session without files keeps it among its temporary files", async () => {
+it("a session without files keeps worktrees among its temporary files", async () => {
   const { cwd, environment } = createRepository();
   const owner = { sessionId: `t${process.pid}`, environment };
   const directory = join(tmpdir(), `retinue-t${process.pid}`);

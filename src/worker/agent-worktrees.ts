@@ -21,7 +21,7 @@ export interface WorktreeOwner {
 
 type AgentWorktrees = Pick<WorkerSession, "openWorktree" | "leaveWorktree">;
 
-/** Creates the worktrees of a session's agents. `sandbox` is the one in which commands run. */
+/** Creates the worktrees of a session's agents. Commands run in `sandbox`. */
 export function createAgentWorktrees(owner: WorktreeOwner, sandbox: Sandbox): AgentWorktrees {
   const open = new Map<AgentId, Worktree>();
 
@@ -49,7 +49,7 @@ export function createAgentWorktrees(owner: WorktreeOwner, sandbox: Sandbox): Ag
   };
 }
 
-/** Opens the worktree of an agent: its existing one or a new one. The agent works in `worktree.directory`. */
+/** Opens an agent's worktree. Creates it if it does not exist. The agent works in `worktree.directory`. */
 export function openAgentWorktree(
   owner: WorktreeOwner,
   { agentId, cwd, scratch, now }: AgentWorktreeRequest,
@@ -67,7 +67,7 @@ export function openAgentWorktree(
   });
 }
 
-/** Removes the worktree of an agent whose process was lost, if the worktree has no changes. */
+/** Removes the worktree of an agent whose process was lost, unless the worktree has changes. */
 export async function settleLostWorktree(owner: WorktreeOwner, agentId: AgentId): Promise<KeptWorktree | undefined> {
   const path = worktreeDirectory(owner, agentId);
   return existsSync(path) ? leaveWorktree(owner, { path, branch: branchOf(agentId) }) : undefined;

@@ -51,7 +51,7 @@ async function partsOf(options: CatalogOptions) {
 const all = { hooks: 1, servers: ["notes", "db"], told: [] };
 
 describe("hooks and MCP servers in a project's agent file", () => {
-  it("are on as the user trusted them, even after other parts of the file change", async () => {
+  it("are on if the user trusted them, even after other parts of the file change", async () => {
     const options = createProject();
     await options.trustIt();
     expect(await partsOf(options)).toEqual(all);

@@ -21,8 +21,8 @@ export interface ApprovedDefinition {
 }
 
 /**
- * Removes the hooks and MCP servers of a project's agent file that are not identical to what the user approved. They
- * run programs, and the file may have been added or changed since the user trusted the directory. A server that the
+ * Removes hooks and MCP servers from a project's agent file that are not identical to what the user approved. They run
+ * programs, and the file may have been added or changed since the user trusted the directory. A server that the
  * definition only names is approved where it is configured.
  */
 export function approvedDefinition(definition: AgentDefinition, directory: ApprovedDirectory): ApprovedDefinition {

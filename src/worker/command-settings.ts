@@ -2,7 +2,7 @@ import type { WorkerSessionOptions } from "../ports/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { looksSecret } from "../workspace/index.ts";
 
-/** Returns the settings of the sandbox in their long form. */
+/** Returns the sandbox settings in their long form. */
 export function sandboxSettings({ sandbox = "auto" }: Settings): WorkerSessionOptions["sandbox"] {
   return typeof sandbox === "string" ? { mode: sandbox } : { mode: "auto", ...sandbox };
 }

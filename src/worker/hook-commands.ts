@@ -2,7 +2,7 @@ import { createDeferred, createTextCollector, withTimeLimit } from "../lib/index
 import type { HookInvocation, HookRun, RunningProcess, Workspace } from "../ports/index.ts";
 import type { SessionId } from "../protocol/index.ts";
 
-/** Commands of hooks that run for a session. */
+/** Hook commands that run for a session. */
 export interface HookCommands {
   /** Runs a command within its time limit. Ends processes that the command leaves running. Never rejects. */
   run(hook: HookInvocation, signal: AbortSignal): Promise<HookRun>;

@@ -21,9 +21,9 @@ import {
 } from "./own-rights.ts";
 
 /**
- * Limits a worker to what the settings on its own machine allow, for sessions of a server that may ask for more. Deny
- * rules, the sandbox and the directories of the machine apply to every call; hooks and MCP servers run only if they are
- * configured here; and no server can trust the workspace or change its rules.
+ * Limits a worker to what the settings on its own machine allow, because a server may ask for more. Deny rules, the
+ * sandbox and the directories of the machine apply to every call; hooks and MCP servers run only if they are configured
+ * here; and no server can trust the workspace or change its rules.
  */
 export function limitWorker(worker: WorkerPort): WorkerPort {
   const places: Places = { skills: new Set(), memories: new Set() };
@@ -66,7 +66,7 @@ export function limitWorker(worker: WorkerPort): WorkerPort {
   };
 }
 
-/** Directories outside the workspace that agents of the worker use. */
+/** Directories outside the workspace that the worker's agents use. */
 interface Places {
   /** Directories that skills may refer to. */
   readonly skills: Set<string>;
@@ -81,7 +81,7 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
   const session = await worker.open(limitOptions(asked, rights));
   for (const each of rights.snapshot.skillRoots) places.skills.add(each);
   const worktrees = new Set<string>();
-  /** MCP servers of each connection, with the beginning of the names of their tools. */
+  /** MCP servers of each connection, with the prefix of their tool names. */
   const connected = new Map<string, readonly { readonly use: McpServerUse; readonly prefix: string }[]>();
   const rootsNow = (): readonly string[] => [root, ...rights.snapshot.additionalDirectories, ...worktrees];
 
@@ -94,8 +94,8 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
   const isUsable = (path: string): boolean => within([path], rootsNow()).length > 0;
 
   /**
-   * Reads the settings again before a call, unless they were just read for the decision about it. Returns why they forbid
-   * the call; undefined if the policy decides.
+   * Reads the settings again before a call, unless they were just read for the decision about it. Returns a reason if
+   * they forbid the call; undefined if the policy decides.
    */
   async function whyForbidden({ name, callId }: ToolCall, connectionId?: string): Promise<string | undefined> {
     try {
@@ -104,7 +104,7 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
         read = { callId, at: performance.now() };
       }
     } catch (error) {
-      return `The settings on the worker's machine are invalid, so that no call is allowed. ${describeError(error)}`;
+      return `The settings on the worker's machine are invalid, so no call is allowed. ${describeError(error)}`;
     }
     const servers = connectionId === undefined ? [] : (connected.get(connectionId) ?? []);
     const removed = servers.find(({ use, prefix }) => name.startsWith(prefix) && !isOwnServer(use, rights));
@@ -144,7 +144,7 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
       }),
     runHook: async (hook, signal) => {
       if (await isAllowed((own) => isOwnHook(hook, own))) return session.runHook(hook, signal);
-      return { ended: false, failure: `\`${hook.command}\` is not a hook of this worker's settings.` };
+      return { ended: false, failure: `\`${hook.command}\` is not a hook in this worker's settings.` };
     },
     connectServers: async (request, signal): Promise<McpOffer> => {
       if (!isUsable(request.root)) throw notUsable(request.root);
@@ -185,10 +185,10 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
   };
 }
 
-/** Age up to which the settings that were read for the decision about a call apply to the call. */
+/** Maximum age of settings that were read for the decision on a call and are reused for the call itself. */
 const FRESH_MS = 20;
 
-/** Policy for restoring files, before the limits of the worker are applied. */
+/** Policy for restoring files, before the worker's limits are applied. */
 const editing: Policy = {
   mode: "acceptEdits",
   pool: ["Write"],
@@ -233,7 +233,7 @@ function within(paths: readonly string[], roots: readonly string[]): readonly st
   return paths.filter((path) => roots.includes(path) || isInside(path));
 }
 
-/** Ids of agents become parts of paths. */
+/** Agent ids become parts of paths. */
 function checkAgent<Request extends { readonly agentId: string }>(request: Request): Request {
   if (!/^[\w-]+$/.test(request.agentId)) throw new Error(`"${request.agentId}" is not a valid agent id.`);
   return request;
@@ -241,6 +241,6 @@ function checkAgent<Request extends { readonly agentId: string }>(request: Reque
 
 function notUsable(directory: string): Error {
   return new Error(
-    `${directory} is not a directory of this worker. Add it to \`permissions.additionalDirectories\` in the settings on the worker's machine.`,
+    `${directory} is not one of this worker's directories. Add it to \`permissions.additionalDirectories\` in the settings on the worker's machine.`,
   );
 }

@@ -139,7 +139,7 @@ interface OpenConnection {
 
 type ProcessServers = Pick<WorkerSession, "connectServers" | "serverExecutor" | "releaseServers" | "close">;
 
-/** Creates the MCP servers that run as processes. Servers of a worktree are not shared with other agents. */
+/** Creates the MCP servers that run as processes. Servers in a worktree are not shared with other agents. */
 function createProcessServers(worker: LocalWorkerOptions, session: WorkerSessionOptions): ProcessServers {
   const { environment, clock, version } = worker;
   const connections = new Map<string, OpenConnection>();

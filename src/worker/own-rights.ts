@@ -13,13 +13,13 @@ import {
 } from "../protocol/index.ts";
 import { passedVariables, sandboxSettings } from "./command-settings.ts";
 
-/** What the files on a worker's machine allow in its workspace, whatever a server says. */
+/** Rights that the files on a worker's machine grant in its workspace, whatever a server says. */
 export interface OwnRights {
   readonly loaded: ProjectSettings;
   readonly snapshot: ProjectSnapshot;
 }
 
-/** Reads what the user of a worker's machine allows. Throws a `UserError` if a settings file is invalid. */
+/** Reads the rights that a worker's user grants. Throws a `UserError` if a settings file is invalid. */
 export async function readOwnRights(worker: WorkerPort): Promise<OwnRights> {
   const loaded = await readValidSettings(worker);
   const { additionalDirectories } = loaded.settings.permissions ?? {};
@@ -47,7 +47,7 @@ export async function readValidSettings(
   throw new UserError(`The settings for ${root} can't be used: ${problem}`, { code: "settings", exitCode: 2 });
 }
 
-/** Returns true if the command of a hook is in the settings, an enabled plugin or an agent of the worker's machine. */
+/** Returns true if the command of a hook is in the settings, an enabled plugin or an agent on the worker's machine. */
 export function isOwnHook({ command, args, pluginRoot }: HookInvocation, { loaded, snapshot }: OwnRights): boolean {
   const hooks: readonly Pick<HookInvocation, "command" | "args" | "pluginRoot">[] = [
     ...readHookEntries(loaded.settings.hooks ?? {}).hooks,
@@ -103,7 +103,7 @@ export interface UsableDirectories {
   /** The workspace, additional directories and worktrees. */
   readonly roots: readonly string[];
   readonly readable: readonly string[];
-  /** Directories of the memories of agents. */
+  /** Memory directories of agents. */
   readonly memories: readonly string[];
 }
 
@@ -111,7 +111,7 @@ export interface UsableDirectories {
 export function ownPolicy({ loaded }: OwnRights, { roots, readable, memories }: UsableDirectories): Policy {
   const { defaultMode } = loaded.settings.permissions ?? {};
   return {
-    // In other modes, people can approve what no rule denies. The server says whether they have.
+    // In other modes, people can approve calls that no rule denies. The server reports whether they have.
     mode: defaultMode === "dontAsk" ? "dontAsk" : "default",
     pool: [],
     rules: [...loaded.rules, ...memories.flatMap(memoryRules)],

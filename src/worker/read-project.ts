@@ -29,7 +29,7 @@ import { readProjectSettings } from "./project-settings.ts";
 import { readSettingsText } from "./settings-text.ts";
 import { type TrustedLevels, trustedLevels, unreadFiles } from "./trusted-levels.ts";
 
-/** Where the files of a session are. */
+/** Locations of a session's files. */
 export interface ProjectPlace {
   /** Real path of the workspace. */
   readonly root: string;
@@ -46,8 +46,8 @@ export interface ReadProject {
 }
 
 /**
- * Reads everything that a session needs from the machine of its workspace. Files that are incomplete now keep their
- * version in `previous`.
+ * Reads everything that a session needs on its workspace's machine. Files that are incomplete now keep their version
+ * from `previous`.
  */
 export async function readProject(
   place: ProjectPlace,
@@ -126,7 +126,7 @@ function hasUserFiles(home: string, userHome: string): boolean {
   ].some((file) => existsSync(file));
 }
 
-/** The part of a snapshot that depends on files of agents, skills, instructions and plugins. */
+/** The part of a snapshot that depends on agent files, skills, instructions and plugins. */
 interface FileParts extends Omit<Snapshot, "hash"> {
   readonly root: string;
   readonly trustedRoot?: string | undefined;
@@ -141,7 +141,9 @@ function noFiles({ root }: ProjectPlace): FileParts {
   return { ...none, root, off: [], approvals: [], enabled: [] };
 }
 
-/** Creates a snapshot. What most sessions do not use is read when it is first used, which includes writing it as JSON. */
+/**
+ * Creates a snapshot. Parts that most sessions do not use are read on first use, such as when it is written as JSON.
+ */
 function createSnapshot(
   { root: cwd, home }: ProjectPlace,
   { trusted, additionalDirectories: additional = [] }: SnapshotRequest,
@@ -186,7 +188,7 @@ function rootOf({ definition }: LoadedSkill, home: string): string {
   return definition.plugin === undefined ? skillDirectory(definition) : pluginDirectory(home, definition.plugin);
 }
 
-/** Hashes a snapshot. Versions stand for the text of files. */
+/** Hashes a snapshot. Uses the versions of files in place of their text. */
 function hashOf(snapshot: ProjectSnapshot): string {
   const { agents, skills, contextFiles, unloaded, diagnostics, root, trustedRoot, off, approvals, settings } = snapshot;
   const { plugins, skillRoots, additionalDirectories, stateInWorkspace, gitPrograms, settingsText } = snapshot;
@@ -221,11 +223,11 @@ interface ApprovedDirectoriesOptions {
   readonly cwd: string;
   readonly levels: TrustedLevels;
   readonly store: TrustStore;
-  /** What is approved in the workspace besides what the store contains. If undefined, its current content is approved. */
+  /** Approvals for the workspace in addition to those in the store. If undefined, its current content is approved. */
   readonly vouchedFor: readonly Approval[] | undefined;
 }
 
-/** Returns the directories of the project, from the workspace up, with what is approved in each. */
+/** Returns the directories of the project, from the workspace up, with the approvals for each. */
 function approvedDirectories({ cwd, levels, store, vouchedFor }: ApprovedDirectoriesOptions): ApprovedDirectory[] {
   return levels.nearestFirst.map(({ path }): ApprovedDirectory => {
     const isWorkspace = path === cwd;

@@ -79,7 +79,7 @@ describe("retinue worker", () => {
     const refused = await retinueProcess(wrong, place);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      `retinue: ${url} refused the token. Use the one in the file worker-token, in the state directory of the server.\n`,
+      `retinue: ${url} refused the token. Use the one in the file worker-token in the server's state directory.\n`,
     ]);
     const encrypted = await retinueProcess(["worker", "--server", url.replace("http", "https")], {
       ...place,

@@ -10,7 +10,7 @@ it("importing the library loads a few files and no package", () => {
   const follow = (file: string): void => {
     if (files.has(file)) return;
     files.add(file);
-    // Minified code has few line breaks. Calls of import() do not match.
+    // Minified code has few line breaks. Calls to import() do not match.
     const imports = readFileSync(file, "utf8").matchAll(/(?:^|[;}])import\s*(?:[\w*{][^"()]*?from\s*)?"([^"]+)"/gm);
     for (const [, name = ""] of imports) {
       if (name.startsWith(".")) follow(join(dirname(file), name));

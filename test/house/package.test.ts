@@ -67,7 +67,7 @@ describe("the package", () => {
     }
   });
 
-  it("contains no path of this machine and no registry", async () => {
+  it("contains no paths from this machine and no registry", async () => {
     const files = await sourceFiles();
     expect(files.length).toBeGreaterThan(10);
     const found: string[] = [];

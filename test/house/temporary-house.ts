@@ -20,7 +20,7 @@ export interface House {
 
 /**
  * Creates a directory with this package's tooling and installed packages, but with the given files as its source. They
- * have no types of Node, which take the compiler longer than everything else.
+ * are compiled without Node's types, which take the compiler longer than everything else.
  */
 export async function createHouse(files: Record<string, string>): Promise<House> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "retinue-house-")));

@@ -5,7 +5,7 @@ import { checkInvariants } from "./check-invariants.ts";
 import { startCommandLine } from "./command-line.ts";
 import { createPlace, readTranscript, transcriptPath } from "./place.ts";
 
-describe("faults of the model API", () => {
+describe("model API faults", () => {
   const faults = [...anyFaults, ...callFaults].map((fault) => [JSON.stringify(fault), fault] as const);
   it.concurrent.each(faults)(
     "end in success or one clear error if they occur twice, and the session can continue: %s",
@@ -34,7 +34,7 @@ describe("faults of the model API", () => {
   });
 });
 
-describe("faults of the model API on the command line", () => {
+describe("the command line, with model API faults,", () => {
   const call = { tool: "Bash", input: { command: 'echo "$RETINUE_CALL_ID" >> ledger.txt' } };
 
   async function runWith(steps: readonly Step[]) {

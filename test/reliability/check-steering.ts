@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { InboxLine, Line } from "../../src/protocol/index.ts";
 import type { Family } from "./family.ts";
 
-/** What a person did while the session was killed and resumed. */
+/** Actions of a person while the session was killed and resumed. */
 export interface Steered {
   /** Ids of the prompts that were sent to agents. */
   readonly prompts: readonly string[];
@@ -52,7 +52,7 @@ function checkQueue(all: readonly Line[]): string[] {
 }
 
 function checkReceipts(lines: readonly InboxLine[]): string[] {
-  // Other commands make no sense for a process that has ended.
+  // Other commands are useless for a process that has ended.
   const isPrompt = (line: InboxLine) => line.type === "command.sent" && line.command.type === "prompt";
   const sent = lines.flatMap((line) => (line.type === "command.sent" && isPrompt(line) ? [line.command.id] : []));
   const settled = lines.flatMap((line) => (line.type === "command.settled" ? [line.receipt.commandId] : []));
@@ -62,7 +62,7 @@ function checkReceipts(lines: readonly InboxLine[]): string[] {
 /** An approved call must have started, even if its process died before its result was recorded. */
 function checkAllowed(requestId: string, inbox: readonly InboxLine[], all: readonly Line[]): string[] {
   const asked = inbox.find((line) => line.type === "approval.requested" && line.requestId === requestId);
-  if (asked?.type !== "approval.requested") return [`nobody recorded the request ${requestId}`];
+  if (asked?.type !== "approval.requested") return [`the request ${requestId} was not recorded`];
   const { callId } = asked.call;
   const isStarted = all.some((line) => line.type === "tool.started" && line.callId === callId);
   return isStarted ? [] : [`the call ${callId} was allowed but never started`];

@@ -52,7 +52,7 @@ function foldChanged(lines: readonly string[], path: string): void {
  * Seeds that once caused failures: lost parts of a transcript that left a call without its result, an answer without a
  * question, and a repeated call id; and a flipped byte in a property name.
  */
-it.each([9000, 9023, 9057, 7213])("continues after the damage of seed %i", async (seed) => {
+it.each([9000, 9023, 9057, 7213])("continues after the damage from seed %i", async (seed) => {
   const report = await damage({ seed, count: 1, until: Number.POSITIVE_INFINITY });
   expect(report).toMatchObject({ firstFailure: undefined, work: { continued: 1 } });
 });

@@ -75,7 +75,7 @@ export function livingIn({ mark }: Pick<Place, "mark">): number[] {
     .filter((pid) => pid !== process.pid && environmentOf(pid).includes(wanted));
 }
 
-/** Returns an empty text for zombies and for processes that have ended in the meantime. */
+/** Returns an empty text for zombies and for processes that have ended. */
 function environmentOf(pid: number): string {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, "latin1")}\0`;

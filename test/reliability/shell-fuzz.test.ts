@@ -22,7 +22,7 @@ describe.runIf(hasContainer)("the container for generated command lines", () => 
     ["env -i git status", "changed canary"],
     ["cat < /dev/tcp/127.0.0.1/9", "used the network: 1 connections"],
     ["cat < /dev/tcp/192.0.2.1/9", "used the network: 1 packets without a route"],
-    // The group of a line is killed when the line ends, so this one ends when the process has left its group.
+    // A line's process group is killed when the line ends, so this line ends only after its process has left the group.
     ["env -i setsid -f sleep 9; until grep -qx sleep /proc/[0-9]*/comm; do :; done", "left the process (sleep)"],
   ])("detects what `%s` does", async (line, symptom) => {
     const { symptoms } = await runLines([stage.place(line)], createOpenPlace(stage));

@@ -10,9 +10,9 @@ export interface CampaignReport {
   readonly run: number;
   /** Description of the first failure, with its seed. */
   readonly firstFailure: string | undefined;
-  /** Counts of what was done, so that a campaign in which nothing happened does not look as if it had passed. */
+  /** Counts of the work done, so that a campaign in which nothing happened does not look as if it had passed. */
   readonly work: Readonly<Record<string, number>>;
-  /** What could not be run here, and why. */
+  /** Parts that could not be run here, with the reason. */
   readonly skipped?: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Campaign } from "./campaign.ts";
 
-/** sessions that reach their worker over a connection pass the tests of sessions that call it. */
+/** Sessions that reach their worker over a connection must pass the tests of sessions that call it directly. */
 export const remote: Campaign = async ({ until }) => {
   const directory = mkdtempSync(join(tmpdir(), "retinue-remote-"));
   try {

@@ -10,7 +10,7 @@ export interface RanLines {
   readonly count: number;
   /** Indexes of the lines whose output contains a secret. */
   readonly revealing: readonly number[];
-  /** What happened that should not have, without the lines that caused it. */
+  /** Effects that should not have occurred, without the lines that caused them. */
   readonly symptoms: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface RunPlace {
   readonly sandboxed: boolean;
 }
 
-/** Whether this machine has what runs lines without Retinue's sandbox. */
+/** Whether this machine can run lines without Retinue's sandbox. */
 export const hasContainer = existsSync("/usr/bin/bwrap");
 
 /** Runs lines one after another, as the Bash tool runs commands that are allowed only because they read. */

@@ -21,9 +21,9 @@ export interface Stage {
   readonly home: string;
   /** A file that must never appear. */
   readonly canary: string;
-  /** Replaces the placeholders of a line by paths of this stage. */
+  /** Replaces the placeholders in a line with paths in this stage. */
   place(line: string): string;
-  /** Returns what is different now from the stage as it was created. */
+  /** Returns the differences from the stage as it was created. */
   differences(): readonly string[];
   /** Restores the stage as it was created. */
   reset(): void;
@@ -125,7 +125,7 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   createHostileRepository(root, evil);
 }
 
-/** Runs git without the programs of the repository. */
+/** Runs git without running programs from the repository. */
 function git(root: string, args: readonly string[]): string {
   const settings = ["core.fsmonitor=", "core.hooksPath=/dev/null"].flatMap((setting) => ["-c", setting]);
   return execFileSync("git", [...settings, ...args], {

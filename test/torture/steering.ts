@@ -112,7 +112,7 @@ class Person implements Steered {
     if (request === undefined) return;
     const { requestId } = request.question;
     const answered = answerApproval({ home, request: requestId, verb: "allow", by: "person", project: false });
-    // The run may have withdrawn the request in the meantime.
+    // The run may already have withdrawn the request.
     const isAllowed = await answered.then(
       () => true,
       () => false,

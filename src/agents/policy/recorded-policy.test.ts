@@ -94,7 +94,7 @@ describe("resuming under a recorded policy", () => {
     expect(narrowTo({ ...bare, layers: [log] }, kept(recordPolicy(bare))).layers).toEqual([log]);
   });
 
-  it("lets a layer settle only what it settled before", () => {
+  it("lets a layer approve only what it approved before", () => {
     const mine: PolicyLayer = { rules: [{ text: "Bash", effect: "allow", scope: "user" }], settles: true };
     const bare: Policy = { mode: "default", pool, rules: [], workspaceRoots: [root], readableRoots: [] };
     const make = { name: "Bash", input: { command: "make" } };

@@ -43,8 +43,8 @@ function memoryText({ directory, index, cut, writable }: NonNullable<PromptParts
 }
 
 /**
- * Asks the model to summarize a long conversation. The text is appended to a user turn. `wishes` are the user's, if the
- * user asked for the summary.
+ * Asks the model to summarize a long conversation. The text is appended to a user turn. `wishes` contains the user's
+ * instructions, if the user asked for the summary.
  */
 export function compactionPrompt(wishes?: string): string {
   return wishes === undefined ? compactionRequest : `${compactionRequest}\n\n[The user adds: ${wishes}]`;

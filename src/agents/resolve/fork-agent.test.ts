@@ -58,7 +58,7 @@ describe("a fork", () => {
     expect(agent.policy.layers).toContainEqual({ rules: [{ text: "Task", effect: "deny", scope: "builtin" }] });
   });
 
-  it("has only the built-in tools for the background and the program's own there, from the start or when it is moved", () => {
+  it("has only background tools and the program's own in the background, from the start or after a move", () => {
     const under = { ...some.policy, pool: [...everyTool, "Odd"] };
     const left = (pool: readonly string[]) =>
       pool.filter((tool) => !tool.startsWith("mcp__") && !backgroundTools.has(tool));

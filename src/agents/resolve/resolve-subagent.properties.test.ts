@@ -206,7 +206,7 @@ describe("for any call, down a tree of agents", () => {
     );
   });
 
-  it("project agents are never allowed what their parent would be asked about or denied", () => {
+  it("project agents are never allowed calls that their parent would need approval for or be denied", () => {
     const theirs = definition.map((one): Partial<AgentDefinition> => ({ ...one, source: "project" }));
     fc.assert(
       fc.property(parentPolicy, fc.array(theirs, { minLength: 1, maxLength: 3 }), call, (top, definitions, made) => {

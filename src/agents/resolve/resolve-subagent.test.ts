@@ -239,7 +239,7 @@ describe("the tool report", () => {
       invalidTools: ["Bash", "agent", "Grpe", "WebSearch", "mcp__db__query(x)", "Glob"],
       resolvedTools: ["Read"],
       withheld: [
-        { tool: "Edit", why: "the permission rules of its definition deny it" },
+        { tool: "Edit", why: "the permission rules in its definition deny it" },
         { tool: "Bash", why: "the managed rule Bash denies it" },
         { tool: "Glob", why: "its parent does not have it" },
         { tool: "LS", why: "its definition disallows it" },

@@ -107,7 +107,7 @@ function blockedFor(tool: string, tier: Tier): string | undefined {
 }
 
 export interface ToolSearch {
-  /** Canonical names of all tools that any agent of the session can have. */
+  /** Canonical names of all tools that any agent in the session can have. */
   readonly declared: readonly string[];
   /** Tools that are withheld because of the agent's tier. */
   readonly withheld: readonly WithheldTool[];
@@ -133,7 +133,7 @@ export function missingTools(definition: AgentDefinition, search: ToolSearch): r
       return "its definition disallows it";
     if (idleTools([...report.resolvedTools, tool], { named: false }).includes(tool)) return WITHOUT_TASK;
     const covering = listed.filter(({ covers }) => covers(tool));
-    if (covering.some(isEnforceable)) return "the permission rules of its definition deny it";
+    if (covering.some(isEnforceable)) return "the permission rules in its definition deny it";
     return `the specifier can't be evaluated: ${covering.map(({ text }) => text).join(", ")}`;
   };
   const lacking = declared.filter(
