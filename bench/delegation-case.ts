@@ -49,7 +49,7 @@ type Rounds = Record<Client, Measured[]>;
 interface Setting {
   readonly children: number;
   readonly latencyMs: number;
-  /** Sizes of the first requests of the main agent and of a subagent, so that the floor sends as many bytes. */
+  /** Sizes of the main agent's and a subagent's first requests, so that the floor sends as many bytes. */
   readonly bytes: RequestBytes;
   readonly usage?: boolean;
   readonly under?: readonly string[];

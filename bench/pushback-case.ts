@@ -96,7 +96,7 @@ function admitting(answer: Answer) {
 interface Setting {
   readonly children: number;
   readonly steps: number;
-  /** How the server answers requests from subagents. The main agent is answered immediately. */
+  /** Answers requests from subagents. The main agent is answered immediately. */
   readonly answer: Answer;
 }
 

@@ -164,9 +164,9 @@ interface BenchTerminal {
   type(text: string): void;
   /** Waits until a text has been written since the last call. */
   until(text: string): Promise<void>;
-  /** Returns the memory of the program in MB. */
+  /** Returns the program's memory use in MB. */
   memory(): number;
-  /** How often the whole screen was erased. */
+  /** Number of times that the whole screen was erased. */
   readonly erased: number;
   close(): Promise<void>;
 }

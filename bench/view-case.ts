@@ -6,8 +6,8 @@ import type { Figure } from "./figure.ts";
 const EVENTS = 50_000;
 
 /**
- * Measures the view of a session. The floor of the first figure parses the same events, which every client does too.
- * The floor of the second one is a session with the same number of events and few agents.
+ * Measures a session's view. The floor of the first figure parses the same events, which every client does too. The
+ * floor of the second one is a session with the same number of events and few agents.
  */
 export async function viewCase(): Promise<Figure[]> {
   const many = updatesOf(1_000);

@@ -321,7 +321,7 @@ describe("cache marks", () => {
     expect(marked(JSON.parse(bodyOf(begin({ ...head, tools: tools.slice(2) }))) as Body)).toEqual(["system", "0.0"]);
   });
 
-  it("can follow the environment, up to which agents of the same kind are identical", () => {
+  it("can follow the environment, which is the same for agents of the same kind", () => {
     const chain = new Chain(head);
     const texts = [`${ENVIRONMENT_OPENING}\nDate: today]`, "Do part 1."];
     chain.append({ role: "user", content: texts.map((text) => ({ type: "text", text })) });
@@ -467,7 +467,7 @@ describe("the difference between two requests", () => {
 });
 
 describe("fingerprints of messages", () => {
-  it("are equal exactly if the bytes are, through appends, forks and new heads, in any order of calls", () => {
+  it("are equal if and only if the bytes are, through appends, forks and new heads, in any order of calls", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.boolean(), (steps, late) => {
         const branches = [begin(head)];
@@ -505,7 +505,7 @@ describe("fingerprints of messages", () => {
 });
 
 describe("points of a request", () => {
-  it("are shared exactly as far as the bytes are, up to the results that forks share", () => {
+  it("are shared exactly as far as the bytes are equal, up to the results that forks share", () => {
     const parent = begin(head);
     const earlier = prefixPoints(parent.request().view).points;
     parent.append({ role: "assistant", content: [{ type: "tool_call", callId: "c1", name: "Task", inputJson: "{}" }] });

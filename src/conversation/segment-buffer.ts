@@ -4,7 +4,7 @@ import { withoutLoneSurrogates } from "./serialize/wire-text.ts";
 /** Place of a cache mark in a segment: after the last block, or after the last tool result. */
 export type MarkPlace = "end" | "results";
 
-/** Bytes with which the first segments of sibling forks begin. Set by the first sibling that is written. */
+/** Bytes at the beginning of the first segments of sibling forks. Set by the first sibling that is written. */
 export interface SharedPrefix {
   bytes?: Uint8Array;
 }

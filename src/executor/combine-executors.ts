@@ -4,7 +4,7 @@ import { canonicalToolName, isAddress, type ToolCall, type ToolDeclaration } fro
 export interface CombinedTools {
   /** If several executors declare a tool, the last one performs its calls. The first performs calls to unknown tools. */
   readonly executors: readonly [ToolExecutor, ...ToolExecutor[]];
-  /** Names of tools in the order in which they are declared. Others follow in the order of the executors. */
+  /** Names of tools in the order they are declared. Others follow in the order of the executors. */
   readonly order?: readonly string[] | undefined;
   /** If absent, no call has an address. */
   readonly addresses?: AddressRoute | undefined;

@@ -30,7 +30,7 @@ export interface ExecutorLimits {
 }
 
 export interface ExecutorOptions {
-  /** Tools in the order in which they are declared to models. */
+  /** Tools in the order they are declared to models. */
   readonly tools: readonly Tool[];
   readonly absent?: readonly AbsentTool[] | undefined;
   /** Names of all tools, for messages about unknown ones; defaults to those of this executor. */

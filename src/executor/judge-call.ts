@@ -21,7 +21,7 @@ export interface JudgedCall {
 
 export interface Place {
   readonly workspace: Workspace;
-  /** Home directory of the user, both as written and with symlinks resolved, for rules with `~/`. */
+  /** The user's home directory, both as written and with symlinks resolved, for rules with `~/`. */
   readonly homes: readonly string[];
   /** Advice that the user has been given in this session. */
   readonly advised?: Advised | undefined;

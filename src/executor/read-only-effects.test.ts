@@ -25,7 +25,7 @@ let workspace: Workspace;
 let executor: ToolExecutor;
 
 beforeEach(() => {
-  // Commands have a /tmp of their own.
+  // Commands have their own /tmp.
   top = realpathSync(mkdtempSync("/var/tmp/read-only-effects-"));
   root = join(top, "project");
   put("project/a.ts", "plain\n");
@@ -91,7 +91,7 @@ const attacks = readFileSync(join(import.meta.dirname, "../permissions/fixtures/
   .filter(({ acceptable, setup }) => !acceptable.includes("allow") && setup.fs === undefined);
 
 describe.skipIf(!hasSandbox)("permission without a rule", () => {
-  it("includes attacks only if they run read-only, and then they have no effect", { timeout: 120_000 }, async () => {
+  it("applies to attacks only if they run read-only and have no effect", { timeout: 120_000 }, async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     put("project/f.txt", "a\n");
     const before = listing();
@@ -115,7 +115,7 @@ describe.skipIf(!hasSandbox)("permission without a rule", () => {
     expect(listing()).toEqual(before);
   });
 
-  it("does not reach a file beside the target of a link, or beside a directory that does not exist", async () => {
+  it("does not reach a file next to a link's target, or next to a directory that does not exist", async () => {
     const rules = [rule("allow", "Bash(cat ./public/*)")];
     expect((await bash("cat ./public/../.env", { rules })).text).not.toContain("SECRET");
     rmSync(join(root, "public"));
@@ -134,7 +134,7 @@ describe.skipIf(!hasSandbox)("permission without a rule", () => {
   });
 
   it.each(["ls; awk 'BEGIN{system(\"touch canary\")}'", "ls | sed '1e touch canary'", "ls; git diff; touch canary"])(
-    "changes nothing beside a command that a rule allows: %s",
+    "changes nothing next to a command that a rule allows: %s",
     async (command) => {
       await bash(command, { rules: [rule("allow", "Bash(ls:*)")] });
       expect(existsSync(join(root, "canary"))).toBe(false);

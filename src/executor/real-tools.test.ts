@@ -20,7 +20,7 @@ import { combineExecutors, createExecutor } from "./index.ts";
 
 let top = "";
 let root = "";
-/** The tools of a worker, and those for addresses. */
+/** A worker's tools, and the tools for addresses. */
 let executor: ToolExecutor;
 let worker: ToolExecutor;
 

@@ -130,7 +130,7 @@ it("does not let a redirection that the mode allows lift the read-only profile",
   expect((await bash("cat a.ts > out", { mode: "acceptEdits" })).effect).toBe("allow");
 });
 
-it("hides denied files also from a command that a rule allows, or asks", async () => {
+it("also hides denied files from a command that a rule allows, or asks", async () => {
   const deny = "Read(.env)";
   for (const [allow, command] of [
     ["Bash(grep:*)", "grep -r x ."],

@@ -241,7 +241,7 @@ describe("git commands that could print a denied file need approval", () => {
     "git stash list",
   ])("%s needs no approval", async (command) => expect(await judge(command, rules)).toBe("allow"));
 
-  it("for example git archive, whatever rules allow it", async () => {
+  it("such as git archive, even if a rule allows it", async () => {
     expect(await judge("git archive HEAD", [...rules, allow("Bash(git archive:*)")])).toBe("ask");
     expect(await judge("git archive HEAD", [allow("Bash(git archive:*)")])).toBe("allow");
   });

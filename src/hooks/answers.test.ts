@@ -155,7 +155,7 @@ it("treats an approval as the user's only if one of the user's hooks gave it", (
   );
 });
 
-it("returns the reasons of the hooks that decided, the last changed input, and the context of all", () => {
+it("returns the reasons of the deciding hooks, the last changed input, and all contexts", () => {
   const outcome = foldAnswers([
     { source: "user", answer: { decision: "deny", reason: "first", context: "one", input: { a: 1 } } },
     { source: "user", answer: { decision: "allow", reason: "not this", notice: "look" } },

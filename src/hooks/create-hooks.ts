@@ -6,7 +6,7 @@ import { type FunctionHook, type Hook, type HookFunctionAnswer, type HookInput, 
 import { planHooks } from "./plan-hooks.ts";
 
 export interface HooksOptions {
-  /** Hooks in the order in which they are configured. */
+  /** Hooks in the order they are configured. */
   readonly hooks: readonly Hook[];
   /** Hooks from the definition of the session's own agent. They do not apply to other agents. */
   readonly own?: readonly Hook[] | undefined;

@@ -57,7 +57,7 @@ describe("describeError", () => {
     },
   );
 
-  it("uses the causes of errors that say nothing themselves", () => {
+  it("uses the cause of an error if the error's own message says nothing", () => {
     const refused = Object.assign(new Error("x"), { code: "ECONNREFUSED", address: "::1", port: 80 });
     expect(describeError(new AggregateError([refused], ""))).toContain("to ::1:80 was refused");
     expect(describeError(new TypeError("fetch failed", { cause: refused }))).toMatch(

@@ -46,7 +46,7 @@ it("aborts a call when any request for it is aborted", async () => {
   expect(await ledger.recall("c2", abort.signal)).toEqual(ok("aborted"));
 });
 
-it("answers after a crash from its file, even if the last line is torn", async () => {
+it("answers from its file after a crash, even if the last line is torn", async () => {
   const path = newPath();
   const ledger = new CallLedger(path);
   await ledger.perform({ id: "1.1", callId: "ended" }, async () => ok("kept"), never);
@@ -62,7 +62,7 @@ it("answers after a crash from its file, even if the last line is torn", async (
   expect(await recallFromFile(`${path}.none`, "later")).toBe("lost");
 });
 
-it("does not claim that a call never began if it was created after the session", async () => {
+it("does not claim that a call never began if the ledger is newer than the session", async () => {
   const ledger = new CallLedger(newPath());
   expect(await ledger.recall("c1")).toBe("lost");
   ledger.reopen();

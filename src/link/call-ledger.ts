@@ -44,7 +44,7 @@ export class CallLedger {
   /** Whether the session was opened before, so that calls that the ledger does not contain never began. */
   private isComplete: boolean;
 
-  /** Opens the ledger of a session, or creates it. Throws if the file can't be written. */
+  /** Opens a session's ledger, or creates it. Throws if the file can't be written. */
   constructor(path: string) {
     this.path = path;
     this.isComplete = existsSync(path);

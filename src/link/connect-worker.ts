@@ -25,7 +25,7 @@ export interface ConnectWorkerOptions
   readonly signal: AbortSignal;
   /** Receives messages for the user. */
   readonly report: (message: string) => void;
-  /** Certificate authority of the server, in PEM format, if it is not a public one. */
+  /** The server's certificate authority, in PEM format, if it is not a public one. */
   readonly ca?: string | undefined;
 }
 
@@ -130,7 +130,7 @@ class Dialer {
     } catch (error) {
       if (error instanceof UserError) throw error;
       if (isUnencrypted(error) && !this.hasConnected) {
-        const cure = "Check the address: it may begin with http://.";
+        const cure = "Check the address. It may have to begin with http://.";
         throw new UserError(`${this.options.url} does not use encryption`, {
           code: "worker_server",
           cure,

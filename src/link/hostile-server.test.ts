@@ -38,7 +38,7 @@ async function attack(settings: Settings = {}): Promise<Attacked> {
 }
 
 type Open = Partial<WorkerSessionOptions> & Pick<Attacked, "remote">;
-/** Opens a session. Its id differs from those of other tests, because the processes of a session are found by its id. */
+/** Opens a session. Its id differs from those of other tests, because a session's processes are found by its id. */
 const open = ({ remote, ...options }: Open): Promise<WorkerSession> =>
   openOn(remote, { sessionId: `hostile-${randomUUID()}`, ...options });
 
@@ -58,7 +58,7 @@ async function perform(
   return { outcome: result.outcome, text: textOf(result.content) };
 }
 
-it("a server can't lift the deny rules of the worker's user", async () => {
+it("a server can't lift the deny rules set by the worker's user", async () => {
   const { remote, root } = await attack({ permissions: { deny: ["Read(secret.txt)", "Bash(curl *)"] } });
   const session = await open({ remote });
   const at = { root, policy: { rules: [{ text: "*", effect: "allow", scope: "managed", form: "compact" }] } } as const;
@@ -191,7 +191,7 @@ it("a server can't run commands as hooks or MCP servers, unless they are the wor
   const { signal } = new AbortController();
   const hook = { agentId: "main", stdin: "{}", seconds: 10 };
   const refused = await session.runHook({ ...hook, command: "touch hooked" }, signal);
-  expect(refused).toMatchObject({ ended: false, failure: expect.stringContaining("not a hook of this worker") });
+  expect(refused).toMatchObject({ ended: false, failure: expect.stringContaining("not a hook in this worker") });
   expect(await session.runHook({ ...hook, command: "touch own" }, signal)).toMatchObject({ ended: true, code: 0 });
   const uses = [
     { name: "evil", config: { command: "sh", args: ["-c", "touch evil"] } },

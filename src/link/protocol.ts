@@ -29,7 +29,7 @@ export interface Hello {
   readonly name: string;
   /** Identifies the machine, so that two workers with the same name and directory can be told apart. */
   readonly machine: string;
-  /** Identifies the ledgers of the worker. Only a process that has them can take over from another one. */
+  /** Identifies the worker's ledgers. Only a process that has them can take over from another one. */
   readonly ledger: string;
   /** Identifies the worker's process. */
   readonly instance: string;

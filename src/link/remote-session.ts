@@ -228,7 +228,7 @@ export class RemoteSession {
 
   private async close({ keepsCalls }: ClosingOptions = {}): Promise<void> {
     try {
-      // The worker forgets all results of the session.
+      // The worker forgets all of the session's results.
       await this.request("session/close", { keepsCalls });
       this.parts.onClosed();
     } catch {

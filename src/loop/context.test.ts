@@ -112,7 +112,7 @@ describe("the size of the context", () => {
     expect(expected(state)).toBeLessThan(2_000);
   });
 
-  it("never leads to a compaction without limits, twice in a row, or for almost nothing", () => {
+  it("never leads to a compaction without limits, to two in a row, or to one that would free almost nothing", () => {
     const full = foldAll([started, prompt("hi"), requested(1), answer(1, { inputTokens: 9 }), prompt(words(2_000))]);
     expect(next(full)).toEqual({ kind: "request", turn: 2 });
     expect(next(full, limits)).toEqual({ kind: "compact", cause: "full" });

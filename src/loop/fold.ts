@@ -138,7 +138,7 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
 /** End reasons of runs that continue when the session is resumed. The agent then waits for the same runs again. */
 const unfinished: ReadonlySet<EndReason> = new Set<EndReason>(["process_lost", "parked"]);
 
-/** Makes the agent wait for a background run, unless the end of the run has been reported to the agent since. */
+/** Makes the agent wait for a background run, unless the agent has already been notified that the run has ended. */
 function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopState {
   const isKnown = state.background.some((run) => run.runId === runId);
   return isKnown ? { ...state, awaited: [...state.awaited, runId] } : state;

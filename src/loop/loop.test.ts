@@ -144,7 +144,7 @@ describe("repeated calls", () => {
     expect(next(changed)).toEqual({ kind: "request", turn: 4 });
   });
 
-  it("cause advice for an agent that polls, and never end it, whatever the tool's name", () => {
+  it("lead to advice for an agent that polls, and never end it, whatever the tool's name", () => {
     for (const name of ["TaskOutput", "AgentOutputTool", "BashOutput", "bash_output"]) {
       const look = (turn: number) => [requested(turn), answer(turn, [call(`c${turn}`, name)]), ended(`c${turn}`)];
       const third = foldAll([started, prompt, ...[1, 2, 3].flatMap(look)]);
@@ -302,7 +302,7 @@ describe("recovery after a lost process", () => {
       expect(recovery(resumed).map((event) => event.type)).toEqual(["run.ended"]);
       expect(resumed.calls[0]).toMatchObject({ status: "started", agentId: "a1", resumes: "r9" });
       const before = recovery(begun(name, input)).map((event) => event.type);
-      // A message to a running agent has no line of its own.
+      // A message to a running agent has no separate line.
       expect(before).toEqual(name === "Task" ? ["run.ended"] : ["tool.ended", "run.ended"]);
     }
   });

@@ -170,7 +170,7 @@ describe("a cycle", () => {
     expect(run(repeat(12, turns)).end).toBeUndefined();
   });
 
-  it("that contains a wait causes advice, and never ends the run", () => {
+  it("that contains a wait leads to advice, and never ends the run", () => {
     fc.assert(
       fc.property(cycle, wait, fc.nat(), (turns, waiting, number) => {
         const at = number % turns.length;
@@ -202,7 +202,7 @@ describe("a cycle", () => {
     },
   );
 
-  it("of reads is a wait while an agent works in the background", () => {
+  it("of reads is a wait while an agent is working in the background", () => {
     const launch: Made = { name: "Task", input: "b", text: "ok", facts: { launched: { agentId: "a1", runId: "r2" } } };
     const { warnings, end } = run([[launch], ...repeat(12, [[read()]])]);
     expect([warnings, end]).toEqual([[4], undefined]);
@@ -290,7 +290,7 @@ describe("a run", () => {
     expect(run([[read()]], told).warnings).toEqual([4]);
   });
 
-  it("remembers little, however long results and inputs are", () => {
+  it("keeps only a small state, however long results and inputs are", () => {
     const long = Array.from({ length: 50 }, (_, index) => read(`${index}${"x".repeat(5_000)}`, "y".repeat(30_000)));
     const { state } = run(Array.from({ length: 60 }, (_, turn) => [...long, read(String(turn))]));
     expect(JSON.stringify(state.repetition).length).toBeLessThan(24 * 500);

@@ -128,7 +128,7 @@ describe("createMcpServers", () => {
     expect(textOfOutput(late)).toContain("was stopped because");
   });
 
-  it("connects several servers in the order in which they are named", async () => {
+  it("connects several servers in the order they are named", async () => {
     const servers = make({ b: program.config(), a: program.config({ instructions: "A" }) });
     const { tools, problems } = await connect(servers, "b", "a", "b");
     expect(tools.map(({ declaration }) => declaration.name.slice(0, 6))).toEqual([

@@ -51,7 +51,7 @@ describe("an MCP server that misbehaves", () => {
     }
   });
 
-  it("exceeds the time limit of a call, which is named, and continues to run", async () => {
+  it("keeps running if a call exceeds its time limit, which the error names", async () => {
     const { connection } = await connect({ hangAtCall: 1 }, { limits: { callMs: 1_000 } });
     const hung = await runTool(connection, "mcp__s__count");
     expect(hung.isError).toBe(true);
@@ -108,7 +108,7 @@ describe("an MCP server that misbehaves", () => {
     expect(tool?.timeoutMs?.({})).toBe(13_000);
   });
 
-  it("leaves no processes behind, one server after another", async () => {
+  it("leaves no processes behind, even with many servers in a row", async () => {
     const servers = createTestServers({});
     made.push(servers);
     for (let count = 0; count < 10; count++) {

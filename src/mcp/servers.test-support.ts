@@ -21,7 +21,7 @@ interface TestOptions extends Pick<McpServersOptions, "report"> {
 
 let made = 0;
 
-/** Creates servers in a directory of their own, with time limits that are short enough for tests. */
+/** Creates servers in a separate directory, with time limits that are short enough for tests. */
 export function createTestServers(
   configured: McpServersOptions["configured"],
   { limits = {}, environment = {}, report }: TestOptions = {},

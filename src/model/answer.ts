@@ -30,7 +30,7 @@ export interface ReaderOptions {
   readonly origin: Origin;
   readonly callId: (index: number) => CallId;
   readonly emit: (progress: ModelProgress) => void;
-  /** Cache lifetime that the request asks for; five minutes if absent. */
+  /** Requested cache lifetime; five minutes if absent. */
   readonly cacheLifetime?: CacheLifetime | undefined;
 }
 

@@ -114,7 +114,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   }
 }
 
-/** How far an attempt has progressed. */
+/** Progress of an attempt. */
 type Progress = "unsent" | "sent" | "accepted";
 
 /**

@@ -25,7 +25,7 @@ export interface Inbox {
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   withdraw(requestId: string, reason: string): Promise<void>;
   answerTo(requestId: string): ApprovalAnswer | undefined;
-  /** Returns the calls of an agent whose questions are open or have an answer. */
+  /** Returns an agent's calls whose questions are open or have an answer. */
   askedCalls(agentId: AgentId): readonly CallId[];
   /** Returns the questions that have no answer yet. */
   open(): readonly ApprovalQuestion[];

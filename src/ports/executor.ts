@@ -51,8 +51,8 @@ export interface ToolExecutor {
    */
   recall?(call: ToolCall): Promise<ToolResult | "never begun" | "lost">;
   /**
-   * Called when an agent starts from the conversation of another agent. The new agent is then treated as having read
-   * every file that the other agent has read.
+   * Called when an agent starts from another agent's conversation. The new agent is then treated as having read every
+   * file that the other agent has read.
    */
   inherit?(agentId: AgentId, from: AgentId): void;
   /** Ends everything that an agent left running. */

@@ -47,7 +47,7 @@ export interface Journal {
   sync(agentId: AgentId): Promise<void>;
   /** Starts a sync after a short delay. The caller can't wait for it. */
   syncSoon(agentId: AgentId): void;
-  /** Returns all lines of an agent in order. Empty for an unknown agent. */
+  /** Returns all of an agent's lines in order. Empty for an unknown agent. */
   read(agentId: AgentId): Promise<readonly Line[]>;
   /** Absent if this journal stores no checkpoints. */
   readonly checkpoints?: Checkpoints;
@@ -64,7 +64,7 @@ export interface Journal {
 
 /** A session's journal and everything else that is stored with it: in files, in memory or elsewhere. */
 export interface Transcript extends Journal {
-  /** Complete texts of truncated results, with addresses of the kind `result`. */
+  /** Complete texts of truncated results, whose addresses have the kind `result`. */
   readonly results: ResultStore & AddressedTexts;
   /** Delivers everything that this process appends. */
   readonly feed: Feed;

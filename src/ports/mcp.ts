@@ -14,7 +14,7 @@ export interface StdioMcpServerConfig extends AnyMcpServerConfig {
   readonly type: "stdio";
   readonly command: string;
   readonly args?: readonly string[] | undefined;
-  /** Variables to add to the scrubbed environment of the workspace. */
+  /** Variables to add to the workspace's scrubbed environment. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Working directory, relative to the workspace. If absent, the root of the workspace. */
   readonly cwd?: string | undefined;
@@ -38,7 +38,7 @@ export interface OwnMcpServer {
   connect(transport: never): Promise<unknown>;
 }
 
-/** MCP servers of a session. A server runs as long as at least one agent uses it. */
+/** A session's MCP servers. A server runs as long as at least one agent uses it. */
 export interface McpServers {
   /**
    * Connects the servers of one agent. A server that is already running with the same name and configuration is shared.

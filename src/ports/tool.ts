@@ -78,8 +78,8 @@ export interface Tool extends ToolSpec {
    */
   run(input: JsonObject, context: ToolContext): Promise<ToolOutput>;
   /**
-   * Called when an agent starts from the conversation of another agent. The new agent is then treated as having read
-   * every file that the other agent has read.
+   * Called when an agent starts from another agent's conversation. The new agent is then treated as having read every
+   * file that the other agent has read.
    */
   inherit?(agentId: AgentId, from: AgentId): void;
   /** Releases what the tool keeps for an agent, such as its shells and the list of files it has read. */

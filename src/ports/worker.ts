@@ -26,7 +26,7 @@ export interface WorkerPort {
   describe(): WorkerFacts;
   /** Reads the files that a session depends on: agents, skills, instructions, plugins and trust. */
   snapshot(request: SnapshotRequest): Promise<SnapshotAnswer>;
-  /** Reads the settings of the workspace. Reports invalid files in `problems`. */
+  /** Reads the workspace's settings. Reports invalid files in `problems`. */
   settings(request: SettingsRequest): Promise<ProjectSettings>;
   /** Finds an agent's memory and reads its index. Called for every run, because agents change their memory. */
   openMemory(request: MemoryRequest): Promise<OpenedMemory>;
@@ -47,7 +47,7 @@ export interface WorkerFacts {
   readonly root: string;
   /** Operating system, such as `linux`. */
   readonly platform: string;
-  /** Home directory of the user. */
+  /** The user's home directory. */
   readonly userHome: string;
   /** State directory, with the user's settings, trust, plugins and memories. */
   readonly stateDirectory: string;
@@ -70,7 +70,7 @@ export interface SnapshotRequest {
   readonly trust?: boolean | undefined;
   /**
    * Hooks and MCP servers in agent files that `trust` approves; if absent, all that the workspace contains now. A
-   * session that reads the files again passes the approvals with which it began, because agents may have changed the
+   * session that reads the files again passes the approvals that it began with, because agents may have changed the
    * files.
    */
   readonly approvals?: readonly Approval[] | undefined;
@@ -100,7 +100,7 @@ export interface SettingsRequest {
 
 export interface WorkerSessionOptions {
   readonly sessionId: SessionId;
-  /** Directory for temporary files of the session. If absent, the worker uses a temporary directory. */
+  /** Directory for the session's temporary files. If absent, the worker uses a temporary directory. */
   readonly directory?: string | undefined;
   /** Start of the session in milliseconds since 1970. */
   readonly since: number;
@@ -140,7 +140,7 @@ export interface WorkerSession {
    * that runs in the worktree has ended. Never rejects.
    */
   leaveWorktree(agentId: AgentId): Promise<KeptWorktree | undefined>;
-  /** Adds an allow rule to the settings of the workspace. Returns a message for the user. Never rejects. */
+  /** Adds an allow rule to the workspace's settings. Returns a message for the user. Never rejects. */
   keepRule(rule: string): Promise<string>;
   /**
    * Restores the earlier content of a file in the workspace, unless someone else has changed the file. Never rejects.

@@ -20,7 +20,7 @@ export interface SpawnOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** Variables to add to the scrubbed environment of the workspace. */
+  /** Variables to add to the workspace's scrubbed environment. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /**
    * Tag that the process and all its descendants carry, so that all of them can be ended. A list is ordered from the

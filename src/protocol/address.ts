@@ -7,7 +7,7 @@ import type { AgentId } from "./ids.ts";
 export type Address =
   /** Complete text of a truncated result: `retinue://result/<id>`. */
   | { readonly kind: "result"; readonly id: string }
-  /** Readable output of a subagent, which grows while the agent works: `retinue://output/<agentId>`. */
+  /** A subagent's readable output, which grows while the agent works: `retinue://output/<agentId>`. */
   | { readonly kind: "output"; readonly agentId: AgentId };
 
 /** Returns whether a value is meant as an address, even if it is not a valid one. Such a value is never a path. */

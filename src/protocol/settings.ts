@@ -92,7 +92,7 @@ export interface BackgroundSettings {
    */
   readonly preapprove?: boolean;
   /**
-   * How long an otherwise finished run waits for background agents before it stops them. If absent, there is no limit.
+   * Time that an otherwise finished run waits for background agents before it stops them. If absent, there is no limit.
    */
   readonly waitSeconds?: number;
 }

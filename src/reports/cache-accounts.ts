@@ -49,7 +49,7 @@ export interface BrokenPrefix extends CacheDifference {
   readonly after: string;
 }
 
-/** Computes an account for each request. The requests must be in the order in which they were sent. */
+/** Computes an account for each request. The requests must be in the order they were sent. */
 export function accountsOf(requests: readonly SentRequest[]): readonly CacheAccount[] {
   const seen: SeenPoints = new Map();
   const tokens = new Map<SentPrompt, number>();

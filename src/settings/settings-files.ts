@@ -32,7 +32,7 @@ export interface SettingsLocations {
   readonly cwd?: string | undefined;
   /** Directories of the project above the workspace, nearest first. */
   readonly above?: readonly DirectoryAbove[] | undefined;
-  /** Home directory of the user. If undefined, the user's `.claude` directory is not read. */
+  /** The user's home directory. If undefined, the user's `.claude` directory is not read. */
   readonly userHome?: string | undefined;
   /** File to read instead of `settings.json` in the state directory. */
   readonly file?: string | undefined;

@@ -33,9 +33,9 @@ function problem(path: string, code: string): HomeCheck {
 }
 
 const messages: Readonly<Record<string, (path: string) => string>> = {
-  EEXIST: (path) => `The state directory ${path} is a file. Move the file elsewhere`,
+  EEXIST: (path) => `The state directory ${path} is not a directory. Move the file elsewhere`,
   ENOTDIR: (path) =>
-    `The state directory ${path} can't be used, because it or a part of its path is a file. Move the file elsewhere`,
+    `The state directory ${path} is not a directory, or a part of its path is a file. Move the file elsewhere`,
   EACCES: (path) => `You can't write to the state directory ${path}. Change its owner or mode (chown, chmod u+rwx)`,
   EPERM: (path) => `You can't write to the state directory ${path}. Change its owner or mode (chown, chmod u+rwx)`,
   EROFS: (path) => `The state directory ${path} is on a read-only file system. Remount it writable`,

@@ -46,7 +46,7 @@ it("an agent's worktree is kept in its session's directory", async () => {
   writeFileSync(join(subagents, `agent-${agentId}.jsonl`), lines[1] ?? "");
   for (const file of [path, subagents]) utimesSync(file, 1, 1);
   const kept = cleanUp({ home, days: 1, now: Date.now() }).kept;
-  expect(kept).toEqual([{ id: "s1", reason: `The worktree of its agent ${agentId} still exists.` }]);
+  expect(kept).toEqual([{ id: "s1", reason: `The worktree of agent ${agentId} still exists.` }]);
   expect(await leaveWorktree(owner, worktree)).toBeUndefined();
 });
 

@@ -40,7 +40,7 @@ interface CommandContext extends Pick<HookCommandsOptions, "workspace"> {
   readonly tag: readonly string[];
   readonly signal: AbortSignal;
   /**
-   * Called with a promise that settles when all processes of the hook have ended, which may be after the hook itself.
+   * Called with a promise that settles when all of the hook's processes have ended, which may be after the hook itself.
    */
   readonly onSwept: (swept: Promise<void>) => void;
 }

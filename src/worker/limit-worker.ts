@@ -21,9 +21,9 @@ import {
 } from "./own-rights.ts";
 
 /**
- * Limits a worker to what the settings on its own machine allow, because a server may ask for more. Deny rules, the
- * sandbox and the directories of the machine apply to every call; hooks and MCP servers run only if they are configured
- * here; and no server can trust the workspace or change its rules.
+ * Limits a worker to what the settings on its own machine allow, because a server may ask for more. The machine's deny
+ * rules, sandbox and directories apply to every call; hooks and MCP servers run only if they are configured here; and
+ * no server can trust the workspace or change its rules.
  */
 export function limitWorker(worker: WorkerPort): WorkerPort {
   const places: Places = { skills: new Set(), memories: new Set() };

@@ -47,7 +47,7 @@ export async function readValidSettings(
   throw new UserError(`The settings for ${root} can't be used: ${problem}`, { code: "settings", exitCode: 2 });
 }
 
-/** Returns true if the command of a hook is in the settings, an enabled plugin or an agent on the worker's machine. */
+/** Returns true if a hook's command is in the settings, an enabled plugin or an agent on the worker's machine. */
 export function isOwnHook({ command, args, pluginRoot }: HookInvocation, { loaded, snapshot }: OwnRights): boolean {
   const hooks: readonly Pick<HookInvocation, "command" | "args" | "pluginRoot">[] = [
     ...readHookEntries(loaded.settings.hooks ?? {}).hooks,
@@ -68,7 +68,7 @@ export function isOwnServer({ name, config }: McpServerUse, { loaded, snapshot }
   return own.some((each) => each.name === name && isDeepStrictEqual(each.config, config));
 }
 
-/** Returns the options of a session, limited to what the worker's settings allow. */
+/** Returns a session's options, limited to what the worker's settings allow. */
 export function limitOptions(asked: WorkerSessionOptions, { loaded }: OwnRights): WorkerSessionOptions {
   const { settings, trusted } = loaded;
   return {

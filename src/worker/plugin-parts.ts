@@ -41,7 +41,7 @@ function replaceRoot(value: JsonValue, root: string): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaceRoot(each ?? null, root)]));
 }
 
-/** Replaces `${RETINUE_PLUGIN_ROOT}`, and Claude Code's name for it, with the directory of the plugin. */
+/** Replaces `${RETINUE_PLUGIN_ROOT}`, and Claude Code's name for it, with the plugin's directory. */
 function replaceVariable(text: string, root: string): string {
   return text.replaceAll(/\$\{(?:CLAUDE|RETINUE)_PLUGIN_ROOT\}/g, () => root);
 }

@@ -110,7 +110,7 @@ function usesFiles({ home, environment }: ProjectPlace, { required, agents, trus
   return trusted === false && hasUserFiles(home, environment["HOME"] || homedir());
 }
 
-/** Returns true if the user may have instructions, skills or plugins of their own, which need no trust. */
+/** Returns true if the user may have their own instructions, skills or plugins, which need no trust. */
 function hasUserFiles(home: string, userHome: string): boolean {
   return [
     join(home, "AGENTS.md"),

@@ -24,7 +24,7 @@ export function repositoryRoot(directory: string): string | undefined {
 export async function readGitState(directory: string, environment: Environment): Promise<GitState> {
   try {
     const git = await openGit({ cwd: directory, environment }, { limitMs: LIMIT_MS });
-    // A submodule has a configuration of its own, which could make git run programs.
+    // A submodule has its own configuration, which could make git run programs.
     const args = ["status", "--porcelain=v1", "--branch", "--ignore-submodules=all"];
     const { code, output } = await git.ask(args, { limitMs: LIMIT_MS });
     return code === 0 ? parseStatus(output.toString("utf8")) : {};

@@ -193,7 +193,7 @@ describe("git in a read-only command", () => {
     );
   });
 
-  it("shows a plain diff if the repository configures another", async () => {
+  it("shows a plain diff if the repository configures another diff program", async () => {
     git(root, "init", "-q");
     writeFileSync(join(root, "a b"), "one\n");
     git(root, "add", ".");
@@ -249,7 +249,7 @@ describe("git in a read-only command", () => {
     expect(readdirSync(canaries)).toEqual(["clean", "smudge", "textconv"]);
   });
 
-  it("does not mistake a directory in the working tree for a repository, or another one for its working tree", async () => {
+  it("does not mistake a directory in the working tree for a repository, or another directory for the working tree", async () => {
     git(root, "init", "-q");
     git(root, "init", "-q", "--bare", "tests/bare");
     const outside = join(top, "outside");

@@ -59,7 +59,7 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
   ["protocol.ext.allow", "never"],
   ["gc.auto", "0"],
   ["maintenance.auto", "false"],
-  // A submodule has a configuration of its own.
+  // A submodule has its own configuration.
   ["submodule.recurse", "false"],
   ["diff.ignoreSubmodules", "dirty"],
   ["diff.submodule", "short"],
@@ -71,7 +71,7 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
 let created: string | undefined;
 
 /**
- * Removes the directories of processes that were killed. If such a process still runs, but in a container where it has
+ * Removes the directories of processes that were killed. If such a process is still running in a container where it has
  * another id, it creates its directory again when it needs it.
  */
 function sweepLeftovers(): void {

@@ -78,7 +78,7 @@ describe("a read-only process without a sandbox", () => {
 });
 
 describe("createLocalWorkspace", () => {
-  it("uses the real path of its root, and throws without one", () => {
+  it("uses the real path of its root, and throws if there is no root", () => {
     symlinkSync(root, `${root}-link`);
     expect(createLocalWorkspace({ root: `${root}-link`, environment }).root).toBe(root);
     rmSync(`${root}-link`);

@@ -27,7 +27,7 @@ describe("scrubEnvironment", () => {
   it.each([
     ["node_modules/.bin:/usr/bin::./bin:.:/bin:", "/usr/bin:/bin"],
     [".", "/usr/local/bin:/usr/bin:/bin"],
-  ])("looks for programs in no directory of the workspace: PATH %s", (PATH, left) => {
+  ])("does not look for programs in the workspace: PATH %s", (PATH, left) => {
     expect(scrubEnvironment({ PATH })["PATH"]).toBe(left);
   });
 

@@ -87,7 +87,7 @@ describe("retinue worker", () => {
     });
     expect([encrypted.code, encrypted.stderr]).toEqual([
       2,
-      `retinue: ${url.replace("http", "https")} does not use encryption. Check the address: it may begin with http://.\n`,
+      `retinue: ${url.replace("http", "https")} does not use encryption. Check the address. It may have to begin with http://.\n`,
     ]);
     const connected = server.next("connected");
     const worker = start(["--server", url], { ...place, environment: token });

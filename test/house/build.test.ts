@@ -47,7 +47,7 @@ async function build(files: Record<string, string>, ...options: string[]) {
 }
 
 describe("scripts/build.mjs", { timeout: 120_000 }, () => {
-  it("builds the command line and the library, each if it is stale", async () => {
+  it("builds the command line and the library if they are stale", async () => {
     const { house, finished } = await build({ ...sources, "src/lib/a.test.ts": "", "src/lib/a.ts": "export {};\n" });
     expect(finished).toEqual({ code: 0, stdout: "", stderr: "" });
     const cli = join(house.directory, "dist/cli.cjs");

@@ -45,7 +45,7 @@ describe("scripts/generate.mjs", () => {
     expect(stderr).toContain("src/tools/write/write.md is empty");
   });
 
-  it("draws the modules in layers.cjs, without arrows that a longer path replaces", async () => {
+  it("draws the modules in layers.cjs, without arrows that a longer path makes redundant", async () => {
     const modules = "{ lib: [], ports: [], loop: ['lib'], runs: ['loop', 'ports'], app: ['runs', 'loop'] }";
     const table = `Object.fromEntries(Object.entries(${modules}).map(([name, modules]) => [name, { modules }]))`;
     const page = (diagram: string) => `# Modules\n\n\`\`\`mermaid\n${diagram}\`\`\`\n`;

@@ -62,7 +62,7 @@ describe("scripts/release.mjs", () => {
     }
   });
 
-  it("rejects a changed tree, an invalid or too low version, and an empty changelog", async () => {
+  it("rejects uncommitted changes, a version that is invalid or too low, and an empty changelog", async () => {
     const { house, git } = await createRepository();
     await expectRefusal(house, /"next" is not a version/, "next");
     await expectRefusal(house, /0\.1\.9 is not higher/, "0.1.9");

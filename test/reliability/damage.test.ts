@@ -15,7 +15,7 @@ it("continues damaged sessions or rejects them with a message, and deletes none 
   expect(report.work["continued"]).toBeGreaterThan(1);
 }, 60_000);
 
-it("continues with all messages if the head line is lost, and reads every line with a changed name", async () => {
+it("continues with all messages if the head line is lost, and tolerates a changed name in every line", async () => {
   const place = createPlace();
   const server = await createApiServer({ script: planWork(place, { random: () => 0, steps: 3 }) });
   try {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { twoProcesses } from "../torture/two-processes.ts";
 
-it("allows one owner of a session at a time, and tells the others who it is", async () => {
+it("allows a session only one owner at a time, and tells other processes which one it is", async () => {
   const report = await twoProcesses({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
   expect(report).toMatchObject({ passed: 1, run: 1, firstFailure: undefined });
   expect(report.work["refusals"]).toBeGreaterThanOrEqual(1);

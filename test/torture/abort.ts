@@ -151,7 +151,7 @@ async function resume(place: Place, server: ApiServer, sandbox: "off" | "auto"):
   return code === 0 ? violations : [...violations, `the resume ended with ${code}: ${stderr}`];
 }
 
-/** Returns the processes that still run after five seconds. Returns earlier if none is left. */
+/** Returns the processes that are still running after five seconds. Returns earlier if none is left. */
 async function afterFiveSeconds(place: Place): Promise<number[]> {
   const deadline = performance.now() + 5_000;
   while (livingIn(place).length > 0 && performance.now() < deadline) await wait(20);

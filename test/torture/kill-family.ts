@@ -84,7 +84,7 @@ async function live(place: Place, server: ApiServer, { kill, words = [] }: Life)
   return ended;
 }
 
-/** Returns the number of lines that all agents of a session have written so far. */
+/** Returns the number of lines that all agents in a session have written so far. */
 export function countLines(place: Place): number {
   const path = transcriptPath(place);
   if (path === undefined) return 0;

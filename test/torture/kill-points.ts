@@ -99,7 +99,7 @@ async function killAt(point: Point): Promise<{ killed: boolean; violations: stri
       ends: "done",
     });
     violations.push(...checked.violations);
-    // There can be one more turn: after a kill between the last answer and the end of the run, the model is told
+    // There can be one more turn: after a kill between the last answer and the end of the run, the model gets a message
     // about it.
     if (checked.work.turns < steps + 1) violations.push(`only ${checked.work.turns} turns`);
     if (violations.length === 0) place.remove();

@@ -12,7 +12,7 @@ import { pick, times } from "./random-choice.ts";
 import { disguised, operandWord, roleWord } from "./shell-words.ts";
 
 /**
- * Returns the words of a command of a program that Retinue knows: subcommands, options in every spelling, values and
+ * Returns the words of a command whose program Retinue knows: subcommands, options in every spelling, values and
  * operands that fit the table, and some that do not.
  */
 export function modelCommand(random: Random, depth = 0): readonly string[] {
@@ -50,7 +50,7 @@ function argumentsOf(random: Random, spec: ProgramSpec, depth: number): readonly
   return words.flat();
 }
 
-/** Returns an option of the program in one of its spellings, with its values. */
+/** Returns one of the program's options in one of its spellings, with its values. */
 function optionWords(random: Random, spec: ProgramSpec): readonly string[] {
   const option = pick(random, optionsOf(spec).all);
   const name = pick(random, option.names);
@@ -161,7 +161,7 @@ function shellWords(random: Random, depth: number): readonly string[] {
   ];
 }
 
-/** Programs whose words have a form of their own. */
+/** Programs whose words have a special form. */
 const specials: Readonly<Record<string, ((random: Random, depth: number) => readonly string[]) | undefined>> = {
   find: findWords,
   sh: shellWords,
@@ -261,7 +261,7 @@ const present: readonly Known[] = [...programs].filter(
     !slow.has(name) && (builtin.has(name) || directories.some((directory) => existsSync(`${directory}/${name}`))),
 );
 const isHarmless = ({ does }: ProgramSpec): boolean => does === undefined;
-/** Mostly programs that can be read-only, because others are never run. */
+/** Known programs. Most of them can be read-only, because others are never run. */
 const known: readonly Known[] = [
   ...present,
   ...Array.from({ length: 4 }, () => present.filter(([, spec]) => isHarmless(spec))).flat(),

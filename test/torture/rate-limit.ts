@@ -10,7 +10,7 @@ const children = 40;
 const perWindow = 5;
 const windowMs = 1_000;
 
-/** How the server says when to retry: exactly, in whole seconds, or not at all. */
+/** Ways in which the server says when to retry: exactly, in whole seconds, or not at all. */
 const ways = ["milliseconds", "seconds", "nothing"] as const;
 type Way = (typeof ways)[number];
 

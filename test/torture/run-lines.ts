@@ -90,9 +90,9 @@ async function directoryOfGit({ workspace, stage }: RunPlace): Promise<string> {
 }
 
 /**
- * Runs each line in a process group of its own and ends the group, as the Bash tool does. Then reports whose output
- * contains the secret, which processes are left that Retinue could not find by their tag, and attempts to use the
- * network, which the kernel counts.
+ * Runs each line in its own process group and ends the group, as the Bash tool does. Then reports lines whose output
+ * contains the secret, remaining processes that Retinue could not find by their tag, and attempts to use the network,
+ * which the kernel counts.
  */
 const driver = `
 IFS= read -r -d '' secret

@@ -33,7 +33,7 @@ export interface Stage {
 /** Text of every file whose contents must not be shown. */
 export const secret = "Kv7qZx2mWtLp";
 
-/** Creates a stage; not in /tmp, because commands in a sandbox have a directory of their own there. */
+/** Creates a stage outside /tmp, because commands in a sandbox have their own /tmp. */
 export function createStage(): Stage {
   const base = realpathSync(mkdtempSync("/var/tmp/retinue-shell-"));
   const top = join(base, "top");

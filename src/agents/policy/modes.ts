@@ -14,8 +14,7 @@ export interface ModeRequest {
 }
 
 /**
- * Chooses the mode of a main agent. Any definition may choose a stricter mode; only some sources may choose a looser
- * one.
+ * Chooses a main agent's mode. Any definition may choose a stricter mode; only some sources may choose a looser one.
  */
 export function chooseMode(
   { name, permissionMode, source }: AgentDefinition,
@@ -34,8 +33,8 @@ const bypassing: ReadonlySet<string> = new Set(["user", "policy"]);
 const loosening: ReadonlySet<string> = new Set(["built-in", "user", "flag", "policy"]);
 
 /**
- * Chooses the mode of a subagent: the stricter of its own mode and its parent's. As an exception, a definition in the
- * user's own files may use `acceptEdits`.
+ * Chooses a subagent's mode: the stricter of its own mode and its parent's. As an exception, a definition in the user's
+ * own files may use `acceptEdits`.
  */
 export function narrowMode({ name, permissionMode, source }: AgentDefinition, parentMode: PermissionMode): ChosenMode {
   if (permissionMode === undefined || isAtMost(permissionMode, parentMode))

@@ -28,7 +28,7 @@ describe("resuming under a recorded policy", () => {
     );
   });
 
-  it("keeps a denial from either compact file if the other only asked", () => {
+  it("keeps a denial from either compact file if the other only asks", () => {
     const [example] = fc.sample(policy, 1);
     const withLine = (effect: "ask" | "deny"): Policy => ({
       ...(example as Policy),

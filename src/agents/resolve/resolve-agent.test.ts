@@ -214,7 +214,7 @@ describe("compact rules", () => {
     expect(agent.policy.pool).toContain("Bash");
   });
 
-  it("keep their order, and settle questions only if the source is the user's own", () => {
+  it("keep their order, and approve calls only if the source is the user's own", () => {
     const permission = [
       { tool: "edit", effect: "allow" },
       { tool: "*", pattern: "*.env", effect: "deny" },

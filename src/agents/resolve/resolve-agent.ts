@@ -14,7 +14,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
   if (definition.isolation !== undefined) {
     return {
       ok: false,
-      message: `Agent "${definition.name}" works in its own copy of the repository (isolation: ${definition.isolation}), so it can't be the main agent of a session.`,
+      message: `Agent "${definition.name}" works in its own copy of the repository (isolation: ${definition.isolation}), so it can't be a session's main agent.`,
     };
   }
   const mode = chooseMode(definition, { asked: asked.mode, fallback: settings.mode ?? "default" });

@@ -95,7 +95,7 @@ describe("the tool matrix", () => {
     });
   }
 
-  it("gives a file's agent without a list the tools of general-purpose, whatever its source", () => {
+  it("gives an agent from a file without a tool list the tools of general-purpose, whatever its source", () => {
     for (const source of definitionSources) expect(poolFor({ source })).toEqual(open);
   });
 
@@ -108,7 +108,7 @@ describe("the tool matrix", () => {
     });
   });
 
-  it("grants a tool that the program defines, also in the background", () => {
+  it("grants a tool that the program defines, even in the background", () => {
     const tools = ["Read", "Teleport"].map((name) => ({ name, description: name, inputSchema: {} }));
     const parentPolicy = { pool: ["Read", "Teleport"] };
     expect(poolFor({}, { tools, parentPolicy })).toEqual(["Read", "Teleport"]);

@@ -94,7 +94,7 @@ function deniesDelegation({ rules: [first, ...more] }: PolicyLayer): boolean {
   return more.length === 0 && first?.text === "Task" && first.effect === "deny";
 }
 
-/** Marks the agent as unattended if its parent is unattended or the parent's mode `dontAsk` was replaced. */
+/** Marks the agent as unattended if its parent is unattended or the parent's `dontAsk` mode was replaced. */
 function inheritUnattended(policy: Policy, parentPolicy: Policy): Policy {
   if (!parentPolicy.unattended && !dropsDontAsk([parentPolicy.mode], policy.mode)) return policy;
   return { ...policy, unattended: true };

@@ -77,7 +77,7 @@ it("ignores tools without a limit", async () => {
   expect(await use(at, "Grep", { pattern: "omega" })).toEqual(done);
 });
 
-it("allows only what both of two layers cover", async () => {
+it("allows only calls that both of two layers cover", async () => {
   const at = place(["Bash(echo:*)"]);
   const policy = { ...at.policy, layers: [...(at.policy.layers ?? []), ...limitsTo(["Bash(echo hello)"])] };
   expect(await use({ ...at, policy }, "Bash", { command: "echo hello" })).toEqual(done);

@@ -32,8 +32,8 @@ export interface CompactResult {
 }
 
 /**
- * Applies the compact `permission` lines of a definition to its tools. The last line about a whole tool decides whether
- * the agent has the tool, unless a later line allows some uses of it.
+ * Applies a definition's compact `permission` lines to its tools. The last line about a whole tool decides whether the
+ * agent has the tool, unless a later line allows some uses of it.
  */
 export function applyCompactRules(definition: AgentDefinition, granted: readonly string[]): CompactResult {
   const lines = definition.permission ?? [];
@@ -95,7 +95,7 @@ function coversTool({ tool }: CompactRule, name: string): boolean {
 }
 
 /**
- * Returns whether an allow rule of the definition grants a permission. If not, the rule only keeps the tool in the
+ * Returns whether an allow rule in the definition grants a permission. If not, the rule only keeps the tool in the
  * pool.
  */
 function maySettle({ source }: AgentDefinition): boolean {

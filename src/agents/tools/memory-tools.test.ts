@@ -71,7 +71,7 @@ describe("file tools for the memory", () => {
     expect(agent.head.system).not.toContain(directory);
   });
 
-  it("are not granted if a rule of the session denies them", () => {
+  it("are not granted if a session rule denies them", () => {
     const rules: Rule[] = ["Edit", "Write"].map((text) => ({ text, effect: "deny", scope: "user" }));
     expect(resolve({ tools: ["Grep"] }, { rules }).pool).toEqual(["Grep"]);
   });

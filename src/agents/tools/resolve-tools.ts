@@ -37,7 +37,7 @@ export interface ToolSupply {
   readonly absent: readonly AbsentTool[];
 }
 
-/** Resolves the tool lists of a definition. An entry that can't be parsed grants nothing. */
+/** Resolves a definition's tool lists. An entry that can't be parsed grants nothing. */
 export function resolveTools(definition: AgentDefinition, supply: ToolSupply): ResolvedTools {
   const listed = (definition.tools ?? ["*"]).map(readToolEntry);
   const disallowed = (definition.disallowedTools ?? []).map(readToolEntry);

@@ -84,7 +84,7 @@ export interface Subagents {
     prompt: string,
     options?: SubagentOptions<Output>,
   ): Promise<StartedSubagent<OutputValue<Output>>>;
-  /** Returns all subagents in the order in which they were started. */
+  /** Returns all subagents in the order they were started. */
   list(): Promise<readonly SubagentInfo[]>;
   /** Returns the lines of an agent's transcript so far. Throws a `UserError` if no agent or several match. */
   read(reference: string): Promise<readonly Line[]>;

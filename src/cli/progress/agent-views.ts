@@ -7,7 +7,7 @@ export interface AgentViews {
   /** Undefined before the first update. */
   readonly main: AgentView | undefined;
   get(agentId: AgentId): AgentView | undefined;
-  /** Returns the subagents depth first, siblings in the order in which they started. */
+  /** Returns the subagents depth first, siblings in the order they started. */
   inOrder(): readonly AgentView[];
   /** Number of subagents. */
   readonly size: number;

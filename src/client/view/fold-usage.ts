@@ -1,7 +1,7 @@
 import { type AgentId, addUsage, type CallId, callsOf, noUsage, paidUsage, type Usage } from "../../protocol/index.ts";
 import type { ViewUpdate } from "./fold-session.ts";
 
-/** What the turns of a session have used, in the order in which they ended. */
+/** What the turns of a session have used, in the order they ended. */
 export interface SessionUsage {
   readonly turns: readonly UsedTurns[];
   readonly total: Usage;

@@ -26,7 +26,7 @@ export interface SessionView {
   readonly cwd?: string | undefined;
   /** Position of the last update with a position. */
   readonly seq: number;
-  /** Agents in the order in which they were first seen. The main agent comes first. */
+  /** Agents in the order they were first seen. The main agent comes first. */
   readonly agents: List<AgentView>;
   readonly indexes: PersistentMap<number>;
   /** Ids of the agents that have a run in progress. */
@@ -201,8 +201,8 @@ export function agentOf({ agents, indexes }: SessionView, agentId: AgentId): Age
 }
 
 /**
- * Returns the agents depth first, the main agent first, siblings in the order in which they were first seen. Takes time
- * in proportion to the number of agents.
+ * Returns the agents depth first, the main agent first, siblings in the order they were first seen. Takes time in
+ * proportion to the number of agents.
  */
 export function inTreeOrder(view: SessionView): readonly AgentView[] {
   const tops: AgentView[] = [];

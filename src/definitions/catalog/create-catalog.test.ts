@@ -38,7 +38,7 @@ describe("the agent that takes precedence", () => {
     }
   });
 
-  it("comes from the nearer directory of a project", () => {
+  it("comes from the nearer directory in a project", () => {
     const near = { ...entry("a", "project", { file: "/p/x/z.md" }), place: place({ distance: 0, directory: 1 }) };
     const far = { ...entry("a", "project", { file: "/p/a.md" }), place: place({ distance: 1 }) };
     const { agents, overrides } = createCatalog([far, near]);
@@ -62,7 +62,7 @@ describe("the agent that takes precedence", () => {
     expect(diagnostics).toMatchObject([{ code: "duplicate_name", file: "/h/2.md" }]);
   });
 
-  it("is a plugin's instead of a built-in one only if the user allows it", () => {
+  it("is a plugin agent instead of a built-in one only if the user allows it", () => {
     const entries = [entry("Plan", "built-in"), entry("kit:Plan", "plugin", { plugin: "kit" })];
     expect(createCatalog(entries).find("Plan")?.agent).toBe(entries[0]);
     const replaced = createCatalog(entries, { replaceBuiltIns: ["kit:Plan"] });

@@ -15,8 +15,8 @@ const ownModes = Object.fromEntries(permissionModes.map((mode) => [fold(mode), m
 
 interface ModeField {
   /**
-   * Spellings that the field accepts, including those of other programs. No spelling maps to a looser mode than it
-   * stands for in the program that it comes from.
+   * Spellings that the field accepts, including those of other programs. No spelling maps to a looser mode than it has
+   * in its original program.
    */
   readonly modes: Readonly<Record<string, PermissionMode>>;
   /** Values that messages suggest. */

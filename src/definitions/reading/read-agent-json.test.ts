@@ -22,7 +22,7 @@ describe("readAgentJson", () => {
     expect(agents[0]?.body()).toBe("You review.");
   });
 
-  it("rejects one invalid agent, by name, without the others", () => {
+  it("rejects only the invalid agent, and names it", () => {
     const { agents, diagnostics } = readAgentJson(
       {
         a: { description: "d", prompt: "p" },

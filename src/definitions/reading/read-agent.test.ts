@@ -58,7 +58,7 @@ describe("the files people write", () => {
     expect(body).toBe("You are thorough.\n\nWrite short reports.\n");
   });
 
-  it.each(Object.entries(mutations))("are read the same with %s", async (_, mutate) => {
+  it.each(Object.entries(mutations))("are read in the same way with %s", async (_, mutate) => {
     let compared = 0;
     for (const { text, title } of samples) {
       const bytes = mutate(text);

@@ -181,7 +181,7 @@ function readDisable(reader: AgentFieldReader): boolean {
   if (value === true)
     reader.notice(field, {
       code: "disabled",
-      message: `The agent is not loaded, because "${field.key}" is on.`,
+      message: `The agent is not loaded, because "${field.key}" is set.`,
       fix: `Delete the ${reader.syntax.unit}.`,
     });
   if (value === undefined)

@@ -60,7 +60,7 @@ describe("skills", () => {
     expect(diagnostics.map(({ file: at }) => at)).toContain(hidden);
   });
 
-  it("are found with a leading slash and by a plugin's bare name, and a missing one with the nearest name", async () => {
+  it("are found with a leading slash and by a plugin's bare name; for a missing one, the nearest name is suggested", async () => {
     skill(join(project, ".claude/skills/deploy"), "d");
     const file = skill(join(place, "kit/skills/pack"), "pack");
     const { skills } = await load([

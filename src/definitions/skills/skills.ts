@@ -122,7 +122,7 @@ function overridden({ definition }: LoadedSkill, winner: LoadedSkill): Diagnosti
   return { severity: "notice", file: definition.file, line: 1, code: "skill_hidden", message };
 }
 
-/** The skills of a session that the Skill tool offers. */
+/** A session's skills that the Skill tool offers. */
 export interface SkillCatalog {
   /** Returns the list that a model chooses from. The same skills always produce the same text. */
   list(): string;

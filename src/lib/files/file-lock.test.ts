@@ -172,7 +172,7 @@ describe("withFileLock", () => {
   it.each([
     ["is alive", alive],
     ["may be alive on another machine", { ...alive, host: "elsewhere" }],
-  ])("names the owner that %s and holds it too long, and says what to do", async (_, owner) => {
+  ])("names an owner that %s if it holds the lock too long, and says what to do", async (_, owner) => {
     const file = join(directory(), "a");
     writeFileSync(`${file}.lock`, JSON.stringify(owner));
     await expect(withFileLock(file, async () => 1, { waitMs: 0 })).rejects.toMatchObject({

@@ -22,7 +22,7 @@ export function processStartTime(pid: number): number | undefined {
   return readProcess(pid)?.startTime;
 }
 
-/** Returns an id that changes with every boot of the machine; undefined where there is no /proc. */
+/** Returns an id that changes whenever the machine boots; undefined where there is no /proc. */
 export function bootId(): string | undefined {
   return readText("/proc/sys/kernel/random/boot_id")?.trim();
 }

@@ -15,7 +15,7 @@ describe("nearest", () => {
     ["bash_out", "BashOutput"],
     ["Bas", "Bash"],
     ["Fetch", "WebFetch"],
-  ])("suggests for %s: %s", (word, expected) => {
+  ])("for %s, suggests %s", (word, expected) => {
     expect(nearest(word, tools)).toEqual([expected]);
   });
 
@@ -32,7 +32,7 @@ describe("nearest", () => {
     expect(nearest("modle", ["mode", "model"])).toEqual(["model"]);
   });
 
-  it("finds every word itself first, even with one typo", () => {
+  it("ranks the word itself first, even if it has one typo", () => {
     fc.assert(
       fc.property(fc.constantFrom(...tools.filter((tool) => tool.length > 3)), fc.nat(), (tool, random) => {
         expect(nearest(tool, tools)).toEqual([tool]);

@@ -31,7 +31,7 @@ describe("names of MCP tools", () => {
     );
   });
 
-  it("are as safe for properties", () => {
+  it("are just as safe for properties", () => {
     expect(nameProperties(["$filter", "_filter", "user.id"]).get("$filter")).toMatch(/^_filter_[0-9a-f]{8}$/);
     fc.assert(
       fc.property(names, (members) => {

@@ -5,8 +5,8 @@ const MAX_NAME = 64;
 const MAX_SERVER = 30;
 
 /**
- * Returns, for each server of an agent, the part of its tool names that identifies the server. This part never contains
- * `__`, so `mcp__a` in a rule can't refer to a server named `a__b`.
+ * Returns, for each of an agent's servers, the part of its tool names that identifies the server. This part never
+ * contains `__`, so `mcp__a` in a rule can't refer to a server named `a__b`.
  */
 export function nameServers(names: readonly string[]): ReadonlyMap<string, string> {
   const safe = (name: string) => {

@@ -8,7 +8,7 @@ import { createLearntRate } from "./learnt-rate.ts";
  * Decides when this process may send its requests to one provider. The limiter begins without a limit and learns from
  * how the provider pushes back:
  *
- * - Each failed request waits for its own delay; after that, requests are sent in the order in which they arrived.
+ * - Each failed request waits for its own delay; after that, requests are sent in the order they arrived.
  * - A refusal delays all requests by the same time, unless the number of requests in flight explains the refusal
  *   (`learnt-places.ts`). After that, as many requests are sent as the provider accepted before (`learnt-rate.ts`).
  * - An overload delays only its own request. Three overloads in a row, with nothing accepted in between, delay all

@@ -13,7 +13,7 @@ const failed = (retry: Retry, retryAfterMs?: number): Failure => ({
 describe("the delay before a retry", () => {
   const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-  it("is never less than requested, and never more than the maximum or what was requested", () => {
+  it("is never shorter than requested, and never longer than the maximum or the requested delay", () => {
     const policy = defaultRetryPolicy;
     fc.assert(
       fc.property(

@@ -8,7 +8,7 @@ export interface RetryPolicy {
   /** Longest delay after the first attempt. It doubles with every attempt, up to `capMs`. */
   readonly baseMs: number;
   readonly capMs: number;
-  /** Longest wait that a server can ask for. A longer one is reported as an error. */
+  /** Longest wait that a server can request. A longer one is reported as an error. */
   readonly longestWaitMs: number;
 }
 
@@ -50,7 +50,7 @@ function waitTooLong(failed: Failure, retryAfterMs: number): Failure {
   const wait = formatDuration(retryAfterMs);
   return withMessage(
     failed,
-    `${sentence(failed.error.message)} The provider asked for a wait of ${wait}. Try again after that.`,
+    `${sentence(failed.error.message)} The provider asked to wait ${wait}. Try again after that.`,
   );
 }
 

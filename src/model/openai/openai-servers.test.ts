@@ -142,7 +142,7 @@ describe("OpenAI-compatible servers", () => {
     }
   });
 
-  it("never cause a call to run that the limit cut off before its first character", async () => {
+  it("never cause a call to run if the limit cut it off before its first character", async () => {
     const body = chunk({ tool_calls: [{ index: 0, id: "a", ...fn("A", "") }] }) + chunk({}, "length") + done;
     expect(await contentOf(body)).toMatchObject({
       stopReason: "max_tokens",

@@ -28,7 +28,7 @@ export type ProviderChoice =
       readonly model: string;
       /** Explains what determined the provider and the model. */
       readonly reason: string;
-      /** The model that a flag or the settings asked for; null if neither did. */
+      /** The model that a flag or the settings requested; null if neither did. */
       readonly requested: string | null;
     }
   | { readonly kind: "offline"; readonly notice: string }

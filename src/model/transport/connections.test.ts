@@ -49,7 +49,7 @@ async function listen(server: Server & { keepAliveTimeout: number }) {
 }
 
 describe("the connections of a process", () => {
-  it("are as many as there are requests, and do not keep the process alive while idle", async () => {
+  it("are opened for all requests at once, and do not keep the process alive while idle", async () => {
     const waiting: (() => void)[] = [];
     const server = createServer((_, response) => {
       waiting.push(() => response.end("x"));

@@ -102,7 +102,7 @@ describe("connections to one origin", () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it("are as many as there are requests, up to the limit; others wait in order, or leave", async () => {
+  it("are opened for all requests up to the limit; other requests wait in order, or leave", async () => {
     const paths: string[] = [];
     const { url, sockets } = await serveRaw((path, socket) => {
       paths.push(path);

@@ -90,7 +90,7 @@ async function createAgent(origin: URL, { proxy, trusted }: ConnectorOptions): P
   return createSecureAgent({ ...options, ca: trusted, server, proxy: isTunnel ? proxy : undefined });
 }
 
-/** Starts at most `max` requests at once; the others wait in the order in which they arrived. */
+/** Starts at most `max` requests at once; the others wait in the order they arrived. */
 interface Limit {
   enter(start: () => void): void;
   /** Called for a request that is over, or that no longer needs to start. */

@@ -1,4 +1,4 @@
-/** Collects the text of an error response, even if it was compressed although the request asked for no compression. */
+/** Collects the text of an error response, even if it was compressed although the request did not allow that. */
 export interface ErrorBody {
   add(chunk: Buffer): void;
   /** Returns an empty string if the body can't be decompressed or exceeds the limit. */

@@ -8,11 +8,11 @@ import type { ResponseHead } from "./connector.ts";
  */
 export type Retry = "no" | "few" | "yes";
 
-/** Why one attempt failed, and whether it may be repeated. */
+/** Describes why one attempt failed, and whether it may be repeated. */
 export interface Failure {
   readonly error: ModelError;
   readonly retry: Retry;
-  /** Minimum wait that the server asked for. */
+  /** Minimum wait that the server requested. */
   readonly retryAfterMs?: number;
   /**
    * How the provider pushed back. `refused`: because of its limits, or with a time to wait; this may concern all
@@ -160,7 +160,7 @@ function retryByHeader(headers: ResponseHead["headers"], { error, retry }: Failu
   return headers["x-should-retry"] === "true" ? "yes" : retry;
 }
 
-/** Returns the delay that the server asked for, in milliseconds, if it asked for one. `now` is the time of day. */
+/** Returns the delay that the server requested, in milliseconds, if any. `now` is the time of day. */
 export function retryAfterOf(headers: ResponseHead["headers"], now: number): number | undefined {
   const milliseconds = Number.parseFloat(String(headers["retry-after-ms"] ?? ""));
   if (milliseconds >= 0 && Number.isFinite(milliseconds)) return milliseconds;

@@ -203,7 +203,7 @@ describe("modes", () => {
     expect(bash("touch x", { mode })).toBe("ask");
   });
 
-  it("a protected file needs a rule that names it, not from the project", () => {
+  it("a protected file needs a rule that names it and is not from the project", () => {
     for (const mode of ["default", "acceptEdits", "bypassPermissions"] as const) {
       expect(
         write(".vscode/x", {

@@ -77,7 +77,7 @@ function decideWithinLimits(request: DecideRequest): Decision {
   if (decision.effect !== "ask") return decision;
   const { evasion } = judge({ ...request, policy: withoutAskRules(request.policy) });
   if (evasion === undefined) return decision;
-  const reason = `${evasion.reason} No one can approve this, because the rules of the worker's machine always apply.`;
+  const reason = `${evasion.reason} No one can approve this, because the rules on the worker's machine always apply.`;
   return asDecision(evasion, "deny", reason);
 }
 

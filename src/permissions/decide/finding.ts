@@ -50,7 +50,7 @@ export function builtin(effect: Finding["effect"], rule: string, reason: string)
 
 /** Names a rule's origin in messages. */
 export function originName(scope: RuleScope): string {
-  return scope === "flag" ? "an option of the session" : `${scope} scope`;
+  return scope === "flag" ? "a session option" : `${scope} scope`;
 }
 
 export function byRule({ rule, broken }: CompiledRule, what: string): Finding {

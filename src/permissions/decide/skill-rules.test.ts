@@ -47,7 +47,7 @@ describe("a rule about a skill", () => {
     expect(effectOf(name, { [rule]: "ask" })).toBe(covered ? "ask" : "allow");
   });
 
-  it("allows one by its own name if the others need approval", () => {
+  it("allows one skill by its name if the others need approval", () => {
     const rules = { Skill: "ask", "Skill(deploy)": "allow" } as const;
     expect(effectOf("deploy", rules)).toBe("ask");
     expect(effectOf("deploy", { "Skill(deploy)": "allow", "Skill(kit:deploy)": "deny" })).toBe("allow");

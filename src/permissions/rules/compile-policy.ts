@@ -18,7 +18,7 @@ export interface CompiledLayer {
   readonly rules: readonly CompiledRule[];
 }
 
-/** Rules grouped in the order in which they are applied, with properties that are derived from all of them. */
+/** Rules grouped in the order they are applied, with properties that are derived from all of them. */
 interface CompiledRules {
   /** Deny rules from lists in settings. Nothing overrides them. */
   readonly vetoes: readonly CompiledRule[];
@@ -115,7 +115,7 @@ function compile(policy: Policy, homes: readonly string[]): CompiledPolicy {
 
 interface RootedRules extends CompiledRules {
   readonly roots: RuleRoots;
-  /** All rules in the order in which they were written. */
+  /** All rules in the order they were written. */
   readonly all: readonly CompiledRule[];
 }
 
@@ -222,8 +222,8 @@ function compileTarget(
 }
 
 /**
- * Returns a test for skill names. A plugin skill can also be called by its bare name, so a restriction on the bare name
- * applies to the plugin skill too.
+ * Returns a predicate for skill names. A plugin skill can also be called by its bare name, so a restriction on the bare
+ * name applies to the plugin skill too.
  */
 function skillMatcher(skill: string, { wide }: { readonly wide: boolean }): (name: string) => boolean {
   const covers = wildcard(skill, { anyCase: true });

@@ -61,7 +61,7 @@ function listedDirectories(
 ): CommandReads {
   const known = new Set(files);
   const others = words.filter((word) => word.open !== undefined && !known.has(word));
-  // `~name` is the home directory of another user.
+  // `~name` is another user's home directory.
   const unknown = others.filter((word) => {
     const isGlob = word.splits && /[*?[]/.test(word.text);
     return isGlob && (patternsOf(word, loops)?.some(({ pattern }) => /^~[^/]/.test(pattern)) ?? true);

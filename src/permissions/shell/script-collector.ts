@@ -312,7 +312,7 @@ export class ScriptCollector {
       return node.append === true || node.index !== undefined ? undefined : read;
     }
     for (const element of value.elements) {
-      // `[subscript]=value`
+      // A subscript, as in `[subscript]=value`.
       if (/^\[(?!\d+\]\+?=)/.test(element.text)) this.obscure("a subscript evaluates the contents of variables");
       this.word(element);
     }

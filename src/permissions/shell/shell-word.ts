@@ -46,7 +46,7 @@ export function fixedWord(text: string): ShellWord {
   return { text, open: undefined, lead: text, splits: false, variables: undefined };
 }
 
-/** Creates a word of which only the beginning is known. */
+/** Creates a word whose beginning is all that is known. */
 export function openWord(text: string, lead: string): ShellWord {
   return { text, open: "value", lead, splits: true, variables: undefined };
 }

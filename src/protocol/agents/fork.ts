@@ -39,5 +39,5 @@ export const FORK_INTRODUCTION =
   "[You are a fork of the agent above, not that agent. Do only what follows, yourself: no agents, no questions, no next steps. Your last message is your report to it, short and exact.]";
 
 export const forkChoices = ["auto", "on", "off"] as const;
-/** When agents can fork. `auto`: only in interactive sessions. */
+/** Determines when agents can fork. `auto`: only in interactive sessions. */
 export type ForkChoice = (typeof forkChoices)[number];

@@ -55,7 +55,7 @@ export type DurableEvent =
       readonly agentId: AgentId;
       /** Id of the run that is about to start. */
       readonly runId: RunId;
-      /** Why the agent is resumed without a call. */
+      /** Cause, if the agent is resumed without a call. */
       readonly by?: ResumeCause | undefined;
       /** Prompt that the agent is resumed with, if it has an id. */
       readonly promptId?: PromptId | undefined;
@@ -136,8 +136,7 @@ export type DurableEvent =
   /** Precedes a request that has no `model.requested`: a compaction, or a tool call that uses a model. */
   | { readonly type: "spend.reserved"; readonly request: CallId | "compaction"; readonly reserved: ReservedSpend }
   /**
-   * Cost of requests that have no line of their own: an interrupted compaction, or requests in progress when the
-   * process was lost.
+   * Cost of requests that have no line: an interrupted compaction, or requests in progress when the process was lost.
    */
   | {
       readonly type: "spend.recorded";
@@ -318,7 +317,7 @@ export type ContextCause =
   | "turns"
   | "verification"
   | "hook";
-/** Who changed plan mode: the agent with a tool, or the user by opening the session in another mode. */
+/** Origin of a plan mode change: the agent with a tool, or the user by opening the session in another mode. */
 export type PlanChange = "agent" | "person";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 

@@ -96,7 +96,7 @@ export const noFacts: RunFacts = {
  * options, which a model can't change.
  */
 export interface ReachedLimit {
-  /** What happened. */
+  /** Describes what happened. */
   readonly cause: string;
   /** For a budget: `session`, or the name of the agent that it belongs to. */
   readonly owner?: string | undefined;
@@ -104,7 +104,7 @@ export interface ReachedLimit {
   readonly spawns?: true | undefined;
 }
 
-/** How a run ended and what it did. */
+/** Result of a run: how it ended and what it did. */
 export interface RunEnd {
   readonly runId: RunId;
   readonly outcome: Outcome;
@@ -117,24 +117,24 @@ export interface RunEnd {
   readonly text: string;
   /** Number of requests to the model. */
   readonly turns: number;
-  /** Tokens of this agent's requests. Those of its subagents are not included; see `session.spent()`. */
+  /** Tokens of this agent's requests, excluding its subagents; see `session.spent()`. */
   readonly usage: Usage;
   /**
-   * Cost of this agent's requests, without those of its subagents; see `session.spent()`. Absent if the model has no
-   * known price.
+   * Cost of this agent's requests, excluding its subagents; see `session.spent()`. Absent if the model has no known
+   * price.
    */
   readonly costUsd?: number | undefined;
   /** Time from the start to the end of the run. */
   readonly milliseconds: number;
   /** Time that the model's responses took. */
   readonly modelMilliseconds: number;
-  /** What the run did, as the runtime observed it. */
+  /** Actions that the runtime observed. */
   readonly facts: RunFacts;
   /** Result of the acceptance check, if one was requested. */
   readonly acceptance?: AcceptanceResult | undefined;
 }
 
-/** Result of a check of the agent's work. The runtime performs the check, not the agent. */
+/** Result of checking the agent's work. The runtime performs the check, not the agent. */
 export interface AcceptanceResult {
   /** Command that was run, or the name of the agent that verified the work. */
   readonly command: string;
@@ -147,7 +147,7 @@ export interface AcceptanceResult {
   readonly verdict?: Verdict | undefined;
 }
 
-/** Verdict of an agent that verified the work of another agent. */
+/** Verdict of an agent that verified another agent's work. */
 export type Verdict = "pass" | "fail" | "inconclusive";
 
 /** End of a run, with the session and the agent that it belongs to. */

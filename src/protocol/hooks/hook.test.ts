@@ -48,7 +48,7 @@ describe("an entry in an unknown form is reported and ignored", () => {
     expect(problems.map(({ event }) => event)).toEqual(events);
   });
 
-  it("as is an entry for an event that a definition can't handle", () => {
+  it("so is an entry for an event that a definition can't handle", () => {
     const { hooks, problems } = readHookEntries({ SessionStart: [{ command: "a" }] }, definitionHookEvents);
     expect(hooks).toEqual([]);
     expect(problems[0]?.message).toContain("belongs in settings");

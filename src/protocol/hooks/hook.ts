@@ -19,7 +19,7 @@ export const hookEvents = [
 /** Name of an event for which hooks can run. */
 export type HookEvent = (typeof hookEvents)[number];
 
-/** Events for which a definition can have hooks. These hooks run only for the agent of that definition. */
+/** Events for which a definition can have hooks. These hooks run only for that definition's agent. */
 export const definitionHookEvents: readonly HookEvent[] = ["PreToolUse", "PostToolUse", "Stop", "SubagentStop"];
 
 /** One command for one event, in normalized form. */

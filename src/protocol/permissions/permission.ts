@@ -55,7 +55,7 @@ export interface ShellPath {
   readonly walk?: DirectoryWalk | undefined;
 }
 
-/** How a command traverses a directory. */
+/** Describes how a command traverses a directory. */
 export interface DirectoryWalk {
   /** True if the command follows symlinks that it finds. */
   readonly follows: boolean;

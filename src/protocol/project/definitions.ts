@@ -55,11 +55,11 @@ export interface Snapshot {
   readonly hash: string;
 }
 
-/** The memory of an agent. */
+/** Identifies an agent's memory. */
 export interface MemoryRequest {
   readonly scope: "user" | "project" | "local";
   readonly agent: string;
-  /** Trusted directory of the project that contains its memories. Not needed for the scope `user`. */
+  /** Trusted directory of the project that contains its memories. Not needed for the `user` scope. */
   readonly projectRoot?: string | undefined;
 }
 

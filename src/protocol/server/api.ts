@@ -35,7 +35,7 @@ export interface SessionInfo {
   /** Directory of the session on its worker. */
   readonly cwd: string;
   readonly state: SessionState;
-  /** Why a session is parked, or what is wrong with its files. */
+  /** Explains why a session is parked, or describes a problem with its files. */
   readonly detail?: string | undefined;
   /**
    * Messages for the user from when the session was opened, for example about the offline model or an invalid rule.
@@ -136,7 +136,7 @@ export interface AgentReport
   readonly mode?: PermissionMode | undefined;
   /** Built-in tools that it would get if the main agent started it. */
   readonly toolReport: ToolReport;
-  /** Why it can't be started. */
+  /** Explains why it can't be started. */
   readonly problem?: string | undefined;
   readonly notices: readonly string[];
   /** Definitions with the same name that this one replaces. */
@@ -147,7 +147,7 @@ export interface AgentReport
   }[];
   /** Whether it is left out of the list that a model chooses from. */
   readonly hidden: boolean;
-  /** Why a rule denies its use. */
+  /** Explains why a rule denies its use. */
   readonly denied?: string | undefined;
   /** Estimated tokens of its line in the list that a model chooses from, and of its prompt. */
   readonly tokens: { readonly listing: number; readonly prompt: number };

@@ -26,7 +26,7 @@ export interface Printed {
 export function createConversationPrinter(): ConversationPrinter {
   /** Position of the first item that may not have been printed. */
   let next = 0;
-  /** Positions after `next` that have been printed. Calls are printed in the order in which they end. */
+  /** Positions after `next` that have been printed. Calls are printed in the order they end. */
   const early = new Set<number>();
   let last: PrintedKind | undefined;
   /** The texts of the response that is being written, in their order, and how many of them have been recorded. */

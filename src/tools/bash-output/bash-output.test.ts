@@ -123,7 +123,7 @@ describe("a background shell", () => {
     expect(shells.list("other")).toEqual([]);
   });
 
-  it("is refused if too many are running", async () => {
+  it("is refused if too many shells are running", async () => {
     for (let index = 0; index < 16; index++) await start("sleep 75");
     const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
     const output = await callTool(tool, { command: "sleep 75", run_in_background: true }, context());
@@ -136,7 +136,7 @@ describe("a background shell", () => {
 });
 
 describe("filterLines", () => {
-  it("stops an expression that would take forever", () => {
+  it("stops a regular expression that would take forever", () => {
     expect(filterLines(`${"a".repeat(40)}!`, "^(a+)+$")).toMatchObject({ ok: false });
   });
 

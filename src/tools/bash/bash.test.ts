@@ -37,7 +37,7 @@ async function bash(
 const pidIn = (name: string) => Number(place.get(name).trim());
 
 describe("Bash", () => {
-  it("returns output and success", async () => {
+  it("returns the output and reports success", async () => {
     const { text, isError, facts } = await bash("echo out; echo err >&2");
     expect(text.split("\n").sort()).toEqual(["err", "out"]);
     expect(isError).toBe(false);

@@ -14,7 +14,7 @@ let root: string;
 let sandbox: Sandbox;
 let workspace: Workspace;
 beforeEach(() => {
-  // Commands have a /tmp of their own.
+  // Commands have their own /tmp.
   top = realpathSync(mkdtempSync("/var/tmp/bash-sandbox-"));
   root = join(top, "project");
   mkdirSync(root);
@@ -45,7 +45,7 @@ function bash(input: { command: string; run_in_background?: boolean }, own: Part
 }
 
 describe("Bash in a sandbox", () => {
-  it("runs and reports what was refused, or is refused if a required sandbox is missing", async () => {
+  it("runs commands and reports refusals, or refuses to run if a required sandbox is missing", async () => {
     const result = await bash({ command: `echo in > a; echo out > ${top}/b` });
     expect(existsSync(join(top, "b"))).toBe(false);
     if ((await sandbox.ready()).kind !== "on") {
@@ -70,7 +70,7 @@ describe("Bash in a sandbox", () => {
     await shells.release("main");
   });
 
-  it("runs commands that are allowed only because they read in the read-only profile, even in the background", async () => {
+  it("uses the read-only profile for commands that are allowed only because they read, even in the background", async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     const result = await bash({ command: "echo in > a; ls" }, { readsOnly: true });
     expect(textOfOutput(result)).toContain("this command ran read-only");

@@ -9,7 +9,7 @@ export interface Shell {
   readonly id: string;
   readonly command: string;
   readonly output: CommandOutput;
-  /** How the shell ended; undefined while it runs. */
+  /** The shell's end; undefined while it runs. */
   readonly end: CommandEnd | undefined;
   /** True if the shell was stopped because its output exceeded the maximum size. */
   readonly overflowed: boolean;
@@ -50,7 +50,7 @@ export interface Shells {
   start(start: Start): Shell;
   find(agentId: AgentId, id: string): Shell | undefined;
   list(agentId: AgentId): readonly Shell[];
-  /** Ends all processes of an agent, including those that finished shells left running. */
+  /** Ends all of an agent's processes, including those that finished shells left running. */
   release(agentId: AgentId): Promise<void>;
 }
 

@@ -40,7 +40,7 @@ describe("Glob", () => {
     expect(await glob(`${place.root}/src/*.js`)).toEqual(["src/c.js"]);
   });
 
-  it("says if there is nothing", async () => {
+  it("says so if nothing is found", async () => {
     put("a.ts");
     expect(await glob("*.rs")).toEqual(["No files found."]);
     expect(await glob("gone/**")).toEqual(["No files found."]);
@@ -116,7 +116,7 @@ describe("fixedDirectory", () => {
     ["src/{a,b}/**", "src", false],
     ["/abs/dir/*.ts", "abs/dir", true],
     ["a/b.ts", "a", false],
-  ])("returns for %s: %j", (pattern, directory, absolute) => {
+  ])("for %s, returns %j", (pattern, directory, absolute) => {
     expect(fixedDirectory(pattern)).toEqual({ directory, absolute });
   });
 });

@@ -27,7 +27,7 @@ describe("Grep", () => {
     expect(await grep({})).toBe("notes.md\nsrc/a.ts\nsrc/b.js");
   });
 
-  it("returns lines with numbers below the name of their file", async () => {
+  it("returns numbered lines below the name of their file", async () => {
     expect(await grep({ output_mode: "content" })).toBe(
       "notes.md\n1:about foo\n\nsrc/a.ts\n1:const foo = 1;\n3:foo();\n\nsrc/b.js\n2:foo",
     );

@@ -55,7 +55,7 @@ describe("NotebookEdit", () => {
     place.put("n.ipynb", JSON.stringify({ cells, metadata: { long: "x".repeat(11 * 1024 * 1024) } }));
     const output = await edit({ cell_id: "sum", new_source: "x" });
     expect(textOfOutput(output)).toBe(
-      "n.ipynb is larger than 10 MB, the limit of NotebookEdit. Clear the outputs of its cells first.",
+      "n.ipynb is larger than 10 MB, which is NotebookEdit's limit. Clear the outputs of its cells first.",
     );
   });
 

@@ -73,7 +73,7 @@ async function editNotebook(
   const result = await workspace.read(file.real, { maxBytes: MAX_BYTES });
   if (!result.ok && result.code === "too_large")
     return failed(
-      `${file.name} is larger than 10 MB, the limit of NotebookEdit. Clear the outputs of its cells first.`,
+      `${file.name} is larger than 10 MB, which is NotebookEdit's limit. Clear the outputs of its cells first.`,
     );
   if (!result.ok) return fileFailed(result);
   const known = seen.of(context.agentId);

@@ -34,7 +34,7 @@ describe("Read, text", () => {
     expect(await textOf({ file_path: join(place.root, "a.txt") })).toBe("1\tone\n2\ttwo\n");
   });
 
-  it("shows the requested lines and how to continue, and parts add up", async () => {
+  it("shows the requested lines and how to continue, and the parts add up to the whole file", async () => {
     place.put("a.txt", "1\n2\n3\n4\n5");
     expect(await textOf({ file_path: "a.txt", offset: 2, limit: 2 })).toBe(
       "2\t2\n3\t3\n[Lines 2-3 of 5. Continue with offset=4.]",
@@ -50,7 +50,7 @@ describe("Read, text", () => {
     });
   });
 
-  it("shows part of a long file again unchanged, and its changes", async () => {
+  it("shows part of an unchanged long file again, and shows later changes", async () => {
     const lines = Array.from({ length: 9_000 }, (_, index) => `number ${index + 1}`);
     place.put("long.txt", lines.join("\n"));
     const first = await textOf({ file_path: "long.txt", offset: 3, limit: 2 });

@@ -74,7 +74,7 @@ export async function explainMissing(
   return failed(`${file.name} does not exist. ${mayLook ? `List ${where} with LS or find it` : "Find it"} with Glob.`);
 }
 
-/** Returns the names in a directory if the agent may list it itself; otherwise none. */
+/** Returns the names in a directory if the agent may list the directory; otherwise none. */
 async function namesIn(
   directory: string,
   { workspace, context }: { readonly workspace: Workspace; readonly context: ToolContext },

@@ -39,7 +39,7 @@ describe("arguments", () => {
     ["A.\n", "x", "A.\n\nArguments: x"],
     ["A.\n", " ", "A.\n"],
     ["$ARGUMENTS_FILE $ARGUMENTS[0]", "x", "$ARGUMENTS_FILE $ARGUMENTS[0]\n\nArguments: x"],
-  ])("fill %j with %j", (body, args, expected) => {
+  ])("are filled in: %j with %j", (body, args, expected) => {
     expect(fillArguments(body, args)).toBe(expected);
   });
 

@@ -101,7 +101,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
   return own !== "" && background !== undefined && colour(own) === colour(background);
 }
 
-/** Returns the color that an element puts behind its content. Runs in a thread, too. */
+/** Returns an element's background color. Also runs in a thread. */
 export function backgroundOf(read: ReadAttribute): string | undefined {
   const all = (read("style") ?? "").matchAll(
     /(?:^|;)\s*background(?:-color)?\s*:\s*(#[\da-f]{3,8}|rgba?\([^)]*\)|[a-z]+)/gi,
@@ -112,8 +112,8 @@ export function backgroundOf(read: ReadAttribute): string | undefined {
 }
 
 /**
- * Replaces `var(…)` in a style, and returns the variables that apply inside of the element. A variable that is not
- * known has no value. Runs in a thread, too.
+ * Replaces `var(…)` in a style, and returns the variables that apply inside of the element. An unknown variable has no
+ * value. Also runs in a thread.
  */
 export function resolveVariables(
   style: string,
@@ -141,7 +141,7 @@ export interface StyledElement {
 
 /**
  * Reads a style sheet. Returns a function that finds the declarations for an element, weakest first. Only selectors
- * that consist of a tag, classes and ids are evaluated, on a wide screen. Runs in a thread, too.
+ * that consist of a tag, classes and ids are evaluated, for a wide screen. Also runs in a thread.
  */
 export function readStyleSheet(css: string): (element: StyledElement) => string {
   interface Rule {

@@ -114,7 +114,7 @@ describe("addresses", () => {
     expect(seen[0]?.headers.host).toBe(`rebind.example.com:${port}`);
   });
 
-  it("checks the target of an allowed redirect from the start", async () => {
+  it("checks the target of an allowed redirect like any other URL", async () => {
     const { port } = await serve((_request, response) =>
       response.writeHead(302, { location: "http://10.0.0.1/" }).end(),
     );

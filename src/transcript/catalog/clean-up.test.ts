@@ -32,10 +32,10 @@ describe("clean-up", () => {
     expect(removed).toEqual(["old"]);
     expect(Object.fromEntries(kept.map(({ id, reason }) => [id, reason]))).toEqual({
       broken: "It is damaged: Its first lines can't be read.",
-      child: "Its agent a1 has not finished.",
+      child: "Agent a1 has not finished.",
       crashed: "Its last run has not finished; it can be resumed.",
       used: "It is in use.",
-      worktree: "The worktree of its agent a2 still exists.",
+      worktree: "The worktree of agent a2 still exists.",
     });
     expect(listSessions({ home }).map(({ id }) => id)).toContain("recent");
     expect(listSessions({ home }).map(({ id }) => id)).not.toContain("old");
@@ -67,7 +67,7 @@ describe("clean-up", () => {
     }
     expect(cleanUp({ home, days: 30, now: longAgo + 31 * day })).toEqual({
       removed: ["told"],
-      kept: [{ id: "untold", reason: "The result of its agent a1 has not been delivered." }],
+      kept: [{ id: "untold", reason: "The result of agent a1 has not been delivered." }],
       finished: true,
     });
   });

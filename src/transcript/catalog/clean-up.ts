@@ -100,12 +100,12 @@ function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefi
     return "Its last run has not finished; it can be resumed.";
   const agents = listAgents(paths);
   for (const agent of agents) {
-    if (lastRunEnd(agentPath(paths, agent)) === undefined) return `Its agent ${agent} has not finished.`;
+    if (lastRunEnd(agentPath(paths, agent)) === undefined) return `Agent ${agent} has not finished.`;
     if (existsSync(join(place.home, "worktrees", place.project, agent)))
-      return `The worktree of its agent ${agent} still exists.`;
+      return `The worktree of agent ${agent} still exists.`;
   }
   const [undelivered] = agents.length === 0 ? [] : undeliveredResults(paths, agents);
-  return undelivered && `The result of its agent ${undelivered} has not been delivered.`;
+  return undelivered && `The result of agent ${undelivered} has not been delivered.`;
 }
 
 function touchedAt(paths: SessionPaths): number {

@@ -28,7 +28,7 @@ function textsOf(updates: readonly SessionUpdate[]): string[] {
 }
 
 describe.each(stores)("the feed of a session $kind", ({ create }) => {
-  it("returns the lines of all agents in the order in which they were written", async () => {
+  it("returns the lines of all agents in the order they were written", async () => {
     const session = await create();
     await session.append("main", [notice("one"), notice("two")]);
     await session.append("a1", [notice("three")]);

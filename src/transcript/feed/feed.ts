@@ -6,7 +6,7 @@ import { type LineSource, readSessionLines } from "./session-lines.ts";
 
 /** A session's feed, with the methods that only the transcript calls. */
 export interface OpenFeed extends Feed {
-  /** Must be called for all lines, in the order in which they were written. */
+  /** Must be called for all lines, in the order they were written. */
   publish(agentId: AgentId, lines: readonly Line[]): void;
   /** Ends the feed for all readers, once they have read everything. */
   close(): void;

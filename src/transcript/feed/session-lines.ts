@@ -16,8 +16,8 @@ export interface SessionLine {
 export type LineSource = Pick<Journal, "agents" | "read">;
 
 /**
- * Reads the lines of all agents in the order in which they were written. `isKnown` returns true for agents that have no
- * lines after the position.
+ * Reads the lines of all agents in the order they were written. `isKnown` returns true for agents that have no lines
+ * after the position.
  */
 export async function readSessionLines(
   source: LineSource,

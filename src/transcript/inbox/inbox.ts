@@ -37,7 +37,7 @@ const LOOK_EVERY_MS = 100;
 
 type NewLine = InboxLine extends infer Line ? (Line extends InboxLine ? Omit<Line, "v" | "at"> : never) : never;
 
-/** Opens the inbox of a session. Any number of processes may have it open at the same time. */
+/** Opens a session's inbox. Any number of processes may have it open at the same time. */
 export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions): Inbox {
   const retry = createDiskRetry({ onTrouble, stopWaiting });
   /** Watchers, and whether each is idle. */

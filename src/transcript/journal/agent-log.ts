@@ -113,7 +113,7 @@ interface AppendOptions {
 export interface Sequence {
   /** Number of the last line that was written. */
   last: number;
-  /** Called for all lines, in the order in which they were written. */
+  /** Called for all lines, in the order they were written. */
   written(agentId: AgentId, lines: readonly Line[]): void;
 }
 

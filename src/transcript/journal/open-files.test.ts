@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createOpenFiles } from "./open-files.ts";
 
-it.runIf(process.platform === "linux")("never has more files open than allowed, even within one moment", async () => {
+it.runIf(process.platform === "linux")("never has more files open than allowed, even for a moment", async () => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "retinue-open-")));
   const files = createOpenFiles(undefined, 3);
   for (let index = 0; index < 50; index++) {

@@ -22,7 +22,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
       ? createTranscript(place.options(id))
       : Promise.resolve(createMemoryTranscript({ sessionId: id, clock: fixedClock }));
 
-  it("are read back by the address that saving returned", async () => {
+  it("are read back from the address that saving returned", async () => {
     const session = await open(testPlace());
     const address = await session.results.save("call_1", "whole output 🙂");
     expect(address).toBe("retinue://result/call_1");

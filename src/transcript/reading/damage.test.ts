@@ -58,7 +58,7 @@ function endsWithWholeLine(content: Uint8Array): boolean {
 }
 
 describe("a damaged transcript", () => {
-  it("loses at most its last line if it is cut at any byte of it, and never a byte", async () => {
+  it("loses at most its last line if it is cut anywhere in that line, and keeps all bytes", async () => {
     const whole = `${lineText(1)}\n${lineText(2)}\n`;
     const last = Buffer.from(`${lineText(3, "the läst 🙂")}\n`);
     const place = testPlace();
@@ -126,7 +126,7 @@ describe("a damaged transcript", () => {
     await session.close();
   });
 
-  it("is read after any damage, with file and line (200 transcripts, 20 damages each)", () => {
+  it("can be read after any damage, which is reported with file and line (200 transcripts, 20 kinds of damage each)", () => {
     let read = 0;
     let told = 0;
     const property = fc.property(transcript(), damages(), (messages, changes) => {

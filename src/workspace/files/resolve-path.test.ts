@@ -48,7 +48,7 @@ describe("resolvePath", () => {
     expect(at("out/new/file")).toMatchObject({ real: join(outside, "new/file"), kind: "missing" });
   });
 
-  it("returns where a dangling link would lead a write", () => {
+  it("returns the path that a write through a dangling link would create", () => {
     symlinkSync(join(outside, "not-yet"), join(root, "dangling"));
     symlinkSync("dangling", join(root, "twice"));
     expect(at("dangling")).toMatchObject({ real: join(outside, "not-yet"), kind: "missing" });
@@ -72,7 +72,7 @@ describe("resolvePath", () => {
     expect(at("/dev/null")).toMatchObject({ real: "/dev/null", kind: "other" });
   });
 
-  it("handles every path, and stays inside without links or dots", () => {
+  it("handles every path, and stays in the root if there are no links or dots", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (path) => {
         const { absolute, real } = at(path);

@@ -88,7 +88,7 @@ describe.runIf(hasSandbox)("commands in a session", () => {
     await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false);
   });
 
-  it("continue after the process that holds their network was killed", async () => {
+  it("continue after the process that keeps their network open was killed", async () => {
     expect(await place.run("true")).toMatchObject({ code: 0 });
     process.kill(holder(), "SIGKILL");
     const runs = async () => (await place.run("true").catch(() => ({ code: 1 }))).code;

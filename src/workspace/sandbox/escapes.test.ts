@@ -246,7 +246,7 @@ describe.runIf(hasSandbox)("a workspace inside a repository", () => {
     });
   });
 
-  it("whose top is itself hidden sees neither, so that it can't commit deletions", async () => {
+  it("whose top is itself hidden does not see the repository, so that it can't commit deletions", async () => {
     const outer = realpathSync(mkdtempSync("/var/tmp/sandbox-outer-"));
     onTestFinished(() => rmSync(outer, { recursive: true, force: true }));
     execFileSync("git", ["init", "-q", outer]);

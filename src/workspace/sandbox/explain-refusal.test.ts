@@ -37,7 +37,7 @@ describe("a refused write", () => {
 });
 
 describe("a missing network", () => {
-  it("is recognized by error messages, and by which programs need one", () => {
+  it("is recognized by error messages, and by programs that need a network", () => {
     for (const output of ["curl: (6) Could not resolve host: a.b", "npm error code EAI_AGAIN"])
       expect(explainRefusal(output, facts)).toContain("no network");
     expect(explainRefusal("", { ...facts, command: "cd x && curl -s https://a.b" })).toContain("no network");

@@ -2,9 +2,8 @@ import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { isWithin } from "../../lib/index.ts";
 
 /**
- * The view that a confined command has of a path and everything below it. `private`: the temporary directory of the
- * session. `empty`: a temporary directory for this command only. `hidden`: an empty directory. `hiddenFile`: an empty
- * file.
+ * The view that a confined command has of a path and everything below it. `private`: the session's temporary directory.
+ * `empty`: a temporary directory for this command only. `hidden`: an empty directory. `hiddenFile`: an empty file.
  */
 export type MountKind = "writable" | "readOnly" | "private" | "empty" | "hidden" | "hiddenFile";
 
@@ -15,7 +14,7 @@ export interface Mount {
 }
 
 export interface MountSources {
-  /** Temporary directory of the session. */
+  /** The session's temporary directory. */
   readonly scratch: string;
   /** Returns the file that is shown in place of a hidden one. */
   emptyFile(hidden: string): string;

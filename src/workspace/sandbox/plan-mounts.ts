@@ -84,9 +84,9 @@ export function secretsOf(userHome: string): readonly string[] {
 }
 
 /**
- * Finds the repository of the workspace. `covered` contains its working tree if the tree lies below one of the
- * `covers`. Such a tree must be shown, because git considers files that it does not see to be deleted. A tree whose top
- * is itself covered can't be shown, so its repository is left out.
+ * Finds the workspace's repository. `covered` contains its working tree if the tree lies below one of the `covers`.
+ * Such a tree must be shown, because git considers files that it does not see to be deleted. A tree whose top is itself
+ * covered can't be shown, so its repository is left out.
  */
 export function findRepository(
   root: string,

@@ -13,9 +13,9 @@ export interface ProcessGroup {
 }
 
 /**
- * Returns shell code that limits the number of processes of a command, to be run inside the sandbox. Since version
- * 5.14, the kernel counts processes separately for each sandbox; older kernels count all processes of the user, so no
- * limit is set.
+ * Returns shell code that limits the number of a command's processes, to be run inside the sandbox. Since version 5.14,
+ * the kernel counts processes separately for each sandbox; older kernels count all processes of the user, so no limit
+ * is set.
  */
 export function limitProcesses(most: number, version: string = release()): string {
   const [major = 0, minor = 0] = version.split(".").map(Number);

@@ -88,7 +88,7 @@ describe.runIf(hasSandbox)("a read-only command", () => {
     expect((await place.read("ls /var/tmp")).output).toBe(`${first}\n`);
   });
 
-  it("can't reach the network or servers of the session", async () => {
+  it("can't reach the network or the session's servers", async () => {
     const server = await start(`exec 3<>/dev/null; exec ${process.execPath} -e '
       require("http").createServer((q,r)=>r.end("SECRET")).listen(8124,"127.0.0.1",()=>console.log("up"))'`);
     const get = "exec 3<>/dev/tcp/127.0.0.1/8124; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3";
@@ -130,7 +130,7 @@ describe.runIf(hasSandbox)("a read-only command", () => {
     expect(output).not.toMatch(/SECRET|root:/);
   });
 
-  it.runIf(process.getuid?.() === 0)("sees nothing at the top that does not belong to the system", async () => {
+  it.runIf(process.getuid?.() === 0)("sees no top-level directories that do not belong to the system", async () => {
     const top = mkdtempSync("/sandbox-test-");
     try {
       put(join(top, "secret"));
@@ -211,7 +211,7 @@ describe.runIf(hasSandbox)("a read-only command", () => {
 });
 
 describe("findHidden", () => {
-  it("gives up beyond its limits, and looks at nothing twice", async () => {
+  it("gives up beyond its limits, and examines no file twice", async () => {
     for (const name of ["a/1", "a/2", "b/3"]) put(join(place.root, name));
     const bounds = { entries: 5, milliseconds: 60_000, found: 2 };
     const seen: string[] = [];

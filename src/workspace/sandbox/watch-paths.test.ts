@@ -146,7 +146,7 @@ describe.runIf(hasSandbox && existsSync("/dev/shm"))("with the state directory o
   it.each([
     [".git/hooks", "mkdir .git/hooks && mkfifo .git/hooks/pre-commit && echo x > .git/hooks/pre-push"],
     [".agents", "mkdir .agents && truncate -s 40G .agents/big && chmod 0 .agents"],
-  ])("%s is moved within its own, without copying", async (name, command) => {
+  ])("%s is moved within its own file system, without copying", async (name, command) => {
     const elsewhere = mkdtempSync("/dev/shm/sandbox-");
     onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
     expect(statSync(elsewhere).dev).not.toBe(statSync(place.root).dev);

@@ -92,7 +92,7 @@ describe("worktrees", () => {
     expect(await settleWorktree(used, place)).toEqual({ state: "removed" });
   });
 
-  it("are pruned after they were cleaned by hand, and so is the directory of their project", async () => {
+  it("are pruned after they were cleaned by hand, together with their project's directory", async () => {
     const place = createTestPlace();
     const worktree = await place.create();
     place.write({ "a.txt": "work\n" }, worktree.path);

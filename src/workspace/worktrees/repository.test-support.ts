@@ -7,7 +7,7 @@ import { type CreatedWorktree, createWorktree, type Worktree, type WorktreeReque
 
 type Files = Readonly<Record<string, string>>;
 
-/** Does not use the git configuration of the machine. */
+/** Does not use the machine's git configuration. */
 export interface TestPlace {
   readonly root: string;
   readonly repository: string;

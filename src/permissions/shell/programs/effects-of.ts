@@ -54,7 +54,7 @@ function versionQuestion(name: string, words: readonly ShellWord[]): Effects | u
   return [unknownArgument(`the project may determine which version of ${name} runs`, 0)];
 }
 
-/** Outside the system's own directories, the name of a program does not show what the program does. */
+/** Outside the system's own directories, a program's name does not show what it does. */
 function elsewhere(path: string, name: string): Effects {
   if (path === name) return [];
   // For read-only commands, the first `git` in PATH is one that runs no programs from the repository.

@@ -312,5 +312,5 @@ function checkTar({ options, operands }: ArgumentReading): readonly CommandEffec
   return effects;
 }
 
-/** Options with which tar extracts files to other places than those that the archive names below the destination. */
+/** Options that make tar extract files to places other than those that the archive names below the destination. */
 const elsewhere = new Set("--absolute-names --xform --keep-directory-symlink --recursive-unlink".split(" "));

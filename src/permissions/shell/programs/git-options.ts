@@ -65,7 +65,7 @@ export function checkFormats({ options, operands }: ArgumentReading): Effects {
   return [...effects, ...checkPaths({ operands })];
 }
 
-/** Allows pathspecs that exclude files. Other words with a leading colon have meanings of their own. */
+/** Allows pathspecs that exclude files. Other words with a leading colon have special meanings. */
 export function checkPaths({ operands }: Pick<ArgumentReading, "operands">): Effects {
   return operands
     .filter(({ word: { text, open } }) => {

@@ -78,7 +78,7 @@ export interface Option {
   readonly names: readonly string[];
   readonly value: "none" | "required" | "optional";
   readonly role: Role;
-  /** Roles of further values, each of which is a word of its own. */
+  /** Roles of further values, each of which is a separate word. */
   readonly further: readonly Role[];
   readonly does: Role | undefined;
   readonly replacesOperand: boolean;

@@ -35,7 +35,7 @@ function spellings({ spec, option }: Danger): readonly (readonly string[])[] {
   return option.names.flatMap((name) => {
     if (name.startsWith("--")) {
       const lengths = Array.from({ length: name.length - 2 }, (_, index) => name.slice(0, index + 3));
-      // A shorter name that is an option of its own abbreviates nothing.
+      // A shorter name that is itself an option abbreviates nothing.
       const own = lengths.filter((short) => (optionsOf(spec).exact(short) ?? option) === option);
       return own.flatMap((short) => forms(short, option, "="));
     }

@@ -6,8 +6,8 @@ import type { ShellWord } from "../shell-word.ts";
 
 export interface ReadOnlyOptions {
   /**
-   * True if read-only commands run in the read-only profile of a sandbox. In that case, it is enough that people use
-   * the program to look at things and that no argument asks for a change.
+   * True if read-only commands run in the read-only profile of a sandbox. In that case, it is enough that the program
+   * is normally used for reading and that no argument requests a change.
    */
   readonly sandboxed?: boolean | undefined;
 }
@@ -27,7 +27,7 @@ export function isReadOnly(command: SimpleCommand, options: ReadOnlyOptions = {}
 
 /**
  * Returns the paths that a read-only command reads; undefined if the command may change something. Paths of inner
- * commands are left out. In a sandbox, so are paths of which only names and attributes are read.
+ * commands are left out. In a sandbox, so are paths whose contents are not read.
  */
 export function readOnlyUse(command: SimpleCommand, options: ReadOnlyOptions = {}): ReadOnlyUse | undefined {
   if (!isReadOnly(command, options)) return undefined;
