@@ -106,7 +106,7 @@ async function readAll(url: string, headers: Record<string, string>): Promise<st
 
 const STUCK = 100;
 const TURNS = 150;
-/** More than the buffers of a connection can hold. */
+/** Size of the history: more than the buffers of a connection can hold. */
 const HISTORY_BYTES = 16 * 1024 * 1024;
 
 /**

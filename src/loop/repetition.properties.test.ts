@@ -107,7 +107,7 @@ const harmless = fc
     ),
   );
 
-/** A call that may change the world, always with the same result. */
+/** A call that may change something, always with the same result. */
 const changing = fc.constantFrom<Made>(
   { name: "Bash", input: "make", text: "same" },
   { name: "Bash", input: "make", text: "same", end: "error" },

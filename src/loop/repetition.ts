@@ -81,8 +81,8 @@ function findCycle(turns: readonly PastTurn[]): Cycle | undefined {
 }
 
 /**
- * Returns a turn in the form in which it is remembered. Identical calls with identical results are counted once, and
- * the order of calls does not matter.
+ * Returns a turn in the form that is remembered. Identical calls with identical results are counted once, and the order
+ * of calls does not matter.
  */
 function pastTurn({ calls, background }: EndedTurn): PastTurn {
   const distinct = new Map(calls.map((state) => [hashCall(state), state]));

@@ -3,7 +3,7 @@ import { dirname, sep } from "node:path";
 import { describeError, hashBytes } from "../lib/index.ts";
 import type { FileRestoration, RestoredFile, Workspace } from "../ports/index.ts";
 
-/** Larger files are not restored. */
+/** Maximum size of a file to restore. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Restores the earlier content of a file in a workspace, unless the file has changed since. Never rejects. */

@@ -106,8 +106,8 @@ function directoryOfGit(): string {
 }
 
 /**
- * Settings that name programs, and whose own names a repository can choose, and settings that name files, which may be
- * anywhere. They are spelled as git prints them.
+ * Settings that name programs and whose own names a repository can choose, and settings that name files, which may be
+ * anywhere. The names are written as git prints them.
  */
 const chosenSettings = [
   "diff\\.external",

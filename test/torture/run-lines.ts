@@ -63,7 +63,7 @@ export async function runLines(lines: readonly string[], place: RunPlace): Promi
   };
 }
 
-/** Processes with the same tag are ended together, so each stage has its own. */
+/** Returns the stage's tag. Processes with the same tag are ended together, so each stage has its own. */
 function tagOf({ top }: Stage): string {
   return basename(dirname(top));
 }

@@ -113,7 +113,7 @@ function unclosedStart(yaml: typeof Yaml, document: Yaml.Document, problem: Yaml
  */
 function mayNestTooDeeply(yaml: typeof Yaml, source: string): boolean {
   let depth = 0;
-  /** Depth outside of each open bracket. */
+  /** Nesting depth outside each open bracket, outermost first. */
   let outside: number[] = [];
   let before: string | undefined;
   for (const token of new yaml.Lexer().lex(source)) {

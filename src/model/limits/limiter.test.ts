@@ -402,7 +402,7 @@ describe("the limiter with a server that accepts five requests a second", () => 
   const windowMs = 1_000;
   const untilWindowEnd = (now: number) => windowMs - (now % windowMs);
   const told = { "how many milliseconds to wait": untilWindowEnd, "to wait a second": () => 1_000 };
-  /** A burst may coincide with the end of a window, and timers may fire early on a busy machine. */
+  /** Conditions to test: a burst may coincide with the end of a window, and timers may fire early on a busy machine. */
   const conditions = { "": {}, " late in a second": { begin: 993 }, " by early timers": { begin: 700, earlyMs: 20 } };
   const cases = Object.entries(told).flatMap(([what, holdAt]) =>
     Object.entries(conditions).map(([how, condition]) => ({ name: `${what}${how}`, holdAt, ...condition })),

@@ -27,7 +27,7 @@ interface Sending {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** Sends requests from a separate process. Resolves when that process has ended by itself. */
+/** Sends requests from a separate process. Resolves when that process has ended on its own. */
 async function sendInProcess({ url, count, limits = "true", environment }: Sending): Promise<string[]> {
   const command = [process.execPath, program, url, String(count)];
   const options = { env: { ...process.env, ...environment } };

@@ -5,7 +5,7 @@ export interface ErrorBody {
   text(): string;
 }
 
-/** No provider sends an error this large, compressed or decompressed. */
+/** Maximum size of an error, compressed or decompressed. No provider sends such large errors. */
 const mostBytes = 64_000;
 
 export function createErrorBody(encoding: string | undefined): ErrorBody {

@@ -158,7 +158,7 @@ export function searchableUnit({ command, wrappers }: CommandUnit): SearchableUn
   return { wrappers: wrappers.map(searchableWrapper), commands, text: [...pieces, ...loose].join("\n") };
 }
 
-/** A wrapper such as `find` may run thousands of commands, each of which is a unit, so it is prepared only once. */
+/** Caches prepared wrappers, because one wrapper such as `find` may run thousands of commands. */
 const searchableWrappers = new WeakMap<SimpleCommand, SearchableWrapper>();
 
 function searchableWrapper(wrapper: SimpleCommand): SearchableWrapper {

@@ -62,8 +62,8 @@ export interface LineEnvelope {
   readonly id: LineId;
   readonly parentId: LineId | null;
   /**
-   * Number of the line in its session, in the order in which the lines of all agents were written. Numbers may be
-   * missing. Absent in lines that were written by earlier versions.
+   * Number of the line in its session, in the order the lines of all agents were written. Numbers may be missing.
+   * Absent in lines that were written by earlier versions.
    */
   readonly seq?: number | undefined;
   /** Time in milliseconds since 1970, for display. Lines are ordered by id. */

@@ -27,7 +27,7 @@ export type EditOutcome =
   | { readonly kind: "too_many" };
 
 export const MAX_MATCHES = 1_000;
-/** Replacing more would keep the process busy for seconds. */
+/** Maximum number of matches to replace. More would keep the process busy for seconds. */
 export const MAX_REPLACED = 100_000;
 
 /**

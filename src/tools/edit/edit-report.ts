@@ -2,7 +2,7 @@ import { cutLine, MAX_LINE_CHARACTERS, splitLines } from "../shared/page-lines.t
 import type { Span } from "./apply-edit.ts";
 
 const MAX_LINES_SHOWN = 20;
-/** Searching longer text for something similar would keep the process busy for seconds. */
+/** Maximum length of a text to search for something similar. A longer one would keep the process busy for seconds. */
 const MAX_SEARCHED = 2_000_000;
 const NOTHING_SIMILAR = "Nothing similar was found. Read the file again and copy the text from it.";
 
@@ -75,7 +75,7 @@ function findWindow(lines: readonly string[], wanted: readonly string[]): number
   }
 }
 
-/** Lines that occur more often say little about the position. */
+/** Maximum number of occurrences of a line. More frequent lines say little about the position. */
 const MAX_POSITIONS = 10;
 
 /**

@@ -1,7 +1,10 @@
 import { MAX_LINE_CHARACTERS } from "../shared/page-lines.ts";
 import { type LineRange, MAX_CHARACTERS } from "./line-range.ts";
 
-/** A character takes at most four bytes; one extra character shows that the line is longer. */
+/**
+ * Maximum number of bytes to keep of a line. A character takes at most four; one extra character shows that the line is
+ * longer.
+ */
 const MAX_LINE_BYTES = (MAX_LINE_CHARACTERS + 1) * 4;
 
 export interface LineScanner {

@@ -49,7 +49,7 @@ const DEFAULT_LINES = 2_000;
 const FIRST_BYTES = 64 * 1024;
 const LEAST_BYTES = 8 * 1024;
 const BYTES_PER_LINE = 512;
-/** Larger files are read chunk by chunk. */
+/** Maximum size of a file to read at once. Larger files are read chunk by chunk. */
 const MAX_WHOLE_BYTES = 10 * 1024 * 1024;
 
 export function createReadTool(dependencies: ReadDependencies): Tool {

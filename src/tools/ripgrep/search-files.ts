@@ -120,7 +120,7 @@ async function runRipgrep(
   return { ok: true };
 }
 
-/** To match across lines, ripgrep reads everything into memory. */
+/** Maximum size of a text to match across lines, because ripgrep then reads everything into memory. */
 const maxMultilineMegabytes = 64;
 
 /** Writes a text to the input of ripgrep until ripgrep ends. Returns an error message if the text can't be searched. */

@@ -30,7 +30,7 @@ export async function htmlToMarkdown(
   return converted ?? { title: "", text: plainText(html.slice(0, MAX_PLAIN)) };
 }
 
-/** More would keep the process busy for seconds. */
+/** Maximum length of HTML to convert to plain text. More would keep the process busy for seconds. */
 const MAX_PLAIN = 2_000_000;
 
 interface Job {

@@ -33,7 +33,7 @@ export interface WriteDependencies {
   readonly results: ResultStore;
 }
 
-/** Above this size, encoding and line breaks are not detected and no diff is created. */
+/** Size of a file above which encoding and line breaks are not detected and no diff is created. */
 const MAX_COMPARED_BYTES = 10 * 1024 * 1024;
 
 export function createWriteTool(dependencies: WriteDependencies): Tool {

@@ -57,7 +57,7 @@ export function latestSessionId(search: SessionSearch): SessionId | undefined {
   return byTime.find(({ place }) => beginsAsSession(sessionPaths(place).transcript))?.place.sessionId;
 }
 
-/** The first line of a session contains the path of its directory. */
+/** Maximum number of bytes to read for the first line of a session, which contains the path of its directory. */
 const LONGEST_FIRST_LINE = 8 * 1024;
 
 function beginsAsSession(path: string): boolean {

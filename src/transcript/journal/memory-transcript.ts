@@ -99,7 +99,7 @@ export function createMemoryTranscript({
   };
 }
 
-/** Files can be too large to keep in memory for the rest of the session. */
+/** Maximum size of a file to keep in memory for the rest of the session. */
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
 
 async function readStart(path: string, whole: boolean): Promise<Uint8Array> {

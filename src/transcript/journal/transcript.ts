@@ -83,7 +83,7 @@ export async function openTranscript(options: TranscriptOptions): Promise<FileTr
   }
 }
 
-/** Larger than the number of lines that can be unsynced at any time. */
+/** Number of line numbers to skip after a crash: more than the number of lines that can be unsynced at any time. */
 const SKIPPED_AFTER_CRASH = 1_000_000;
 
 interface LockedSession {

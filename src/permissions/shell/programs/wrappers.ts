@@ -134,7 +134,7 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
 
 /**
  * Reads xargs. Its input replaces every placeholder in the command, or follows the command. If there are options for
- * both, versions of xargs differ in which of the two they do, so both are assumed.
+ * both, some versions of xargs do one and some the other, so both are assumed.
  */
 function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
   const { effects, options } = sortArguments(xargs, words, { from: 1, name: "xargs" });
