@@ -22,7 +22,7 @@ describe("options of openSession", () => {
     [{ mcpServers: { db: "psql" } }, "mcpServers", "command, url or server"],
     [{ mcpServers: { db: { commnd: "psql" } } }, 'MCP server "db"', "Did you mean command?"],
     [{ mcpServers: { db: {} } }, 'has neither "command" nor "url"', "{ command, args }"],
-    [{ mcpServers: { db: { server: {} } } }, 'has a "server" without a method "connect"', "server: new McpServer"],
+    [{ mcpServers: { db: { server: {} } } }, 'has a "server" without a "connect" method', "server: new McpServer"],
     [{ disallowedTools: ["Raed"] }, 'The disallowedTools option of openSession names the unknown tool "Raed"', "Read"],
     [{ allowedTools: ["Raed(x)"] }, 'names the unknown tool "Raed"', "Did you mean Read?"],
     [{ tools: ["Read"] }, 'tools option of openSession contains the name "Read"', "disallowedTools"],

@@ -11,7 +11,7 @@ export function checkServerConfig(value: unknown): CheckedServer {
   if (!isRecord(value)) return wrong(`must be an object such as { "command": "…" } or { "url": "https://…" }`);
   const type = kindOf(value);
   if (type === undefined && value["server"] !== undefined)
-    return wrong(`has a "server" without a method "connect"; use an object such as an McpServer`);
+    return wrong(`has a "server" without a "connect" method; use an object such as an McpServer`);
   if (type === undefined) return wrong(`has neither "command" nor "url"; add one of them`);
   if (type === "unknown") {
     return wrong(`has the type ${JSON.stringify(value["type"])}, which is not supported; use "stdio", "http" or "sse"`);

@@ -25,7 +25,7 @@ export async function readOwnRights(worker: WorkerPort): Promise<OwnRights> {
   const { additionalDirectories } = loaded.settings.permissions ?? {};
   const request = { trusted: loaded.trusted, trust: false, required: true, additionalDirectories };
   const answer = await worker.snapshot(request);
-  if (!answer.changed) throw new Error("A snapshot was requested without a known one, and none was returned.");
+  if (!answer.changed) throw new Error("A snapshot was requested, but none was returned.");
   return { loaded, snapshot: answer.snapshot };
 }
 

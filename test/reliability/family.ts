@@ -82,7 +82,7 @@ function mainReply(done: number, { children, background }: Pick<FamilyPlan, "chi
       ...(child < background ? { run_in_background: true } : {}),
     },
   }));
-  return { content: ["I give it away.", ...calls] };
+  return { content: ["I delegate the work.", ...calls] };
 }
 
 function childReply(child: number, { done, steps }: { done: number; steps: number }): Reply {

@@ -56,7 +56,7 @@ it("shows the whole of a question, with its line breaks, so that no part looks l
     },
     ...{ path: [], always: [] },
     call: { callId: "c", name: "AskUserQuestion", inputJson: "{}" },
-    decision: { reason: "The agent asks you to decide." },
+    decision: { reason: "The agent is asking you to decide." },
     questions: [
       {
         header: "Plan",

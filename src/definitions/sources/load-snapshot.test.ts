@@ -314,7 +314,7 @@ describe("an untrusted workspace", () => {
 });
 
 describe("a home that is not absolute", () => {
-  it("is not looked up below the directory of the process", async () => {
+  it("is not resolved against the working directory", async () => {
     agent(join(home, ".claude/agents/planted.md"), "planted");
     write(join(home, "AGENTS.md"), "planted");
     agent(join(project, ".claude/agents/a.md"), "a");

@@ -351,7 +351,7 @@ function judgeLeavingPlan(toolName: string, compiled: CompiledPolicy): Finding {
 function judgeQuestion(toolName: string, compiled: CompiledPolicy): Finding {
   const found = judgeWhole(toolName, compiled);
   if (found?.effect === "deny") return found;
-  return builtin("insist", USER_QUESTION, "The agent asks you to decide.");
+  return builtin("insist", USER_QUESTION, "The agent is asking you to decide.");
 }
 
 /** Allows skills by default, because they are text that the user or a trusted project wrote. */

@@ -215,8 +215,7 @@ function listingOperands(program: string, given: readonly ShellWord[]): readonly
 }
 
 /**
- * Programs that pass some of the input lines through, with their options and the number of operands that they have if
- * none of these is a file.
+ * Programs that pass some of their input lines through. `operands` is the number of operands if none of them is a file.
  */
 const filters: ReadonlyMap<string, { readonly options: RegExp; readonly operands: number }> = new Map([
   ["head", { options: /^-(n?\d+|n -?\d+)$/, operands: 0 }],

@@ -177,7 +177,7 @@ function readHandler(handler: unknown, event: HookEvent): HookEntry | string {
   if (!isMapping(handler)) return `An entry for "${event}" has no command; it never runs.`;
   const { type, command, args, timeout } = handler;
   if (type !== undefined && type !== "command")
-    return `A hook for "${event}" has the type ${shown(type)}; Retinue runs only hooks of the type "command".`;
+    return `A hook for "${event}" has the type ${shown(type)}; Retinue runs only "command" hooks.`;
   if (typeof command !== "string" || command.trim() === "")
     return `An entry for "${event}" has no command; it never runs.`;
   if (handler["if"] !== undefined)

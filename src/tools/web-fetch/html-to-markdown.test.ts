@@ -176,7 +176,7 @@ describe("text that visitors can't see", () => {
     expect(shown.filter((_, index) => !text.includes(`SEEN${ways.length + index}.`))).toEqual([]);
   });
 
-  it("is not guessed if a style sheet may set the background", async () => {
+  it("is not assumed if a style sheet may set the background", async () => {
     const html = '<style>.hero { background: navy }</style><div class="hero"><p style="color:white">SEEN</p></div>';
     expect((await htmlToMarkdown(html, "https://example.com/", quiet)).text).toContain("SEEN");
   });

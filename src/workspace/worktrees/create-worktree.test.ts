@@ -279,7 +279,7 @@ describe("a worktree that can't be created", () => {
         gitIn(root, "init", "-q", "empty");
         return { repository: join(root, "empty") };
       },
-      /empty has no commit yet.*git commit/,
+      /empty has no commits yet.*git commit/,
     ],
     [
       "a bare repository",

@@ -33,7 +33,7 @@ export async function findRepository(directory: string, environment: Environment
     throw unfit(`The working tree of ${gitDirectory} is set to another directory`, "Unset core.worktree.");
   }
   if (answer.code !== 0) {
-    throw unfit(`The repository ${root} has no commit yet`, "To create one, run: git commit --allow-empty -m Start.");
+    throw unfit(`The repository ${root} has no commits yet`, "To create one, run: git commit --allow-empty -m Start.");
   }
   return {
     root,
