@@ -9,19 +9,19 @@ export interface CacheAccount {
   readonly number: number;
   readonly usage: Usage;
   /**
-   * Tokens that an unlimited cache of all earlier requests would have returned: the longest common prefix, unless it is
-   * below the model's minimum.
+   * Tokens that an unlimited cache would have returned: the longest prefix shared with an earlier request, or 0 if that
+   * prefix is below the model's minimum.
    */
   readonly idealTokens: number;
   /** Part of `idealTokens` that was not read from the cache. */
   readonly missedTokens: number;
-  /** Explains a large value of `missedTokens`; undefined otherwise. */
+  /** Explains a large `missedTokens` value; otherwise undefined. */
   readonly reason?: MissReason | undefined;
-  /** Lifetime that was requested for the missed tokens, if `reason` is set. */
+  /** Cache lifetime requested for the missed tokens. Set only if `reason` is. */
   readonly keptFor?: CacheLifetime | undefined;
   /** Set if the requested cache lifetime changed with this request. */
   readonly lifetimeChange?: LifetimeChange | undefined;
-  /** Set if the request does not continue the one before it. */
+  /** Set if the request does not continue the previous one. */
   readonly broken?: BrokenPrefix | undefined;
 }
 
@@ -159,7 +159,7 @@ function remember(prompt: SentPrompt, { seen, sentAt, answeredAt, total }: Sent)
       break;
     }
   }
-  // Every request renews the prefix before its messages.
+  // Every request renews the part of the prefix that precedes the messages.
   for (const { key } of prompt.head) {
     const point = seen.get(key);
     if (point) use(point, sentAt, view.head.cacheLifetime ?? "5m");
@@ -174,8 +174,8 @@ function use(point: SeenPoint, at: number, lifetime: CacheLifetime): void {
 }
 
 /**
- * Returns whether a request asks for this lifetime at its start or its end. The two can differ in a fork, where the
- * first was set by the origin's request.
+ * Returns whether a request asks for this lifetime at its start or its end. The two can differ in a fork, which
+ * inherits the start from its parent's request.
  */
 function asksFor({ prompt: { view } }: SentPrompt, lifetime: CacheLifetime): boolean {
   return lifetimeAt(view, 0) === lifetime || lifetimeAt(view, view.segments - 1) === lifetime;

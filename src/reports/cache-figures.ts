@@ -41,7 +41,7 @@ export function figuresOf(accounts: readonly CacheAccount[]): CacheFigures {
   };
 }
 
-/** Returns the figures of the main agent, then those of the others in the order of their first requests. */
+/** Returns the main agent's figures, then those of the other agents in the order of their first requests. */
 export function figuresByAgent(accounts: readonly CacheAccount[]): readonly AgentFigures[] {
   const byAgent = new Map<AgentId, CacheAccount[]>();
   for (const account of accounts) {
@@ -57,7 +57,7 @@ export function figuresByAgent(accounts: readonly CacheAccount[]): readonly Agen
   }));
 }
 
-/** Prices per million tokens, chosen so that a token of plain input costs 1. */
+/** Prices per million tokens, scaled so that one uncached input token costs 1. */
 const basePrices: Prices = { input: 1e6, cacheRead: 0.1e6, cacheWrite: 1.25e6, cacheWrite1h: 2e6, output: 0 };
 
 function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amounts {
@@ -71,8 +71,8 @@ function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amoun
 }
 
 /**
- * Returns the usage as if the missed tokens, which were written again or were plain input, had been read from the
- * cache.
+ * Returns the usage as if the missed tokens had been read from the cache instead of being written again or sent
+ * uncached.
  */
 function withoutMiss(usage: Usage, missed: number): Usage {
   const written = Math.min(missed, usage.cacheWriteTokens);

@@ -5,7 +5,7 @@ import { Thread } from "../runs/index.ts";
 import type { ReadSession } from "../transcript/index.ts";
 import { asJournal } from "./recorded-journal.ts";
 
-/** A request as it was sent, according to the transcripts. */
+/** A request that was sent, reconstructed from the transcripts. */
 export interface SentRequest {
   readonly agentId: AgentId;
   readonly agentType: string;
@@ -31,14 +31,16 @@ export interface Answer {
 export interface SentPrompt {
   readonly prompt: WrittenPrompt;
   readonly bytes: number;
-  /** Ends of the parts before the messages. */
+  /** End positions of the parts that precede the messages. */
   readonly head: readonly PrefixPoint[];
   readonly end: PrefixPoint;
-  /** Request by the same agent that this one continues, byte for byte. */
+  /** Earlier request by the same agent whose bytes are a prefix of this one. */
   readonly continues: SentPrompt | undefined;
   /** Points in this request that the continued request does not have, in order. */
   readonly points: readonly PrefixPoint[];
-  /** Request that this one should continue: the previous one, or that of the agent from which this agent was forked. */
+  /**
+   * Request that this one should continue: the agent's previous request, or for a fork's first request, its parent's.
+   */
   readonly before: SentPrompt | undefined;
   /** True if the bytes in the transcript differ from those that were sent. */
   readonly isChanged: boolean;

@@ -57,7 +57,7 @@ describe("explaining a lost cache", () => {
     expect(second?.broken).toMatchObject({ dimension: "messages", before: expect.stringContaining("Question 1") });
   });
 
-  it("distinguishes a cache that was expired, not ready or missing from changed bytes", async () => {
+  it("distinguishes an expired, unready or missing cache from changed bytes", async () => {
     const play = await begin();
     await play.ask("main", { read: 0, written: 2_000 });
     play.pass(6 * 60_000);
@@ -77,7 +77,7 @@ describe("explaining a lost cache", () => {
     expect(requests[1]?.tokens).toMatchObject({ ideal: 2_000, missed: 2_000 });
   });
 
-  it("distinguishes a lifetime that was too short, or was changed, from changed bytes", async () => {
+  it("distinguishes a short or changed lifetime from changed bytes", async () => {
     const play = await begin();
     const long: Head = { ...head, cacheLifetime: "1h" };
     await play.setHead("main", long);
@@ -102,7 +102,7 @@ describe("explaining a lost cache", () => {
     expect(requests[2]?.tokens).toMatchObject({ written: 2_200, written1h: 2_200 });
   });
 
-  it("neither expects nor misses anything below the model's minimum", async () => {
+  it("expects no cached tokens below the model's minimum", async () => {
     const play = await begin({ cacheMinimumTokens: 4_096 });
     await play.ask("main", { read: 0, written: 0, plain: 2_000 });
     await play.ask("main", { read: 0, written: 0, plain: 3_000 });
@@ -151,7 +151,7 @@ describe("explaining a lost cache", () => {
     expect(first?.tokens?.missed).toBeLessThan(2_000);
   });
 
-  it("names the agent whose beginning differs from the previous one of its type", async () => {
+  it("names an agent that begins differently from the previous agent of its type", async () => {
     const play = await begin();
     await play.spawn("a1", "a2");
     await play.ask("a1", { read: 0, written: 2_000 });
@@ -201,7 +201,7 @@ describe("the report", () => {
     );
   });
 
-  it("counts tokens kept for an hour at their price, even as missed ones", async () => {
+  it("applies the one-hour price to tokens kept for an hour, even if they were missed", async () => {
     const play = await begin();
     await play.setHead("main", { ...head, cacheLifetime: "1h" });
     await play.ask("main", { read: 0, written: 1_000, hour: 1_000 });
@@ -214,7 +214,7 @@ describe("the report", () => {
     expect(total.usd?.ideal).toBeCloseTo((1_200 * 8 + 300 * 5 + 1_000 * 0.4) / 1e6, 9);
   });
 
-  it("contains no cost if a price is unknown, and counts the summary request", async () => {
+  it("contains no cost if a price is unknown, and includes the summary request", async () => {
     const play = await begin();
     await play.record("main", { ...started("main"), runId: "r2" });
     const usage = { inputTokens: 50, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5 };

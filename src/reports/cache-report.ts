@@ -29,7 +29,7 @@ export interface BelowMinimum {
   readonly tooShort: number;
 }
 
-/** Reports how much was saved by prompt caches in the session whose transcript is at this path. */
+/** Reports how much prompt caches saved in the session whose transcript is at this path. */
 export async function reportCache(transcriptPath: string): Promise<CacheReport> {
   const session = readSession(transcriptPath);
   const accounts = accountsOf(await replaySession(session));

@@ -16,7 +16,7 @@ import {
 import { Thread } from "../runs/index.ts";
 import { asJournal, type RecordedSession } from "./recorded-journal.ts";
 
-/** Reports what fills the context window of an agent. Returns undefined if the agent has not made a request. */
+/** Reports what fills an agent's context window. Returns undefined if the agent has made no request. */
 export async function reportContext(
   session: RecordedSession,
   agentId: AgentId = MAIN_AGENT,
@@ -64,7 +64,7 @@ function headSizes({ tools, system, systemContext, userContext }: Head): readonl
   ];
 }
 
-/** Returns the names of the called tools by the ids of the calls. */
+/** Returns the tool names by call id. */
 function toolsOfCalls(messages: readonly Message[]): ReadonlyMap<CallId, string> {
   const calls = messages.flatMap((message) => (message.role === "assistant" ? callsOf(message) : []));
   return new Map(calls.map(({ callId, name }) => [callId, name]));
@@ -94,7 +94,7 @@ function kindOf(block: UserBlock | AssistantBlock, role: Message["role"], { tool
       return "images";
     case "text":
       if (role === "assistant") return "responses";
-      // The prompts of a conversation that a fork continues are in the transcript of another agent.
+      // The prompts that a fork inherits are in its parent's transcript.
       return block.text.startsWith("[") && !prompts.has(block.text) ? "notes from Retinue" : "prompts";
   }
 }

@@ -1,11 +1,12 @@
 import type { Journal } from "../ports/index.ts";
 import type { ReadSession } from "../transcript/index.ts";
 
-/** The part of a session that reports are made from. */
+/** The part of a session that reports are based on. */
 export type RecordedSession = Pick<ReadSession, "sessionId" | "agents" | "read" | "loadHead">;
 
 /**
- * Returns a journal that discards repairs. It reads each file once, because agents share heads and forks share a past.
+ * Returns a journal that discards repairs. It reads each file once, because agents share heads, and forks share their
+ * parent's conversation.
  */
 export function asJournal({ sessionId, agents, read, loadHead }: RecordedSession): Journal {
   const refuse = async (): Promise<never> => {

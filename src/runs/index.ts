@@ -1,6 +1,6 @@
-// Owns: performing runs, including the host of the loop, approvals, budgets, threads, compaction and subagents. Does
-// not own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript). Called by:
-// app, reports.
+// Owns: performing runs, including the loop's host, approvals, budgets, threads, compaction and subagents. Does not
+// own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript). Called by: app,
+// reports.
 
 export { createApprovalQueue, type SessionApprovals } from "./approvals/approval-queue.ts";
 export type { Budget, BudgetSpent } from "./budget/budget.ts";

@@ -26,7 +26,7 @@ interface AcceptanceRequest {
   /** Absent if the command needs no approval, because the user supplied it with the run. */
   readonly approvals?: ApprovalQueue | undefined;
   readonly signal: AbortSignal;
-  /** Stops the clocks of the run while the command waits for approval. */
+  /** Pauses the run's clocks while the command is waiting for approval. */
   readonly pause: () => () => void;
 }
 
@@ -34,8 +34,8 @@ interface AcceptanceRequest {
 const TIME_LIMIT_MS = 600_000;
 
 /**
- * Runs an acceptance command as if the agent had called it, that is, with the agent's policy and approval. Never
- * rejects.
+ * Runs an acceptance command as if the agent had called it: the agent's policy applies, and the command may need
+ * approval. Never rejects.
  */
 async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {
   const { command, runId, policy, executor } = request;
@@ -100,7 +100,7 @@ export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise
   if (outlet.signal.aborted) return true;
   const { run } = thread.state;
   const hasTurns = run !== undefined && run.turns < run.maxTurns;
-  // If the command could not be run, the agent can't fix that.
+  // The agent can't fix a command that could not be started.
   const again = !result.ok && result.exitCode !== null && host.acceptance === undefined && hasTurns;
   host.acceptance = result;
   const checked: DurableEvent = { type: "acceptance.checked", runId, ...result };

@@ -2,7 +2,7 @@ import type { Ending } from "../../loop/index.ts";
 import type { OutputCheck } from "../host/output-check.ts";
 import type { RunHost } from "../host/run-host.ts";
 
-/** Number of times that an agent may correct the form of its answer. */
+/** Number of times that an agent may correct an answer that does not match the schema. */
 const MOST_CORRECTIONS = 2;
 
 export type CheckedOutput =
@@ -11,7 +11,7 @@ export type CheckedOutput =
   | { readonly kind: "again" }
   | { readonly kind: "invalid"; readonly ending: Ending };
 
-/** Checks the form of the answer of a run that is done. */
+/** Checks whether the final answer of a run matches the requested schema. */
 export async function checkOutput(host: RunHost, output: OutputCheck): Promise<CheckedOutput> {
   const { run } = host.thread.state;
   const problem = await output.problemIn(run?.text ?? "");

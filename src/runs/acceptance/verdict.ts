@@ -29,7 +29,7 @@ export function judgedReport(report: Report): string {
 
 interface Claim {
   readonly verdict: Verdict;
-  /** Start of the line with the verdict, as an offset in the text. */
+  /** Offset of the verdict line in the text. */
   readonly from: number;
   readonly to: number;
 }

@@ -55,7 +55,7 @@ export interface SessionApprovals extends ApprovalQueue {
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   /** Loads the questions and answers from earlier processes. */
   load(): Promise<void>;
-  /** From now on, the questions of runs that are stopped stay open, so that they can be answered later. */
+  /** From now on, stopping a run leaves its questions open, so that they can be answered later. */
   park(): void;
   /** Withdraws the questions that are still open, unless the queue is parked. */
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export interface SessionApprovals extends ApprovalQueue {
 
 const unattended: ApprovalAnswer = { answer: "deny", by: NO_APPROVER };
 
-/** Creates the approval queue of a session. The inbox is opened when the first question is asked. */
+/** Creates a session's approval queue. The inbox is opened when the first question is asked. */
 export function createApprovalQueue(options: ApprovalQueueOptions): SessionApprovals {
   let inbox: Inbox | undefined;
   let opening: Promise<Inbox> | undefined;
@@ -127,8 +127,8 @@ interface WaitOptions extends AskOptions, Omit<ApprovalQueueOptions, "openInbox"
 }
 
 /**
- * Returns the first answer: from the program, from another process, or from a rule that an "always" answer added in the
- * meantime.
+ * Returns the first answer: from the program, from another process, or from a rule that an "always" answer has added
+ * since.
  */
 async function waitForAnswer(question: ApprovalQuestion, options: WaitOptions): Promise<ApprovalAnswer | undefined> {
   const { inbox, attended, onOpen, keepRule, signal } = options;
@@ -209,7 +209,7 @@ async function askProgram(
   return { answer: "deny", by: THE_PROGRAM, message: `The program's answer was invalid: ${problem}` };
 }
 
-/** Returns what is wrong with the answer of a program, which may have been written without type checking. */
+/** Returns what is wrong with a program's answer. The program may have been written without type checking. */
 function answerProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it must be an object such as { answer: "allow" }.';
   const { answer, by, message, inputJson, always, replies } = value;

@@ -33,7 +33,7 @@ export async function questionAbout({ policy, executor, ...subject }: QuestionSu
   return { ...requestIdOf(subject, call), kind, ...subject, always, questions };
 
   /**
-   * Returns whether the given policy allows the call. If the current policy does, it was a hook that asked for
+   * Returns whether the given policy allows the call. If the current policy already allows it, a hook asked for
    * approval, and a new rule would not change that.
    */
   async function isAllowed(rules: Policy): Promise<boolean> {
@@ -46,8 +46,8 @@ interface ChangedPolicy extends Pick<QuestionSubject, "executor" | "policy"> {
 }
 
 /**
- * Returns the rule that allows the call now and did not before. Returns undefined if the rules allowed the call all
- * along. In that case, it was a hook that asked for approval, and rules can't settle the question.
+ * Returns the new rule that allows the call. Returns undefined if the rules allowed the call all along: then a hook
+ * asked for approval, and rules can't settle the question.
  */
 export async function ruleSettling(
   call: ToolCall,

@@ -26,7 +26,7 @@ export interface Exceeded {
 
 /** An agent that is working. */
 export interface Work {
-  /** Called when the time limit of an account is reached. */
+  /** Called when an account's time limit is reached. */
   onOver(account: BudgetAccount): void;
 }
 
@@ -77,7 +77,7 @@ export class BudgetAccount {
 
   unspawn(): void {
     this.used.spawns -= 1;
-    // A new prompt may have reset the count since the agent was spawned.
+    // The count may have been reset by a new prompt since the agent was spawned.
     this.used.promptSpawns = Math.max(0, this.used.promptSpawns - 1);
   }
 
@@ -150,7 +150,7 @@ export class BudgetAccount {
     return this.isLate() ? [{ limit: "seconds", remedy: "refuse" }, ...over] : over;
   }
 
-  /** Returns the longest answer, in tokens, for which there is room in addition to `fixed`. */
+  /** Returns the length of the longest answer, in tokens, that fits in addition to `fixed`. */
   roomForAnswer(fixed: Amounts, usdPerToken: number): number {
     const rooms = this.limited.map((limit) => {
       const perToken = limit === "tokens" ? 1 : limit === "usd" ? usdPerToken * DOLLAR : 0;
@@ -195,7 +195,7 @@ export class BudgetAccount {
     });
   }
 
-  /** Skips the warning about a limit that has refused a request, because the refusal says the same. */
+  /** Skips the warning about a limit that has refused a request, because the refusal already mentions the limit. */
   skipWarning(limit: BudgetLimit): void {
     this.warned.add(limit);
   }

@@ -79,7 +79,7 @@ export function noSpawnText({ limit, cause }: RefusedLimit): string {
   return `${cause} ${advice}`;
 }
 
-/** Returns how a run ends that its budget does not allow to continue. */
+/** Returns the end of a run that its budget does not allow to continue. */
 export function endingOf({ limit, owner, cause, message }: RefusedLimit): Ending {
   return { reason: "budget", message, limit: { cause, owner, spawns: countsAgents(limit) ? true : undefined } };
 }

@@ -48,7 +48,7 @@ function chainOf(book: Book | undefined): Book[] {
   return book === undefined ? [] : [book, ...chainOf(book.parent)];
 }
 
-describe("any tree of budgets, in any order of operations,", () => {
+describe("any tree of budgets, with operations in any order,", () => {
   it("grants exactly what fits into every ancestor, and accounts for all of it", () => {
     fc.assert(
       fc.property(limits, fc.array(step, { maxLength: 60 }), (rootLimits, steps) => {
@@ -176,7 +176,7 @@ describe("any number of requests with responses that can be shorter", () => {
 
 interface Job {
   readonly concurrent: number;
-  /** Whether its parent waits for it. */
+  /** Whether the agent's parent waits for it. */
   readonly foreground: boolean;
   readonly aborted: boolean;
   readonly jobs: readonly Job[];

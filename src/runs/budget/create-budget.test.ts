@@ -46,7 +46,7 @@ describe("a budget", () => {
     expect(budget.spent()).toMatchObject({ tokens: 4_321, usd: 0, unpriced: 1 });
   });
 
-  it("refuses what might exceed it, with all the numbers, the owner and advice", () => {
+  it("refuses a request that might exceed it, and states the numbers, the owner and the remedy", () => {
     const budget = session({ tokens: 50_000 });
     spend(budget, 41_200);
     granted(budget.reserve({ tokens: 3_000 }));
@@ -59,7 +59,7 @@ describe("a budget", () => {
     });
   });
 
-  it("of an agent is limited by its own limit and by every ancestor's", () => {
+  it("of a subagent is subject to its own limit and every ancestor's", () => {
     const budget = session({ usd: 1 });
     const outer = budget.child({ usd: 0.5 }, "planner");
     const inner = outer.child({ usd: 0.6 }, "reviewer");
@@ -73,14 +73,14 @@ describe("a budget", () => {
     expect(granted(budget.reserve({ tokens: 1, usd: 0 }))).toBeDefined();
   });
 
-  it("accounts for more than was reserved, and then refuses", () => {
+  it("charges costs beyond the reservation, and then refuses requests", () => {
     const budget = session({ tokens: 100 });
     granted(budget.reserve({ tokens: 90 })).settle({ usage: usageOf(500) });
     expect(budget.left().tokens).toEqual({ owner: "session", limit: 100, used: 500, reserved: 0, left: 0 });
     expect(refused(budget.reserve({ tokens: 0 })).limit).toBe("tokens");
   });
 
-  it("gets back cancelled amounts; only the first settle or cancel of a reservation counts", () => {
+  it("gets back cancelled amounts; only the first settle or cancel of a reservation has an effect", () => {
     const budget = session({ tokens: 100, turns: 1 });
     const reservation = granted(budget.reserve({ tokens: 100 }));
     expect(refused(budget.reserve({ tokens: 1 })).pending).toBe(true);
@@ -173,7 +173,7 @@ describe("spawning", () => {
     expect(refused(budget.spawn()).limit).toBe("promptSpawns");
   });
 
-  it("is undone for an agent that never ran, in all budgets, even after a new prompt", () => {
+  it("is reverted in all budgets if the agent never ran, even after a new prompt", () => {
     const budget = session({ spawns: 2 }, 1);
     const child = budget.child({}, "planner");
     expect(child.spawn()).toBeUndefined();
@@ -186,7 +186,7 @@ describe("spawning", () => {
     expect(refused(child.spawn()).limit).toBe("promptSpawns");
   });
 
-  it("is refused above a limit for the whole tree, whatever the prompts", () => {
+  it("is refused above a limit for the whole tree, however many prompts there were", () => {
     const budget = session({ spawns: 2 });
     const child = budget.child({ spawns: 1 }, "planner");
     expect(child.spawn()).toBeUndefined();
@@ -201,7 +201,7 @@ describe("spawning", () => {
 describe("a request whose response can be shorter", () => {
   const request = { tokens: 40_000, usd: 0.5, answer: { tokens: 32_000, least: 1_024, usdPerToken: 0.000015 } };
 
-  it("reserves its full length as long as there is room", () => {
+  it("reserves its full length if there is room", () => {
     const budget = session({ tokens: 100_000, usd: 1 });
     expect(granted(budget.reserve(request)).answerTokens).toBe(32_000);
     expect(granted(budget.reserve(request)).answerTokens).toBe(32_000);
@@ -270,7 +270,7 @@ describe("a request whose response can be shorter", () => {
 });
 
 describe("time", () => {
-  it("counts once for any number of agents, not at all without one, and refuses at the limit", () => {
+  it("is counted once for parallel agents and not at all without agents, and refuses at the limit", () => {
     let now = 0;
     const budget = createBudget({ limits: { seconds: 10 }, clock: { monotonic: () => now } });
     const one = budget.child({}, "one");
@@ -334,7 +334,7 @@ describe("the 80% warning", () => {
     expect(budget.warning()?.message).toContain("5 agents of 5 agents for one prompt");
   });
 
-  it("appears once for each limit when 80% are used", () => {
+  it("appears once for each limit when 80% of it is used", () => {
     const budget = session({ tokens: 100, turns: 2 }, 5);
     const child = budget.child({ tokens: 50 }, "reviewer");
     spend(child, 39);
@@ -379,7 +379,7 @@ describe("reserving in turn", () => {
     expect(order).toEqual(["b", "c"]);
   });
 
-  it("refuses at once what will never fit, and later what no longer fits", async () => {
+  it("immediately refuses requests that can never fit, and later those that no longer fit", async () => {
     const budget = session({ tokens: 100 });
     expect(refused(await budget.reserveInTurn({ tokens: 101 }, free)).pending).toBe(false);
     const running = granted(budget.reserve({ tokens: 80 }));

@@ -32,12 +32,12 @@ import { createSlotPool, Slot, type SlotPool } from "./slots.ts";
 
 export interface BudgetOptions {
   readonly limits: BudgetLimits;
-  /** Value of the `subagents.maxSpawns` setting. */
+  /** The `subagents.maxSpawns` setting. */
   readonly maxSpawns?: number | undefined;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** Creates the budget of a session, which is the root of the tree of budgets. */
+/** Creates a session's budget, which is the root of the budget tree. */
 export function createBudget({ limits, maxSpawns = DEFAULT_MAX_SPAWNS, clock }: BudgetOptions): Budget {
   const tree: Tree = { clock, slots: createSlotPool(), waiting: [] };
   return new BudgetNode(tree, { name: SESSION, limits: { ...limits, promptSpawns: maxSpawns } });
@@ -48,7 +48,7 @@ interface Tree {
   readonly clock: Pick<Clock, "monotonic">;
   readonly slots: SlotPool;
   /**
-   * Retry functions of the requests that wait for other reservations to settle, in order. Each returns whether its
+   * Retry functions of requests that are waiting for other reservations to settle, in order. Each returns whether its
    * request is done.
    */
   waiting: (() => boolean)[];

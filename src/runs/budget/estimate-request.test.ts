@@ -24,7 +24,7 @@ describe("the estimate of a request", () => {
     expect((usd * 1e6) / inputTokens).toBeCloseTo(usdPerMillion, 6);
   });
 
-  it("includes a response of full length, and says how short it may become", () => {
+  it("includes a full-length response, and states the minimum length", () => {
     const request = { inputTokens: 1_000, maxTokens: 32_000, thinkingTokens: 5_000 };
     expect(estimateRequest(request, model)).toMatchObject({
       tokens: 33_000,

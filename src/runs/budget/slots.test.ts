@@ -7,7 +7,7 @@ function limitOf(capacity: number): SlotLimit {
   return { capacity, taken: 0 };
 }
 
-/** Lets everything proceed that can. */
+/** Lets all pending promises settle. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -74,7 +74,7 @@ describe("a slot", () => {
     expect(limit.taken).toBe(1);
   });
 
-  it("that is lent several times returns with the last, and once", async () => {
+  it("returns once when it is lent several times, with the last borrower", async () => {
     const limit = limitOf(1);
     const slot = new Slot(createSlotPool(), [limit]);
     const leave = await slot.enter(free);
@@ -91,7 +91,7 @@ describe("a slot", () => {
     expect(limit.taken).toBe(0);
   });
 
-  it("that a run left behind is not returned to it, but serves the next run", async () => {
+  it("does not return to a run that left it behind, and serves the next run", async () => {
     const limit = limitOf(1);
     const slot = new Slot(createSlotPool(), [limit]);
     const leave = await slot.enter(free);

@@ -27,8 +27,8 @@ interface Waiter {
 }
 
 /**
- * Creates the slot pool of a session. Slots are given out in the order of requests, but a request is never held up by a
- * limit that does not apply to it.
+ * Creates a session's slot pool. Slots are assigned in the order of requests, but a limit never delays a request to
+ * which it does not apply.
  */
 export function createSlotPool(): SlotPool {
   let waiting: Waiter[] = [];
@@ -94,10 +94,7 @@ interface Occupancy {
 export class Slot {
   private readonly pool: SlotPool;
   private readonly limits: readonly SlotLimit[];
-  /**
-   * Slot of the current run. If an earlier run lent its slot and never took it back, that slot is forgotten with the
-   * run.
-   */
+  /** Slot of the current run. A slot that an earlier run lent and never took back is discarded with that run. */
   private current: Occupancy | undefined;
 
   constructor(pool: SlotPool, limits: readonly SlotLimit[]) {

@@ -36,7 +36,7 @@ const lines = (...events: readonly DurableEvent[]): Line[] =>
 const spentOf = (transcripts: readonly (readonly Line[])[]) => sumSpending(transcripts.map(spendingIn));
 
 describe("the spending of agents", () => {
-  it("includes every request with a cost, and only the time of the others", () => {
+  it("includes the cost of every request that has one, and the time of all requests", () => {
     const unpriced = { ...ended, usage: { ...noUsage, inputTokens: 1 } };
     const { costUsd: _, ...free } = unpriced;
     const spent = spentOf([
@@ -54,7 +54,7 @@ describe("the spending of agents", () => {
     expect(spentOf([lines(ended, searched)])).toMatchObject({ tokens: 2 * 43_210, turns: 2, usd: 0.2, unpriced: 0 });
   });
 
-  it("includes started agents, and counts the time of parallel agents once", () => {
+  it("includes started agents, and counts parallel time once", () => {
     const long = { ...ended, milliseconds: 61_000 };
     const spent = spentOf([lines(spawned, spawned, ended), lines(failed, long, long)]);
     expect(spent).toMatchObject({ spawns: 2, turns: 3, seconds: 121 });

@@ -10,7 +10,7 @@ export interface Spending extends Omit<BudgetSpent, "seconds" | "estimated"> {
   readonly times: readonly Span[];
 }
 
-/** Adds up what an agent spent. A request without a recorded answer is counted at its reserved amount. */
+/** Adds up an agent's spending. A request without a recorded answer costs its reserved amount. */
 export function spendingIn(lines: readonly Line[]): Spending {
   let usage = noUsage;
   let [usd, turns, spawns, unpriced] = [0, 0, 0, 0];
@@ -37,7 +37,7 @@ export function spendingIn(lines: readonly Line[]): Spending {
   return { tokens: tokensOf(usage), usd, turns, spawns, unpriced, estimated, times: spansIn(lines) };
 }
 
-/** Adds up what several agents spent, for `Budget.restore` after a restart. */
+/** Adds up the spending of several agents, for `Budget.restore` after a restart. */
 export function sumSpending(all: readonly Spending[]): BudgetSpent {
   const sum = (amount: (each: Spending) => number): number => all.reduce((total, each) => total + amount(each), 0);
   const estimated = { tokens: sum((each) => each.estimated.tokens), usd: sum((each) => each.estimated.usd) };
@@ -85,7 +85,7 @@ function spansIn(lines: readonly Line[]): readonly Span[] {
   return spans;
 }
 
-/** Returns the total length of the spans. Time in which several agents worked at once is counted once. */
+/** Returns the total length of the spans. Time in which several agents worked in parallel is counted once. */
 function lengthOf(spans: readonly Span[]): number {
   let length = 0;
   let end = Number.NEGATIVE_INFINITY;

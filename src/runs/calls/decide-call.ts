@@ -96,8 +96,8 @@ async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<
 }
 
 /**
- * Returns the verdict of the hooks. A hook can always deny or ask. Hooks from projects and plugins can approve no more
- * than an allow rule of the project could. The user's own hooks can approve every call that needs approval. No hook can
+ * Returns the hooks' verdict. A hook can always deny or ask. Hooks from projects and plugins can approve only calls
+ * that a project's allow rule could allow. The user's own hooks can approve every call that needs approval. No hook can
  * answer a question to the user.
  */
 function verdictOf(outcome: HookOutcome | undefined, { call, decision }: ConsideredCall): HookVerdict {

@@ -16,7 +16,7 @@ import type { RunHost } from "../host/run-host.ts";
 import { approveCall, decideCall, grantOf } from "./decide-call.ts";
 
 /**
- * Performs the calls of one answer. Adjacent calls that may run in parallel do; all others run one at a time, in order.
+ * Performs the calls in one answer. Adjacent calls run in parallel if they may; all others run one at a time, in order.
  */
 export async function performCalls(host: RunHost, calls: readonly ToolCall[]): Promise<void> {
   let index = 0;
@@ -84,7 +84,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const decided = await decideCall(host, made, policy);
   let { call } = decided;
   const { requested } = decided;
-  // Hooks that were interrupted have not decided anything.
+  // Interrupted hooks have not decided anything.
   if (outlet.signal.aborted) return endUnstarted([requested]);
   if (decided.effect === "refused")
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
@@ -100,7 +100,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   } else {
     await host.record([requested, started]);
   }
-  // The record that the call has started must be safe from a power cut before the call changes anything.
+  // The record of the call's start must survive a power cut before the call changes anything.
   if (effects) await thread.sync();
   await finish(host, call, ended(await execute(host, { call, grant })));
   // The next request may be sent during this sync. The next side effect waits for its own sync, which includes this
@@ -132,8 +132,8 @@ function isParked({ outlet }: RunHost): boolean {
 }
 
 /**
- * Returns whether a call of a parked run has no result yet: it continues in the next run, or its worker, which can't be
- * reached now, may still finish it.
+ * Returns whether a call in a parked run is still open. It continues in the next run, or its worker, which is
+ * unreachable now, may still finish it.
  */
 function staysOpen({ services }: RunHost, { name, result: { outcome } }: Ended): boolean {
   return outcome === "unknown" || (outcome !== "ok" && services.executor.traits(name).resumable === true);
@@ -169,7 +169,7 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   }
 }
 
-/** Runs a call with the current policy, because plan mode may have been entered while the call waited for approval. */
+/** Runs a call with the current policy, because plan mode may have started while the call was waiting for approval. */
 function executeWithTools(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, thread } = host;
   const { callId } = request.call;

@@ -93,7 +93,7 @@ const REQUESTS_SHOWN = 6;
 const FILES_SHOWN = 60;
 const COMMANDS_SHOWN = 20;
 
-/** Creates a digest of a conversation that the model did not summarize. */
+/** Creates a digest that replaces a missing summary. */
 export function digestOf(messages: readonly Message[], maxCharacters: number): string {
   const earlier = messages[0] && recordedSummary(messages[0]);
   const calls = performedCalls(messages);

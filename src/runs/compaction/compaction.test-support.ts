@@ -152,7 +152,7 @@ export function counting(model: Model): Model {
   };
 }
 
-/** Lists what a provider would reject in a request with these messages. */
+/** Lists the problems for which a provider would reject these messages. */
 export function wireProblems(messages: readonly Message[]): string[] {
   const problems: string[] = [];
   for (const [index, message] of messages.entries()) {

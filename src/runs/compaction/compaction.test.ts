@@ -91,7 +91,7 @@ describe("compaction", () => {
     expect(noticesIn(run)).toEqual([]);
   });
 
-  it("appends its question to an earlier request, with the same tools, and runs none", async () => {
+  it("appends the summary request to an earlier request with the same tools, and runs no tool", async () => {
     const run = await runWith([{ text: "Summary.", calls: [{ name: "Read", input: {} }] }], long);
     await run.compact();
     const [asked = []] = run.model.requests;
@@ -102,14 +102,14 @@ describe("compaction", () => {
     expect(run.host.thread.state.calls.map(({ status }) => status)).toEqual(["ended"]);
   });
 
-  it("keeps as many of the newest turns as fit into a fifth", async () => {
+  it("keeps as many of the newest turns as fit into a fifth of the window", async () => {
     const run = await runWith([{ text: "Sum." }], [...long, ...turn(5, 100), ...turn(6, 100)]);
     await run.compact();
     expect(compactedIn(run).kept).toBe(5);
     expect(wireProblems(comingMessages(run))).toEqual([]);
   });
 
-  it("repeats the latest prompt if it is no longer in the conversation, and never twice", async () => {
+  it("repeats the latest prompt, once, if it is no longer in the conversation", async () => {
     const events = [said("FIRST: a"), ...turn(1, 900), said("SECOND: b </summary>"), ...turn(2, 900), ...turn(3, 900)];
     const gone = await runWith([{ text: "Sum." }], events);
     await gone.compact();
@@ -144,7 +144,7 @@ describe("compaction", () => {
   });
 });
 
-describe("a summary that the model does not provide", () => {
+describe("a missing summary", () => {
   const bash = { callId: "c3_0", name: "Bash", inputJson: '{"command":"npm test"}' };
   const edit = { callId: "c3_1", name: "Edit", inputJson: '{"file_path":"src/cart.ts"}' };
   const todo = { callId: "c3_2", name: "TodoWrite", inputJson: '{"todos":[{"content":"Ship","status":"pending"}]}' };
@@ -178,7 +178,7 @@ describe("a summary that the model does not provide", () => {
     ["too many words", { text: words(2_000) }, /too long/],
     ["a request that does not fit", { error: { code: "context_overflow", message: "Too long." } }, /Too long/],
   ];
-  it.each(cases)("because of %s is replaced with a digest, with a notice", async (_, step, why) => {
+  it.each(cases)("is replaced with a digest and a notice (reason: %s)", async (_, step, why) => {
     const run = await runWith([step], worked);
     await run.compact();
     const { summary } = compactedIn(run);
@@ -202,7 +202,7 @@ describe("a summary that the model does not provide", () => {
     expect(compactedIn(run).usage).toBeUndefined();
   });
 
-  it("changes nothing if the run is stopped in the meantime", async () => {
+  it("changes nothing if the run is stopped first", async () => {
     let asked = () => {};
     const arrived = new Promise<void>((resolve) => {
       asked = resolve;
@@ -237,7 +237,7 @@ describe("a run that exceeds its window", () => {
     expect(textOf(run.model.requests[4]?.[0]?.content ?? [])).toContain("FIRST: go");
   });
 
-  it("repeats a request that did not fit, shortened, and says what was cut", async () => {
+  it("shortens and repeats a request that did not fit, and says what was cut", async () => {
     const overflow = { error: { code: "context_overflow" as const, message: "Too long." } };
     const run = await runWith([reading, overflow, { text: "Done." }], [said("FIRST: go")]);
     expect(await run.drive(() => words(2_000, "deadbeef"))).toBe("done");
@@ -286,7 +286,7 @@ describe("after any conversation", () => {
     }),
   ];
 
-  it("roles alternate, every call has its result, nothing pending is lost, and resuming gives the same", async () => {
+  it("roles alternate, every call has its result, nothing pending is lost, and resuming restores the same messages", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 1, maxLength: 8 }),
@@ -314,7 +314,7 @@ describe("after any conversation", () => {
     );
   });
 
-  it("a run whose journal is cut at any line continues to its end", async () => {
+  it("a run whose journal is truncated at any line resumes and finishes", async () => {
     const reading = { calls: [{ name: "Read", input: {} }] };
     const whole = createMemoryTranscript({ sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
     const steps = [reading, reading, reading, { text: "Sum." }, reading, { text: "Done." }];
@@ -327,7 +327,7 @@ describe("after any conversation", () => {
       const journal = createMemoryTranscript({ sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
       await journal.saveHead(first.host.request.agent.head);
       await journal.append("main", left.map(eventOf));
-      // Answers with a summary when it is asked for one.
+      // Returns a summary when asked for one.
       const answer: ScriptedStep = (messages) =>
         textOf(messages.at(-1)?.content ?? []).includes("do not call any tool") ? { text: "Sum." } : { text: "Done." };
       const model = createScriptedModel(Array.from({ length: 5 }, () => answer));
@@ -336,7 +336,7 @@ describe("after any conversation", () => {
       expect(textOf(comingMessages(run)[0]?.content ?? []).startsWith("FIRST: go")).toBe(intact);
       expect(await run.drive(() => "again")).toBe("done");
       for (const request of model.requests) expect(wireProblems(request)).toEqual([]);
-      // Right before the line, everything that leads to it is recorded, so the decision is the same.
+      // The lines before this one determine the decision, so it is the same again.
       if (count === at) expect(run.events.some(({ type }) => type === "conversation.compacted")).toBe(true);
     }
     expect(at).toBeGreaterThan(0);

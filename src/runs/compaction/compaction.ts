@@ -23,9 +23,9 @@ import { type ContextLimits, headSize } from "./context-limits.ts";
 
 export interface CompactionRequest {
   readonly limits: ContextLimits;
-  /** Why the conversation is compacted. `asked`: the user wants it. */
+  /** Why the conversation is compacted. `asked`: the user requested it. */
   readonly cause: "full" | "overflow" | "asked";
-  /** What the user wants the summary to contain. */
+  /** The user's instructions for the summary. */
   readonly instructions?: string | undefined;
   /** Returns the roster of the agent's subagents. */
   readonly roster?: () => Promise<string>;
@@ -35,15 +35,15 @@ export interface CompactionRequest {
 const TIME_LIMIT_MS = 120_000;
 /** Maximum share of the conversation's tokens for the newest messages, which are kept unchanged. */
 const KEPT_SHARE = { full: 0.2, overflow: 0.1, asked: 0.2 };
-/** Maximum share of the conversation's tokens for the record that replaces the other messages. */
+/** Maximum share of the conversation's tokens for the record that replaces all other messages. */
 const RECORD_SHARE = 0.25;
 const CHARACTERS_PER_TOKEN = 3;
 const LONGEST_RECORD = 60_000;
 
 /**
  * Replaces the conversation with a summary and its newest turns. The conversation does not change until the line that
- * records the compaction is written. If the model can't write the summary, a digest is used instead. Records no
- * compaction if the run is stopped in the meantime.
+ * records the compaction is written. If the model can't write the summary, a digest is used instead. If the run is
+ * stopped first, no compaction is recorded.
  */
 export async function compactConversation(host: RunHost, request: CompactionRequest): Promise<void> {
   const { thread } = host;

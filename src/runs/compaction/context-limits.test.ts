@@ -8,7 +8,7 @@ const at = (wish: Partial<Parameters<typeof contextLimits>[0]>): number | undefi
   contextLimits({ head: testHead, model, ...wish })?.compactAt;
 
 describe("a conversation is compacted", () => {
-  it("at 95% of the window, or when a response no longer fits", () => {
+  it("at 95% of the window, or earlier if a response would not fit", () => {
     expect(at({})).toBe(190_000);
     expect(at({ model: talkative })).toBe(168_000);
   });
@@ -26,7 +26,7 @@ describe("a conversation is compacted", () => {
     expect(at({ contextTokens: 900_000 })).toBe(190_000);
   });
 
-  it("with room for a response of at most a quarter of a small window", () => {
+  it("early enough to leave at most a quarter of a small window for a response", () => {
     expect(at({ model: { provider: "p", window: 20_000, maxOutputTokens: 64_000 } })).toBe(15_000);
   });
 

@@ -5,7 +5,7 @@ import type { Head } from "../../protocol/index.ts";
 import { longestAnswer } from "../budget/estimate-request.ts";
 
 export interface ContextLimits extends LoopLimits {
-  /** Number of tokens that the agent may fill: its model's context window, or less. */
+  /** Maximum number of tokens in the agent's conversation: its model's context window, or less. */
   readonly window: number;
 }
 

@@ -40,7 +40,7 @@ export function withoutContext({ context: _, ...outcome }: HookOutcome): HookOut
   return outcome;
 }
 
-/** Returns the lines that record the answers from hooks. */
+/** Returns the lines that record the hooks' answers. */
 export function hookLines(
   { about, ...of }: Occasion,
   { ran, decision, reason, input, context, notices }: HookOutcome,

@@ -35,7 +35,7 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
     await callModel(host, turn, { reservation, reserved: reservedSpend(estimate, reservation) });
     return undefined;
   } finally {
-    // If an exception was thrown, this releases what was not spent.
+    // After an exception, this releases the unspent amount.
     reservation.cancel();
   }
 }
@@ -94,7 +94,7 @@ function countedUsage({ usage, message }: Extract<ModelOutcome, { ok: true }>, p
   };
 }
 
-/** Records the request and everything that belongs to its user turn. Returns the prompt of the request. */
+/** Records the request and everything that belongs to its user turn. Returns the request's prompt. */
 async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): Promise<WrittenPrompt> {
   const { services, thread } = host;
   const warning = services.budget.warning();
@@ -132,7 +132,7 @@ function shortAnswer({ shortened, outputTokens }: ReservedSpend): DurableEvent[]
   return [{ type: "context.added", cause: "budget", text }];
 }
 
-/** Number of tokens below which the model is told how long its answer can be. */
+/** If fewer tokens than this are left, Retinue tells the model how long its answer can be. */
 const SHORT_ANSWER = 4_096;
 
 /**

@@ -13,13 +13,13 @@ import { runStartHooks } from "./run-hooks.ts";
 import type { RunHost, RunServices } from "./run-host.ts";
 
 /**
- * Records the first lines of a run: the creation of a new agent, a changed head, the start and the prompt. Returns the
- * reason if a hook rejected the prompt.
+ * Records the first lines of a run: the agent's creation if it is new, its head if that has changed, the start and the
+ * prompt. Returns the reason if a hook rejected the prompt.
  */
 export async function beginRun(host: RunHost): Promise<string | undefined> {
   const refreshed = await host.refresh();
   const { thread, request } = host;
-  // The journal may have failed during an earlier run of this process and left that run without an end.
+  // The journal may have failed during an earlier run in this process and left that run without an end.
   for (const line of await thread.recover(host.services.executor.recall)) host.outlet.emit(line);
   const events: DurableEvent[] = [];
   if (thread.isEmpty) events.push(created(host));
@@ -96,8 +96,8 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
 }
 
 /**
- * Reports that the transcript from which a fork was started has changed. The bytes that were originally sent are lost
- * from some unknown point on.
+ * Reports that the transcript from which a fork was started has changed, so some of the bytes that were originally sent
+ * are lost.
  */
 function changedPast({ thread, request }: RunHost): DurableEvent[] {
   const message = `The conversation that ${thread.agentId} was forked from has changed. The agent continues from the current version of that conversation.`;

@@ -6,7 +6,7 @@ const subagent: ClockLimitsInput = { definition: {}, settings: {}, background: f
 describe("clockLimits", () => {
   it.each<[string, Partial<ClockLimitsInput>, ReturnType<typeof clockLimits>]>([
     ["a foreground subagent", {}, { idleMs: 300_000, wallMs: 300_000, atWall: "unless-background" }],
-    ["one in the background", { background: true }, { idleMs: 300_000 }],
+    ["a background subagent", { background: true }, { idleMs: 300_000 }],
     ["the main agent", { isMain: true }, { idleMs: 300_000 }],
     [
       "a foreground subagent with settings",
@@ -30,26 +30,30 @@ describe("clockLimits", () => {
       { idleMs: 300_000, wallMs: 1_000 },
     ],
     [
-      "a foreground subagent with a person there",
+      "a foreground subagent while a user is present",
       { mayDetach: true },
       { idleMs: 300_000, wallMs: 300_000, atWall: "background" },
     ],
     [
-      "one whose definition has a timeout, with a person there",
+      "one whose definition has a timeout, while a user is present",
       { definition: { timeoutMs: 1_000 }, mayDetach: true },
       { idleMs: 300_000, wallMs: 1_000 },
     ],
     [
-      "the main agent that waits",
+      "a waiting main agent",
       { isMain: true, settings: { background: { waitSeconds: 0 } } },
       { idleMs: 300_000, waitMs: 0 },
     ],
     [
-      "a subagent, which waits as it likes",
+      "a subagent, which may wait without a limit",
       { background: true, settings: { background: { waitSeconds: 0 } } },
       { idleMs: 300_000 },
     ],
-    ["the same as main agent", { definition: { timeoutMs: 1_000 }, isMain: true }, { idleMs: 300_000, wallMs: 1_000 }],
+    [
+      "the same as the main agent",
+      { definition: { timeoutMs: 1_000 }, isMain: true },
+      { idleMs: 300_000, wallMs: 1_000 },
+    ],
   ])("%s", (_, input, limits) => {
     expect(clockLimits({ ...subagent, ...input })).toEqual(limits);
   });

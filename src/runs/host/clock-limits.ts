@@ -10,7 +10,10 @@ export interface ClockLimits {
    * `unless-background`: the run ends unless it is already in the background. If absent, the run ends.
    */
   readonly atWall?: "background" | "unless-background";
-  /** Total time to wait for background agents when the run has nothing else to do. If absent, there is no limit. */
+  /**
+   * Maximum total time that the run waits for background agents when it has nothing else to do. If absent, there is no
+   * limit.
+   */
   readonly waitMs?: number;
 }
 
@@ -19,7 +22,7 @@ export interface ClockLimitsInput {
   readonly settings: Pick<Settings, "subagents" | "background">;
   readonly background: boolean;
   readonly isMain: boolean;
-  /** Whether a run can move to the background, because a user is present. */
+  /** Whether a run can move to the background, which requires that a user is present. */
   readonly mayDetach?: boolean;
 }
 
@@ -38,14 +41,14 @@ export function clockLimits({ definition, settings, background, isMain, mayDetac
   return { idleMs, wallMs, atWall: mayDetach ? "background" : "unless-background" };
 }
 
-/** Returns the time without output from the model after which a run ends. */
+/** Returns how long a model may send no output before its run ends. */
 function silenceMs({ subagents: { idleSeconds } = {} }: Pick<Settings, "subagents">): number {
   return idleSeconds === undefined ? FIVE_MINUTES : idleSeconds * 1_000;
 }
 
 /**
- * Returns the time without output after which a connection is closed. It is longer than the limit for a run, so that
- * the run reports a silent model before the connection fails.
+ * Returns how long a connection may be silent before it is closed. This is longer than the run's own limit, so that the
+ * run reports a silent model before the connection fails.
  */
 export function connectionSilenceMs(settings: Pick<Settings, "subagents">): number {
   return silenceMs(settings) + ONE_MINUTE;

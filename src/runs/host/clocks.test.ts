@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type RunClocks, startClocks, type Timers } from "./clocks.ts";
 
-/** Creates a virtual time that only the test advances. Timers fire on the way. */
+/** Creates a virtual clock that only the test advances. Timers fire as it advances. */
 function createTime() {
   let now = 1_000;
   let timers: { readonly at: number; readonly action: () => void }[] = [];
@@ -209,7 +209,7 @@ describe("both clocks", () => {
     expect(struck).toEqual(["wall"]);
   });
 
-  it("let input that arrived during a long sleep be read first, but wait no longer", () => {
+  it("give input that arrived during a long sleep time to be read, but no more", () => {
     const asked = (): ReturnType<typeof start> => {
       const all = start({ idleMs: 10_000 });
       all.clocks.modelAsked();
@@ -271,7 +271,7 @@ function perform(clocks: RunClocks, pauses: (() => void)[], each: Exclude<Step, 
 }
 
 describe("any run", () => {
-  it("is ended by the right clock, at the right time, once, or not at all", () => {
+  it("is ended at most once, by the right clock at the right time", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), limit, fc.option(limit), (steps, idleMs, wall) => {
         const time = createTime();
@@ -309,7 +309,7 @@ describe("with real timers", () => {
 
   it("fires", async () => {
     const which = await new Promise<string>((resolve) => {
-      // Something else keeps the process alive, as a run does.
+      // Something else, such as a run, must keep the process alive.
       const alive = setInterval(() => undefined, 1_000);
       const strike = (name: string) => (): boolean => {
         clearInterval(alive);

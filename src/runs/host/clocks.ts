@@ -42,8 +42,8 @@ export interface ClockOptions {
 }
 
 /**
- * Maximum length of a timer. If the machine is suspended, the timer fires late. The run's limits count at most about
- * this much of the delay.
+ * Maximum length of a timer. If the machine is suspended, the timer fires late, and at most about this much of the
+ * delay is charged to the run's limits.
  */
 const LONGEST_WAIT_MS = 10_000;
 /** Timer delay beyond which Retinue concludes that the machine was suspended or the process was blocked. */

@@ -60,8 +60,8 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
 }
 
 /**
- * Describes the git repository. Only the main agent is given the changed files, because other agents may have changed
- * more by the time a subagent begins.
+ * Describes the git repository. Only the main agent gets the list of changed files, because other agents may have
+ * changed more by the time a subagent begins.
  */
 function gitLines(git: GitState | undefined, isMain: boolean): readonly string[] {
   if (git === undefined) return ["Git repository: no"];
@@ -106,7 +106,7 @@ function modeText({ mode, approvable }: ToldEnvironment): string {
 
 const LONGEST_NAME = 300;
 
-/** Returns a name on one line, because a repository can contain names that imitate Retinue's own text. */
+/** Returns a name on one line, because a repository can contain multi-line names that imitate Retinue's own text. */
 function shown(name: string): string {
   const text = name.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

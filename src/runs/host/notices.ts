@@ -25,8 +25,8 @@ export async function backgroundRoster({ services, thread }: RunHost): Promise<D
 }
 
 /**
- * Waits until a background agent ends, a message arrives or the wait is ended, and records the ends of agents. Stops
- * background agents if the time limit is reached.
+ * Waits until a background agent ends, a message arrives or something else ends the wait, and records which agents have
+ * ended. Stops the background agents if the time limit is reached.
  */
 export async function waitForBackground(host: RunHost): Promise<void> {
   const { services, thread, outlet } = host;

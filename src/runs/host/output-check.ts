@@ -1,6 +1,6 @@
 /** Checks the form of an answer, which is the text of the agent's last message. */
 export interface OutputCheck {
-  /** Tells the model which form the answer must have. */
+  /** Tells the model what form its answer must have. */
   readonly instruction: string;
   /** Returns what is wrong with an answer; undefined if it is valid. Never rejects. */
   problemIn(text: string): Promise<string | undefined>;

@@ -56,7 +56,7 @@ export function beginningMode(host: RunHost): PermissionMode {
   return plan === "enter" ? "plan" : agent.policy.mode;
 }
 
-/** Returns the lines with which the user lets an agent enter or leave plan mode. */
+/** Returns the lines to record when the user turns an agent's plan mode on or off. */
 export function planEvents(plan: "enter" | "leave", agent: ResolvedAgent): readonly DurableEvent[] {
   if (plan === "leave")
     return [

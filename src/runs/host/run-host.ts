@@ -72,7 +72,7 @@ export interface RunRequest {
   readonly from?: "person" | "agent" | undefined;
   /** Returns prompts that were queued when an earlier process ended. They precede the prompt. */
   readonly leftOver?: (() => readonly QueuedPrompt[]) | undefined;
-  /** Called once, before the first line of the run, when other agents can be started by this one. Never rejects. */
+  /** Called once, before the run's first line, as soon as this agent can start other agents. Never rejects. */
   readonly onEnter?: (() => Promise<void>) | undefined;
   /** If true, the run ends only after all its background agents have ended and the agent has been notified of each. */
   readonly waits?: boolean;
@@ -85,11 +85,11 @@ export interface RunRequest {
   /** Form that the answer must have. */
   readonly output?: OutputCheck | undefined;
   /**
-   * Whether an independent agent verifies work that changed files. `suggest`: the agent is advised to have it verified.
-   * `auto`: it is verified automatically.
+   * Whether an independent agent verifies work that changed files. `suggest`: Retinue advises the agent to have it
+   * verified. `auto`: Retinue has it verified automatically.
    */
   readonly verify?: "suggest" | "auto" | undefined;
-  /** Set if the run only compacts the conversation, because the user wants it. */
+  /** Set if the user requested a compaction and the run does nothing else. */
   readonly compaction?: { readonly instructions?: string | undefined } | undefined;
   /** Called before each prompt, to apply changes since the last one. Never rejects. */
   readonly refresh?: () => Promise<RefreshedAgent>;
@@ -149,7 +149,7 @@ export interface LiveAgent {
   isQueued(): boolean;
   /** Adds a message to the agent's next request. Returns false if the run has ended. */
   tell(message: Message): Promise<boolean>;
-  /** Makes the agent continue without waiting for a background run. Returns false if it does not wait for the run. */
+  /** Makes the agent continue without waiting for a background run. Returns false if it is not waiting for that run. */
   endWait(run: RunRef): Promise<boolean>;
   /**
    * Pauses the agent's clocks and lends its slot while it waits for other agents. The returned function ends the pause
@@ -167,11 +167,11 @@ export interface Retinue {
   /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */
   delegate(request: SpawnRequest, caller: Caller): Promise<SubagentResult | { readonly message: string }>;
   /**
-   * Continues the background agents that an agent waits for and whose runs ended with their process. Returns messages
-   * about agents that can't continue.
+   * Continues the background agents that an agent is waiting for and whose runs were lost with their process. Returns
+   * messages about agents that can't continue.
    */
   continueAwaited(state: LoopState): Promise<readonly string[]>;
-  /** Returns the current policy of an agent. Plan mode and running in the background take permissions away. */
+  /** Returns an agent's current policy. Plan mode and running in the background remove permissions. */
   policyOf(agent: AgentId, policy: Policy): Policy;
 }
 
@@ -183,7 +183,7 @@ export interface RunRegistry {
   ended(runs: readonly RunRef[]): Promise<readonly SubagentResult[]>;
   /** Resolves when one of the runs has ended or the signal fires. */
   oneEnded(runs: readonly RunRef[], signal: AbortSignal): Promise<void>;
-  /** Ends the given runs that are still active, because their time is up. */
+  /** Ends those of the given runs that are still active, because their time is up. */
   cut(runs: readonly RunRef[]): Promise<void>;
   /** Lists the subagents of an agent, including those that have not been reported to it as ended. */
   roster(agentId: AgentId, untold: readonly RunRef[]): Promise<string>;

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { createChannel } from "../../lib/index.ts";
 import type { LiveEvent, RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
 
-/** Why a run is stopped. A parked run leaves the calls that it waits for open, so that it can continue later. */
+/** Why a run is stopped. A parked run leaves its pending calls open, so that it can continue later. */
 export type StopCause = "interrupted" | "stopped" | "parked" | "timeout" | "stall" | "budget";
 
 /**
@@ -59,7 +59,7 @@ export function createRun(
     stop,
     cause: () => stopCause,
   };
-  // Keeps the process alive while nothing else does, such as while a run waits for an approval in a program.
+  // Keeps the process alive if nothing else does, such as while a run in a program is waiting for approval.
   const alive = setInterval(() => {}, LONGEST_INTERVAL);
   const result = produce(outlet).finally(() => {
     clearInterval(alive);

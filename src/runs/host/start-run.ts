@@ -135,7 +135,7 @@ class Host implements RunHost {
       }
       if (this.outlet.signal.aborted && operation.kind !== "act") return endStopped(this);
       const refusal = await this.perform(operation);
-      // A run that is stopped while it waits for other reservations has been stopped, not refused.
+      // A run that is stopped while it waits for other reservations ends as stopped, not as refused.
       if (this.outlet.signal.aborted) return endStopped(this);
       if (refusal) return this.endForBudget(refusal);
     }
@@ -143,7 +143,7 @@ class Host implements RunHost {
 
   /**
    * Ends a run whose budget does not allow it to continue. Waits for its background agents first, so that their ends
-   * are recorded before the end of the run.
+   * are recorded before its own.
    */
   private async endForBudget(refusal: BudgetRefusal): Promise<RunResult> {
     while (this.request.waits && this.thread.state.background.length > 0) {

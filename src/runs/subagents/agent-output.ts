@@ -22,7 +22,7 @@ const milestones: ReadonlySet<RunUpdate["type"]> = new Set([
   "approval.answered",
 ]);
 
-/** Human-readable output file next to the transcript of a background agent, for people. Models use its address. */
+/** Readable output file next to a background agent's transcript. It is for people; models use its address. */
 export interface AgentOutput {
   /** Path of the file. Undefined until something is written. */
   readonly path: string | undefined;

@@ -11,7 +11,7 @@ export interface AvailableAgents {
   nearest(name: string, max?: number): readonly string[];
 }
 
-/** An agent that can be started: its definition, and what files and the embedding program add to it. */
+/** An agent that can be started: its definition, with additions from files and the embedding program. */
 export interface AvailableAgent {
   readonly definition: AgentDefinition;
   /** Returns the system prompt for an agent in this directory. Throws if a user-supplied prompt function fails. */
@@ -67,7 +67,7 @@ export function offeredTo({ head, policy }: ResolvedAgent, all: readonly string[
   return (declaredTypes(head) ?? all).filter((name) => judgeAgent(name, policy).effect !== "deny");
 }
 
-/** Returns the agent types that the Task tool of a head lists. Undefined if the tool has no such list. */
+/** Returns the agent types that the head's Task tool lists. Undefined if the tool has no such list. */
 export function declaredTypes({ tools }: Head): readonly string[] | undefined {
   const schema = tools.find(({ name }) => name === "Task")?.inputSchema as TaskSchema | undefined;
   return schema?.properties?.subagent_type?.enum;

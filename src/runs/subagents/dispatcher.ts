@@ -49,9 +49,9 @@ export interface DispatcherOptions {
   /** Whether agents may start forks of themselves. */
   readonly mayFork: boolean;
   readonly settleLost: SettleLost;
-  /** Asked about calls of earlier processes whose results were not recorded. */
+  /** Looks up calls from earlier processes whose results were not recorded. */
   readonly recall?: Recall | undefined;
-  /** Returns the main agent as a parent of agents that are resumed while it has no run in progress. */
+  /** Returns the main agent as the parent for agents that are resumed while it has no run in progress. */
   readonly idleMain: () => LiveAgent;
 }
 
@@ -110,7 +110,7 @@ export class Dispatcher implements Retinue {
     return offeredTo(this.liveAgent(agentId).agent, this.offered());
   }
 
-  /** Sets the mode of the main agent, and limits the agents below it to this mode. */
+  /** Sets the main agent's mode, which also limits the agents below it. */
   setMode(mode: PermissionMode): void {
     this.policies.choose(mode);
   }
@@ -204,8 +204,8 @@ export class Dispatcher implements Retinue {
   }
 
   /**
-   * Starts a subagent of the main agent for the program, without a call. The program gets its result, so the main agent
-   * is not told about it.
+   * Starts a subagent of the main agent for the program, without a call. The result goes to the program, not to the
+   * main agent.
    */
   startForProgram(request: SpawnRequest, signal: AbortSignal): Promise<Subagent | Refused> {
     return this.start(request, { agentId: MAIN_AGENT, callId: createId("program_"), signal, by: "program" }, undefined);
@@ -279,10 +279,10 @@ export class Dispatcher implements Retinue {
   }
 
   /**
-   * Continues the background agents that were parked, and those that waited for approval when their process ended.
-   * `askedCalls` returns the calls of an agent whose questions are open or have an answer. With `lost`, also continues
-   * those that were lost with their process, unless the main agent has been told so. Returns messages about agents that
-   * can't continue.
+   * Continues the background agents that were parked, and those that were waiting for approval when their process
+   * ended. `askedCalls` returns an agent's calls whose questions are open or have an answer. With `lost`, also
+   * continues agents that were lost with their process, unless the loss was already reported to the main agent. Returns
+   * messages about agents that can't continue.
    */
   async continueUnfinished(
     askedCalls: (agentId: AgentId) => readonly CallId[],
@@ -300,7 +300,7 @@ export class Dispatcher implements Retinue {
     return problems;
   }
 
-  /** Returns whether the main agent expects a report about the newest run of a background agent. */
+  /** Returns whether the main agent expects a report on a background agent's newest run. */
   private isUnreported({ runId }: Subagent): boolean {
     return this.options.idleMain().thread.state.background.some((run) => run.runId === runId);
   }
@@ -323,14 +323,14 @@ export class Dispatcher implements Retinue {
     await this.registry.stopAll("parked");
   }
 
-  /** Runs the hooks for the ends of runs that an earlier process did not report. */
+  /** Runs the hooks for runs whose ends an earlier process did not report. */
   async reportLostRuns(hooksOf: HooksOf): Promise<void> {
     await reportLostRuns(await this.registry.earlierRuns(), hooksOf, this.options.journal);
   }
 
   /**
-   * Waits again for a subagent that works for this call. If the run was lost with its process, it is continued; if it
-   * ended in any other way, its end is the result.
+   * Waits again for the subagent that works for this call. A run that was lost with its process is continued; any other
+   * end is the result.
    */
   private async rejoin(subagent: Subagent, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
     if (subagent.running) return this.waitFor(subagent, caller);
@@ -353,7 +353,7 @@ export class Dispatcher implements Retinue {
     const model = terms.model ?? subagent.model;
     const prepared = await this.options.prepare({
       spec: subagent,
-      // The limits of a fork are already part of its recorded policy.
+      // A fork's limits are already part of its recorded policy.
       terms: { ...terms, model, fork: undefined },
       parent,
       signal,
@@ -414,7 +414,7 @@ export class Dispatcher implements Retinue {
     if (!live.isQueued()) await live.begun;
   }
 
-  /** Returns an agent with a run in progress. Its policies include the restrictions of plan mode. */
+  /** Returns an agent with a run in progress. Its policies include plan mode's restrictions. */
   private liveAgent(agentId: AgentId): LiveAgent {
     const live = this.registry.live.get(agentId) ?? (agentId === MAIN_AGENT ? this.options.idleMain() : undefined);
     if (live === undefined) throw new Error(`agent ${agentId} delegates, but has no active run`);

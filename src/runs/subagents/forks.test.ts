@@ -11,7 +11,7 @@ const answer: ModelOutcome = {
   partial: [],
 };
 
-/** Creates a model whose calls wait until the test ends them. */
+/** Creates a model whose calls wait until the test completes them. */
 function heldModel() {
   const calls: { readonly emit: (progress: ModelProgress) => void; readonly end: () => void }[] = [];
   const model: Model = {
@@ -32,7 +32,7 @@ function request(signal = new AbortController().signal): ModelRequest {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("siblings", () => {
-  it("delay their first request until the response to the first one begins", async () => {
+  it("delay their first requests until the first fork's response begins", async () => {
     const { model, calls } = heldModel();
     const gate = new SiblingGate();
     const heard: string[] = [];
@@ -56,7 +56,7 @@ describe("siblings", () => {
     expect(await Promise.all(outcomes)).toEqual([answer, answer, answer]);
   });
 
-  it("continue if the first one fails or is too slow, or if they are stopped themselves", async () => {
+  it("proceed if the first fork fails or is too slow, or if they are stopped themselves", async () => {
     const failing = heldModel();
     const gate = new SiblingGate();
     for (let sibling = 0; sibling < 2; sibling++) void gate.guard(failing.model).call(request(), () => {});

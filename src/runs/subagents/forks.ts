@@ -25,8 +25,8 @@ export interface ForkStart {
 }
 
 /**
- * Starts siblings (agents that the calls of one answer start) so that they share what a provider caches. Forks continue
- * the conversation of their parent and share its bytes.
+ * Starts siblings (agents started by the calls in one answer) so that they share the provider's cache. Forks continue
+ * their parent's conversation and share its bytes.
  */
 export class Siblings {
   /** Siblings started by the newest answer of each parent, by kind. */
@@ -43,7 +43,7 @@ export class Siblings {
     return { ...prepared, model: gate.guard(model) };
   }
 
-  /** Makes a new thread continue the conversation of its parent after the parent's newest answer. */
+  /** Makes a new thread continue its parent's conversation after the parent's newest answer. */
   startFork(
     thread: Thread,
     prepared: PreparedAgent,
@@ -99,7 +99,7 @@ function canBeCached(head: Head, model: Model): boolean {
   return headLength(head) >= cacheMinimumTokens * LEAST_BYTES_PER_TOKEN;
 }
 
-/** Data shared by the forks that the calls of one answer start. */
+/** Data shared by the forks that one answer's calls start. */
 export interface ForkSiblings {
   readonly prefix: SharedPrefix;
   readonly calls: readonly CallId[];
@@ -182,7 +182,7 @@ export class SiblingGate {
     this.longestWaitMs = longestWaitMs;
   }
 
-  /** Wraps the model of one sibling, so that its first request waits. */
+  /** Wraps a sibling's model so that its first request waits. */
   guard(model: Model): Model {
     let isFirst = true;
     return {

@@ -33,8 +33,8 @@ export interface LaunchOptions {
 }
 
 /**
- * Starts a run of a subagent and keeps its record up to date. The end is set in the record once all resources of the
- * run are released.
+ * Starts a subagent's run and keeps its record up to date. The record gets its end once all of the run's resources are
+ * released.
  */
 export function launch(subagent: Subagent, options: LaunchOptions): void {
   const { prepared, thread, prompt, promptId, parent, shared, retinue, registry, journal } = options;
@@ -73,7 +73,7 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
   subagent.running = { run, done, background, output, detached: createDeferred<void>() };
 }
 
-/** Releases the resources of a run that has ended. Returns the worktree if it must be kept. */
+/** Releases an ended run's resources. Returns the worktree if it must be kept. */
 async function cleanUp(
   result: RunResult,
   { prepared, thread }: LaunchOptions,

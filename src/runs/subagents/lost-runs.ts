@@ -5,7 +5,7 @@ import { hookLines, withoutContext } from "../host/ask-hooks.ts";
 import { endFacts } from "../host/run-hooks.ts";
 import { endOf } from "./subagent.ts";
 
-/** Runs of a subagent in earlier processes, as read from its transcript. */
+/** A subagent's runs in earlier processes, read from its transcript. */
 export interface EarlierRuns {
   readonly agentId: AgentId;
   readonly spending: Spending;
@@ -32,7 +32,7 @@ export function earlierRuns(agentId: AgentId, lines: readonly Line[]): EarlierRu
   return { agentId, spending: spendingIn(lines), unreported };
 }
 
-/** Returns the hooks of an agent type. */
+/** Returns an agent type's hooks. */
 export type HooksOf = (agentType: string) => Promise<Hooks | undefined>;
 
 /** Runs the SubagentStop hooks that an earlier process could not run. */

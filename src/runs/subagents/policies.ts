@@ -3,15 +3,15 @@ import { afterPlanMode, inMode, inPlanMode, type PolicyChange, withinMode } from
 import type { Thread } from "../thread/thread.ts";
 
 export interface Planner {
-  /** Thread of the main agent. Its plan mode applies to all agents. */
+  /** The main agent's thread. Its plan mode applies to all agents. */
   readonly main: Thread;
-  /** Mode of the main agent after it leaves plan mode, if it began in plan mode. */
+  /** The main agent's mode after it leaves plan mode, if it began in plan mode. */
   readonly after: PermissionMode;
 }
 
 /**
- * Current policies of agents. The user can change the mode of the main agent. Plan mode and running in the background
- * take permissions away.
+ * Current policies of agents. The user can change the main agent's mode. Plan mode and running in the background remove
+ * permissions.
  */
 export class Policies {
   private readonly planner: Planner | undefined;
@@ -28,12 +28,12 @@ export class Policies {
     return this.planner?.main.state.plan === "entered";
   }
 
-  /** Sets the mode of the main agent. The others keep their modes if these are stricter. */
+  /** Sets the main agent's mode. Other agents keep their modes if those are stricter. */
   choose(mode: PermissionMode): void {
     this.chosen = { main: inMode(mode), others: withinMode(mode) };
   }
 
-  /** Returns the change that the mode of the main agent makes to the policies of this agent. */
+  /** Returns the change that the main agent's mode makes to this agent's policies. */
   planned(agentId: AgentId): PolicyChange {
     if (this.isPlanning) return inPlanMode;
     const isMain = agentId === MAIN_AGENT;
@@ -42,8 +42,8 @@ export class Policies {
   }
 
   /**
-   * Narrows the pool of an agent that runs in the background. Its other tools stay declared, to keep the cache valid,
-   * but are refused when called.
+   * Narrows a background agent's pool. Its other tools stay declared, to keep the cache valid, but calls to them are
+   * refused.
    */
   inBackground(policy: Policy, pool: Policy["pool"]): Policy {
     const known = this.narrowed.get(policy);

@@ -30,7 +30,7 @@ import { isVerifier, keepInCopy, policyInCopy, verifierPolicy, type WorkingCopy 
 export interface SubagentPorts {
   readonly agents: AvailableAgents;
   readonly settings: Settings;
-  /** Home directory of the user, for rules that begin with `~`. */
+  /** The user's home directory, for rules that begin with `~`. */
   readonly home?: string | undefined;
   /** Whether a user is present. */
   readonly interactive: boolean;
@@ -40,7 +40,7 @@ export interface SubagentPorts {
   readonly tools: () => readonly ToolDeclaration[];
   /** Built-in tools that are not available in this session, with the reason. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
-  /** Connection to the MCP servers of the main agent. */
+  /** Connection to the main agent's MCP servers. */
   readonly connection: McpConnection;
   /** Whether the embedding program supplied the model, so that no other model is available. */
   readonly modelIsGiven: boolean;
@@ -57,7 +57,7 @@ export interface SubagentPorts {
     definition: AgentDefinition,
     cwd: string,
   ): Promise<{ readonly ok: true; readonly copy: WorkingCopy } | Refusal>;
-  /** Returns the hooks of the session together with those of a definition. */
+  /** Returns the session's hooks combined with those of a definition. */
   hooksFor(definition: AgentDefinition): Promise<Hooks | undefined>;
 }
 
@@ -206,7 +206,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   };
 }
 
-/** Prepares a fork, which has the model, tools and directory of its parent. */
+/** Prepares a fork, which has its parent's model, tools and directory. */
 function prepareFork(
   { spec, terms, parent, before }: PrepareRequest,
   head: Head,
@@ -215,11 +215,11 @@ function prepareFork(
   const { subagents = {} } = ports.settings;
   const denial = agentDenial({ name: FORK_TYPE }, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);
-  // If a user is present, forks work in the background, so that the user can talk to the parent in the meantime.
+  // If a user is present, forks work in the background, so that the user can keep talking to the parent.
   const background = ports.mayBackground && (terms.background || ports.interactive);
   const { executor, cwd, hooks, model } = parent.services;
   const { provider, model: name } = model.describe();
-  // A fork keeps the head of its conversation unless the model has changed.
+  // A fork keeps its conversation's head unless the model has changed.
   const isSame = head.provider === provider && head.model === name;
   const { agent, report } = forkAgent({
     parent: parent.agent,
@@ -300,8 +300,8 @@ function modelFor(
 }
 
 /**
- * Returns the system prompt, or a refusal if a prompt function of the embedding program fails. The caller then
- * continues without the agent.
+ * Returns the system prompt, or a refusal if the embedding program's prompt function fails. The caller then continues
+ * without the agent.
  */
 function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
   try {
@@ -325,7 +325,7 @@ function launchGrants({ tools = [] }: Pick<AgentDefinition, "tools">): readonly 
   });
 }
 
-/** Adds the instructions of MCP servers to the context of an agent that has tools from those servers. */
+/** Adds the instructions of MCP servers to the context of an agent that has their tools. */
 export function withInstructions(agent: ResolvedAgent, connections: readonly McpConnection[]): ResolvedAgent {
   const { head, policy } = agent;
   const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));

@@ -34,7 +34,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Everything that a run of a subagent needs. */
+/** Everything that a subagent's run needs. */
 export interface PreparedAgent {
   readonly ok: true;
   readonly agent: ResolvedAgent;
@@ -53,7 +53,7 @@ export interface PreparedAgent {
   /** Command that must succeed for the work to be accepted. */
   readonly acceptance?: string | undefined;
   readonly notices: readonly string[];
-  /** Hooks of this agent. If absent, those of the session apply. */
+  /** This agent's hooks. If absent, the session's hooks apply. */
   readonly hooks?: Hooks | undefined;
   readonly followUp?: ((result: RunResult) => Promise<readonly DurableEvent[]>) | undefined;
   /** Releases the resources that were created for this run only. Returns the worktree if it must be kept. */

@@ -125,7 +125,7 @@ export class Registry implements RunRegistry {
     return above ? [...this.pathTo(above), agentId] : [agentId];
   }
 
-  /** Returns the running subagents among `top` and all agents below it. */
+  /** Returns those of `top` and all agents below it that are running. */
   working(top: AgentId = MAIN_AGENT): readonly Subagent[] {
     const all = [...this.subagents.values()].filter(({ running }) => running !== undefined);
     return top === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).includes(top));
@@ -146,16 +146,18 @@ export class Registry implements RunRegistry {
     return subagent.running?.background === true || this.isInBackground(subagent.parent.agentId);
   }
 
-  /** Returns the agent itself or the nearest one above it whose newest run worked in the background. */
+  /**
+   * Returns the nearest agent, starting with the agent itself and going up, whose newest run worked in the background.
+   */
   inBackgroundAbove(subagent: Subagent): Subagent | undefined {
     const above = this.subagents.get(subagent.parent.agentId);
     return subagent.inBackground ? subagent : above && this.inBackgroundAbove(above);
   }
 
   /**
-   * Returns why an agent that is not running should continue: because it was parked, because one of its calls waited for
-   * approval when the process ended, or because it was lost with its process, if lost agents are to continue. `asked`:
-   * the agent's calls whose questions are open or have an answer.
+   * Returns why an agent that is not running should continue: because it was parked, because one of its calls was
+   * waiting for approval when the process ended, or, if lost agents are to continue, because it was lost with its
+   * process. `asked`: the agent's calls whose questions are open or have an answer.
    */
   async whyContinue(
     { agentId, end, running, restored }: Subagent,
@@ -167,13 +169,13 @@ export class Registry implements RunRegistry {
     if (asked.length === 0) return undefined;
     const thread = restored ?? new Thread(agentId, this.journal);
     if (!restored) await thread.restore({ recall: this.recall });
-    // The process may have died after it asked and before it recorded that.
+    // The process may have died after it asked and before it recorded the question.
     const isOpen = (status: string): boolean => status === "new" || status === "asked";
     const waits = thread.state.calls.some(({ call, status }) => isOpen(status) && asked.includes(call.callId));
     return waits ? "approval" : undefined;
   }
 
-  /** Returns the spending of a subagent and all agents below it, over all their runs. */
+  /** Returns what a subagent and all agents below it have spent in all their runs. */
   async spent(agentId: AgentId): Promise<BudgetSpent> {
     const below = await this.all(agentId);
     const all = [agentId, ...below.map((each) => each.agentId)];

@@ -86,7 +86,7 @@ async function askForMore({ message }: BudgetRefusal, budget: Budget, ask: Ask):
 }
 
 /**
- * Asks the user to approve the rules that a definition lists, once, before its agent works in the background. If the
+ * Asks the user once, before an agent works in the background, to approve the rules that its definition lists. If the
  * user denies them, each of the agent's calls is decided separately.
  */
 export async function preapprove(prepared: PreparedAgent, launch: StartedCall): Promise<PreparedAgent> {

@@ -23,7 +23,7 @@ export interface StoppedRun extends WorkingRun {
   readonly turns: number;
 }
 
-/** Calls `stop`, then returns which of the running agents it stopped and which are still running. */
+/** Calls `stop`, then returns which agents it stopped and which are still running. */
 export async function stopWithReceipt(
   working: readonly Subagent[],
   stop: () => Promise<unknown>,

@@ -21,7 +21,7 @@ import type { Run } from "../host/run.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { AgentOutput } from "./agent-output.ts";
 
-/** Terms of one run of a subagent, set by the call that starts or resumes it. */
+/** Terms of one subagent run, set by the call that starts or resumes it. */
 export interface RunTerms {
   readonly prompt: string;
   readonly background: boolean;
@@ -31,11 +31,11 @@ export interface RunTerms {
   readonly acceptance?: string | undefined;
   /** Set if the call starts a fork of the caller instead of an agent type. */
   readonly fork?: ForkBounds | undefined;
-  /** Checks the answer, if the program asks for one in the form of a schema. */
+  /** Checks the answer against a schema, if the program passed one. */
   readonly output?: OutputCheck | undefined;
 }
 
-/** What a Task call asks for. */
+/** A Task call's request. */
 export type SpawnRequest = RunTerms & Pick<SpawnSpec, "agentType" | "description" | "name" | "isolation">;
 
 /** The call that a subagent works for. */
@@ -43,11 +43,11 @@ export interface Caller {
   readonly agentId: AgentId;
   readonly callId: CallId;
   readonly signal: AbortSignal;
-  /** Set if there is no such call, because the program starts the subagent. */
+  /** Set if the program starts the subagent itself, without a call. */
   readonly by?: "program" | undefined;
 }
 
-/** Limits that a fork has in addition to those of its parent. */
+/** Limits that a fork has in addition to its parent's. */
 export interface ForkBounds {
   /** Number of most recent turns that the fork gets. If absent, it gets all turns. */
   readonly turns?: number | undefined;
@@ -101,7 +101,7 @@ export function specOf({
   return { agentId, agentType, description, name, isolation, fork, parent, depth };
 }
 
-/** A run of a subagent that is in progress. */
+/** A subagent's run that is in progress. */
 export interface RunningSubagent {
   readonly run: Run;
   /** Settles when all resources of the run are released. */
@@ -132,7 +132,7 @@ export function isUnfinished({ reason }: RunEnd): boolean {
   return reason === "process_lost" || reason === "parked";
 }
 
-/** Returns the result of a run whose transcript is missing. */
+/** Returns the result for a run whose transcript is missing. */
 export function lostResult({ agentId, runId }: RunRef): SubagentResult {
   const message = "Its transcript is missing, so its actions are unknown.";
   const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };

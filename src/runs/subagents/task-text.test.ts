@@ -60,7 +60,7 @@ const tagsIn = (text: string): readonly string[] => text.match(/<\s*\/?\s*(?:tas
 const own = { cause: "CAUSE.", owner: "Explore" };
 const resume = 'call Task with resume: "a1"';
 
-describe("the advice to a parent about an agent", () => {
+describe("the advice to a parent about an agent that ended early", () => {
   it.each<[EndReason, ReachedLimit | undefined, readonly string[]]>([
     ["max_turns", { cause: "CAUSE." }, ["CAUSE.", resume, "ask only for what is missing"]],
     ["timeout", { cause: "CAUSE." }, ["CAUSE.", resume, "ask only for what is missing"]],
@@ -90,7 +90,7 @@ describe("the advice to a parent about an agent", () => {
 });
 
 describe("the text for a parent about an agent", () => {
-  it("contains our tags once, whatever the agent says", () => {
+  it("contains our tags only once, whatever the agent writes", () => {
     fc.assert(
       fc.property(tricky, fc.constantFrom("succeeded", "incomplete", "failed", "stopped"), (text, outcome) => {
         const run = ended({ text, outcome, message: text }, { description: text });
@@ -105,7 +105,7 @@ describe("the text for a parent about an agent", () => {
     );
   });
 
-  it("ends with the facts in one line, which no file name or command can extend", () => {
+  it("ends with the facts on one line, which file names and commands can't break", () => {
     fc.assert(
       fc.property(tricky, (text) => {
         const run = withFacts({ filesChanged: [text], commands: [{ command: text, exitCode: 0 }] });
@@ -117,7 +117,7 @@ describe("the text for a parent about an agent", () => {
     );
   });
 
-  it("lists files, commands with their exit codes, denials and agents that were cut", () => {
+  it("lists files, commands with exit codes, denials and subagents that were cut short", () => {
     const run = withFacts({
       toolCalls: { Bash: 2, Edit: 1 },
       filesChanged: ["src/a.ts", "app/[id].tsx"],
@@ -208,7 +208,7 @@ it("the roster shows only the newest of many ended agents, and is empty without 
 describe("an agent that can't be found", () => {
   const subagent = (agentId: string) => ({ agentId, agentType: "Explore", description: "look around" }) as Subagent;
 
-  it("is distinguished from one that several ids match", () => {
+  it("is distinguished from one whose id prefix is ambiguous", () => {
     const agents = [subagent("ab1c7zzz"), subagent("ab2d7zzz"), subagent("ax")];
     expect(unknownAgentText("nobody", agents, "main")).toMatch(/^There is no agent nobody in this session/);
     for (const id of ["ab", "7zzz"]) {

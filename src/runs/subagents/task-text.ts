@@ -60,7 +60,7 @@ function resuming({ agentId }: SubagentResult): string {
   return `To continue this agent, call Task with resume: "${agentId}"`;
 }
 
-/** Takes the sentence that says how to resume the agent, without a full stop. */
+/** Advice for each reason. Each function takes the sentence that says how to resume the agent, without its period. */
 const adviceByReason: Readonly<Record<Exclude<EndReason, "done" | "budget">, (resume: string) => string>> = {
   max_turns: (resume) => `${resume}, and ask only for what is missing. If its report is enough, use that.`,
   timeout: (resume) => `${resume}, and ask only for what is missing. If its report is enough, use that.`,
@@ -201,7 +201,7 @@ function list(items: readonly string[]): string {
   return items.length > 10 ? `${shown} and ${items.length - 10} more` : shown;
 }
 
-/** Returns the status for the text, in which a run that succeeded is called `completed`. */
+/** Returns the status to show. A run that succeeded is shown as `completed`. */
 function statusOf(outcome: Outcome): string {
   return outcome === "succeeded" ? "completed" : outcome;
 }

@@ -42,7 +42,7 @@ export function branch(source: ForkSource, { turns, prefix }: BranchOptions): Pa
 
 const OMITTED = "[Earlier turns of this conversation are omitted.]";
 
-/** Restores an agent from lines, without writing to its journal. */
+/** Restores an agent from its lines, without writing to its journal. */
 export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkSource>;
 
 /**

@@ -26,10 +26,7 @@ export class RecordQueue<State> {
     this.target = target;
   }
 
-  /**
-   * Records events. The condition is checked when it is their turn. If the condition is false, nothing is recorded and
-   * undefined is returned.
-   */
+  /** Records events if the condition holds when it is their turn. Otherwise records nothing and returns undefined. */
   record(allows: Entry<State>["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ allows, events, resolve, reject });

@@ -87,7 +87,7 @@ export class Thread {
   private isAtFork = false;
   private inheritedRequests = 0;
   private readonly uncleanedRuns = new Set<RunId>();
-  /** The moments before runs that the user goes back to, by the ids of their `run.started` lines. */
+  /** States before runs that the user went back to, by the ids of their `run.started` lines. */
   private readonly earlier = new Map<LineId, Moment>();
   private readonly queue: RecordQueue<LoopState>;
 
@@ -130,7 +130,7 @@ export class Thread {
     return this.type === undefined;
   }
 
-  /** Whether the agent has received nothing yet, or the user went back to the beginning. */
+  /** Whether the agent has received nothing yet, or the user has gone back to the beginning. */
   get hasNoConversation(): boolean {
     return (this.chain?.length ?? 0) === 0 && this.current.said.length === 0;
   }
@@ -176,9 +176,8 @@ export class Thread {
   }
 
   /**
-   * Folds the lines of the journal and ends the run that an earlier process left open. Returns the lines that were
-   * added. Pass `lines` if all lines of the journal have already been read. `recall` is asked about calls whose results
-   * were not recorded.
+   * Folds the journal's lines and ends the run that an earlier process left open. Returns the lines that were added.
+   * Pass `lines` if the whole journal has already been read. `recall` looks up calls whose results were not recorded.
    */
   async restore({ lines, recall }: RestoreOptions = {}): Promise<readonly Line[]> {
     const { agentId, journal } = this;
@@ -220,8 +219,8 @@ export class Thread {
   }
 
   /**
-   * Goes back to the conversation before a run, which is given by the id of its `run.started` line. `restored` has the
-   * files that were restored. Returns false if there is no such run.
+   * Goes back to the conversation before the run with this `run.started` line. `restored` lists the files that were
+   * restored. Returns false if there is no such run.
    */
   async rewind(line: LineId, restored: readonly string[]): Promise<boolean> {
     const lines = await this.journal.read(this.agentId);
@@ -322,7 +321,7 @@ export class Thread {
     if (head) this.heads.set(hash, head);
   }
 
-  /** Remembers facts from every line, including lines that are not folded. */
+  /** Extracts facts from every line, including lines that are not folded. */
   private note(event: DurableEvent): void {
     this.lines += 1;
     if (event.type === "run.ended") this.ended = event.reason;
@@ -412,7 +411,7 @@ function hasCurrentFormat(facts: unknown): facts is ThreadFacts {
   return (facts as ThreadFacts).format === FORMAT;
 }
 
-/** Returns whether the user went back to a run before these lines. */
+/** Returns whether the user went back to a run that precedes these lines. */
 function goesBackBefore(lines: readonly Line[]): boolean {
   const ids = new Set(lines.map(({ id }) => id));
   return lines.some((line) => line.type === "conversation.rewound" && !ids.has(line.line));

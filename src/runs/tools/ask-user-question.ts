@@ -58,7 +58,7 @@ export const askUserQuestionSpec: ToolSpec = {
 export const NO_ONE_TO_ASK =
   "No one can answer questions in this session. Decide yourself, continue, and say what you assumed.";
 
-/** Creates the tool. A call is allowed only by an answer, so when the tool runs, the question has been answered. */
+/** Creates the tool. Only an answer allows a call, so when the tool runs, the question has been answered. */
 export function createAskUserQuestion(spec: ToolSpec): Tool {
   return {
     ...spec,

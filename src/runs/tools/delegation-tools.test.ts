@@ -23,7 +23,7 @@ const specs = delegationSpecs({
   parallel: true,
 });
 
-/** Creates a session with one running agent whose tools are resolved for this depth. */
+/** Creates a session with one running agent that has the tools for the given depth. */
 function sessionWith(agentId: string, maxDepth: number, words: readonly string[] = ["Look."]) {
   let prepared = 0;
   const journal = createMemoryTranscript({ sessionId: "s", clock });
@@ -116,7 +116,7 @@ describe("a delegation tool", () => {
     expect(output?.content).toContain("There is no agent a9");
   });
 
-  it("declares the listed names, and accepts any name of an agent", () => {
+  it("declares the listed names, and accepts every agent name", () => {
     const [shown] = specs;
     const [task] = sessionWith("a1", 2).tools;
     expect(shown?.declaration.inputSchema).toMatchObject({ properties: { subagent_type: { enum: ["Explore"] } } });

@@ -36,8 +36,7 @@ export function createTaskOutput(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   const { registry } = dispatcher;
   return forDelegators(dispatcher, {
     ...spec,
-    // The tool has its own timeout. After the timeout, it may still have to wait until the caller gets its lent slot
-    // back.
+    // The tool has its own timeout. After that, it may still have to wait until the caller gets its lent slot back.
     timeoutMs: () => Number.MAX_SAFE_INTEGER,
     maxCharacters: 2 * LONGEST_REPORT,
     run: async (input, context) => {

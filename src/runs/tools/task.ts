@@ -68,7 +68,7 @@ export async function startAgent(
   return outputOf(outcome, { request, maxCharacters: reportLength(dispatcher, context) });
 }
 
-/** Characters with which the name of an agent could pass for another text. */
+/** Characters that would let an agent's name imitate other text. */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** Wraps a tool so that it refuses agents that may not delegate, regardless of the policy that allowed the call. */
