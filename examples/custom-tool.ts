@@ -1,4 +1,4 @@
-// Two tools over the program's own data: one that reads, and one that changes something, which the program approves.
+// Two tools that use the program's own data: one reads, and one makes changes, which the program approves.
 import { type Approvals, defineTool, openSession } from "retinue";
 import { z } from "zod";
 

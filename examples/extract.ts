@@ -1,4 +1,4 @@
-// Extracts structured data from all text files of a directory, four at a time, until the budget is used up.
+// Extracts structured data from all text files in a directory, four at a time, until the budget is used up.
 import { readdir } from "node:fs/promises";
 import { run } from "retinue";
 import { z } from "zod";

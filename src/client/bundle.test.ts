@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 
 const LIMIT = 44_000;
 
-/** Bundles a program for browsers. Fails if anything that it reaches needs Node. */
+/** Bundles a program for browsers. Fails if any module that it imports needs Node. */
 async function bundled(program: string): Promise<{ readonly text: string; readonly inputs: Metafile["inputs"] }> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: program, resolveDir: import.meta.dirname, loader: "ts" },
@@ -28,7 +28,7 @@ describe("the client in a browser", () => {
     expect(whole.text.length).toBeLessThan(LIMIT);
   });
 
-  it("contains only what a program uses", async () => {
+  it("contains only the modules that a program uses", async () => {
     const whole = await bundled('export * from "./index.ts";');
     const part = await bundled('export { createClient, foldSession, newSessionView } from "./index.ts";');
     expect(part.text).not.toContain("can be resumed");

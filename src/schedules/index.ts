@@ -1,5 +1,5 @@
-// Owns: schedules: what to run and when, the file that lists them, and starting those that are due.
-// Does not own: running sessions. Called by: server, cli.
+// Owns: schedules, that is, what to run and when, the file that lists them, and starting those that are due. Does not
+// own: running sessions. Called by: server, cli.
 export { nextTimes, parseWhen, type When } from "./parse-when.ts";
 export { openSchedules, type Schedule, type ScheduleStore } from "./schedule-store.ts";
 export {

@@ -3,7 +3,7 @@ import { UserError } from "../lib/index.ts";
 
 /** The times of a schedule. */
 export interface When {
-  /** Cron expression with five fields. */
+  /** Five-field cron expression. */
   readonly cron: string;
   /** Name of the time zone, such as `Europe/Berlin`. */
   readonly timeZone: string;
@@ -14,7 +14,7 @@ const groups: Readonly<Record<string, string>> = { day: "*", weekday: "1-5", wee
 const EXAMPLES =
   'Write it like "every day 7:00", "every monday and thursday 18:30", "every weekday 9am", "every 2 hours", "every 15 minutes", or as a cron expression such as "0 7 * * 1-5".';
 
-/** Reads the times of a schedule from words or a cron expression. Throws a `UserError` if they make no sense. */
+/** Parses a schedule's times, given in words or as a cron expression. Throws a `UserError` if they are invalid. */
 export function parseWhen(text: string, timeZone: string): When {
   if (!isTimeZone(timeZone))
     throw scheduleError(
@@ -32,7 +32,7 @@ export function parseWhen(text: string, timeZone: string): When {
   return when;
 }
 
-/** Returns the next times of a schedule after a moment, in milliseconds since 1970. */
+/** Returns a schedule's next times after a given time, in milliseconds since 1970. */
 export function nextTimes({ cron, timeZone }: When, after: number, count: number): readonly number[] {
   const runs = new Cron(cron, { timezone: timeZone, mode: "5-part" }).nextRuns(count, new Date(after));
   return runs.map((date) => date.getTime());

@@ -3,7 +3,7 @@ import { describeError, errorCode, isRecord, matchId, UserError, withFileLock, w
 import type { NewSession, Outcome, SessionId } from "../protocol/index.ts";
 import type { When } from "./parse-when.ts";
 
-/** A prompt that a server runs again and again, each time in a new session. */
+/** A prompt that a server runs at set times, each time in a new session. */
 export interface Schedule {
   readonly id: string;
   /** The times as the user wrote them. */
@@ -13,14 +13,14 @@ export interface Schedule {
   readonly cwd: string;
   readonly session: Omit<NewSession, "prompt" | "worker"> & { readonly prompt: string };
   readonly paused?: boolean | undefined;
-  /** When the user asked to run it without waiting for its time, in milliseconds since 1970. */
+  /** Time at which the user asked to run it immediately, in milliseconds since 1970. */
   readonly requestedAt?: number | undefined;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly last?: LastRun | undefined;
 }
 
-/** The last session of a schedule, or the last attempt to start one. */
+/** A schedule's last session, or the last attempt to start one. */
 export interface LastRun {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -28,22 +28,22 @@ export interface LastRun {
   readonly outcome?: Outcome | undefined;
   /** Why no session was started, or what went wrong. */
   readonly problem?: string | undefined;
-  /** Last time that was skipped, because this session was still running, in milliseconds since 1970. */
+  /** Last scheduled time that was skipped because this session was still running, in milliseconds since 1970. */
   readonly skippedAt?: number | undefined;
 }
 
-/** The schedules of a user, in one file that the command line and servers share. */
+/** A user's schedules, in one file that the command line and servers share. */
 export interface ScheduleStore {
   /** Returns all schedules, oldest first. Throws a `UserError` if the file is damaged. */
   list(): readonly Schedule[];
   add(schedule: Schedule): Promise<void>;
   /**
    * Changes a schedule, unless `change` returns undefined. Returns the changed schedule; undefined if it was not
-   * changed, or was removed in the meantime.
+   * changed or has been removed.
    */
   change(id: string, change: (schedule: Schedule) => Schedule | undefined): Promise<Schedule | undefined>;
   remove(id: string): Promise<void>;
-  /** Finds a schedule by its id or a part of it. Throws a `UserError` if none or several match. */
+  /** Finds a schedule by its id or part of it. Throws a `UserError` if none or several match. */
   find(reference: string): Schedule;
 }
 

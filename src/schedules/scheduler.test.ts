@@ -12,7 +12,7 @@ const at = (time: string): number => Date.parse(`2026-11-17T${time}Z`);
 type End = Pick<RunEnd, "outcome" | "reason" | "message">;
 const succeeded: End = { outcome: "succeeded", reason: "done" };
 
-/** Schedules in a file, a clock that the test sets, and sessions that end when the test says so. */
+/** Schedules in a file, a clock that the test sets, and sessions that the test ends. */
 function newPlace() {
   const directory = mkdtempSync(join(tmpdir(), "retinue-schedules-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ function schedule(more: Partial<Schedule> = {}): Schedule {
   return { id: "s1", text, when, cwd: "/project", session: { prompt: "Do it." }, createdAt: at("06:00:00"), ...more };
 }
 
-it("starts a session when its time has come, once", async () => {
+it("starts one session when its time has come", async () => {
   const { store, started, open } = newPlace();
   await store.add(schedule());
   const { checkAt } = open();
@@ -86,7 +86,7 @@ it("records how the session ended", async () => {
   );
 });
 
-it("starts what was missed while no server was running, once and at most a day late", async () => {
+it("starts a schedule that was missed while no server was running, once and at most a day late", async () => {
   const { store, started, reports, open } = newPlace();
   await store.add(schedule({ when: parseWhen("every hour", "UTC"), text: "every hour" }));
   await store.add(
@@ -121,7 +121,7 @@ it("skips a time if the last session is still running", async () => {
   expect(started).toHaveLength(2);
 });
 
-it("skips a time if a session of an earlier server is still running", async () => {
+it("skips a time if an earlier server's session is still running", async () => {
   const { store, started, activities, open } = newPlace();
   await store.add(
     schedule({ when: parseWhen("every hour", "UTC"), last: { at: at("07:00:01"), sessionId: "earlier" } }),
@@ -143,7 +143,7 @@ it("reports requests for approval once, with the command that answers them", asy
   activities.set("session-1", { requests: ["ask_1"] });
   await checkAt("07:00:16");
   const how =
-    "waits for approval. To see the request: retinue approvals list --session session-1. To answer it: retinue approvals answer ask_1 allow|deny";
+    "is waiting for approval. To see the request: retinue approvals list --session session-1. To answer it: retinue approvals answer ask_1 allow|deny";
   expect(reports.at(-1)).toBe(`Schedule s1 (every hour): session session-1 ${how}`);
   const count = reports.length;
   await checkAt("07:00:31");
@@ -157,11 +157,13 @@ it("says that a parked session continues", async () => {
   await store.add(schedule());
   await open().checkAt("07:00:05");
   started[0]?.end({ outcome: "stopped", reason: "parked" });
-  await expect.poll(() => reports.at(-1)).toMatch(/session session-1 is parked; it continues with the next server\. /);
+  await expect
+    .poll(() => reports.at(-1))
+    .toMatch(/session session-1 is parked; it will continue with the next server\. /);
   expect(store.list()[0]?.last).toEqual({ at: at("07:00:05"), sessionId: "session-1" });
 });
 
-it("leaves schedules of other directories and paused ones alone", async () => {
+it("ignores paused schedules and those of other directories", async () => {
   const { store, started, open } = newPlace();
   await store.add(schedule({ cwd: "/elsewhere" }));
   await store.add(schedule({ id: "s2", paused: true }));
@@ -211,7 +213,7 @@ it("reports a damaged file once, and never overwrites it", async () => {
   expect(readFileSync(path, "utf8")).toBe('{"version": 1, "sched');
 });
 
-it("keeps the changes of two processes that write at the same time", async () => {
+it("keeps the changes of two processes that write concurrently", async () => {
   const { path, store } = newPlace();
   const other = openSchedules(path);
   await Promise.all(

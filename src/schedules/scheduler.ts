@@ -23,7 +23,7 @@ export interface StartedSession {
 }
 
 export interface SessionActivity {
-  /** Ids of the requests for approval that wait for an answer. */
+  /** Ids of the requests for approval that are waiting for an answer. */
   readonly requests: readonly string[];
 }
 
@@ -33,20 +33,20 @@ export interface Scheduler {
   close(): void;
 }
 
-/** How often the file is read. A schedule starts at most this much too late. */
+/** Interval at which the file is read. A schedule starts at most this late. */
 const CHECK_MS = 15_000;
 
 /**
- * How late a schedule may start because no server was running. Several missed times lead to one session. Older ones
- * are skipped.
+ * How late a schedule may start if no server was running. Several missed times lead to only one session. Times that are
+ * further back are skipped.
  */
 const LATEST_MS = 24 * 60 * 60 * 1000;
 
-/** Starts the sessions of schedules when they are due. */
+/** Starts the sessions of due schedules. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, clock, report } = options;
   const running = new Set<string>();
-  /** Requests for approval that the user knows about. */
+  /** Requests for approval that have been reported to the user. */
   const reported = new Set<string>();
   let problem: string | undefined;
   const timer = setInterval(() => void check(), CHECK_MS);
@@ -71,7 +71,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const { id, text } = schedule;
     const missed = dueTime(schedule, now) ?? now;
     const isRunning = running.has(id) || activityOf(schedule) !== undefined;
-    // The time is recorded before the session starts, so that a server that is killed now does not start it twice.
+    // The time is recorded before the session starts, so that it is not started again if the server is killed now.
     const claimed = await store.change(id, (each) => {
       if (lastTime(each) >= missed) return undefined;
       return { ...each, last: isRunning && each.last ? { ...each.last, skippedAt: now } : { at: now } };
@@ -108,7 +108,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
           : undefined,
       );
     const why = problem === undefined ? "" : ` (${problem.replace(/\.$/, "")})`;
-    const how = isParked ? "is parked; it continues with the next server" : `${outcome}${why}`;
+    const how = isParked ? "is parked; it will continue with the next server" : `${outcome}${why}`;
     report(`Schedule ${id} (${text}): session ${sessionId} ${how}. To see it: retinue sessions show ${sessionId}`);
   }
 
@@ -116,7 +116,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return last?.sessionId === undefined || last.outcome !== undefined ? undefined : options.activity(last.sessionId);
   }
 
-  /** Reports each request for approval once, because nobody may be watching the session. */
+  /** Reports each request for approval once, because possibly no one is watching the session. */
   function reportRequests(schedule: Schedule): void {
     const { id, text, last } = schedule;
     for (const request of activityOf(schedule)?.requests ?? []) {
@@ -144,7 +144,7 @@ function skippedText({ id, text, last }: Schedule, activity: SessionActivity | u
 
 function waitingText(sessionId: SessionId | undefined, request: string): string {
   const list = `retinue approvals list --session ${sessionId}`;
-  return `waits for approval. To see the request: ${list}. To answer it: retinue approvals answer ${request} allow|deny`;
+  return `is waiting for approval. To see the request: ${list}. To answer it: retinue approvals answer ${request} allow|deny`;
 }
 
 /** Returns the last scheduled time that started a session or was skipped; 0 if there is none. */

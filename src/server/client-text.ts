@@ -1,11 +1,11 @@
-/** Rewrites a message for clients of the server. Other modules name the options of the library: "the option `model`". */
+/** Rewrites a message for the server's clients. Other modules name library options, such as "the `model` option". */
 export function clientText(message: string): string {
-  return message.replace(/the option `(\w+)`/g, (_, name: string) => otherOptions[name] ?? `the field \`${name}\``);
+  return message.replace(/the `(\w+)` option/g, (_, name: string) => otherOptions[name] ?? `the \`${name}\` field`);
 }
 
-/** Where the options are set that clients can't choose. */
+/** Replacements for options that clients can't set. */
 const otherOptions: Readonly<Record<string, string>> = {
-  cwd: "the directory on the machine of the server",
-  provider: "`provider` in the settings of the server",
+  cwd: "the directory on the server's machine",
+  provider: "`provider` in the server's settings",
   trusted: "`retinue trust add`",
 };

@@ -16,12 +16,12 @@ import { SessionCatalog } from "./sessions/session-catalog.ts";
 import { SessionControl } from "./sessions/session-control.ts";
 import { SessionHost } from "./sessions/session-host.ts";
 
-/** A server that is running. */
+/** A running server. */
 export interface RunningServer {
   readonly url: string;
   /** Link for a browser. It works once, and contains the token. */
   readonly link: string;
-  /** Token with the scopes read, prompt, approve and admin. */
+  /** Token with the `read`, `prompt`, `approve` and `admin` scopes. */
   readonly token: string;
   /** File with the token for other clients of the same user. */
   readonly file: string;
@@ -124,7 +124,7 @@ function createContext(
     }),
     openStream(outgoing) {
       if (streams >= limits.streams)
-        throw problem("too_many_clients", "Too many clients read events. Close some, then try again.");
+        throw problem("too_many_clients", "Too many clients are reading events. Close some, then try again.");
       streams += 1;
       outgoing.once("close", () => {
         streams -= 1;
@@ -135,14 +135,14 @@ function createContext(
 }
 
 /**
- * Parks the sessions of workers that are lost, and resumes those of workers that connect. Returns a function that stops
+ * Parks lost workers' sessions, and resumes the sessions of workers that connect. Returns a function that stops
  * listening.
  */
 function followWorkers(
   { hub, projects, host }: ServerContext,
   resume: (worker: string) => Promise<void>,
 ): (() => void) | undefined {
-  /** Settles when the sessions of a lost worker are parked, by its name. */
+  /** Promises that settle when a lost worker's sessions are parked, by the worker's name. */
   const parking = new Map<string, Promise<void>>();
   return hub?.onChange(async (worker, change) => {
     const { name } = worker;
@@ -155,7 +155,7 @@ function followWorkers(
   });
 }
 
-/** Throws a `UserError` if other machines could read what the server sends. */
+/** Throws a `UserError` if other machines could read the server's traffic. */
 function refuseOpenNetwork(host: string, { tls, insecure }: ServerOptions): void {
   if (host === "localhost" || isLoopback(host) || tls !== undefined || insecure) return;
   throw new UserError(`Without TLS, others on the network could read everything that is sent to ${host}`, {
@@ -165,7 +165,7 @@ function refuseOpenNetwork(host: string, { tls, insecure }: ServerOptions): void
   });
 }
 
-/** Returns the values of the Host header under which the server answers. */
+/** Returns the Host header values that the server accepts. */
 function acceptedHosts({
   host,
   port,
@@ -181,7 +181,7 @@ function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Waits for a promise, but not longer than this. */
+/** Waits for a promise, but not longer than the given time. */
 async function withTimeLimit(promise: Promise<unknown>, milliseconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -86,7 +86,7 @@ describe("a session over HTTP", () => {
     api.assertDone();
   });
 
-  it("keeps the choices of its client when it is closed for having nothing to do, and opens for the next message", async () => {
+  it("keeps its client's choices when it is closed because it is idle, and opens again for the next message", async () => {
     const at = newPlace();
     const api = await startApi([said("One."), bash("touch made"), said("Two.")]);
     const server = await startServer({ place: at, api, limits: { idleMs: 200 } });
@@ -99,7 +99,7 @@ describe("a session over HTTP", () => {
     expect(existsSync(join(at.cwd, "made"))).toBe(true);
   });
 
-  it("is kept without a prompt when the server is restarted, with the choices of its client", async () => {
+  it("is kept when the server is restarted before its first prompt, with its client's choices", async () => {
     const place = newPlace();
     const api = await startApi([said("One.")]);
     const first = await startServer({ place, api });
@@ -135,10 +135,10 @@ describe("a session over HTTP", () => {
     );
   });
 
-  it("tells its clients what its user should know", async () => {
+  it("passes messages for its user on to its clients", async () => {
     const server = await startServer();
     const { id, notices } = await startSession(server);
-    const advice = "or name a provider with `provider` in the settings of the server.";
+    const advice = "or name a provider with `provider` in the server's settings.";
     expect(notices).toEqual([expect.stringMatching(/^No provider is configured: using the offline model/)]);
     expect(notices?.[0]).toContain(advice);
     const stream = server.stream(`/session/${id}/event`);
@@ -187,7 +187,7 @@ describe("a session over HTTP", () => {
     expect(envelope.data).toMatchObject({ agentType: "general-purpose", sessionId: child?.agentId, path: child?.path });
   });
 
-  it("is refused with what is wrong", async () => {
+  it("is refused with the reason", async () => {
     const server = await startServer();
     const refused = async (body: unknown) => (await server.send("POST", "/session", { body })).json;
     expect(await refused({ worker: "nowhere" })).toMatchObject({ status: 404, code: "unknown_worker" });
@@ -196,8 +196,8 @@ describe("a session over HTTP", () => {
       detail: expect.stringContaining('Did you mean "Explore"?'),
     });
     const { detail } = (await refused({ model: "no\u001b[31mpe" })) as { detail: string };
-    expect(detail).toContain('for the model "nope" (from the field `model`)');
-    expect(detail).toContain("choose a provider with `provider` in the settings of the server.");
+    expect(detail).toContain('for the model "nope" (from the `model` field)');
+    expect(detail).toContain("choose a provider with `provider` in the server's settings.");
     expect((await server.send("POST", "/session", { headers: { "Content-Type": "text/plain" } })).status).toBe(415);
     for (const method of ["PUT", "PATCH", "HEAD", "OPTIONS", "TRACE"])
       expect((await server.send(method, "/event")).status).toBe(405);
@@ -212,19 +212,19 @@ describe("a session over HTTP", () => {
       "POST",
       "/session",
       { agents: {} },
-      'The body has an unknown field "agents". It comes from the directory and the settings of the server.',
+      `The body has an unknown field "agents". It comes from the directory and the server's settings.`,
     ],
     [
       "POST",
       "/session",
       { cwd: "/tmp" },
-      'The body has an unknown field "cwd". The directory is that of a worker: set worker to a name that GET /worker lists.',
+      `The body has an unknown field "cwd". The directory is a worker's directory: set worker to a name that GET /worker lists.`,
     ],
     [
       "POST",
       "/session",
       { provider: "offline" },
-      'The body has an unknown field "provider". The provider comes from the settings of the server. To choose a model of another one, set model.',
+      `The body has an unknown field "provider". The provider comes from the server's settings. To choose a model from another provider, set model.`,
     ],
     [
       "POST",
@@ -326,7 +326,7 @@ describe("the server", () => {
     expect(docs.text).not.toMatch(/https?:|<script|src=/);
   });
 
-  it("tells of changes in all sessions, also in those of other directories that it serves", async () => {
+  it("reports changes in all sessions, including those in other directories that it serves", async () => {
     const api = await startApi([bash("touch made"), said("Done.")]);
     const server = await startServer({ api });
     const all = server.stream("/event");
@@ -350,7 +350,7 @@ describe("the server", () => {
     expect(stream.comments[0]).toBe(": keep-alive");
   });
 
-  it("lets a state directory have one server", async () => {
+  it("allows only one server per state directory", async () => {
     const at = newPlace();
     const server = await startServer({ place: at });
     await expect(startServer({ place: at })).rejects.toThrow(/already serves/);
@@ -358,7 +358,7 @@ describe("the server", () => {
   });
 });
 
-it("needs the scope approve for an agent whose own mode asks less", async () => {
+it("needs the approve scope for an agent whose own mode asks less often", async () => {
   const place = newPlace();
   mkdirSync(join(place.root, ".claude/agents"), { recursive: true });
   const text =
@@ -373,7 +373,7 @@ it("needs the scope approve for an agent whose own mode asks less", async () => 
   expect(await server.send("POST", "/session", { body })).toMatchObject({ status: 201 });
 });
 
-it("needs the scope approve to change the permission mode, but not the model", async () => {
+it("needs the approve scope to change the permission mode, but not the model", async () => {
   const server = await startServer({ api: await startApi([said("One.")]) });
   const { token } = JSON.parse(readFileSync(server.file, "utf8")) as { token: string };
   const { id } = await startSession(server);
@@ -390,7 +390,7 @@ it("needs the scope approve to change the permission mode, but not the model", a
   });
 });
 
-it("needs the scope approve to give files their earlier contents, but not to go back without them", async () => {
+it("needs the approve scope to restore files, but not to go back without restoring them", async () => {
   const place = newPlace();
   const write = said([{ tool: "Write", input: { file_path: "package.json", content: "{}" } }]);
   const server = await startServer({ place, api: await startApi([write, said("One.")]) });

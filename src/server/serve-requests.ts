@@ -28,7 +28,7 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
     routes: createRoutes(context),
     accessOf: (request) => accesses.get(request) ?? { scopes: new Set(), pages: false },
     maxBodyBytes: limits.bodyBytes,
-    // The directory of a worker is what the worker says it is, so it replaces nothing.
+    // Workers' directories are left out, because a worker could name any directory.
     withoutPaths: (message) => {
       const local = projects.all().filter(({ isRemote }) => !isRemote);
       return withoutPaths(message, [{ name: "the state directory", root: home }, ...local]);
@@ -60,7 +60,7 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
     void handle(incoming, outgoing);
   }
 
-  /** Removes the ticket of the link from the address that the browser shows. */
+  /** Removes the link's ticket from the address that the browser shows. */
   function openLink(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const cookie = guard.redeem(incoming, incoming.url?.slice(ticketPath.length) ?? "");
     if (cookie instanceof HttpProblem) refuseLink(incoming, outgoing, cookie);
@@ -68,7 +68,7 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
   }
 
   function upgradeProblem({ url }: IncomingMessage, { scopes }: Access): HttpProblem | undefined {
-    if (!scopes.has("worker")) return problem("forbidden", "Workers need the token in the file worker-token.");
+    if (!scopes.has("worker")) return problem("forbidden", "Workers need the token in the worker-token file.");
     if (url === "/worker/link" && hub !== undefined) return undefined;
     return problem("not_found", "Workers connect at /worker/link.");
   }
@@ -84,7 +84,7 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
   });
 }
 
-/** Hono would answer HEAD like GET, and open a stream of events that nobody can read. */
+/** Hono would answer HEAD like GET, and open an event stream that no one can read. */
 function methodProblem({ method = "" }: IncomingMessage): HttpProblem | undefined {
   if (["GET", "POST", "DELETE"].includes(method)) return undefined;
   return problem("wrong_method", `No route has the method ${method}. GET /docs lists the routes.`);

@@ -9,7 +9,7 @@ export interface RemoteWorker extends WorkerPort {
   readonly state: WorkerInfo["state"];
   /** Deletes the files of a deleted session. Rejects if the worker is not connected. */
   forget(sessionId: SessionId): Promise<void>;
-  /** Cancels the calls of an earlier server that a session waits for, until the promise has settled. */
+  /** Until the promise settles, cancels an earlier server's calls that a session is waiting for. */
   cancelRecalled(sessionId: SessionId, until: Promise<unknown>): void;
 }
 
@@ -18,7 +18,7 @@ export interface WorkerHub {
   /** Takes over the connection of a worker, whose token has been checked. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   workers(): readonly RemoteWorker[];
-  /** Refuses workers for which the function returns a reason, from now on. */
+  /** From now on, refuses workers for which the function returns a reason. */
   guard(refuses: (worker: NewWorker) => string | undefined): void;
   /** Calls the listener on every change. Returns a function that removes the listener. */
   onChange(listener: (worker: RemoteWorker, change: WorkerChange) => void): () => void;
@@ -38,25 +38,25 @@ export interface ServerOptions {
   /** State directory. */
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Directories whose sessions are served. Each is a worker of its own; the first one is the default. */
+  /** Directories whose sessions are served. Each is a separate worker; the first one is the default. */
   readonly projects: readonly string[];
   /** Port to listen on. 0 for any free port. */
   readonly port: number;
   /** Address to listen on; defaults to 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Further names under which the server can be reached. */
+  /** Additional names under which the server can be reached. */
   readonly allowHosts?: readonly string[] | undefined;
   /** Origins of other sites that may call the server from a browser. */
   readonly allowOrigins?: readonly string[] | undefined;
   /** Certificate and key in PEM format. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Whether to listen on an address of the network without TLS. */
+  /** Whether to listen on a network address without TLS. */
   readonly insecure?: boolean | undefined;
   /** Directory with the files of the web view. */
   readonly web?: string | undefined;
   readonly hub?: WorkerHub | undefined;
   readonly clock: Clock;
-  /** Whether sessions that were working when the last server ended continue by themselves; defaults to true. */
+  /** Whether sessions that were working when the last server ended continue automatically; defaults to true. */
   readonly resume?: boolean | undefined;
   /** Receives messages for the person who runs the server. */
   readonly report: (message: string) => void;
@@ -71,12 +71,12 @@ export interface Limits {
   /** Time that a client has to send a whole request. */
   readonly requestMs: number;
   readonly connections: number;
-  /** Number of event streams at the same time. */
+  /** Maximum number of concurrent event streams. */
   readonly streams: number;
   readonly keepAliveMs: number;
-  /** Time after which a client of an event stream that reads nothing is cut. */
+  /** Time after which an event stream is closed if its client reads nothing. */
   readonly stuckMs: number;
-  /** Time after which a session that has nothing to do and no reader is closed. */
+  /** Time after which an idle session without readers is closed. */
   readonly idleMs: number;
   /** Time that sessions have to park when the server is stopped. */
   readonly stopMs: number;

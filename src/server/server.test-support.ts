@@ -95,7 +95,7 @@ export function sendTo(
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => {
         chunks.push(chunk);
-        // A stream of events has no end.
+        // An event stream does not end.
         if (response.headers["content-type"]?.startsWith("text/event-stream")) response.destroy();
       });
       response.on("close", () => {
@@ -115,7 +115,7 @@ export function sendTo(
   });
 }
 
-/** Sends bytes, and returns what comes back until the connection is closed. */
+/** Sends bytes, and returns what the server sends until the connection is closed. */
 export async function sendRaw(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -137,7 +137,7 @@ export interface StreamedEvent {
 export interface TestStream {
   readonly events: readonly StreamedEvent[];
   readonly comments: readonly string[];
-  /** Settles when the stream has ended. Rejects never. */
+  /** Settles when the stream has ended. Never rejects. */
   readonly ended: Promise<void>;
   /** Number of the last durable event. */
   readonly cursor: () => number;
@@ -145,7 +145,7 @@ export interface TestStream {
   close(): void;
 }
 
-/** Reads a stream of events. */
+/** Reads an event stream. */
 export function openTestStream(url: string, path: string, headers: Record<string, string>): TestStream {
   const events: StreamedEvent[] = [];
   const comments: string[] = [];
@@ -218,7 +218,7 @@ export function updateOf({ data }: StreamedEvent): SessionUpdate | undefined {
   return fromWire(data as unknown as WireUpdate);
 }
 
-/** Starts a session. Returns what the server says about it. */
+/** Starts a session. Returns the server's response. */
 export async function startSession(server: TestServer, body: object = {}): Promise<SessionInfo> {
   const { status, json, text } = await server.send("POST", "/session", { body });
   if (status !== 201) throw new Error(text);

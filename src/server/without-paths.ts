@@ -3,7 +3,7 @@ interface NamedDirectory {
   readonly root: string;
 }
 
-/** Replaces directories of the server's machine with their names, in messages for clients. */
+/** Replaces directories on the server's machine with their names, in messages for clients. */
 export function withoutPaths(message: string, directories: readonly NamedDirectory[]): string {
   return directories.reduce((text, { name, root }) => {
     const escaped = root.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -171,7 +171,7 @@ describe("the command line with --server", () => {
     await told(attached, "The connection is back.");
     const request = /ask_\w+/.exec((await retinue(["approvals", "list", ...option], there)).stdout)?.[0] ?? "";
     const refused = await retinue(["approvals", "answer", request, "allow", ...option], elsewhere(READ));
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("does not have the scope approve") });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("does not have the approve scope") });
     const message = await retinue(["message", `${id}/${child?.agentId}`, "Look", "first", "--json", ...option], there);
     expect(JSON.parse(message.stdout)).toMatchObject({ sessionId: id, isRunning: true, status: "done" });
     expect(await retinue(["approvals", "answer", request, "allow", ...option], there)).toMatchObject({

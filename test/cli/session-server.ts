@@ -63,7 +63,7 @@ export async function serveSessions({ home, tokens }: SessionServerOptions): Pro
       const { receipt } = await steerSession({ home, sessionId: id, command, id: commandId });
       return send(response, receipt);
     }
-    if (!scopes.includes("approve")) return problem(response, 403, "This token does not have the scope approve.");
+    if (!scopes.includes("approve")) return problem(response, 403, "This token does not have the approve scope.");
     const { answer: verb, by } = body as ApprovalAnswer;
     await answerApproval({ home, request: name, verb, by, project: false });
     return send(response, { commandId: name, status: "done", message: "" });

@@ -2,7 +2,7 @@ import { isRecord } from "../../lib/portable.ts";
 
 /** Describes why a request to the server failed. */
 export class ClientError extends Error {
-  /** Status of HTTP; 0 if there was no response. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
   /** Short name for programs, such as `unknown_session`; `unreachable` if there was no response. */
   readonly code: string;
@@ -26,7 +26,7 @@ export class ClientError extends Error {
   }
 }
 
-/** Reads the error from a response: `application/problem+json` from a server, anything from a proxy. */
+/** Reads the error from a response: `application/problem+json` from a server, or any format from a proxy. */
 export async function errorFrom(response: Response): Promise<ClientError> {
   const { status } = response;
   const text = await response.text().catch(() => "");
@@ -34,7 +34,7 @@ export async function errorFrom(response: Response): Promise<ClientError> {
   return new ClientError({
     status,
     code: code ?? `http_${status}`,
-    detail: detail ?? `The server answered with status ${status}. Check that the URL is that of a Retinue server.`,
+    detail: detail ?? `The server answered with status ${status}. Check that the URL belongs to a Retinue server.`,
   });
 }
 
@@ -51,12 +51,12 @@ function problemIn(text: string): { readonly code?: string; readonly detail?: st
 /** Converts the rejection of `fetch`, or of reading a response, to an error. */
 export function unreachable(url: string, error: unknown): ClientError {
   const { origin } = new URL(url);
-  const detail = `The server at ${origin} can't be reached${reasonOf(error)}. Check that it is running and that the URL is right.`;
+  const detail = `The server at ${origin} can't be reached${reasonOf(error)}. Check that it is running and that the URL is correct.`;
   return new ClientError({ status: 0, code: "unreachable", detail }, { cause: error });
 }
 
 function reasonOf(error: unknown): string {
-  // Node puts the reason into the cause; browsers do not tell it.
+  // Node puts the reason into `cause`; browsers do not expose it.
   const { cause } = Object(error) as { readonly cause?: unknown };
   const { code } = Object(cause) as { readonly code?: unknown };
   return typeof code === "string" ? ` (${code})` : "";

@@ -1,11 +1,14 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { ClientError, errorFrom, unreachable } from "./client-error.ts";
 
-/** Options of `createClient`. */
+/** Options for `createClient`. */
 export interface ClientOptions {
   /** Address of the server, such as `http://127.0.0.1:7333`. */
   readonly url: string;
-  /** Token of the server. A function is called before each request, and again if the server refuses its token. */
+  /**
+   * The server's token. If it is a function, it is called before each request, and again if the server refuses the
+   * token.
+   */
   readonly token: string | (() => string | Promise<string>);
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
@@ -14,10 +17,12 @@ export interface ClientOptions {
 
 /** Times in milliseconds. */
 export interface Reconnect {
-  /** Wait before the first attempt to connect again. Each further wait is twice as long. */
+  /** Delay before the first attempt to reconnect. Each further delay is twice as long. */
   readonly firstMs?: number | undefined;
   readonly longestMs?: number | undefined;
-  /** Time without any byte after which a connection counts as lost. The server sends something more often than that. */
+  /**
+   * Time without any data after which a connection is considered lost. The server sends something more often than that.
+   */
   readonly quietMs?: number | undefined;
 }
 
@@ -26,19 +31,19 @@ export interface Connection {
   /** Sends a request. Rejects with a `ClientError` unless the response is a success. */
   request(method: string, path: string, options?: RequestOptions): Promise<Response>;
   json<Value>(method: string, path: string, options?: RequestOptions): Promise<Value>;
-  /** Yields the events of a stream, and connects again when the connection is lost. */
+  /** Yields a stream's events, and reconnects when the connection is lost. */
   stream(path: string, options: StreamOptions): AsyncGenerator<EventSourceMessage>;
 }
 
 export interface RequestOptions {
   readonly body?: object | undefined;
-  /** Ends the wait for the response. */
+  /** Stops waiting for the response. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** State of the connection of a stream. */
+/** State of a stream's connection. */
 export type ConnectionState =
-  /** `at`: time of the server in milliseconds since 1970, never too early. */
+  /** `at`: the server's time in milliseconds since 1970, never too early. */
   | { readonly state: "connected"; readonly at: number }
   /** The client retries automatically. */
   | { readonly state: "lost"; readonly error: ClientError; readonly retryInMs: number };
@@ -128,7 +133,7 @@ export function createConnection({ url, token, fetch: given, reconnect = {} }: C
         lost = error;
       }
       if (signal?.aborted) return;
-      // A server that accepts connections and closes them at once is not asked more and more often.
+      // Increases the delay for a server that accepts connections and closes them immediately.
       if (Date.now() - startedAt > longestMs) delay = firstMs;
       onState?.({ state: "lost", error: lost, retryInMs: delay });
       await wait(delay, signal);
@@ -150,9 +155,9 @@ export function createConnection({ url, token, fetch: given, reconnect = {} }: C
 }
 
 /**
- * Yields the text of a response as it arrives, until it is complete or the signal fires. Cancels the reader itself,
- * because Node forgets the signal of a request when it collects the request. Not every browser can iterate over a
- * stream.
+ * Yields a response's text as it arrives, until it is complete or the signal fires. Cancels the reader itself, because
+ * Node drops a request's signal when it garbage-collects the request. Does not use `for await`, because not every
+ * browser can iterate over a stream.
  */
 async function* textOf({ body }: Response, signal: AbortSignal): AsyncGenerator<string> {
   const reader = body?.getReader();
@@ -171,13 +176,13 @@ async function* textOf({ body }: Response, signal: AbortSignal): AsyncGenerator<
   }
 }
 
-/** Returns the time of the server. Its header has whole seconds, rounded down. */
+/** Returns the server's time. Its header has whole seconds, rounded down. */
 function serverTime({ headers }: Response): number {
   const time = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(time) ? Date.now() : time + 999;
 }
 
-/** Waits for a time, or until the signal fires. */
+/** Waits for the given time, or until the signal fires. */
 function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

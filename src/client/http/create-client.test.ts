@@ -44,7 +44,7 @@ async function collect(url: string, options: EventOptions = {}): Promise<readonl
 }
 
 describe("the client", () => {
-  it("sends each request as the server expects it, with the token", async () => {
+  it("sends each request in the form that the server expects, with the token", async () => {
     const receipt = { commandId: "c", status: "done", message: "Done." };
     const ok = sendJson(receipt);
     const { url, requests } = await startServer({
@@ -99,10 +99,10 @@ describe("the client", () => {
     ]);
   });
 
-  it("rejects with what the server says, and in its own words where no server answers", async () => {
+  it("rejects with the server's error, or with its own if no server answers", async () => {
     const { url, close } = await startServer({
       "GET /approval": (response) =>
-        problem(response, { status: 403, code: "forbidden", detail: "This token does not have the scope read." }),
+        problem(response, { status: 403, code: "forbidden", detail: "This token does not have the read scope." }),
       "GET /worker": (response) => void response.writeHead(502).end("<html>"),
       "GET /session": (response) => void response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
     });
@@ -112,7 +112,7 @@ describe("the client", () => {
       name: "ClientError",
       status: 403,
       code: "forbidden",
-      detail: "This token does not have the scope read.",
+      detail: "This token does not have the read scope.",
     });
     expect(await failure(client.sessions.open("x").info())).toMatchObject({ status: 404, code: "not_found" });
     expect(await failure(clientOf(url, "old").workers())).toMatchObject({ status: 401, code: "unauthorized" });
@@ -130,7 +130,7 @@ describe("the client", () => {
 });
 
 describe("the updates of a session", () => {
-  it("come once and in order, however connections are cut and whatever is sent again", async () => {
+  it("arrive once and in order, even if connections are cut and events are sent again", async () => {
     const total = 12;
     const sent = Array.from({ length: total }, (_, index) => notice(index + 1, index % 3 === 0 ? "a1" : "main"));
     const texts = sent.map(updateText);
@@ -143,7 +143,7 @@ describe("the updates of a session", () => {
             const { bytes, again } = plan[count] ?? { bytes: undefined, again: 0 };
             const rest = `${texts.slice(Math.max(0, Number(after) - again)).join("")}${closed}`;
             if (bytes === undefined) return void response.end(rest);
-            // The cut can fall in the middle of an event, or even of a character.
+            // The connection can be cut in the middle of an event, or even of a character.
             response.write(Buffer.from(rest).subarray(0, bytes), () => response.destroy());
           },
         });
@@ -159,7 +159,7 @@ describe("the updates of a session", () => {
     );
   });
 
-  it("arrive although every byte comes alone, and live events have no position", async () => {
+  it("arrive even if every byte is sent separately, and live events have no position", async () => {
     const live: SessionUpdate = { agentId: "main", event: { type: "text.delta", turn: 1, text: "Grüße 🙂" } };
     const { url } = await startServer({
       [EVENTS]: async (response) => {
@@ -175,7 +175,7 @@ describe("the updates of a session", () => {
     expect(updates).toEqual([{ ...notice(1) }, { ...live, seq: undefined }]);
   });
 
-  it("skip events of a newer server, but continue after them", async () => {
+  it("skip unknown events from a newer server, but continue after them", async () => {
     const { url, requests } = await startServer({
       [EVENTS]: (response, _, count) => {
         beginStream(response);
@@ -187,7 +187,7 @@ describe("the updates of a session", () => {
     expect(requests.map(({ after }) => after)).toEqual([undefined, "7"]);
   });
 
-  it("say when the connection is lost and back, with the snapshot of each connection", async () => {
+  it("report when the connection is lost and restored, with a snapshot for each connection", async () => {
     const snapshot = { type: "session_snapshot", session: { id: "s1" }, approvals: [] };
     const stopped = eventText({ type: "session_closed", reason: "server_stopped" });
     const { url } = await startServer({
@@ -217,7 +217,7 @@ describe("the updates of a session", () => {
     expect([snapshots, reason]).toEqual([[snapshot, snapshot], "ended"]);
   });
 
-  it("go on if a function gives the token of the server that was restarted", async () => {
+  it("continue if a function returns the restarted server's token", async () => {
     const { url } = await startServer({
       [EVENTS]: (response, _, count) => {
         beginStream(response);
@@ -235,7 +235,7 @@ describe("the updates of a session", () => {
     await expect(refused).rejects.toMatchObject({ status: 401, code: "unauthorized" });
   });
 
-  it("end with an error instead of trying again if the token is no longer valid, or the session is gone", async () => {
+  it("end with an error instead of retrying if the token is no longer valid or the session no longer exists", async () => {
     for (const [status, code] of [
       [401, "unauthorized"],
       [404, "unknown_session"],
@@ -285,7 +285,7 @@ describe("the updates of a session", () => {
     const updates = clientOf(url).sessions.open("s1").events({ signal: leaving.signal })[Symbol.asyncIterator]();
     await updates.next();
     const end = updates.next();
-    // Node forgets the signal of a request when the request is collected.
+    // Node drops a request's signal when the request is garbage-collected.
     for (let round = 0; round < 3; round += 1) {
       collectGarbage();
       await setImmediate();
@@ -294,7 +294,7 @@ describe("the updates of a session", () => {
     expect(await end).toEqual({ done: true, value: undefined });
   });
 
-  it("connect again after a silence that is too long", async () => {
+  it("reconnect after a long silence", async () => {
     const { url, requests } = await startServer({
       [EVENTS]: (response, _, count) => {
         beginStream(response);

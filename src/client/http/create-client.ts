@@ -37,34 +37,36 @@ export interface Client {
     /** Lists the sessions, newest first. */
     list(): Promise<readonly SessionInfo[]>;
     create(session?: NewSession): Promise<SessionInfo>;
-    /** Returns an object for a session, by its complete id. Sends nothing. */
+    /** Returns an object for the session with this complete id, without sending a request. */
     open(id: SessionId): ClientSession;
     delete(id: SessionId): Promise<void>;
   };
   readonly approvals: {
-    /** Lists the requests of all sessions that wait for an answer, oldest first. */
+    /** Lists all sessions' requests that are waiting for an answer, oldest first. */
     list(): Promise<readonly WaitingApproval[]>;
   };
-  /** Lists the agents that can be started in the directory of a worker. */
+  /** Lists the agents that can be started in a worker's directory. */
   agents(worker?: string): Promise<AgentCatalog>;
   readonly agentFiles: AgentFiles;
   workers(): Promise<readonly WorkerInfo[]>;
-  /** Yields a list of everything, then what changes, for all sessions. After each new connection, it begins again. */
+  /**
+   * Yields a list of all sessions, approvals and workers, then changes to it. Starts over after each new connection.
+   */
   events(options?: WatchOptions): AsyncIterable<ServerEvent>;
 }
 
-/** The definitions of the agents in the directory of a worker; by default, that of the server. */
+/** Agent definitions in a worker's directory; defaults to the server's directory. */
 export interface AgentFiles {
-  /** Explains an agent: its tools, its tokens and what is wrong with it. */
+  /** Explains an agent: its tools, its tokens and its problems. */
   report(name: string, worker?: string): Promise<AgentReport>;
-  /** Checks a new agent, or another text for the file of an agent. Changes nothing. */
+  /** Checks a new agent, or new text for an agent's file. Changes nothing. */
   check(
     draft: AgentDraft | { readonly agent: string; readonly text: string },
     worker?: string,
   ): Promise<AgentFileCheck>;
-  /** Writes the file of a new agent. The token must have the scope `approve`. */
+  /** Writes a new agent's file. The token must have the `approve` scope. */
   create(draft: AgentDraft, worker?: string): Promise<WrittenAgent>;
-  /** Replaces the file of an agent, if it still has the content with this hash. Needs the scope `approve`. */
+  /** Replaces an agent's file, if its content still has this hash. Needs the `approve` scope. */
   change(
     name: string,
     content: { readonly text: string; readonly hash: string },
@@ -78,9 +80,9 @@ export interface ClientSession {
   info(): Promise<SessionInfo>;
   /** Sends a prompt to the main agent. */
   prompt(prompt: string | readonly UserBlock[], options?: PromptOptions): Promise<Receipt>;
-  /** Sends a message to an agent, by `main`, its name, its id or a part of its id. */
+  /** Sends a message to an agent, given as `main`, its name, its id or part of its id. */
   message(to: string, message: string | readonly UserBlock[], options?: PromptOptions): Promise<Receipt>;
-  /** Sends a command. The signal ends the wait for the receipt; the server still carries the command out. */
+  /** Sends a command. If the signal fires, stops waiting for the receipt; the server still carries out the command. */
   send(command: NewCommand, options?: { readonly signal?: AbortSignal | undefined }): Promise<Receipt>;
   /** Stops an agent; `turn`: the main agent's run; `tree`: all agents (the default). */
   stop(what?: string): Promise<Receipt>;
@@ -90,37 +92,45 @@ export interface ClientSession {
   foreground(agent: string): Promise<Receipt>;
   /** Removes a prompt from the queue. */
   withdraw(promptId: PromptId): Promise<Receipt>;
-  /** Changes the permission mode, which needs the scope `approve`, or the model from the next prompt on. */
+  /**
+   * Changes the permission mode, which needs the `approve` scope, or the model, which applies from the next prompt on.
+   */
   configure(changes: Pick<Extract<Command, { type: "configure" }>, "permissionMode" | "model">): Promise<Receipt>;
-  /** Changes what all agents together may cost, in US dollars. Needs the scope `approve`, and a session that rests. */
+  /**
+   * Changes the limit on the total cost of all agents, in US dollars. Needs the `approve` scope. The session must not
+   * be working.
+   */
   limit(limits: { readonly maxCost: number }): Promise<SessionInfo>;
   /** Replaces the main agent's conversation with a summary. */
   compact(instructions?: string): Promise<Receipt>;
   /** Lists the prompts of the conversation that `rewind` can go back to, oldest first. */
   prompts(): Promise<readonly PastPrompt[]>;
-  /** Goes back to the conversation before a prompt, and restores files that tools have changed since, unless told not to. */
+  /**
+   * Goes back to the conversation before a prompt. Also restores files that tools have changed since, unless `files` is
+   * false.
+   */
   rewind(promptId: LineId, options?: { readonly files?: boolean | undefined }): Promise<Receipt>;
-  /** Answers a request for approval. The token must have the scope `approve`. */
+  /** Answers a request for approval. The token must have the `approve` scope. */
   answer(requestId: string, answer: NewAnswer): Promise<Receipt>;
   /** Lists the agents: the main agent, then the subagents, oldest first. */
   agents(): Promise<readonly AgentInfo[]>;
   /** Yields the lines of an agent's transcript, in order. */
   lines(agentId?: AgentId, options?: LineOptions): AsyncIterable<Line>;
-  /** Reports what fills the context window of an agent. */
+  /** Reports what fills an agent's context window. */
   context(agentId?: AgentId): Promise<ContextReport>;
-  /** Returns the whole output of a call whose result in the transcript is only a part of it. */
+  /** Returns a call's complete output if the transcript contains only part of it. */
   result(resultId: string): Promise<string>;
   queue(): Promise<readonly Omit<QueuedPrompt, "agentId">[]>;
   /**
    * Yields the updates of all agents in order, each durable one exactly once: those after a position, then new ones and
-   * live events. If the connection is lost, it connects again and continues where it stopped. Ends when the session is
-   * closed or the signal fires. Throws a `ClientError` for a problem that does not go away by itself, such as a token
-   * that is no longer valid.
+   * live events. If the connection is lost, it reconnects and continues where it stopped. Ends when the session is
+   * closed or the signal fires. Throws a `ClientError` for a problem that retrying can't solve, such as a token that is
+   * no longer valid.
    */
   events(options?: EventOptions): AsyncIterable<ViewUpdate>;
 }
 
-/** Options for reading the lines of an agent. */
+/** Options for reading an agent's lines. */
 export interface LineOptions {
   /** Called with the numbers of lines in the agent's file that can't be read and were skipped, if there are any. */
   readonly onSkipped?: ((lines: readonly number[]) => void) | undefined;
@@ -147,21 +157,21 @@ export type NewAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | un
 /** Options for following a stream. */
 export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called when the connection is there, and when it is lost. */
+  /** Called when the connection is established, and when it is lost. */
   readonly onState?: ((state: ConnectionState) => void) | undefined;
 }
 
-/** Options for following the events of a session. */
+/** Options for following a session's events. */
 export interface EventOptions extends WatchOptions {
-  /** Position of the last update that is known; 0 (default) for all updates. */
+  /** Position of the last update that you know; 0 (default) for all updates. */
   readonly after?: number | undefined;
-  /** Called after each connection with the state of the session and all requests that wait for an answer. */
+  /** Called after each connection with the session's state and all requests that are waiting for an answer. */
   readonly onSnapshot?: ((snapshot: SessionSnapshot) => void) | undefined;
   /** Called before the iteration ends because the session was closed. */
   readonly onClosed?: ((closed: SessionClosed) => void) | undefined;
 }
 
-/** Agents that can be started in a directory, with what is wrong with their files. */
+/** Agents that can be started in a directory, and problems in their files. */
 export interface AgentCatalog {
   readonly agents: readonly {
     readonly name: string;
@@ -169,7 +179,7 @@ export interface AgentCatalog {
     readonly description: string;
     /** Absolute path of its file; null if it has none. */
     readonly file?: string | null | undefined;
-    /** Tokens of its line in the list that a model chooses from. */
+    /** Number of tokens that its line takes up in the list of agents for models. */
     readonly tokens?: number | undefined;
     readonly denied?: string | null | undefined;
   }[];
@@ -179,12 +189,12 @@ export interface AgentCatalog {
   readonly root: string;
   /** Files that were not read because the directory is not trusted. */
   readonly off: readonly string[];
-  /** Tokens of the whole list that a model chooses from. */
+  /** Number of tokens in the list of agents for models. */
   readonly tokens: number;
 }
 
 /**
- * Creates a client of a server. Connects only when a method is called.
+ * Creates a client for a server. Connects only when a method is called.
  *
  * ```ts
  * const client = createClient({ url: "http://127.0.0.1:7333", token });
@@ -283,7 +293,7 @@ async function* updatesOf(
     const event = parsed<WireUpdate | SessionSnapshot | SessionClosed>(data);
     if (event?.type === "session_snapshot") onSnapshot?.(event);
     else if (event?.type === "session_closed") {
-      // The session continues after a restart of the server.
+      // The session continues after the server restarts.
       if (event.reason === "server_stopped") continue;
       onClosed?.(event);
       return;
@@ -300,7 +310,7 @@ async function* updatesOf(
   }
 }
 
-/** Parses the data of an event. Returns undefined for data that is not an object, which a newer server may send. */
+/** Parses an event's data. Returns undefined for data that is not an object, which a newer server may send. */
 function parsed<Value>(data: string): Value | undefined {
   try {
     const value: unknown = JSON.parse(data);

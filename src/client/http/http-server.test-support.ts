@@ -18,10 +18,12 @@ export interface ReceivedRequest {
 
 export const TOKEN = "token-of-the-test";
 
-/** Answers a request. `count` is the number of requests for the same line before. */
+/** Answers a request. `count` is the number of earlier requests for the same line. */
 export type Answer = (response: ServerResponse, received: ReceivedRequest, count: number) => void | Promise<void>;
 
-/** Starts a real server on the loopback interface that requires the token and answers as the test says. */
+/**
+ * Starts a real server on the loopback interface that requires the token and gives the answers that the test defines.
+ */
 export async function startServer(answers: Readonly<Record<string, Answer>>, port = 0): Promise<TestServer> {
   const requests: ReceivedRequest[] = [];
   const server = createServer((incoming, response) => void handle(incoming, response));
@@ -68,7 +70,7 @@ export function beginStream(response: ServerResponse): void {
   response.flushHeaders();
 }
 
-/** Returns the text of an event, as the server sends it. */
+/** Returns an event's text in the form that the server sends. */
 export function eventText(event: object, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`;
 }

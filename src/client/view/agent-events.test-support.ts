@@ -11,7 +11,7 @@ export function line(event: DurableEvent, at = 0): Line {
   return { v: 1, id: "1", parentId: null, at, ...event };
 }
 
-/** Wraps an event of the subagent at this path. */
+/** Wraps an event from the subagent at this path. */
 export function fromAgent(path: readonly string[], event: DurableEvent | SubagentEvent["event"]): SubagentEvent {
   const whole = isLive(event) || "id" in event ? event : line(event as DurableEvent);
   return {

@@ -18,7 +18,7 @@ import { type AgentView, type Draft, type DraftPart, type SessionView, type Step
 
 type Context = Pick<SessionView, "keep" | "connectedAt">;
 
-/** Applies an event to the view of its agent. Returns the same view if the event changes nothing that is shown. */
+/** Applies an event to its agent's view. Returns the same view if the event changes nothing that is shown. */
 export function foldAgent(agent: AgentView, event: Line | AgentLiveEvent, { keep, connectedAt }: Context): AgentView {
   if (!("at" in event)) return foldLive(agent, event, connectedAt);
   const items = itemsIn(event, agent.dropped + agent.items.length);
@@ -29,7 +29,7 @@ export function foldAgent(agent: AgentView, event: Line | AgentLiveEvent, { keep
 
 /**
  * Applies a live event. It changes only what a recorded event replaces: the draft of a response, and the progress of a
- * call. Therefore, a view that saw no live events is the same once everything is recorded.
+ * call. A view that saw no live events is therefore the same once everything is recorded.
  */
 function foldLive(agent: AgentView, event: AgentLiveEvent, connectedAt: number): AgentView {
   switch (event.type) {
@@ -134,7 +134,7 @@ function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): Age
   }
 }
 
-/** Applies what happens to a call. */
+/** Applies an event to its call. */
 function foldCall(agent: AgentView, line: Line): AgentView {
   switch (line.type) {
     case "tool.requested": {
@@ -170,7 +170,7 @@ function foldCall(agent: AgentView, line: Line): AgentView {
   }
 }
 
-/** Opens a call again that was open when an earlier run ended, or adds one whose response was not seen. */
+/** Reopens a call that was open when an earlier run ended, or adds one whose response was not seen. */
 function withOpenCall(agent: AgentView, line: Line & EventOf<"tool.requested" | "approval.requested">): AgentView {
   const { calls, items } = agent;
   if (calls.some(({ callId }) => callId === line.callId)) return agent;
@@ -181,14 +181,14 @@ function withOpenCall(agent: AgentView, line: Line & EventOf<"tool.requested" | 
   return { ...agent, calls: [...calls, { ...call, approval: undefined }] };
 }
 
-/** Number of last items among which a call is looked for. */
+/** Number of most recent items that are searched for a call. */
 const MAX_LOOKED_AT = 200;
 
 function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentView {
   const { turns, toolCalls, usage, costUsd, denied } = agent;
   return {
     ...clearRun(agent),
-    // Without an end, the process of the last run was lost.
+    // If the last run has no end, its process was lost.
     calls: agent.end === undefined ? agent.calls : (agent.openCalls ?? []),
     openCalls: undefined,
     agentType: line.agentType,

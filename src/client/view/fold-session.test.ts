@@ -30,7 +30,7 @@ const read = (file: string) => ({ name: "Read", input: { file_path: file } });
 const isRecorded = ({ event }: SessionUpdate): boolean => "at" in event;
 const itemsOf = (view: SessionView, agentId: string) => [...elements(agentOf(view, agentId)!.items)];
 
-describe("the view of a session", () => {
+describe("a session's view", () => {
   it("is the same with and without live events, once everything is recorded", () => {
     fc.assert(
       fc.property(randomSession, (updates) => {
@@ -42,7 +42,7 @@ describe("the view of a session", () => {
     );
   });
 
-  it("differs before that only in what is being written and in the progress of calls", () => {
+  it("differs until then only in drafts and in the progress of calls", () => {
     const settled = (view: SessionView) =>
       [...elements(view.agents)].map(({ draft: _, calls, items, ...agent }) => ({
         ...agent,
@@ -58,7 +58,7 @@ describe("the view of a session", () => {
     );
   });
 
-  it("is never changed by a later update, nor by one that was applied before", () => {
+  it("is never changed by a later update, or by one that was already applied", () => {
     fc.assert(
       fc.property(randomSession, (updates) => {
         let view = newSessionView();
@@ -74,7 +74,7 @@ describe("the view of a session", () => {
     );
   });
 
-  it("keeps the last items of agents that are not opened, and all items of those that are", () => {
+  it("keeps the last items of agents that are not open, and all items of those that are", () => {
     fc.assert(
       fc.property(randomSession, fc.nat(4), fc.nat(), (updates, keep, cut) => {
         const whole = viewOf(updates);
@@ -87,7 +87,7 @@ describe("the view of a session", () => {
           const bounded = agentOf(viewOf(updates, { keep }), agentId)!;
           expect(bounded.items.length).toBeLessThanOrEqual(2 * keep);
           expect([...elements(bounded.items)]).toEqual(all.slice(bounded.dropped));
-          // Lines that are not in the view yet come again with the next updates.
+          // Lines that are not in the view yet arrive again with the next updates.
           const lines = updates
             .filter((each) => each.agentId === agentId && isRecorded(each))
             .map(({ event }) => event);
@@ -101,7 +101,7 @@ describe("the view of a session", () => {
     );
   });
 
-  it("shares what an update does not concern", () => {
+  it("shares the parts that an update does not affect", () => {
     const many = Array.from({ length: 1_000 }, (_, index) => `a${index}`);
     const before = viewOf(many.flatMap((id) => [of(id, created([id])), of(id, started())]));
     const after = foldSession(before, of("a500", { type: "model.requested", turn: 1 }));
@@ -127,7 +127,7 @@ describe("the view of a session", () => {
 });
 
 describe("an agent in the view", () => {
-  it("says who it is, what it works on, for which call, and what it took", () => {
+  it("has its name, task, call and usage", () => {
     const view = viewOf([
       of("main", started()),
       of("a1", { ...created(["a1"]), name: "scout" } as DurableEvent),
@@ -156,7 +156,7 @@ describe("an agent in the view", () => {
     expect(agentOf(view, "main")?.runningChildren).toBe(1);
   });
 
-  it("trusts what a run says at its end, whatever of it was missed, and adds up runs", () => {
+  it("takes totals from the end of a run, even if events were missed, and adds up runs", () => {
     const event = fc.constantFrom({ type: "model.requested", turn: 1 } as const, answered("I look.", [read("a")]), {
       type: "tool.requested",
       callId: "c0",
@@ -196,7 +196,7 @@ describe("an agent in the view", () => {
     ).toEqual(["run", "One.", "end", "run", "Two."]);
   });
 
-  it("has the decision, the changed input, the duration and the diff of a call in one item", () => {
+  it("has a call's decision, changed input, duration and diff in one item", () => {
     const details = { path: "a.ts", added: 6, removed: 9, diff: "@@" };
     const view = viewOf(
       [
@@ -243,7 +243,7 @@ describe("an agent in the view", () => {
     });
   });
 
-  it("has live text in a draft, which says whether its beginning may be missing", () => {
+  it("has live text in a draft that says whether its beginning may be missing", () => {
     const asked = [of("main", started(), 10), of("main", { type: "model.requested", turn: 1 }, 20)];
     const draftOf = (view: SessionView) => agentOf(view, "main")?.draft;
     const view = viewOf([...asked, live("main", "He"), live("main", "llo")]);
@@ -284,7 +284,7 @@ describe("an agent in the view", () => {
     expect(agentOf(view, "main")?.draft).toEqual({ turn: 1, parts: [{ kind: "text", text: "All of it, and more" }] });
   });
 
-  it("opens a call again that is asked for after a restart, and settles it", () => {
+  it("reopens a call that needs approval after a restart, and settles it", () => {
     const [command] = [{ name: "Bash", input: { command: "npm test" } }];
     const first = answered("", [command]) as Extract<DurableEvent, { type: "model.ended" }>;
     const { callId } = first.message.content.find((block) => block.type === "tool_call") as { callId: string };
@@ -318,7 +318,7 @@ describe("an agent in the view", () => {
     expect(stateOf(agentOf(view, "main")!)).toBe("running");
   });
 
-  it("is found with its path and its call when only its resumption is seen", () => {
+  it("has its path and its call even if only its resumption was seen", () => {
     const view = viewOf([
       of("main", started()),
       of("main", answered("", [{ name: "Task", input: { description: "and more", prompt: "x", resume: "a1" } }])),
@@ -333,7 +333,7 @@ describe("an agent in the view", () => {
 });
 
 describe("agents as a tree", () => {
-  it("come each below its parent, none lost, in whatever order they came", () => {
+  it("are listed below their parents, without losing any, in whatever order they arrived", () => {
     const tree = fc.array(fc.nat(), { minLength: 1, maxLength: 15 }).map((choices) => {
       const paths: (readonly string[])[] = [];
       for (const [index, choice] of choices.entries()) {
@@ -362,7 +362,7 @@ describe("agents as a tree", () => {
 });
 
 describe("the session as a whole", () => {
-  it("has the queue and the requests that wait, with the path of the agent", () => {
+  it("has the queue and the open requests, with the paths of their agents", () => {
     const content = [{ type: "text", text: "Later." }] as const;
     const request = {
       type: "approval.requested",
@@ -422,7 +422,7 @@ describe("the session as a whole", () => {
     expect(states(foldSession(closed, of("main", started())))).toEqual(["running", "ended"]);
   });
 
-  it("adds up what its agents took", () => {
+  it("adds up its agents' usage", () => {
     const view = viewOf([
       of("main", started()),
       of("main", answered("x")),

@@ -12,14 +12,11 @@ import { foldAgent, withoutLive } from "./fold-agent.ts";
 import { elements, get, listOf, push, replace, set } from "./persistent.ts";
 import { type AgentView, agentOf, newAgentView, parentOf, type SessionView } from "./session-view.ts";
 
-/**
- * An update of a session. If the creation of the agent was not seen, its type and its path are taken from the update.
- */
+/** An update from a session. If the agent's creation was not seen, its type and path are taken from the update. */
 export type ViewUpdate = SessionUpdate & Partial<WireAgent>;
 
 /**
- * Applies an update to the view of a session, without side effects and in constant time. Updates must come in order. An
- * update that was applied before, according to its position, changes nothing.
+ * Applies an update to a session's view, without side effects and in constant time. Updates must arrive in order. An update whose position was already applied changes nothing.
  *
  * ```ts
  * let view = newSessionView();
@@ -52,7 +49,7 @@ function applied(view: SessionView, update: ViewUpdate): SessionView {
   return withSession(withRunning(changed, { before, after }), update);
 }
 
-/** Adds the agent of an update if it is not known. */
+/** Adds the update's agent if it is not known yet. */
 function knownAgent(view: SessionView, { agentId, agentType, path, event }: ViewUpdate): SessionView {
   const isCreated = event.type === "agent.created";
   if (get(view.indexes, agentId) !== undefined) return view;
@@ -96,7 +93,7 @@ function isRunning({ runId, end, isCutOff }: AgentView): boolean {
   return runId !== undefined && end === undefined && !isCutOff;
 }
 
-/** Applies what an event means for the session as a whole. */
+/** Applies an event's effect on the session as a whole. */
 function withSession(view: SessionView, { agentId, event }: ViewUpdate): SessionView {
   switch (event.type) {
     case "session.created":
@@ -136,7 +133,7 @@ function withoutQueued(view: SessionView, promptId: PromptId | undefined): Sessi
   return queue.length === view.queue.length ? view : { ...view, queue };
 }
 
-/** Notes the call that resumes an agent. If the agent was created before the first update, its creation is not seen. */
+/** Notes the call that resumes an agent, because the agent's creation may precede the first update. */
 function withResumption(view: SessionView, by: AgentId, event: EventOf<"agent.resumed">): SessionView {
   const { agentId, callId } = event;
   const known = knownAgent(view, { agentId, path: pathTo(view, agentId, by), event: event as Line & typeof event });
@@ -166,8 +163,8 @@ function withoutApproval(
 }
 
 /**
- * Called when the main agent's run has ended. Subagents that it waited for no longer run, even if their ends were not
- * seen. Those in the background, and the agents below them, keep running.
+ * Called when the main agent's run has ended. Subagents that it was waiting for are no longer running, even if their
+ * ends were not seen. Background agents, and the agents below them, keep running.
  */
 function clearSubagents(view: SessionView): SessionView {
   const waitedFor = view.running.filter((agentId) => {
@@ -178,8 +175,8 @@ function clearSubagents(view: SessionView): SessionView {
 }
 
 /**
- * Notes that no process has the session open any more. Agents that have no recorded end count as cut off until they are
- * resumed.
+ * Notes that no process has the session open anymore. Agents without a recorded end are considered cut off until they
+ * are resumed.
  */
 export function sessionClosed(view: SessionView): SessionView {
   return cutOff(view, view.running);
@@ -200,8 +197,8 @@ function isInBackground(view: SessionView, { path, background }: AgentView): boo
 }
 
 /**
- * Keeps all items of an agent from now on. `lines` are the lines of its transcript, from which the items that were
- * dropped before are restored.
+ * Keeps all of an agent's items from now on. Items that were dropped before are restored from `lines`, the lines of its
+ * transcript.
  */
 export function openAgent(view: SessionView, agentId: AgentId, lines: readonly Line[] = []): SessionView {
   const agent = agentOf(view, agentId);

@@ -1,7 +1,7 @@
 import { type AgentId, addUsage, type CallId, callsOf, noUsage, paidUsage, type Usage } from "../../protocol/index.ts";
 import type { ViewUpdate } from "./fold-session.ts";
 
-/** What the turns of a session have used, in the order they ended. */
+/** Usage of a session's turns, in the order in which they ended. */
 export interface SessionUsage {
   readonly turns: readonly UsedTurns[];
   readonly total: Usage;
@@ -9,7 +9,7 @@ export interface SessionUsage {
   readonly costUsd: number;
 }
 
-/** A turn, or consecutive turns of a session that has very many. */
+/** A turn, or several consecutive turns if the session has very many. */
 export interface UsedTurns {
   /** Agent and number of the first turn. */
   readonly agentId: AgentId;
@@ -26,17 +26,15 @@ export interface UsedTurns {
 }
 
 /**
- * Number of entries to keep. If there are more, neighbors are joined, so that memory and drawing stay bounded. All
- * entries but the last one then have the same number of turns, so that they can be compared.
+ * Maximum number of entries. If there are more, neighbors are merged, so that memory use and drawing time stay bounded.
+ * All entries except the last then cover the same number of turns, so that they can be compared.
  */
 const MOST = 300;
 
-/** The usage of a session before its first turn, for `foldUsage`. */
+/** A session's usage before its first turn, for `foldUsage`. */
 export const noSessionUsage: SessionUsage = { turns: [], total: noUsage, costUsd: 0 };
 
-/**
- * Adds what an update says about tokens and costs. Returns the same object if it says nothing, or can't be understood.
- */
+/** Adds an update's tokens and costs. Returns the same object if the update has none or can't be parsed. */
 export function foldUsage(usage: SessionUsage, update: ViewUpdate): SessionUsage {
   try {
     return foldEvent(usage, update);
@@ -67,7 +65,7 @@ function foldEvent(usage: SessionUsage, { agentId, event }: ViewUpdate): Session
   }
 }
 
-/** Adds spending that is not a turn, such as a summary, to the turn before it. */
+/** Adds spending outside of turns, such as a summary, to the previous turn. */
 function withSpending(usage: SessionUsage, spent: Usage, costUsd = 0): SessionUsage {
   const last = usage.turns.at(-1);
   const change = { usage: spent, costUsd };

@@ -2,7 +2,7 @@ import { type AssistantBlock, ENVIRONMENT_OPENING, type Line, textOf, type UserB
 import { describeCall } from "../words/describe-call.ts";
 import type { Item, ItemPart } from "./items.ts";
 
-/** Returns the items that a line adds to the conversation of its agent. The first one gets the given position. */
+/** Returns the items that a line adds to its agent's conversation. The first one gets the given position. */
 export function itemsIn(line: Line, position: number): readonly Item[] {
   const parts = partsIn(line);
   return parts.map((part, index) => ({ ...part, position: position + index, at: line.at }));
@@ -26,7 +26,7 @@ function partsIn(line: Line): readonly ItemPart[] {
       return line.message.content.flatMap((block) => blockPart(block, line.turn));
     case "model.failed": {
       const partial = line.partial.flatMap((block) => blockPart(block, line.turn, true));
-      // Whoever stopped the request knows. The end of the run says it, too.
+      // The user who stopped the request knows why it failed, and the end of the run says so too.
       return line.error.code === "aborted" ? partial : [...partial, { kind: "error", text: line.error.message }];
     }
     case "model.retried":

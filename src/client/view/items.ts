@@ -16,7 +16,7 @@ import type {
   RunId,
 } from "../../protocol/index.ts";
 
-/** Something that happened in the conversation of an agent, as people see it. */
+/** Something that happened in an agent's conversation, as shown to people. */
 export type Item = ItemBase & ItemPart;
 
 export type ItemPart =
@@ -32,7 +32,10 @@ export type ItemPart =
   | EndItem;
 
 interface ItemBase {
-  /** Number of the item in its agent, from 0 through all runs. It never changes, even if earlier items are dropped. */
+  /**
+   * Number of the item within its agent, starting at 0 and counted across all runs. It never changes, even if earlier
+   * items are dropped.
+   */
   readonly position: number;
   /** Time in milliseconds since 1970. */
   readonly at: number;
@@ -72,12 +75,12 @@ export interface CallPart {
   /** Summary of the input on one line, such as `src/a.ts`. */
   readonly target: string;
   readonly decision?: RecordedDecision | undefined;
-  /** The last request for approval. It waits as long as it has no answer and the call has no result. */
+  /** The last request for approval. It is open as long as it has no answer and the call has no result. */
   readonly approval?: CallApproval | undefined;
   readonly requestedAt?: number | undefined;
-  /** Time at which the call began to run. Absent while it waits for its turn or for approval. */
+  /** Time at which the call began to run. Absent while it is waiting for its turn or for approval. */
   readonly startedAt?: number | undefined;
-  /** Last progress that the running tool reported, for an open call. It is not kept among the items. */
+  /** Latest progress of an open call, as reported by its tool. Not kept in the items. */
   readonly progress?: string | undefined;
   /** Agents that the call has started or resumed. */
   readonly agents?: readonly AgentId[] | undefined;
@@ -101,14 +104,14 @@ export interface CallApproval {
 export interface CallResult {
   readonly outcome: CallOutcome;
   readonly milliseconds: number;
-  /** What the model sees. */
+  /** The result as the model sees it. */
   readonly content: readonly ResultBlock[];
-  /** What the tool tells user interfaces. For a changed file: `path`, `added`, `removed` and `diff`. */
+  /** Details from the tool for user interfaces. For a changed file: `path`, `added`, `removed` and `diff`. */
   readonly details?: JsonObject | undefined;
 }
 
 /**
- * Something that the runtime says. `notice`: to the user. `told`: to the model. `agents`: to the model, about background
+ * A message from the runtime. `notice`: for the user. `told`: for the model. `agents`: for the model, about background
  * agents that have ended. `retry` and `error`: a request to the model failed.
  */
 interface NoteItem {
@@ -120,7 +123,7 @@ interface NoteItem {
   readonly retry?: ModelRetry | undefined;
 }
 
-/** The way in which the agent works has changed. */
+/** A change in how the agent works. */
 interface ChangeItem {
   readonly kind: "change";
   readonly change:
@@ -133,9 +136,9 @@ interface ChangeItem {
     | "agent.resumed";
   /** New permission mode. */
   readonly mode?: PermissionMode | undefined;
-  /** Absolute paths of files that got their earlier contents back. */
+  /** Absolute paths of files that were restored. */
   readonly restored?: readonly string[] | undefined;
-  /** Agent that is waited for or resumed. */
+  /** Agent that this agent waits for or resumes. */
   readonly agentId?: AgentId | undefined;
 }
 

@@ -15,7 +15,7 @@ import {
 } from "./persistent.ts";
 
 describe("a list", () => {
-  it("holds what was added and replaced, and no change touches an earlier list", () => {
+  it("has the added and replaced elements, and no change affects an earlier list", () => {
     const change = fc.oneof(
       fc.record({ kind: fc.constant("push" as const), count: fc.integer({ min: 1, max: 40 }) }),
       fc.record({ kind: fc.constant("replace" as const), where: fc.nat() }),
@@ -47,7 +47,7 @@ describe("a list", () => {
     );
   });
 
-  it("grows past every size of its nodes", () => {
+  it("grows beyond every node size", () => {
     const values = Array.from({ length: 33_000 }, (_, index) => index);
     const list = listOf(values);
     for (const index of [0, 31, 32, 1_023, 1_024, 32_767, 32_768, 32_999]) expect(at(list, index)).toBe(index);
@@ -56,7 +56,7 @@ describe("a list", () => {
 });
 
 describe("a map", () => {
-  it("finds every key, also those with the same hash, and no change touches an earlier map", () => {
+  it("finds every key, even those with the same hash, and no change affects an earlier map", () => {
     let map: PersistentMap<number> = emptyMap;
     for (let index = 0; index < 50_000; index++) map = set(map, `a${index}`, index);
     const before = map;

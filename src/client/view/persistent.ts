@@ -4,7 +4,7 @@
  */
 export interface List<T> {
   readonly length: number;
-  /** Number of bits of an index below the root node. */
+  /** Number of index bits below the root node. */
   readonly shift: number;
   readonly root: Node<T>;
 }
@@ -37,7 +37,7 @@ export function replace<T>({ length, shift, root }: List<T>, index: number, valu
   return { length, shift, root: withValue(root, shift, { index, value }) };
 }
 
-/** Yields the elements from one index to another, which is excluded. */
+/** Yields the elements from the first index up to, but not including, the second. */
 export function* elements<T>(list: List<T>, from = 0, to = list.length): Generator<T> {
   for (let index = Math.max(0, from); index < Math.min(to, list.length); index++) yield at(list, index) as T;
 }
@@ -50,7 +50,7 @@ export interface PersistentMap<V> {
 /** Entries whose keys have the same hash. */
 type Bucket<V> = readonly { readonly key: string; readonly value: V }[];
 
-/** Number of bits of a hash below the root node: 32,768 buckets. */
+/** Number of hash bits below the root node, for 32,768 buckets. */
 const HASH_SHIFT = 2 * BITS;
 
 export const emptyMap: PersistentMap<never> = { root: [] };

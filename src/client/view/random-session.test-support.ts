@@ -4,7 +4,7 @@ import { answered, created, runEnded, started } from "./agent-events.test-suppor
 
 type AgentEvent = DurableEvent | AgentLiveEvent;
 
-/** What one agent does: its events in order. The first agent is the main agent. */
+/** One agent's events, in order. The first agent is the main agent. */
 const turn = fc.record({
   text: fc.constantFrom("", "I look.", "First line.\nSecond line."),
   calls: fc.array(fc.constantFrom("Read", "Bash", "Edit", "Task"), { maxLength: 3 }),
@@ -21,7 +21,7 @@ const run = fc.record({
 
 const agent = fc.record({ parent: fc.nat(), runs: fc.array(run, { minLength: 1, maxLength: 2 }) });
 
-/** A whole session: updates of several agents, mixed, with live events between the lines. */
+/** A whole session: interleaved updates from several agents, with live events between the lines. */
 export const randomSession: fc.Arbitrary<readonly SessionUpdate[]> = fc
   .tuple(fc.array(agent, { minLength: 1, maxLength: 5 }), fc.infiniteStream(fc.nat()))
   .map(([agents, choices]) => {
@@ -51,7 +51,7 @@ const sessionCreated: DurableEvent = {
 
 interface Queue {
   readonly agentId: string;
-  /** Agent that must have begun before. */
+  /** Agent that must begin first. */
   readonly parent: string | undefined;
   readonly events: readonly AgentEvent[];
 }

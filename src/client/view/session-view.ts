@@ -18,8 +18,8 @@ import type { CallItem, Item } from "./items.ts";
 import { at, elements, emptyList, emptyMap, get, type List, type PersistentMap } from "./persistent.ts";
 
 /**
- * Everything that a face shows of a session, computed from its updates. Views are immutable plain data and share what
- * did not change.
+ * Everything that a user interface shows of a session, computed from its updates. Views are immutable plain data and
+ * share the parts that did not change.
  */
 export interface SessionView {
   readonly sessionId?: SessionId | undefined;
@@ -31,19 +31,19 @@ export interface SessionView {
   readonly indexes: PersistentMap<number>;
   /** Ids of the agents that have a run in progress. */
   readonly running: readonly AgentId[];
-  /** Requests for approval that wait for an answer, oldest first. */
+  /** Requests for approval that are waiting for an answer, oldest first. */
   readonly approvals: readonly PendingApproval[];
-  /** Prompts that wait for their turn. */
+  /** Queued prompts. */
   readonly queue: readonly QueuedPrompt[];
-  /** Number of updates that could not be understood, such as damaged lines. They have no other effect. */
+  /** Number of updates that could not be parsed, such as damaged lines. They have no other effect. */
   readonly skipped: number;
   /** Time of the connection over which live events arrive. Live text that began earlier may lack its beginning. */
   readonly connectedAt: number;
-  /** Number of items to keep for each agent that is not opened. Undefined: all items. */
+  /** Number of items to keep for each agent that is not open. If undefined, all are kept. */
   readonly keep?: number | undefined;
 }
 
-/** State of an agent, computed from the updates of all its runs. */
+/** An agent's state, computed from the updates of all its runs. */
 export interface AgentView extends AgentTotals {
   readonly agentId: AgentId;
   readonly agentType: string;
@@ -59,12 +59,12 @@ export interface AgentView extends AgentTotals {
   readonly model: string;
   /** Size of the model's context window in tokens. */
   readonly window?: number | undefined;
-  /** Tokens of the newest request and its response, which the next request repeats. */
+  /** Number of tokens in the newest request and its response, which the next request repeats. */
   readonly contextTokens: number;
   readonly permissionMode?: PermissionMode | undefined;
   readonly maxTurns?: number | undefined;
   readonly runId?: RunId | undefined;
-  /** Start of the last run, or creation of an agent that has none. Milliseconds since 1970. */
+  /** Start of the last run, or the agent's creation if it has had none. Milliseconds since 1970. */
   readonly startedAt: number;
   readonly lastEventAt: number;
   readonly step: Step;
@@ -74,9 +74,9 @@ export interface AgentView extends AgentTotals {
   readonly lastText: string;
   /** The call that ended last, without its result. */
   readonly lastCall?: CallItem | undefined;
-  /** Purpose of the open calls, in the agent's words; may be empty. */
+  /** Purpose of the open calls, in the agent's own words; may be empty. */
   readonly announcement: string;
-  /** Calls of the last response that have no result yet. */
+  /** Calls in the last response that have no result yet. */
   readonly calls: readonly CallItem[];
   /** Calls that the last run left open when it was parked or cut off. The next run continues them. */
   readonly openCalls?: readonly CallItem[] | undefined;
@@ -86,9 +86,12 @@ export interface AgentView extends AgentTotals {
   readonly before: AgentTotals;
   /** How the last run ended; undefined while the agent is running. */
   readonly end?: RunEnd | undefined;
-  /** Set if the last run has no end and can't have one any more: the session was closed, or its caller's run ended. */
+  /**
+   * Set if the last run has no recorded end and can't get one anymore: the session was closed, or the caller's run
+   * ended.
+   */
   readonly isCutOff?: true | undefined;
-  /** The last items, or all if the agent is opened. */
+  /** The last items, or all if the agent is open. */
   readonly items: List<Item>;
   /** Number of items before the first one in `items`. */
   readonly dropped: number;
@@ -96,20 +99,20 @@ export interface AgentView extends AgentTotals {
   readonly isOpened?: true | undefined;
 }
 
-/** What an agent did and used in all its runs. */
+/** An agent's calls and usage in all its runs. */
 export interface AgentTotals {
   readonly turns: number;
   readonly toolCalls: number;
   readonly usage: Usage;
-  /** Total cost; undefined if a part has no known price. */
+  /** Total cost; undefined if part of it has no known price. */
   readonly costUsd: number | undefined;
   readonly denied: readonly DeniedFact[];
 }
 
-/** What an agent does while no call is open and it writes nothing, and since when. */
+/** What an agent is doing while no call is open and it writes nothing, and since when. */
 export type Step = { readonly since: number } & (
   | { readonly kind: "starting" | "asking" | "working" | "compacting" }
-  /** The last response has no calls. The agent waits for its background agents, if it has any, and ends. */
+  /** The last response has no calls. The agent waits for its background agents, if any, and ends. */
   | { readonly kind: "done" }
   | { readonly kind: "retrying"; readonly error: string }
 );
@@ -129,7 +132,7 @@ export type DraftPart =
   | { readonly kind: "text" | "thinking"; readonly text: string }
   | { readonly kind: "call"; readonly index: number; readonly name: string; readonly json: string };
 
-/** A call that waits for approval. */
+/** A call that is waiting for approval. */
 export interface PendingApproval {
   readonly requestId: string;
   readonly agentId: AgentId;
@@ -142,20 +145,20 @@ export interface PendingApproval {
   readonly askedAt: number;
 }
 
-/** A prompt that waits for its turn. */
+/** A queued prompt. */
 export interface QueuedPrompt {
   readonly agentId: AgentId;
   readonly promptId: PromptId;
   readonly content: readonly UserBlock[];
 }
 
-/** Options of `newSessionView`. */
+/** Options for `newSessionView`. */
 export interface ViewOptions {
-  /** Number of items to keep for each agent that is not opened. By default, all items are kept. */
+  /** Number of items to keep for each agent that is not open. By default, all items are kept. */
   readonly keep?: number | undefined;
 }
 
-/** Returns the view of a session of which no update has been seen. */
+/** Returns the view of a session before its first update. */
 export function newSessionView({ keep }: ViewOptions = {}): SessionView {
   return {
     seq: 0,
@@ -223,12 +226,12 @@ export function parentOf({ agentId, path }: AgentView): AgentId | undefined {
 }
 
 /**
- * `running`: at work. `idle`: the main agent has ended its last run and waits for a prompt. `ended`: the last run of a
- * subagent has ended, or will never report its end.
+ * `running`: the agent is working. `idle`: the main agent has ended its last run and is waiting for a prompt. `ended`:
+ * a subagent's last run has ended, or will never report its end.
  */
 export type AgentState = "running" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
 
-/** Returns what an agent does, from its runs and open calls. */
+/** Returns an agent's state, based on its runs and open calls. */
 export function stateOf({ agentId, end, isCutOff, runId, calls, step, runningChildren }: AgentView): AgentState {
   if (isCutOff) return "ended";
   if (end !== undefined || (runId === undefined && agentId === MAIN_AGENT))
@@ -239,12 +242,12 @@ export function stateOf({ agentId, end, isCutOff, runId, calls, step, runningChi
   return step.kind === "done" && runningChildren > 0 ? "waitingForAgents" : "running";
 }
 
-/** Returns whether a call waits for approval. */
+/** Returns whether a call is waiting for approval. */
 export function isWaiting({ approval, result }: CallItem): boolean {
   return approval !== undefined && approval.answer === undefined && result === undefined;
 }
 
-/** What all agents of a session did and used. */
+/** Calls and usage of all agents in a session. */
 export interface SessionTotals {
   readonly agents: number;
   /** Number of agents by state. */
@@ -258,7 +261,10 @@ export interface SessionTotals {
   readonly isCostKnown: boolean;
 }
 
-/** Adds up what all agents did. Takes time in proportion to the number of agents, so call it once per drawing. */
+/**
+ * Adds up all agents' calls and usage. Takes time in proportion to the number of agents, so call it only once per
+ * frame.
+ */
 export function totalsOf({ agents }: SessionView): SessionTotals {
   const states = { running: 0, waitingForApproval: 0, waitingForAgents: 0, idle: 0, ended: 0 };
   const usage = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };

@@ -43,7 +43,7 @@ it("shows different commands differently", () => {
   );
 });
 
-it("shows the whole of a question, with its line breaks, so that no part looks like an option of its own", () => {
+it("shows the whole question, with its line breaks marked, so that no part looks like an option", () => {
   const long = "x".repeat(3_000);
   const { choices } = describeRequest({
     ...{

@@ -8,7 +8,7 @@ export interface ApprovalText {
   readonly call: string;
   /** All other inputs, one line each. */
   readonly inputs: readonly string[];
-  /** The same inputs as they are. */
+  /** The same inputs, unformatted. */
   readonly others: readonly { readonly field: string; readonly value: string }[];
   /** The main input, if there is one. */
   readonly main?: { readonly field: string; readonly value: string } | undefined;
@@ -69,13 +69,16 @@ function describeQuestion({ header, question, options, multiSelect }: UserQuesti
   ];
 }
 
-/** Shows the whole of a text for people, with its line breaks but without control characters. */
+/** Shows the whole text for people, with its line breaks but without control characters. */
 function wholeText(text: string): string {
   const lines = text.trim().split(/\r\n|[\n\r\u2028\u2029]/);
   return lines.map((line) => stripControls(line).trimEnd()).join("↵");
 }
 
-/** Shows the line breaks in a line of a request. What follows is indented, so that it doesn't look like a line of its own. */
+/**
+ * Shows the line breaks in a line of a request. The text after a break is indented, so that it doesn't look like a
+ * separate line.
+ */
 export function breakLines(line: string): string {
   return line.replaceAll("↵", "↵\n        ");
 }
@@ -89,7 +92,7 @@ function parseFields(inputJson: string): Readonly<Record<string, unknown>> | und
   }
 }
 
-/** Maximum number of characters of a call that a message shows. */
+/** Maximum length of a call in a message, in characters. */
 const MAX_SHOWN = 4_000;
 
 /** Truncates text that is too long for a message. Returns undefined if the text is short enough. */

@@ -84,7 +84,7 @@ const describingFields = [
   "task_id",
 ];
 
-/** Number of characters of a text that fit on a line. */
+/** Maximum length of a text on one line, in characters. */
 const MOST_SHOWN = 2_000;
 
 /** Collapses whitespace and removes control characters. Long text is cut. */

@@ -3,7 +3,7 @@ import { canonicalToolName, NO_APPROVER } from "../../protocol/index.ts";
 import type { CallPart, CallResult } from "../view/items.ts";
 import { oneLine } from "./describe-call.ts";
 
-/** A call with what is known about its result. */
+/** A call and what is known about its result. */
 export type EndedCall = Pick<CallPart, "name" | "result" | "approval">;
 
 /** Summarizes the result of a call: `84 lines`, `14 matches`, `+6 −9`. For a failure, the first line of its message. */
@@ -32,7 +32,7 @@ export function resultWords(call: EndedCall): string {
 function denialWords({ approval }: EndedCall, { content }: CallResult): string {
   const { answer, by, message = "" } = approval?.answer ?? {};
   const text = content.find((block) => block.type === "text")?.text ?? "";
-  // What the model is told about a call that a person denied says nothing new to that person.
+  // The text that tells the model about a denial says nothing new to the person who denied the call.
   return withReason("denied", answer === "deny" && by !== NO_APPROVER ? message : text);
 }
 
@@ -64,7 +64,7 @@ function isCommand({ name }: EndedCall): boolean {
   return canonicalToolName(name) === "Bash";
 }
 
-/** Returns the text of a result as people read it: that of a task without the markup for models. */
+/** Returns a result's text for people. The markup for models is removed from the result of a task. */
 export function resultText(call: EndedCall): string {
   const texts = (call.result?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : []));
   const text = texts.join("\n");
@@ -72,14 +72,14 @@ export function resultText(call: EndedCall): string {
   return report === undefined ? text : report.replaceAll("&lt;", "<");
 }
 
-/** Removes the tags around what agents report, which are for the model. */
+/** Removes the tags around agents' reports, which are for the model. */
 export function withoutTags(text: string): string {
   return text.replace(/<\/?task_(?:result|error|notification)\b[^>\n]*>\n?/g, "").trim();
 }
 
 const taskMarkup = /^<task_(?:result|error)[^>]*>\n([\s\S]*?)\n?<\/task_(?:result|error)>/;
 
-/** Returns the lines that a command has printed, without what the tool says to the model. Empty for other calls. */
+/** Returns the lines that a command has printed, without the tool's notes for the model. Empty for other calls. */
 export function outputLines(call: EndedCall): readonly string[] {
   if (!isCommand(call) || call.result === undefined) return [];
   const lines = resultText(call).trimEnd().split("\n");
@@ -90,7 +90,7 @@ export function outputLines(call: EndedCall): readonly string[] {
 
 const remark = /^\[[A-Z].*\.\]$/;
 
-/** A step in the to-do list of an agent. */
+/** A step in an agent's to-do list. */
 export interface Todo {
   readonly content: string;
   readonly status: "pending" | "in_progress" | "completed";
@@ -104,7 +104,7 @@ export function todosOf({ name, result }: EndedCall): readonly Todo[] {
 
 const MAX_SENTENCE = 200;
 
-/** Returns the first sentence of a report, without headings and the marks of Markdown; may be empty. */
+/** Returns the first sentence of a report, without headings and Markdown markup; may be empty. */
 export function firstSentence(report: string): string {
   const lines = report.split("\n").filter((line) => /[\p{L}\p{N}]/u.test(line));
   const line = lines.find((each) => !/^\s*(?:#|```)/.test(each)) ?? lines[0] ?? "";

@@ -8,7 +8,7 @@ import { activityWords, endWords, lastLineOf, retryWords, stateWords, withoutIds
 
 const call = (name: string, input: object) => ({ name, input });
 
-/** Folds events of the main agent, or of others if they are given as updates. */
+/** Folds events of the main agent, or of other agents if they are given as updates. */
 function agentAfter(events: readonly (DurableEvent | SessionUpdate)[], agentId = "main"): AgentView {
   const updates = events.map((each) =>
     "agentId" in each && "event" in each ? each : { agentId: "main", event: line(each) },
@@ -68,7 +68,7 @@ describe("what an agent does", () => {
     expect(lastLineOf(agentAfter([started(), asked, live("text.delta")]))).toBe("The last line");
   });
 
-  it("says what waits for approval, and for how many agents it waits", () => {
+  it("says which call is waiting for approval, and how many agents it is waiting for", () => {
     const request = (name: string, inputJson: string): DurableEvent[] => [
       { type: "tool.requested", callId: "c0", name },
       { type: "approval.requested", requestId: "ask_1", callId: "c0", name, inputJson, reason: "Why." },
@@ -131,7 +131,7 @@ describe("the result of a call", () => {
     resultWords({ name, result: { outcome: "ok", milliseconds: 1, content: [], details: details as never, ...more } });
   const text = (given: string) => ({ content: [{ type: "text", text: given }] });
 
-  it("is summed up", () => {
+  it("is summarized", () => {
     expect(words({ path: "a.ts", added: 6, removed: 9, diff: "" })).toBe("+6 −9");
     expect(words({ lines: 84, shown: 84 })).toBe("84 lines");
     expect(words({ matches: 1, files: 1 })).toBe("1 match");
@@ -141,7 +141,7 @@ describe("the result of a call", () => {
     expect(words({}, { outcome: "error", content })).toBe("error: No such file. Try another.");
   });
 
-  it("of a call that the user denied or interrupted is a word, and not what the model was told", () => {
+  it("of a call that the user denied or interrupted is one word, not the text for the model", () => {
     const result = { outcome: "denied", milliseconds: 1, ...text("The user denied this call. Continue.") } as const;
     const denied = (message?: string, by = "ana") =>
       resultWords({

@@ -12,9 +12,9 @@ import type { CallItem, CallPart, Item } from "../view/items.ts";
 import { type AgentState, type AgentView, isWaiting, stateOf } from "../view/session-view.ts";
 import { describeCall, oneLine } from "./describe-call.ts";
 
-// All faces describe states and activities with these words.
+// All user interfaces describe states and activities with these words.
 
-/** Describes the state of an agent, such as `waiting for approval` or `cut by its turn limit, can be resumed`. */
+/** Describes an agent's state, such as `waiting for approval` or `cut by its turn limit, can be resumed`. */
 export function stateWords(agent: AgentView): string {
   const { end } = agent;
   switch (stateOf(agent)) {
@@ -31,7 +31,7 @@ export function stateWords(agent: AgentView): string {
   }
 }
 
-/** Names of states, where nothing else about the agent is known. */
+/** Names of states, used when nothing else about the agent is known. */
 export const stateNames: Readonly<Record<AgentState, string>> = {
   running: "working",
   waitingForApproval: "waiting for approval",
@@ -40,7 +40,7 @@ export const stateNames: Readonly<Record<AgentState, string>> = {
   ended: "ended",
 };
 
-/** Returns the number of agents that an agent waits for. */
+/** Returns the number of agents that an agent is waiting for. */
 function awaitedAgents({ calls, runningChildren }: AgentView): number {
   return new Set(calls.flatMap(({ agents = [] }) => agents)).size || runningChildren;
 }
@@ -78,7 +78,7 @@ export const outcomeMarks: Readonly<Record<Outcome, string>> = {
   stopped: "–",
 };
 
-/** Describes what an agent does now, such as `editing src/a.ts`. After its end, describes how it ended. */
+/** Describes what an agent is doing, such as `editing src/a.ts`, or how it ended. */
 export function activityWords(agent: AgentView): string {
   const { calls, announcement, draft } = agent;
   const state = stateOf(agent);
@@ -133,7 +133,7 @@ export function callWords(call: Pick<CallPart, "name" | "target">): string {
   return `${doing} ${call.target}`.trim().replace(/:$/, "");
 }
 
-/** Describes a call that waits for approval: `wants to run: npm test`. */
+/** Describes a call that is waiting for approval: `wants to run: npm test`. */
 export function wishWords(call: Pick<ToolCall, "name" | "inputJson">): string {
   const name = canonicalToolName(call.name);
   const target = describeCall(call);
@@ -149,7 +149,10 @@ function toolName(name: string): string {
 interface Verb {
   readonly doing: string;
   readonly todo: string;
-  /** Plural noun for what the tool acts on, such as `files`. If absent, calls of the tool are not counted together. */
+  /**
+   * Plural noun for the things that the tool acts on, such as `files`. If absent, calls to the tool are not counted
+   * together.
+   */
   readonly objects?: string;
 }
 
@@ -179,12 +182,12 @@ const verbs: Readonly<Record<string, Verb>> = {
 
 /** Describes a request that is tried again: `anthropic is overloaded; trying again in 8 s (2 of 5)`. */
 export function retryWords({ error, delayMs, attempt, maxAttempts }: ModelRetry): string {
-  // What follows the first sentence is advice for the case that no attempt succeeds.
+  // The text after the first sentence is advice in case no attempt succeeds.
   const [cause = ""] = oneLine(error).split(/\.(?:\s|$)/, 1);
   return `${cause}; trying again in ${Math.max(1, Math.round(delayMs / 1_000))} s (${attempt + 1} of ${maxAttempts})`;
 }
 
-/** Describes a change of the way in which an agent works. `nameOf` returns the name of another agent. */
+/** Describes a change in how an agent works. `nameOf` returns another agent's name. */
 export function changeWords(
   { change, agentId = "", mode, restored = [] }: Extract<Item, { kind: "change" }>,
   nameOf: (agentId: AgentId) => string = (id) => id,
@@ -214,8 +217,8 @@ function fileNames(paths: readonly string[]): string {
 const MAX_NAMES = 3;
 
 /**
- * Removes the ids of agents from a receipt, for people who choose agents from a list: `Explore (call sites, a1b2…)`
- * becomes `Explore (call sites)`.
+ * Removes agent ids from a receipt, for people who choose agents from a list: `Explore (call sites, a1b2…)` becomes
+ * `Explore (call sites)`.
  */
 export function withoutIds(message: string): string {
   return message.replace(/(?:, | \()a[0-9a-z]{12}\)/g, (found) => (found.startsWith(",") ? ")" : ""));

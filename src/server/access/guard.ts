@@ -4,7 +4,7 @@ import { type Access, FailedAttempts, type PageTicket, type Tokens } from "./tok
 
 export interface GuardOptions {
   readonly scheme: "http" | "https";
-  /** Values of the Host header that are accepted, in lower case, with the port. */
+  /** Accepted values of the Host header, in lower case, with the port. */
   readonly hosts: ReadonlySet<string>;
   /** Origins of other sites that may call the server from a browser. */
   readonly origins: ReadonlySet<string>;
@@ -14,18 +14,18 @@ export interface GuardOptions {
   readonly monotonic: () => number;
 }
 
-/** Decides from the headers of a request whether it is let in. Nothing of its body has been read by then. */
+/** Decides whether to accept a request, based on its headers and before its body is read. */
 export interface Guard {
   /** Checks where a request was sent and which site sent it. */
   checkSite(request: IncomingMessage): HttpProblem | undefined;
-  /** Finds out what the sender may do. */
+  /** Determines what the sender may do. */
   identify(request: IncomingMessage): Access | HttpProblem;
   /**
-   * Exchanges the ticket of the link for a cookie. Returns the value of the header Set-Cookie; undefined for a browser
-   * that has the cookie already.
+   * Exchanges the link's ticket for a cookie. Returns the value of the Set-Cookie header; undefined for a browser that
+   * already has the cookie.
    */
   redeem(request: IncomingMessage, ticket: string): string | undefined | HttpProblem;
-  /** Returns the origin that may read the response in a browser; undefined for requests of the server's own pages. */
+  /** Returns the origin that may read the response in a browser; undefined for requests from the server's own pages. */
   foreignOrigin(request: IncomingMessage): string | undefined;
 }
 
@@ -36,7 +36,7 @@ export function createGuard(options: GuardOptions): Guard {
   function checkSite(request: IncomingMessage): HttpProblem | undefined {
     // Proxies and servers may disagree about a repeated header.
     const repeated = ["host", "origin", "authorization", "content-type"].find((name) => countOf(request, name) > 1);
-    if (repeated !== undefined) return problem("invalid_request", `The header ${repeated} occurs twice. Send it once.`);
+    if (repeated !== undefined) return problem("invalid_request", `The ${repeated} header occurs twice. Send it once.`);
     const { url = "" } = request;
     if (!url.startsWith("/") || url.startsWith("//") || url.length > LONGEST_URL)
       return problem("invalid_request", "The address must be a path on this server of at most 8,192 characters.");
@@ -96,9 +96,9 @@ export function createGuard(options: GuardOptions): Guard {
 }
 
 const LONGEST_URL = 8_192;
-const SEND_TOKEN = "Send the token of this server in the header Authorization: Bearer TOKEN.";
+const SEND_TOKEN = "Send this server's token in the header Authorization: Bearer TOKEN.";
 
-/** Addresses are written to logs and histories, so that a token there would be known to others. */
+/** Addresses are written to logs and histories, which would expose a token. */
 function hasTokenInAddress({ url = "" }: IncomingMessage): boolean {
   const [, query = ""] = url.split("?");
   return [...new URLSearchParams(query).keys()].some((name) => ["token", "access_token"].includes(name.toLowerCase()));

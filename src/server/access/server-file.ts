@@ -8,13 +8,13 @@ import { createSecret } from "./tokens.ts";
 export interface ServerFile {
   readonly url: string;
   readonly pid: number;
-  /** Token with the scopes read, prompt and admin. */
+  /** Token with the `read`, `prompt` and `admin` scopes. */
   readonly token: string;
 }
 
 /** The part of the state directory that belongs to the server. */
 export interface ServerPlace {
-  /** Token of workers, which stays the same when the server is restarted. */
+  /** Token for workers, which stays the same when the server is restarted. */
   readonly workerToken: string;
   readonly path: string;
   publish(file: ServerFile): Promise<void>;
@@ -79,7 +79,7 @@ function readIfPresent(path: string): string {
 }
 
 async function writePrivate(path: string, text: string): Promise<void> {
-  // An existing file would keep its mode.
+  // Otherwise, an existing file would keep its mode.
   rmSync(path, { force: true });
   await writeAtomically(path, text, { mode: 0o600 });
 }

@@ -4,16 +4,16 @@ import type { Scope } from "../../protocol/index.ts";
 /** What the sender of a request may do. */
 export interface Access {
   readonly scopes: ReadonlySet<Scope>;
-  /** Whether the sender is a browser with the cookie that the link to the server sets. It may load pages. */
+  /** Whether the sender is a browser with the cookie that the server's link sets. It may load pages. */
   readonly pages: boolean;
 }
 
-/** Creates a random secret of 256 bits that fits into URLs and cookies. */
+/** Creates a random 256-bit secret that can be used in URLs and cookies. */
 export function createSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** Tokens and the scopes of each. Looking a token up takes the same time for every text. */
+/** Tokens and their scopes. Looking up a token takes the same time for every text. */
 export class Tokens {
   private readonly known: { readonly digest: Buffer; readonly scopes: ReadonlySet<Scope> }[] = [];
 
@@ -29,7 +29,9 @@ export class Tokens {
   }
 }
 
-/** The ticket in the link to the server, and the cookie that it is exchanged for. Each is valid for this start. */
+/**
+ * The ticket in the server's link, and the cookie that it is exchanged for. Both are valid until the server is stopped.
+ */
 export class PageTicket {
   readonly ticket = createSecret();
   private readonly cookie = createSecret();
@@ -43,7 +45,7 @@ export class PageTicket {
     return isSame(text, this.cookie);
   }
 
-  /** Returns the value of the cookie the first time, and undefined from then on. */
+  /** Returns the cookie's value the first time, and undefined after that. */
   redeem(): string | undefined {
     if (this.isUsed) return undefined;
     this.isUsed = true;
@@ -54,7 +56,7 @@ export class PageTicket {
 const MOST_FAILURES = 50;
 const PERIOD_MS = 60_000;
 
-/** Counts failed attempts to authenticate. Valid tokens are always accepted, so that nobody can lock the user out. */
+/** Counts failed attempts to authenticate. Valid tokens are always accepted, so that no one can lock the user out. */
 export class FailedAttempts {
   private times: number[] = [];
   private readonly now: () => number;
@@ -71,7 +73,7 @@ export class FailedAttempts {
   }
 }
 
-/** Takes the same time for every text. */
+/** Compares in constant time. */
 function isSame(text: string, secret: string): boolean {
   return timingSafeEqual(digestOf(text), digestOf(secret));
 }

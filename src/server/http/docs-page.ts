@@ -10,7 +10,7 @@ export function docsPage(routes: readonly Route[]): Page {
     "Retinue API",
     [
       "<h1>Retinue API</h1>",
-      '<p>Send the token in the header <code>Authorization: Bearer TOKEN</code>, and bodies as <code>application/json</code>. <a href="/openapi.json">openapi.json</a> has the same for programs.</p>',
+      '<p>Send the token in the header <code>Authorization: Bearer TOKEN</code>, and bodies as <code>application/json</code>. <a href="/openapi.json">openapi.json</a> contains the same information for programs.</p>',
       `<ul>\n${list.join("\n")}\n</ul>`,
       ...routes.map(describeRoute),
     ].join("\n"),
@@ -22,7 +22,7 @@ function describeRoute(route: Route): string {
   const type = "type" in response ? ` (${response.type})` : "";
   return [
     `<h2 id="${anchorOf(route)}"><code>${nameOf(route)}</code></h2>`,
-    `<p>${escaped(summary)} Needs the scope ${scope}. Success has the status ${response.status}${type}.</p>`,
+    `<p>${escaped(summary)} Needs the ${scope} scope. The success status is ${response.status}${type}.</p>`,
     describePart("Address", parameters),
     describePart("Query", query),
     describePart("Body", body),
@@ -54,7 +54,7 @@ function describePart(title: string, schema: z.ZodType | undefined, io: "input" 
   return `<h3>${title}${list}</h3>\n${tables.join("\n<p>or</p>\n")}`;
 }
 
-/** The part of JSON Schema that the schemas of routes use. */
+/** The part of JSON Schema that route schemas use. */
 interface JsonSchema {
   readonly type?: string;
   readonly const?: unknown;

@@ -2,20 +2,20 @@ import type { ServerResponse } from "node:http";
 import { createDeferred, type Deferred } from "../../lib/index.ts";
 
 export interface EventStreamOptions {
-  /** Interval of comments that keep the connection open. */
+  /** Interval between comments that keep the connection open. */
   readonly keepAliveMs: number;
-  /** Time after which a client that reads nothing is cut. */
+  /** Time after which a client that reads nothing is disconnected. */
   readonly stuckMs: number;
 }
 
 /** Size of the text that is collected before it is written. */
 const CHUNK = 64 * 1024;
-/** Shortest time between two writes of less than that. Each write costs time, also of the session. */
+/** Minimum time between two smaller writes. Each write takes time away from the session too. */
 const PAUSE_MS = 15;
 
 /**
  * A stream of server-sent events. Events that are sent in quick succession are written together. A client that does not
- * read costs no more than one chunk and the buffers of its connection, and is cut after a while.
+ * read takes up no more than one chunk and its connection's buffers, and is disconnected after a while.
  */
 export class EventStream {
   private readonly outgoing: ServerResponse;
@@ -42,22 +42,22 @@ export class EventStream {
     outgoing.on("error", () => {});
   }
 
-  /** Fires when the client has gone. */
+  /** Fires when the client has disconnected. */
   get signal(): AbortSignal {
     return this.gone.signal;
   }
 
-  /** Whether the client has not yet read what was sent. Events that may be dropped should not be sent then. */
+  /** Whether the client has unread data. If so, events that may be dropped should not be sent. */
   get isBehind(): boolean {
     return this.drained !== undefined;
   }
 
-  /** Settles when the client has read what was sent, or has gone. */
+  /** Settles when the client has read everything that was sent, or has disconnected. */
   async drain(): Promise<void> {
     await this.drained?.promise;
   }
 
-  /** Sends the text of events. Returns a promise if the caller should wait until the client has read more. */
+  /** Sends events as text. Returns a promise if the caller should wait until the client has read more. */
   send(text: string): Promise<void> | undefined {
     if (this.gone.signal.aborted) return undefined;
     this.buffer += text;
@@ -94,7 +94,7 @@ export class EventStream {
   }
 }
 
-/** Returns the text of an event. Durable events have an id, after which a client can continue. */
+/** Returns an event as text. Durable events have an id from which a client can continue. */
 export function eventText(event: object, id?: number): string {
   const data = `data: ${JSON.stringify(event)}\n\n`;
   return id === undefined ? data : `id: ${id}\n${data}`;

@@ -14,15 +14,15 @@ import { validate } from "./validate.ts";
 
 export interface RouteHandling {
   readonly routes: readonly Route[];
-  /** Returns what the sender of a request may do, which has been found out before. */
+  /** Returns what the sender of a request may do, as determined by the guard. */
   readonly accessOf: (request: IncomingMessage) => Access;
   readonly maxBodyBytes: number;
-  /** Removes paths of this machine from a message. */
+  /** Removes this machine's paths from a message. */
   readonly withoutPaths: (message: string) => string;
   readonly report: (message: string) => void;
 }
 
-/** Creates the listener for requests that the guard has let in. */
+/** Creates the listener for requests that the guard has accepted. */
 export function handleRoutes(handling: RouteHandling): ReturnType<typeof getRequestListener> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   for (const route of handling.routes) {
@@ -58,7 +58,10 @@ async function respond(
 
 const noQuery = z.strictObject({});
 
-/** Waits for a handler. If it fails after it began to respond, the client can be told only by closing the connection. */
+/**
+ * Waits for a handler. If it fails after it began to respond, closing the connection is the only way to tell the
+ * client.
+ */
 async function handled(result: unknown, outgoing: ServerResponse, report: RouteHandling["report"]): Promise<unknown> {
   try {
     return await result;
@@ -70,7 +73,7 @@ async function handled(result: unknown, outgoing: ServerResponse, report: RouteH
   }
 }
 
-/** Returns the values of a query. A repeated parameter becomes a list, which no schema accepts. */
+/** Returns a query's values. A repeated parameter becomes a list, which no schema accepts. */
 function queryOf(queries: Readonly<Record<string, string[]>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(queries).map(([name, [first, ...more]]) => [name, more.length ? more : first]),
@@ -93,7 +96,7 @@ function problemResponse(error: HttpProblem): Response {
   return new Response(JSON.stringify(error.problem), { status: error.problem.status, headers });
 }
 
-/** Refuses a request before anything of its body is read. */
+/** Refuses a request before its body is read. */
 export function refuse(incoming: IncomingMessage, outgoing: ServerResponse, error: HttpProblem): void {
   const hasBody = incoming.headers["transfer-encoding"] !== undefined || Number(incoming.headers["content-length"]) > 0;
   if (hasBody) outgoing.setHeader("Connection", "close");

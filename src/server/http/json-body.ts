@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { formatBytes } from "../../lib/index.ts";
 import { problem } from "./problem.ts";
 
-/** Reads the body of a request as JSON. Throws an `HttpProblem` if it is too large, too deep or no JSON. */
+/** Reads a request's body as JSON. Throws an `HttpProblem` if it is too large, nested too deeply or not JSON. */
 export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const type = request.headers["content-type"] ?? "";
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type))
@@ -24,7 +24,7 @@ export async function readJsonBody(request: IncomingMessage, maxBytes: number): 
 
 const SEND_OBJECT = 'Send a JSON object, such as {"prompt": "…"}. GET /docs describes the body.';
 
-/** Returns the problem with the announced size of a body, before anything of it is read. */
+/** Checks a body's declared size before the body is read. Returns the problem, if there is one. */
 export function sizeProblem({ headers }: IncomingMessage, maxBytes: number): ReturnType<typeof problem> | undefined {
   return Number(headers["content-length"] ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined;
 }
@@ -41,7 +41,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
 }
 
 function tooLarge(maxBytes: number): ReturnType<typeof problem> {
-  return problem("body_too_large", `A body may have at most ${formatBytes(maxBytes)}. Send less at once.`);
+  return problem("body_too_large", `A body can have at most ${formatBytes(maxBytes)}. Send less data per request.`);
 }
 
 function decode(bytes: Buffer): string {
@@ -54,7 +54,7 @@ function decode(bytes: Buffer): string {
 
 const DEEPEST = 64;
 
-/** Returns how deep a JSON text is nested. */
+/** Returns the nesting depth of a JSON text. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { errorCode, UserError } from "../../lib/index.ts";
 import type { Limits, ServerOptions } from "../server-options.ts";
 
-/** Creates a server of Node with limits for slow and greedy clients. */
+/** Creates a Node server with limits for slow and greedy clients. */
 export function createNodeServer(tls: ServerOptions["tls"], limits: Limits): Server {
   const options = {
     maxHeaderSize: limits.headerBytes,
@@ -41,6 +41,6 @@ function cannotListen(error: Error, { port, host }: { readonly port: number; rea
       cure: "Choose another one with --port N, or --port 0 for any free port.",
       exitCode: 2,
     });
-  const cure = code === "EACCES" ? "Choose a port above 1023." : "Choose an address of this machine with --host.";
+  const cure = code === "EACCES" ? "Choose a port above 1023." : "Choose one of this machine's addresses with --host.";
   return new UserError(`The server can't listen on ${host} (${code})`, { code: "port", cure, exitCode: 2 });
 }

@@ -35,7 +35,7 @@ function operationOf({ summary, scope, parameters, query, body, response }: Rout
   const content = response.status === 204 ? undefined : { [type]: { schema } };
   return {
     summary,
-    description: `Needs the scope ${scope}.`,
+    description: `Needs the ${scope} scope.`,
     parameters: [...parametersOf(parameters, "path"), ...parametersOf(query, "query")],
     requestBody: body && { required: true, content: { "application/json": { schema: jsonSchemaOf(body) } } },
     responses: {
@@ -64,7 +64,7 @@ function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): r
   }));
 }
 
-/** Returns a schema of zod as JSON Schema. `output`: as the server sends it. */
+/** Returns a zod schema as JSON Schema. `output`: describes the data that the server sends. */
 export function jsonSchemaOf(schema: z.ZodType, io: "input" | "output" = "input"): object {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io });
   return rest;

@@ -1,7 +1,7 @@
 import { stripControls } from "../../lib/index.ts";
 import type { Problem } from "../../protocol/index.ts";
 
-/** An error that is reported to the client with a status of HTTP. */
+/** An error that is reported to the client with an HTTP status. */
 export class HttpProblem extends Error {
   readonly problem: Problem;
   readonly headers: Readonly<Record<string, string>>;
@@ -43,8 +43,8 @@ const statuses = {
 type ProblemCode = keyof typeof statuses;
 
 /**
- * Creates an error for a client. `detail` says in one or two sentences what happened and what to do. It may contain text
- * of clients and workers, whose control characters must not reach the terminals of others.
+ * Creates an error for a client. `detail` says in one or two sentences what happened and what to do. It may contain
+ * text from clients and workers, whose control characters must not reach other terminals.
  */
 export function problem(
   code: ProblemCode,

@@ -4,7 +4,7 @@ import type { Scope } from "../../protocol/index.ts";
 import type { Access } from "../access/tokens.ts";
 import { type HttpProblem, problem } from "./problem.ts";
 
-/** What a route gets: the validated parts of a request. */
+/** The validated parts of a request, which a route's handler gets. */
 export interface RouteRequest<Parameters, Query, Body> {
   readonly parameters: Parameters;
   readonly query: Query;
@@ -17,7 +17,7 @@ export interface RouteRequest<Parameters, Query, Body> {
 type Schema = z.ZodType;
 type Value<Type> = Type extends Schema ? z.output<Type> : undefined;
 
-/** What a successful response contains. */
+/** Content of a successful response. */
 export type RouteResponse =
   /** The value that the handler returns, as JSON. */
   | { readonly status: 200 | 201; readonly schema: Schema }
@@ -32,7 +32,7 @@ export interface Route {
   readonly path: string;
   /** Scope that a token must have. */
   readonly scope: Scope;
-  /** Whether the cookie of the browser is enough. Only for pages without live data. */
+  /** Whether the browser's cookie is enough. Only for pages without live data. */
   readonly page?: true | undefined;
   readonly summary: string;
   readonly parameters?: Schema | undefined;
@@ -49,7 +49,7 @@ type TypedRoute<Parameters, Query, Body> = Omit<Route, "parameters" | "query" | 
   readonly handle: (request: RouteRequest<Value<Parameters>, Value<Query>, Value<Body>>) => unknown;
 };
 
-/** Creates a row of the table, with the types of its schemas. */
+/** Creates a row of the table, with types inferred from its schemas. */
 export function route<
   Parameters extends Schema | undefined = undefined,
   Query extends Schema | undefined = undefined,
@@ -67,6 +67,6 @@ export function authorize({ scope, page, method }: Route, { scopes, pages }: Acc
 export function missingScope(scope: Scope): HttpProblem {
   return problem(
     "forbidden",
-    `This token does not have the scope ${scope}. The token in the link that \`retinue serve\` printed has it.`,
+    `This token does not have the ${scope} scope. The token in the link that \`retinue serve\` printed has it.`,
   );
 }

@@ -9,7 +9,7 @@ async function serverWithPage() {
   mkdirSync(join(web, "assets"), { recursive: true });
   writeFileSync(join(web, "index.html"), "<!doctype html>the page");
   writeFileSync(join(web, "assets/index-1a2b.js"), "run();");
-  writeFileSync(join(web, "notes.txt"), "not a file of the page");
+  writeFileSync(join(web, "notes.txt"), "not one of the page's files");
   writeFileSync(join(place.root, "secret.js"), "secret");
   return startServer({ place, web });
 }

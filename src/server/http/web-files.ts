@@ -16,7 +16,7 @@ interface WebFile {
   zipped?: Buffer;
 }
 
-/** Reads the files of a directory once, so that a request can reach no other file. */
+/** Reads a directory's files once, so that requests can't reach any other file. */
 export function readWebFiles(directory: string | undefined): WebFiles {
   const files = new Map<string, WebFile>();
   for (const name of directory === undefined ? [] : namesIn(directory)) {
@@ -81,7 +81,7 @@ const policy = [
 
 function headersOf(path: string): Readonly<Record<string, string>> {
   const type = types[extname(path)] ?? "";
-  // The names of all files but the page contain a hash of their content.
+  // All file names except the page's contain a hash of the content.
   if (path !== "/index.html") return { "Content-Type": type, "Cache-Control": "public, max-age=31536000, immutable" };
   return { "Content-Type": type, "Content-Security-Policy": policy, "Cross-Origin-Opener-Policy": "same-origin" };
 }

@@ -88,7 +88,7 @@ describe("agents over HTTP", () => {
     expect(readdirSync(join(place.cwd, ".agents/agents"))).toEqual(["taken.md"]);
   });
 
-  it("are written, loaded and changed by who has read the last text", async () => {
+  it("are written, loaded, and changed only by clients that have read the latest text", async () => {
     const place = await trusted();
     const server = await startServer({ place });
     const created = await server.send("POST", "/agent", { body: { draft } });
@@ -130,7 +130,7 @@ describe("agents over HTTP", () => {
 });
 
 describe("attacks on agent files", () => {
-  it("a token that commands of agents may know can't write them, or read their text", async () => {
+  it("a token that agents' commands may know can't write them or read their text", async () => {
     const place = await trusted({ ".agents/agents/mine.md": file("name: mine\ndescription: Reviews.") });
     const server = await startServer({ place });
     const { token } = JSON.parse(readFileSync(server.file, "utf8")) as { token: string };
@@ -221,7 +221,7 @@ describe("attacks on agent files", () => {
     expect(readFileSync(join(place.cwd, "kept/victim.md"), "utf8")).toContain("Reviews.\n");
   });
 
-  it("agents that are not the directory's own can't be changed", async () => {
+  it("agents from outside the directory can't be changed", async () => {
     const place = await trusted();
     mkdirSync(join(place.root, ".agents/agents"), { recursive: true });
     writeFileSync(join(place.root, ".agents/agents/own.md"), file("name: own\ndescription: Reviews."));

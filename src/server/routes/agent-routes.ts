@@ -30,8 +30,8 @@ import {
 } from "./schemas.ts";
 
 /**
- * Routes that list, explain, check and write the agents of a directory. Writing needs the scope `approve`, because a
- * definition can give an agent tools, and commands of agents may know a token without that scope.
+ * Routes that list, explain, check and write a directory's agents. Writing needs the `approve` scope, because a
+ * definition can give an agent tools, and agents' commands may know a token without that scope.
  */
 export function agentRoutes({ home, environment, projects }: ServerContext): readonly Route[] {
   const placeOf = (project: Project): CatalogOptions => {
@@ -51,7 +51,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       method: "GET",
       path: "/agent",
       scope: "read",
-      summary: "Lists the agents that can be started in the directory of a worker, with problems in their files.",
+      summary: "Lists the agents that can be started in a worker's directory, with problems in their files.",
       query: workerQuery,
       response: { status: 200, schema: agentCatalog },
       handle: ({ query: { worker } }) => listAgents(placeOf(projects.choose(worker))),
@@ -60,7 +60,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       method: "POST",
       path: "/agent",
       scope: "approve",
-      summary: "Writes the file of a new agent into the directory's own agents. Never replaces a file.",
+      summary: "Writes a new agent's file to the directory's own agents. Never replaces a file.",
       body: newAgentFile,
       response: { status: 201, schema: writtenAgent },
       handle: async ({ body: { worker, draft } }) => written(await createAgentFile(draft, writable(worker))),
@@ -98,7 +98,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       method: "POST",
       path: "/agent/{agent}/file",
       scope: "approve",
-      summary: "Replaces the file of an agent of the directory, if it still has the content with the hash.",
+      summary: "Replaces one of the directory's agent files, if its content still has the given hash.",
       parameters: definitionParameters,
       body: changedAgentFile,
       response: { status: 200, schema: writtenAgent },
@@ -123,7 +123,7 @@ function cleanCheck({ report, diagnostics, ...check }: AgentFileCheck): AgentFil
   return { ...check, diagnostics: diagnostics.map(cleanDiagnostic), report: report && cleanReport(report) };
 }
 
-/** Rewrites what names options of the library for clients. */
+/** Rewrites mentions of library options for clients. */
 function cleanReport(report: AgentReport): AgentReport {
   const clean = (text: string): string => stripControls(clientText(text));
   return { ...report, notices: report.notices.map(clean), diagnostics: report.diagnostics.map(cleanDiagnostic) };

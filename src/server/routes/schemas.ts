@@ -23,7 +23,7 @@ import {
 // `zod/v4` instead of `zod`, because esbuild leaves out the initialization of the latter in a bundle that also loads it
 // with import(). Requests are strict: an unknown key is refused by its name. Responses may get more fields in later versions.
 
-/** A text that matches an expression, with what is said about one that does not. */
+/** A string that matches a pattern, with the message for one that does not. */
 const matching = (expression: RegExp, error: string) => z.string().regex(expression, { error });
 
 const id = matching(/^[\w-]{1,64}$/, "must be an id: letters, digits, - and _");
@@ -35,7 +35,7 @@ export const sessionParameters = z.strictObject({ id });
 export const agentParameters = z.strictObject({ id, agent: id });
 export const resultParameters = z.strictObject({
   id,
-  result: matching(/^[\w-]{1,80}$/, "must be the last part of an address retinue://result/…"),
+  result: matching(/^[\w-]{1,80}$/, "must be the last part of a retinue://result/… address"),
 });
 export const approvalParameters = z.strictObject({
   id,
@@ -58,12 +58,12 @@ export const lineQuery = z.strictObject({
 });
 export const workerQuery = z.strictObject({ worker: reference.optional() });
 
-const FROM_SERVER = "It comes from the directory and the settings of the server.";
+const FROM_SERVER = "It comes from the directory and the server's settings.";
 
-/** Options of the library that clients can't choose, and what to do instead. */
+/** Library options that clients can't choose, with what to do instead. */
 const otherOptions: Readonly<Record<string, string>> = {
-  cwd: "The directory is that of a worker: set worker to a name that GET /worker lists.",
-  provider: "The provider comes from the settings of the server. To choose a model of another one, set model.",
+  cwd: "The directory is a worker's directory: set worker to a name that GET /worker lists.",
+  provider: "The provider comes from the server's settings. To choose a model from another provider, set model.",
   agents: FROM_SERVER,
   mcpServers: FROM_SERVER,
   hooks: FROM_SERVER,
@@ -78,9 +78,9 @@ export const newSession = z.strictObject(
     agent: reference.optional().describe("Agent to run as the main agent, from GET /agent."),
     model: reference.optional().describe("By default, the model from the settings."),
     permissionMode: z.enum(permissionModes).optional().describe("By default, the mode from the settings."),
-    maxTurns: count.optional().describe("Most turns of the main agent in a run."),
-    maxCost: z.number().positive().optional().describe("Most that all agents together may cost, in US dollars."),
-    maxTokens: count.optional().describe("Most tokens that all agents together may use."),
+    maxTurns: count.optional().describe("Maximum number of turns of the main agent in a run."),
+    maxCost: z.number().positive().optional().describe("Maximum cost of all agents together, in US dollars."),
+    maxTokens: count.optional().describe("Maximum number of tokens that all agents together may use."),
   },
   {
     error: (issue) => {
@@ -102,18 +102,18 @@ const content = z
   .min(1)
   .max(100) satisfies z.ZodType<readonly UserBlock[]>;
 
-const agent = reference.describe("main, or the name, the id or a part of the id of an agent.");
+const agent = reference.describe("main, or an agent's name, id or part of its id.");
 const commandId = matching(/^[\w.:-]{1,128}$/, "must be 1 to 128 letters, digits and the characters _ . : -");
 const when = z.enum(["now", "next"]);
 export const newLimit = z.strictObject({
-  maxCost: z.number().positive().describe("Most that all agents together may cost, in US dollars."),
+  maxCost: z.number().positive().describe("Maximum cost of all agents together, in US dollars."),
 });
 
 export const newMessage = z
   .strictObject({
     prompt: prompt.optional().describe("Text of the message. Send either prompt or content."),
     content: content.optional().describe("Blocks of text and images."),
-    to: reference.optional().describe("main (default), or the name, the id or a part of the id of an agent."),
+    to: reference.optional().describe("main (default), or an agent's name, id or part of its id."),
     when: when.optional().describe("now (default): before the next step. next: in a new run after the current one."),
     id: commandId.optional().describe("Sending the message again with the same id has no effect."),
   })
@@ -129,12 +129,12 @@ export const answer = z.strictObject({
   always: z
     .strictObject({ rule: z.string().min(1).max(10_000), for: z.enum(["session", "project"]) })
     .optional()
-    .describe("Rule that allows such calls from now on, such as one of `always` in the request."),
+    .describe("Rule that allows such calls from now on, such as one of the request's `always` rules."),
   replies: z
     .array(z.array(z.string().max(10_000)).max(20))
     .max(10)
     .optional()
-    .describe("For questions of an agent: the chosen answers to each question."),
+    .describe("For an agent's questions: the chosen answers to each question."),
 });
 const fullAnswer = answer.extend({ by: z.string().min(1).max(200) }) satisfies z.ZodType<ApprovalAnswer>;
 
@@ -145,7 +145,7 @@ export const command = z.discriminatedUnion("type", [
   z.strictObject({
     id: commandId,
     type: z.literal("stop"),
-    what: reference.describe("An agent; turn: the run of the main agent; tree: all agents."),
+    what: reference.describe("An agent; turn: the main agent's run; tree: all agents."),
   }),
   z.strictObject({ id: commandId, type: z.literal("resume"), agent }),
   z.strictObject({ id: commandId, type: z.literal("background"), agent }),
@@ -200,8 +200,8 @@ export const sessionInfo = z.object({
   cwd: z.string(),
   state: z.enum(["running", "waiting", "idle", "parked", "ended"]),
   detail: z.string().optional().describe("Why the session is parked, or what is wrong with its files."),
-  notices: z.array(z.string()).optional().describe("What its user should know, if the server has the session open."),
-  maxCost: z.number().optional().describe("Most that all agents together may cost, in US dollars."),
+  notices: z.array(z.string()).optional().describe("Messages for its user, if the server has the session open."),
+  maxCost: z.number().optional().describe("Maximum cost of all agents together, in US dollars."),
   costUsd: z.number().optional().describe("Known cost of all agents, in US dollars."),
   elsewhere: z.literal(true).optional().describe("Set if another process has the session open."),
   title: z.string().optional().describe("Start of the first prompt."),
@@ -316,7 +316,7 @@ const draft = z.strictObject({
   prompt: z.string().max(200_000).optional().describe("System prompt. By default, a template."),
 }) satisfies z.ZodType<AgentDraft>;
 
-/** No agent file may be longer. */
+/** Maximum size of an agent file. */
 const fileText = z
   .string()
   .min(1)
@@ -334,7 +334,7 @@ export const checkedAgent = z
   .strictObject({
     worker: reference.optional(),
     draft: draft.extend({ name: agentName }).optional().describe("A new agent. Send either draft, or agent and text."),
-    agent: reference.optional().describe("Agent whose file would have this text."),
+    agent: reference.optional().describe("Agent whose file would get this text."),
     text: fileText.optional(),
   })
   .refine(

@@ -18,7 +18,7 @@ import {
   sessionParameters,
 } from "./schemas.ts";
 
-/** Modes in which agents ask less than by default. Choosing one approves calls in advance. */
+/** Modes in which agents ask less often than by default. Choosing one approves calls in advance. */
 const freerModes: readonly (PermissionMode | undefined)[] = ["acceptEdits", "bypassPermissions"];
 
 /** Routes that start, steer, watch and delete sessions. */
@@ -37,7 +37,7 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       method: "POST",
       path: "/session",
       scope: "prompt",
-      summary: "Starts a session. The permission modes acceptEdits and bypassPermissions also need the scope approve.",
+      summary: "Starts a session. The permission modes acceptEdits and bypassPermissions also need the approve scope.",
       body: newSession,
       response: { status: 201, schema: sessionInfo },
       handle: async ({ body, access }) => {
@@ -68,7 +68,7 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       method: "DELETE",
       path: "/session/{id}",
       scope: "admin",
-      summary: "Stops all agents of a session and deletes its files.",
+      summary: "Stops all of a session's agents and deletes its files.",
       parameters: sessionParameters,
       response: { status: 204 },
       handle: async ({ parameters: { id } }) => {
@@ -85,7 +85,7 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       method: "POST",
       path: "/session/{id}/message",
       scope: "prompt",
-      summary: "Sends a message to an agent of a session. A session that is not open is opened first.",
+      summary: "Sends a message to a session's agent. A session that is not open is opened first.",
       parameters: sessionParameters,
       body: newMessage,
       response: { status: 200, schema: receipt },
@@ -97,7 +97,7 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       path: "/session/{id}/command",
       scope: "prompt",
       summary:
-        "Carries out a command once. Answers, changes of the permission mode and restoring files also need the scope approve.",
+        "Carries out a command once. Answers, changes to the permission mode and restoring files also need the approve scope.",
       parameters: sessionParameters,
       body: command,
       response: { status: 200, schema: receipt },
@@ -109,9 +109,9 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
     route({
       method: "POST",
       path: "/session/{id}/limit",
-      // With a weaker scope, a command of an agent could raise the budget of its own session.
+      // With a weaker scope, an agent's command could raise its own session's budget.
       scope: "approve",
-      summary: "Changes what all agents of a session may cost. The session must not be working; a message resumes it.",
+      summary: "Changes the maximum cost of a session. The session must not be working; a message resumes it.",
       parameters: sessionParameters,
       body: newLimit,
       response: { status: 200, schema: sessionInfo },
@@ -127,7 +127,8 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       method: "GET",
       path: "/session/{id}/event",
       scope: "read",
-      summary: "Streams the events of a session, of all its agents, after the event in Last-Event-ID or `after`.",
+      summary:
+        "Streams the events of a session and all its agents, starting after the event in Last-Event-ID or `after`.",
       parameters: sessionParameters,
       query: eventQuery,
       response: { status: 200, type: "text/event-stream" },
@@ -140,7 +141,7 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
   ];
 }
 
-/** Returns whether a command approves something: a call, calls in advance, or giving files their earlier contents. */
+/** Returns whether a command approves something: a call, calls in advance, or restoring files. */
 function decides(body: z.output<typeof command>): boolean {
   if (body.type === "configure") return body.permissionMode !== undefined;
   return body.type === "answer" || (body.type === "rewind" && body.files);
@@ -165,5 +166,5 @@ function lastEventId({ headers }: IncomingMessage): number | undefined {
   const given = headers["last-event-id"];
   if (given === undefined || given === "") return undefined;
   if (typeof given === "string" && /^\d{1,15}$/.test(given)) return Number(given);
-  throw problem("invalid_cursor", "Last-Event-ID must be the id of an event of this session.");
+  throw problem("invalid_cursor", "Last-Event-ID must be the id of an event in this session.");
 }

@@ -21,14 +21,14 @@ import {
 
 const PAGE = 200;
 
-/** Routes that read what a session has recorded. */
+/** Routes that read a session's records. */
 export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
   return [
     route({
       method: "GET",
       path: "/session/{id}/agent",
       scope: "read",
-      summary: "Lists the agents of a session: the main agent, then the subagents at any depth, oldest first.",
+      summary: "Lists a session's agents: the main agent, then the subagents at any depth, oldest first.",
       parameters: sessionParameters,
       response: { status: 200, schema: z.array(agentInfo) },
       handle: async ({ parameters: { id } }) => {
@@ -46,20 +46,20 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       method: "GET",
       path: "/session/{id}/agent/{agent}/context",
       scope: "read",
-      summary: "Reports what fills the context window of an agent, in tokens.",
+      summary: "Reports what fills an agent's context window, in tokens.",
       parameters: agentParameters,
       response: { status: 200, schema: contextReport },
       handle: async ({ parameters: { id, agent } }) => {
         const report = await reportContext(readSession(catalog.find(id).path), agent);
         if (report !== undefined) return report;
-        throw problem("unknown_agent", `The agent ${agent} of this session has not made a request yet.`);
+        throw problem("unknown_agent", `Agent ${agent} has not made a request yet.`);
       },
     }),
     route({
       method: "GET",
       path: "/session/{id}/agent/{agent}/line",
       scope: "read",
-      summary: "Returns lines of an agent's transcript after the line `after`, at most `limit` of them.",
+      summary: "Returns at most `limit` lines of an agent's transcript, starting after the line `after`.",
       parameters: agentParameters,
       query: lineQuery,
       response: { status: 200, schema: linePage },
@@ -77,7 +77,7 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       method: "GET",
       path: "/session/{id}/result/{result}",
       scope: "read",
-      summary: "Returns the whole output of a call whose result in the transcript is only a part of it.",
+      summary: "Returns a call's complete output if the transcript contains only part of it.",
       parameters: resultParameters,
       response: { status: 200, type: "text/plain" },
       handle: async ({ parameters: { id, result }, outgoing }) => {
@@ -85,10 +85,10 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
         if (file === undefined)
           throw problem(
             "unknown_result",
-            `This session has no output ${result}. Use the name in an address retinue://result/NAME of its transcripts.`,
+            `This session has no output ${result}. Use the name in a retinue://result/NAME address from its transcripts.`,
           );
         outgoing.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
-        // If the client goes away, there is nobody to report it to.
+        // If the client disconnects, there is no one to report the error to.
         await pipeline(file.createReadStream(), outgoing).catch(() => undefined);
         if (!outgoing.closed) await once(outgoing, "close").catch(() => undefined);
       },
@@ -106,7 +106,7 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       method: "GET",
       path: "/session/{id}/queue",
       scope: "read",
-      summary: "Lists the prompts that wait for their turn, oldest first.",
+      summary: "Lists the queued prompts, oldest first.",
       parameters: sessionParameters,
       response: { status: 200, schema: z.array(queuedPrompt) },
       handle: ({ parameters: { id } }) => {

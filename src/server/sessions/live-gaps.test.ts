@@ -7,7 +7,7 @@ const text = (agentId: string, turn: number, more: object = {}): SessionUpdate =
   event: { type: "text.delta", turn, text: "x", ...more },
 });
 
-it("marks the first part of a response after parts that were dropped, once", () => {
+it("marks the first part of a response after dropped parts, once", () => {
   const gaps = new LiveGaps();
   gaps.drop(text("main", 3));
   expect(gaps.mark(text("other", 3))).toEqual(text("other", 3));
@@ -15,7 +15,7 @@ it("marks the first part of a response after parts that were dropped, once", () 
   expect(gaps.mark(text("main", 3))).toEqual(text("main", 3));
 });
 
-it("marks neither another response nor one that is repeated from its beginning", () => {
+it("does not mark another response, or one that is repeated from its beginning", () => {
   const gaps = new LiveGaps();
   gaps.drop(text("main", 3));
   expect(gaps.mark(text("main", 4))).toEqual(text("main", 4));

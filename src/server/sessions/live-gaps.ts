@@ -1,6 +1,6 @@
 import type { AgentId, SessionUpdate } from "../../protocol/index.ts";
 
-/** Remembers which responses a slow client did not get completely, so that the gaps can be marked. */
+/** Remembers which responses a slow client did not get in full, so that the gaps can be marked. */
 export class LiveGaps {
   private readonly turns = new Map<AgentId, number>();
 
@@ -9,7 +9,7 @@ export class LiveGaps {
     if ("turn" in event) this.turns.set(agentId, event.turn);
   }
 
-  /** Returns the update as it is to be sent: with a mark if it is the first part of a response after a gap. */
+  /** Returns the update to send. It has a mark if it is the first part of a response after a gap. */
   mark(update: SessionUpdate): SessionUpdate {
     const { agentId, seq, event } = update;
     if (seq !== undefined || !("turn" in event) || !this.turns.has(agentId)) return update;

@@ -12,11 +12,11 @@ import type { NewSession, ProjectSettings, SessionId } from "../../protocol/inde
 import type { Project } from "./projects.ts";
 
 /**
- * What the client who started a session has chosen. It also applies when the session is resumed, except for the mode if
- * it was changed since.
+ * Options chosen by the client that started a session. They also apply when the session is resumed, except for a mode
+ * that was changed since.
  */
 export interface SessionChoices extends Omit<NewSession, "prompt" | "worker"> {
-  /** Set for a session that nobody has started by hand: its runs wait for background agents. */
+  /** Set for a session that no person started. Its runs wait for background agents. */
   readonly unattended?: true | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface OpenRequest {
   readonly choices: SessionChoices;
   /** Session to resume. Absent for a new session. */
   readonly resume?: SessionId | undefined;
-  /** Gives up. Calls of an earlier server that the session waits for stay open. */
+  /** Stops opening the session. An earlier server's calls that the session is waiting for stay open. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -40,11 +40,11 @@ export interface OpeningContext {
 
 export interface OpenedSession {
   readonly session: Session;
-  /** What its user should know, including files that are ignored. */
+  /** Messages for its user, including which files are ignored. */
   readonly notices: readonly string[];
 }
 
-/** Opens a session for clients of the server, with the settings of its directory. */
+/** Opens a session for the server's clients, with its directory's settings. */
 export async function openServed(
   { project, worker, choices, resume, signal }: OpenRequest,
   { home, environment, clock, report }: OpeningContext,
@@ -81,7 +81,7 @@ export async function openServed(
   return { session, notices: [...loaded.notices, ...session.notices] };
 }
 
-/** Reports a failure on a worker as one that the user can do something about. */
+/** Converts a failure on a worker to an error that the user can act on. */
 function workerError({ name }: Project): (error: unknown) => never {
   return (error) => {
     if (error instanceof UserError) throw error;
@@ -89,7 +89,9 @@ function workerError({ name }: Project): (error: unknown) => never {
   };
 }
 
-/** Returns the limits of a session as settings. Contains only the limits that were given, because others stay in force. */
+/**
+ * Returns a session's limits as settings. Contains only the limits that were given, because the others stay in force.
+ */
 function budgetOf({ maxCost, maxTokens }: SessionChoices): Settings {
   const budget: { usd?: number; tokens?: number } = {};
   if (maxCost !== undefined) budget.usd = maxCost;

@@ -14,16 +14,19 @@ export interface Project {
   readonly name: string;
   /** Real path of the directory on its machine. */
   readonly root: string;
-  /** State directory with the files of its sessions. Each worker has its own, because paths may be the same. */
+  /**
+   * State directory with its sessions' files. Each worker has its own, because workers' directories may have the same
+   * path.
+   */
   readonly home: string;
   /** True if the directory is on a worker that connects to this server. */
   readonly isRemote: boolean;
-  /** Identifies the machine of a worker. */
+  /** Identifies a worker's machine. */
   readonly machine?: string | undefined;
 }
 
 export interface ProjectsOptions {
-  /** State directory of the server. */
+  /** The server's state directory. */
   readonly home: string;
   /** Directories on this machine. */
   readonly directories: readonly string[];
@@ -48,7 +51,7 @@ export class Projects {
     options.hub?.guard((worker) => this.whyRefused(worker));
   }
 
-  /** Returns why a worker can't have its name: the sessions of another directory are stored under it. */
+  /** Returns why a worker can't use its name: another directory's sessions are stored under it. */
   private whyRefused({ name, root, machine }: NewWorker): string | undefined {
     const owner = this.all().find((project) => project.name === name);
     const isOwner = owner?.isRemote && owner.root === root && owner.machine === machine;
@@ -56,7 +59,7 @@ export class Projects {
       this.machines.set(name, machine);
       return undefined;
     }
-    return `The name "${name}" belongs to ${owner.isRemote ? "another worker" : "a directory of the server"}`;
+    return `The name "${name}" belongs to ${owner.isRemote ? "another worker" : "one of the server's directories"}`;
   }
 
   all(): readonly Project[] {
@@ -86,8 +89,8 @@ export class Projects {
   }
 
   /**
-   * Returns the worker of a directory; undefined for a directory on this machine. Throws an `HttpProblem` if the worker
-   * is not connected.
+   * Returns a directory's worker; undefined for a directory on this machine. Throws an `HttpProblem` if the worker is
+   * not connected.
    */
   workerOf({ name, isRemote }: Project): WorkerPort | undefined {
     if (!isRemote) return undefined;
@@ -96,20 +99,20 @@ export class Projects {
     throw problem("worker_lost", workerLost({ name }));
   }
 
-  /** Like `workerOf`, for a new session, which does not wait for a worker whose connection was just lost. */
+  /** Like `workerOf`, but for a new session, which does not wait for a worker that has just lost its connection. */
   connectedWorker(project: Project): WorkerPort | undefined {
     const worker = this.workerOf(project);
     if (worker === undefined || this.stateOf(project.name) === "connected") return worker;
     throw problem("worker_lost", workerLost(project));
   }
 
-  /** Lets the worker of a deleted session delete its files. A worker that is not connected does so later on its own. */
+  /** Makes a deleted session's worker delete its files. A worker that is not connected does so later by itself. */
   forget({ name, isRemote }: Project, sessionId: SessionId): void {
     const worker = isRemote ? this.options.hub?.workers().find((each) => each.name === name) : undefined;
     void worker?.forget(sessionId).catch(() => undefined);
   }
 
-  /** Cancels the calls of an earlier server that a session waits for, until the promise has settled. */
+  /** Until the promise settles, cancels an earlier server's calls that a session is waiting for. */
   cancelRecalled({ name, isRemote }: Project, sessionId: SessionId, until: Promise<unknown>): void {
     const worker = isRemote ? this.options.hub?.workers().find((each) => each.name === name) : undefined;
     worker?.cancelRecalled(sessionId, until);
@@ -119,7 +122,7 @@ export class Projects {
     return !project.isRemote || this.stateOf(project.name) !== "lost";
   }
 
-  /** Lists the directories of this machine, then all workers. */
+  /** Lists the directories on this machine, then all workers. */
   list(): readonly WorkerInfo[] {
     return this.all().map(({ name, root, isRemote }): WorkerInfo => {
       if (!isRemote) return { name, root, platform: platform(), state: "connected" };
@@ -137,7 +140,7 @@ export function workerLost({ name }: Pick<Project, "name">): string {
   return `The worker ${name} is not connected. Start it on its machine with "retinue worker"; its sessions then continue.`;
 }
 
-/** Resolves the directories to serve, and gives each a name of its own. */
+/** Resolves the directories to serve, and gives each a unique name. */
 function namedProjects(directories: readonly string[], home: string): readonly Project[] {
   const roots = [...new Set(directories.map(workspaceDirectory))];
   const names = new Set<string>();

@@ -11,7 +11,7 @@ import {
 import type { ServerContext } from "../server-context.ts";
 import type { ServerOptions } from "../server-options.ts";
 
-/** Starts the sessions of schedules for the directories of this machine that are served. */
+/** Starts scheduled sessions in the served directories on this machine. */
 export function startSchedules(
   { home, clock, report }: Pick<ServerOptions, "home" | "clock" | "report">,
   { projects, host, catalog }: Pick<ServerContext, "projects" | "host" | "catalog">,
@@ -20,7 +20,7 @@ export function startSchedules(
 
   async function start({ cwd, session: { prompt, ...choices } }: Schedule): Promise<StartedSession> {
     const project = projectOf(cwd);
-    if (project === undefined) throw new Error(`${cwd} is not served any more.`);
+    if (project === undefined) throw new Error(`${cwd} is no longer served.`);
     const served = await host.create(project, { ...choices, unattended: true });
     const ended = host.hold(served, ({ session }) => session.prompt(prompt).result);
     return { sessionId: served.session.id, ended };

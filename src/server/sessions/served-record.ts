@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { FileCache, isRecord, writeAtomically } from "../../lib/index.ts";
 import type { SessionChoices } from "./open-served.ts";
 
-/** What the server must know about a session when it is restarted. Stored with the files of the session. */
+/** What a restarted server must know about a session. Stored with the session's files. */
 export interface ServedRecord {
   readonly v: 1;
   readonly choices: SessionChoices;

@@ -16,10 +16,10 @@ export interface ServerEventsOptions {
 }
 
 const LOOK_EVERY_MS = 250;
-/** Share of the time that may be spent on looking at the files of many sessions. */
+/** Share of the time that may be spent on checking the files of many sessions. */
 const MOST_BUSY = 0.05;
 
-/** Watches all sessions, including those of other processes, as long as a client is listening. */
+/** Watches all sessions, including those in other processes, as long as a client is listening. */
 export class ServerEvents {
   private readonly options: ServerEventsOptions;
   private readonly streams = new Set<EventStream>();
@@ -30,7 +30,7 @@ export class ServerEvents {
     this.options = options;
   }
 
-  /** Adds a client. It is removed when it has gone. */
+  /** Adds a client. It is removed when it disconnects. */
   add(stream: EventStream): void {
     this.look();
     this.streams.add(stream);
@@ -93,7 +93,7 @@ export class ServerEvents {
     if (events.length === 0) return;
     const text = events.map((event) => eventText(event)).join("");
     for (const stream of this.streams) {
-      // A client that does not read gets the whole picture when it connects again.
+      // A client that does not read gets the complete state when it reconnects.
       if (stream.isBehind) stream.end();
       else void stream.send(text);
     }

@@ -3,7 +3,7 @@ import { type AgentId, type AgentInfo, type EventOf, MAIN_AGENT, type SessionUpd
 
 type Created = Pick<EventOf<"agent.created">, "agentType" | "name" | "description" | "parent">;
 
-/** Knows the type, the name and the path of each agent of a session, from the first lines of their transcripts. */
+/** Tracks the type, name and path of each of a session's agents, from the first lines of their transcripts. */
 export class SessionAgents {
   private readonly files: ReadSession;
   private readonly created = new Map<AgentId, Created>();
@@ -14,12 +14,12 @@ export class SessionAgents {
     this.files = readSession(path);
   }
 
-  /** Learns from an update about a new agent. Updates of an agent must be passed before its path is asked for. */
+  /** Learns about a new agent from an update. An agent's updates must be passed before its path is requested. */
   observe({ agentId, event }: SessionUpdate): void {
     if (event.type === "agent.created") this.created.set(agentId, event);
   }
 
-  /** Returns what a client must know about an agent. Undefined if nothing of it has been read. */
+  /** Returns what a client must know about an agent. Undefined if nothing about it has been read. */
   known(agentId: AgentId): { readonly agentType: string; readonly path: readonly AgentId[] } | undefined {
     const agentType = agentId === MAIN_AGENT ? MAIN_AGENT : this.created.get(agentId)?.agentType;
     const path = this.pathOf(agentId);

@@ -7,15 +7,15 @@ import { type Project, type Projects, workerLost } from "./projects.ts";
 import { readRecord } from "./served-record.ts";
 import type { ServedSession, SessionHost, SessionPlace } from "./session-host.ts";
 
-/** A session of a served directory. */
+/** A session in a served directory. */
 export interface CatalogSession extends SessionPlace {
-  /** What its files say. */
+  /** Summary from its files. */
   readonly summary: SessionSummary;
   /** Set if the session is open in this process. */
   readonly served?: ServedSession | undefined;
 }
 
-/** Knows the sessions of the served directories: those that are open here, those that other processes have open, and others. */
+/** Finds the sessions in the served directories, whether they are open here, open in another process, or closed. */
 export class SessionCatalog {
   private readonly projects: Projects;
   private readonly host: SessionHost;
@@ -47,12 +47,12 @@ export class SessionCatalog {
     return this.infoOf(session, this.approvals(session.id).length);
   }
 
-  /** Lists the requests for approval that wait for an answer, oldest first. */
+  /** Lists the requests for approval that are waiting for an answer, oldest first. */
   approvals(sessionId?: SessionId): readonly WaitingApproval[] {
     return this.requests(sessionId).map(({ question, askedAt }) => ({ question, askedAt }));
   }
 
-  /** Lists the same requests with the inboxes that they wait in. */
+  /** Lists the same requests with their inboxes. */
   requests(sessionId?: SessionId): readonly ListedRequest[] {
     const { cache } = this;
     const search = sessionId === undefined ? { cache } : { cache, sessionId };
@@ -121,7 +121,7 @@ interface CatalogOptions {
   readonly host: SessionHost;
 }
 
-/** Returns where the sessions of a directory are stored. */
+/** Returns where a directory's sessions are stored. */
 function placeOf({ home, root, isRemote }: Project): { readonly home: string; readonly cwd?: string } {
   return isRemote ? { home } : { home, cwd: root };
 }

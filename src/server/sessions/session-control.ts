@@ -27,10 +27,10 @@ interface Resumption {
   readonly done: Deferred<void>;
 }
 
-/** Number of sessions that are resumed at the same time. */
+/** Maximum number of sessions that are resumed at the same time. */
 const AT_ONCE = 4;
 
-/** Steers sessions: those that are open here directly, those of other processes through their inboxes. */
+/** Steers sessions: those that are open here directly, those in other processes through their inboxes. */
 export class SessionControl {
   private readonly context: ControlContext;
   private readonly resuming = new Map<SessionId, Resumption>();
@@ -51,7 +51,7 @@ export class SessionControl {
     return receipt;
   }
 
-  /** Stops the main agent of a session, even if the session waits for a call, or for its worker. */
+  /** Stops a session's main agent, even if the session is waiting for a call or for its worker. */
   private async stop(session: CatalogSession, command: Command): Promise<Receipt> {
     const receipt = this.carryOut(session, command);
     this.context.projects.cancelRecalled(session.project, session.id, receipt);
@@ -70,9 +70,9 @@ export class SessionControl {
     const { path, project } = session;
     const { receipt } = await steerSession({ home: project.home, sessionId: session.id, command, id });
     if (receipt !== undefined) return receipt;
-    // So that the session is opened when the worker returns.
+    // This makes sure that the session is opened when the worker returns.
     await writeRecord(path, { v: 1, choices: readRecord(path)?.choices ?? {}, open: true });
-    const message = `The worker ${project.name} is not connected. The message is in the inbox of the session, which gets it when the worker returns.`;
+    const message = `The worker ${project.name} is not connected. The message is in the session's inbox and will be delivered when the worker returns.`;
     return { commandId: id, status: "done", message };
   }
 
@@ -82,7 +82,7 @@ export class SessionControl {
     if (record?.open) await writeRecord(path, { ...record, open: false });
     if (!hasUnfinishedWork({ home: project.home, sessionId }))
       return { commandId: id, status: "done", message: "Nothing was running." };
-    const message = `The session is stopped. It does not continue when the worker ${project.name} returns; a prompt then continues it.`;
+    const message = `The session is stopped. It will not continue automatically when the worker ${project.name} returns; a prompt will then resume it.`;
     return { commandId: id, status: "done", message };
   }
 
@@ -105,7 +105,7 @@ export class SessionControl {
     return command.type === "answer" ? this.answerElsewhere(session, command) : this.steer(session, command);
   }
 
-  /** Answers a request for approval. Throws an `HttpProblem` if it does not wait for an answer. */
+  /** Answers a request for approval. Throws an `HttpProblem` if it is not waiting for an answer. */
   async answer(session: CatalogSession, requestId: string, answer: ApprovalAnswer): Promise<Receipt> {
     const isWaiting = this.context.catalog
       .requests(session.id)
@@ -114,17 +114,17 @@ export class SessionControl {
       const { home } = session.project;
       const known = settledAnswer({ home, sessionId: session.id }, requestId);
       if (known === undefined)
-        throw problem("unknown_request", `There is no request ${requestId}. GET /approval lists those that wait.`);
+        throw problem("unknown_request", `There is no request ${requestId}. GET /approval lists the open requests.`);
       throw problem("already_answered", known);
     }
     const receipt = await this.send(session, { id: createId("command_"), type: "answer", requestId, answer });
     if (receipt.status === "done") return receipt;
-    throw problem("already_answered", `${receipt.message} Only the first answer counts.`);
+    throw problem("already_answered", `${receipt.message} Only the first answer is used.`);
   }
 
   /**
-   * Resumes the sessions that were working when the last server ended, a few at a time. Until that is done, whoever uses
-   * one of them has to wait. Never rejects.
+   * Resumes the sessions that were working when the last server ended, a few at a time. Until that is done, clients
+   * that use one of them have to wait. Never rejects.
    */
   async resumeAll(sessions: readonly CatalogSession[]): Promise<void> {
     const waiting = sessions.map((session) => ({
@@ -149,7 +149,7 @@ export class SessionControl {
     await Promise.all(Array.from({ length: AT_ONCE }, next));
   }
 
-  /** Settles when a session that is about to be resumed has been, or is at least being opened. */
+  /** Settles when a session that is about to be resumed has been opened, or is at least being opened. */
   async begun(id: SessionId): Promise<void> {
     await this.resuming.get(id)?.begun.promise;
   }

@@ -29,7 +29,7 @@ interface StreamedSession extends Pick<ServerContext, "host" | "catalog" | "cont
   readonly after: number;
 }
 
-/** Sends the events of a session to a client, until the session is closed or the client has gone. */
+/** Sends a session's events to a client, until the session is closed or the client disconnects. */
 export async function streamSession(
   stream: EventStream,
   { id, after, host, catalog, control }: StreamedSession,
@@ -42,7 +42,7 @@ export async function streamSession(
   const agents = new SessionAgents(session.path);
   const position = { after, signal: stream.signal };
   let reason: SessionClosed["reason"] = "ended";
-  // A session that another process had open may be opened here, and the other way round.
+  // A session that another process had open may be opened here, and vice versa.
   for (let isOver = false; !isOver; ) {
     const opened = host.opened(id);
     await isSettledWithin(opened, OPENING_MS);
@@ -64,10 +64,10 @@ export async function streamSession(
   stream.end(eventText(closed));
 }
 
-/** Time after which a client gets what is recorded of a session that is still being opened. */
+/** Time after which a client gets the recorded events of a session that is still being opened. */
 const OPENING_MS = 500;
 
-/** Returns a signal that aborts when the client has gone, or when the session has been opened here. */
+/** Returns a signal that aborts when the client disconnects, or when the session has been opened here. */
 function whileClosed(opened: Promise<unknown> | undefined, { signal }: EventStream): AbortSignal {
   if (opened === undefined) return signal;
   const settled = new AbortController();
@@ -82,7 +82,7 @@ interface SentUpdates {
   readonly position: { after: number };
 }
 
-/** Time after which the updates for a slow client are dropped. They are read again when it has read what it got. */
+/** Time after which a slow client's updates are dropped. They are read again once the client has caught up. */
 const SLOW_MS = 1_000;
 
 /** Sends updates. Returns false if the client is so slow that the rest should be read again later. */

@@ -12,12 +12,12 @@ type ClosingReason = Exclude<SessionClosed["reason"], "ended">;
 /** A session that this process has open. */
 export interface ServedSession {
   readonly session: Session;
-  /** What its user should know. */
+  /** Messages for its user. */
   readonly notices: readonly string[];
   readonly project: Project;
   choices: SessionChoices;
   readonly openedAt: number;
-  /** Number of clients that read or steer the session now. */
+  /** Number of clients that are currently reading or steering the session. */
   users: number;
   /** Monotonic time at which the session last had something to do. */
   lastUsed: number;
@@ -35,7 +35,7 @@ export interface SessionPlace {
 interface Entry {
   readonly project: Project;
   readonly opening: Promise<ServedSession>;
-  /** Gives up opening an existing session. */
+  /** Stops opening an existing session. */
   readonly giveUp?: AbortController | undefined;
   closing?: Promise<void> | undefined;
 }
@@ -64,7 +64,7 @@ export class SessionHost {
     return this.served.get(id);
   }
 
-  /** Returns a session that is open here, or that is just being opened. */
+  /** Returns a session that is open here or is being opened. */
   async opened(id: SessionId): Promise<ServedSession | undefined> {
     return this.entries.get(id)?.opening.catch(() => undefined);
   }
@@ -121,7 +121,7 @@ export class SessionHost {
     }
   }
 
-  /** Stores the model that a client has chosen for an open session, so that it keeps it when it is resumed. */
+  /** Stores the model that a client has chosen for an open session, so that the session keeps it when it is resumed. */
   async chooseModel(served: ServedSession, model: string): Promise<void> {
     served.choices = { ...served.choices, model };
     await this.record(served, { open: true });
@@ -138,8 +138,8 @@ export class SessionHost {
   }
 
   /**
-   * Changes the choices of a session. They apply when it is opened again, so a session that is open here is closed.
-   * Throws an `HttpProblem` if it is working.
+   * Changes a session's options. They apply when it is opened again, so a session that is open here is closed. Throws
+   * an `HttpProblem` if it is working.
    */
   async change({ id, path }: SessionPlace, changes: Pick<SessionChoices, "maxCost">): Promise<void> {
     const entry = this.entries.get(id);
@@ -156,7 +156,7 @@ export class SessionHost {
     const lost = [...this.entries].filter(([, { project }]) => project.isRemote && project.name === name);
     await Promise.all(
       lost.map(async ([id, entry]) => {
-        // A session that is open is parked at once. One that is being opened fails, because its worker is lost.
+        // An open session is parked immediately. One that is being opened fails, because its worker is lost.
         const served = this.served.get(id) ?? (await entry.opening.catch(() => undefined));
         if (served !== undefined)
           await this.close(entry, served, "worker_lost").catch((error) => this.options.report(describeError(error)));
@@ -245,5 +245,5 @@ export class SessionHost {
 /** Says why a session is parked; undefined if it had nothing to do. */
 function lostReason({ session, project: { name } }: ServedSession): string | undefined {
   if (session.state === "idle") return undefined;
-  return `The worker ${name} is not connected any more. The session continues when the worker is back.`;
+  return `The worker ${name} is no longer connected. The session will continue when the worker returns.`;
 }

@@ -6,8 +6,8 @@ import { newPlace, said, startApi, startServer, startSession, stateOf } from "..
 const answer = { ...said("Done."), usage: { inputTokens: 100_000, outputTokens: 10 } };
 const look = { ...said([{ tool: "Read", input: { file_path: "notes.txt" } }]), usage: answer.usage };
 
-describe("the cost of a session", () => {
-  it("is listed while it is open, after it was closed, and after a restart of the server", async () => {
+describe("a session's cost", () => {
+  it("is listed while the session is open, after it was closed, and after the server was restarted", async () => {
     const place = newPlace();
     const api = await startApi([look, answer]);
     const first = await startServer({ place, api });
@@ -20,7 +20,7 @@ describe("the cost of a session", () => {
     expect((await server.send("GET", "/session")).json).toMatchObject([{ id, costUsd, maxCost: 100 }]);
   });
 
-  it("can be raised when the budget has ended a run, which then continues", async () => {
+  it("limit can be raised when the budget has ended a run, which then continues", async () => {
     const api = await startApi([look, answer]);
     const server = await startServer({ api });
     const { id } = await startSession(server, { prompt: "Go.", maxCost: 0.4 });
