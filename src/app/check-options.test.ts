@@ -4,7 +4,7 @@ import { openSession } from "./session/open-session.ts";
 import type { SessionOptions } from "./session/session-options.ts";
 import { loadProjectSettings } from "./settings/project-settings.ts";
 
-/** Opens a session with options as a program without types could pass them. */
+/** Opens a session with options that a program without type checking could pass. */
 function open(options: Readonly<Record<string, unknown>>): Promise<unknown> {
   const model = createScriptedModel([]);
   return openSession({ home: false, environment: {}, model, ...options } as SessionOptions).then((s) => s.close());
@@ -136,7 +136,7 @@ describe("options of loadProjectSettings", () => {
   it.each([
     [{ ...options, trusted: true }, "loadProjectSettings has no option trusted", "Did you mean trust?"],
     [{ ...options, trust: "yes" }, 'The trust option of loadProjectSettings can\'t be "yes"', "Use true or false."],
-    [{ ...options, home: undefined }, "loadProjectSettings needs the option home", "Use a non-empty string"],
+    [{ ...options, home: undefined }, "loadProjectSettings needs the home option", "Use a non-empty string"],
   ])("are checked too: %o", (given, message, cure) => {
     const load = () => loadProjectSettings(given as typeof options);
     expect(load).toThrowError(expect.objectContaining({ message: expect.stringContaining(message) }));

@@ -6,16 +6,13 @@ export interface OptionType {
   /** Completes the sentence "Use …" in messages. */
   readonly description: string;
   readonly optional?: boolean | undefined;
-  /** Texts that the option accepts, to find the one that was meant. */
+  /** Strings that the option accepts, for suggestions in error messages. */
   readonly values?: readonly string[] | undefined;
 }
 
 export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, OptionType>>;
 
-/**
- * Checks the options of a library function, because otherwise a program without type checking would not notice an
- * invalid option.
- */
+/** Checks a library function's options, so that programs without type checking notice an invalid one. */
 export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
   if (!isRecord(options))
     throw optionError(`${capitalized(name)} must be an object with options`, "See docs/library.md.");
@@ -24,7 +21,7 @@ export function checkOptions<Options>(name: string, options: Options, types: Opt
   for (const [option, type] of table) checkOption(name, option, { value: options[option], type });
 }
 
-/** Throws a `UserError` if an option has a name that other libraries use. `hints` says what to use instead. */
+/** Throws a `UserError` if an option has a name from another library. `hints` says what to use instead. */
 export function checkNames(name: string, options: unknown, hints: Readonly<Record<string, string>>): void {
   for (const [option, hint] of Object.entries(hints))
     if (isRecord(options) && option in options) throw optionError(`${capitalized(name)} has no option ${option}`, hint);
@@ -90,7 +87,7 @@ function checkOption(name: string, option: string, { value, type }: CheckedValue
   if (value === undefined && type.optional) return;
   const [meant] = typeof value === "string" ? nearest(value, type.values ?? []) : [];
   const cure = `${meant === undefined ? "" : `Did you mean ${JSON.stringify(meant)}? `}Use ${type.description}.`;
-  if (value === undefined) throw optionError(`${capitalized(name)} needs the option ${option}`, cure);
+  if (value === undefined) throw optionError(`${capitalized(name)} needs the ${option} option`, cure);
   if (!type.accepts(value)) {
     throw optionError(`The ${option} option of ${name} can't be ${describeValue(value)}`, cure);
   }
@@ -102,7 +99,7 @@ function unknownOption(name: string, option: string, known: Iterable<string>): U
   return optionError(`${capitalized(name)} has no option ${option}`, cure);
 }
 
-/** Begins a sentence with a name such as `the tool "stock"`. Names of functions stay as they are. */
+/** Capitalizes a name such as `the tool "stock"` for the start of a sentence. Function names stay as they are. */
 function capitalized(name: string): string {
   return name.replace(/^(?:a|the) /, (article) => `${article.charAt(0).toUpperCase()}${article.slice(1)}`);
 }

@@ -8,10 +8,10 @@ import type { OutputValue, PromptOptions, PromptResult } from "./session/prompt-
 import { promptOptionTypes } from "./session/session.ts";
 import type { SessionOptions } from "./session/session-options.ts";
 
-/** Options of `run`: those of the session, and the schema of the answer. `signal` also stops the run. */
+/** Options for `run`: the session's options, and a schema for the answer. `signal` also stops the run. */
 export type RunOptions<Output extends Schema | undefined = undefined> = SessionOptions & PromptOptions<Output>;
 
-/** Result of `run`: text, output, usage, cost, facts and session id, and how the run ended. */
+/** Result of `run`: its outcome, text, output, usage, cost, facts and session id. */
 export interface CompletedRun<Output = undefined> extends PromptResult<Output> {
   /** Messages for the user, for example that the offline model was used. */
   readonly notices: readonly string[];
@@ -34,7 +34,7 @@ export async function run<const Output extends Schema | undefined = undefined>(
   checkNames("run", given, hints);
   checkOptions("run", given, { ...sessionOptionTypes, ...promptOptionTypes });
   const { output, outputSchema, ...options } = given;
-  // Also checked by the prompt, but then the session would be open already.
+  // `prompt` checks this too, but only after the session has been opened.
   if (output !== undefined) createStructuredOutput(output, outputSchema);
   const session = await openSession(options);
   try {

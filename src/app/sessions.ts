@@ -11,7 +11,7 @@ import {
 import { aString, checkOptions, optional, optionError } from "./check-options.ts";
 import { stateDirectory } from "./directories.ts";
 
-/** Where the sessions are. */
+/** Location of the sessions. */
 export interface SessionsOptions {
   /** State directory; defaults to `RETINUE_HOME` or `~/.retinue`. */
   readonly home?: string | undefined;
@@ -33,8 +33,8 @@ export const sessions = {
   },
 
   /**
-   * Reads what an agent of a session did; by default, the main agent. A part of the session's id and of the agent's id is
-   * enough. Throws a `UserError` if there is no such session or agent, or if several match.
+   * Reads the transcript of one of a session's agents; defaults to the main agent. Part of the session's id and of the
+   * agent's id is enough. Throws a `UserError` if there is no such session or agent, or if several match.
    */
   read: async (id: string, options: ReadOptions = {}): Promise<readonly Line[]> => {
     checkOptions("sessions.read", options, { home: optional(aString), agentId: optional(aString) });
@@ -43,7 +43,7 @@ export const sessions = {
     return session.read(agentId === MAIN_AGENT ? agentId : await oneAgent(session, agentId));
   },
 
-  /** Deletes a session with everything that belongs to it. Throws a `UserError` if it is open. */
+  /** Deletes a session and everything that belongs to it. Throws a `UserError` if it is open. */
   delete: async (id: string, options: SessionsOptions = {}): Promise<void> => {
     checkOptions("sessions.delete", options, { home: optional(aString) });
     const { home } = options;
@@ -78,8 +78,7 @@ async function oneAgent(session: ReadSession, reference: string): Promise<AgentI
 }
 
 function oneSession(id: string, home: string | undefined): SessionSummary {
-  if (!aString.accepts(id))
-    throw optionError("The id of the session is missing", "sessions.list() returns all sessions.");
+  if (!aString.accepts(id)) throw optionError("The session's id is missing", "sessions.list() returns all sessions.");
   const found = findSession({ home: homeOf(home), id });
   if (found.kind === "one") return found.session;
   if (found.kind === "many")

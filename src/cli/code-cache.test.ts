@@ -26,7 +26,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
-if (!isRoot) console.warn("Skipping the test with files of another user, which only root can create.");
+if (!isRoot) console.warn("Skipping the test with another user's files, which only root can create.");
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-code-cache-")));
 const program = join(root, "load-bundle.cjs");
@@ -72,10 +72,10 @@ async function load({ bundle, state }: Place, { command, flags = [] }: LoadOptio
   return JSON.parse(stdout) as Loaded;
 }
 
-/** Compiled code that a process wrote. It is the same in every place. */
+/** Compiled code written by a process. It does not depend on where it is stored. */
 let written: Promise<{ readonly name: string; readonly code: Buffer }> | undefined;
 
-/** Puts compiled code into the state directory, as a first process does, and returns its file. */
+/** Puts compiled code into the state directory, as the first process does, and returns its path. */
 async function keepCode(place: Place): Promise<string> {
   written ??= writeCode();
   const { name, code } = await written;
@@ -97,7 +97,7 @@ function changeCode(file: string, change: (code: Buffer) => Buffer): void {
   writeFileSync(file, Buffer.concat([code, checksum]));
 }
 
-/** V8 puts its version into this word. */
+/** V8 stores its version in this word. */
 function asAnotherVersion(file: string): void {
   changeCode(file, (code) => {
     code.writeUInt32LE((code.readUInt32LE(4) ^ 1) >>> 0, 4);
@@ -113,7 +113,7 @@ function moveBehindLink(path: string): void {
 const shippedFile = ({ bundle }: Place) => bundle.replace(".cjs", `-${process.versions.v8}-${process.arch}.cache`);
 
 describe("compiled code", () => {
-  it("is written so that only the owner can read it, and is used from then on", async () => {
+  it("is written so that only its owner can read it, and is then used", async () => {
     const place = createPlace();
     const { target: file = "" } = await load(place, { command: "keep" });
     expect(readdirSync(place.folder)).toEqual([basename(file)]);
@@ -125,7 +125,7 @@ describe("compiled code", () => {
     expect(lstatSync(file).ino).toBe(ino);
   });
 
-  it("next to the bundle takes precedence over the state directory, unless it is for another V8", async () => {
+  it("next to the bundle takes precedence over the state directory, unless it is for another V8 version", async () => {
     const place = createPlace();
     const file = await keepCode(place);
     const shipped = shippedFile(place);
@@ -148,7 +148,7 @@ describe("compiled code", () => {
     expect(await load(place, { flags })).toMatchObject({ file: target });
   });
 
-  it("is not written under a flag that was set later", async () => {
+  it("is not written if a V8 flag was set after the start", async () => {
     const place = createPlace();
     await load(place, { command: "keep-with-flag" });
     expect(readdirSync(place.folder)).toEqual([]);
@@ -162,7 +162,7 @@ describe("compiled code", () => {
     expect(await load(place)).toMatchObject({ target: expect.any(String), exports: { answer: 43 } });
   });
 
-  it("is kept in the newest four files", async () => {
+  it("is kept only in the newest four files", async () => {
     const place = createPlace();
     mkdirSync(place.folder, { mode: 0o700 });
     for (const [index, name] of ["a", "b", "c", "d", "e"].entries()) {

@@ -19,7 +19,7 @@ import { basename, dirname, isAbsolute, join } from "node:path";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
-/** Compiled code for the bundle that this process uses. docs/decisions/0019 explains why it is kept, and how. */
+/** Compiled code for this process's bundle. docs/decisions/0019 explains why and how it is kept. */
 export interface CodeCache {
   /** File that the compiled code was read from; undefined if V8 compiled the source. */
   readonly file?: string | undefined;
@@ -44,7 +44,7 @@ export function loadCompiled(
   // The bundle contains only ASCII characters, which need no decoding, and is wrapped in a function.
   const source = readFileSync(bundle, "latin1");
   const { code, ...found } = findCode(bundle, { source, state });
-  // Compiled code contains the file name for stack traces, which must not be a path on the machine that compiled it.
+  // Compiled code contains the file name for stack traces. It must not be a path on the machine that compiled it.
   const script = new Script(source, { filename: `retinue/dist/${basename(bundle)}`, cachedData: code });
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, dirname(bundle));
@@ -85,7 +85,7 @@ function findCode(
 /**
  * Returns the version and the flags of the V8 that compiled the code, in hexadecimal. They are the second and fourth
  * words of the code. V8 compares them as well, but if they differ, it compiles the whole source and accepts no other
- * code for it in this process.
+ * compiled code for it in this process.
  */
 function originOf(code: Buffer): string {
   return code.toString("hex", 4, 8) + code.toString("hex", 12, 16);
@@ -191,7 +191,7 @@ function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefin
   }
 }
 
-/** Returns false on systems without user ids, where file modes don't show who can write. */
+/** Always returns false on systems without user ids, where file modes don't show who can write. */
 function isOwn({ uid, mode }: Stats): boolean {
   return uid === process.getuid?.() && (mode & WRITABLE_BY_OTHERS) === 0;
 }

@@ -8,7 +8,7 @@ const agents = [
   { agentId: "a9ff00000000c", name: "a7k3" },
 ];
 
-describe("an agent of a session", () => {
+describe("a session's agent", () => {
   it.each([
     ["a7z", "a7zz00000000a"],
     ["agent-a7z", "a7zz00000000a"],
@@ -27,7 +27,7 @@ describe("an agent of a session", () => {
     expect(() => agentIdOf(reference, agents)).toThrow(message);
   });
 
-  it("is not found by an unknown name, and those that exist are listed with their names", () => {
+  it("is not found by an unknown name, and the existing agents are listed with their names", () => {
     const many = Array.from({ length: 9 }, (_, index) => ({ agentId: `b${index}` }));
     expect(() => agentIdOf("nobody", [...agents, ...many])).toThrow(
       expect.objectContaining({

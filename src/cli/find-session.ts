@@ -11,11 +11,11 @@ export function sessionById({ home, id }: { home: string; id: string }): Session
   if (found.kind === "one") return found.session;
   if (found.kind === "many") throw severalSessions(id, found.ids);
   const elsewhere = sessionOfWorker(home, id);
-  if (elsewhere !== undefined) throw sessionError(`No session of this machine has the id "${id}"`, elsewhere);
+  if (elsewhere !== undefined) throw sessionError(`No session on this machine has the id "${id}"`, elsewhere);
   throw noSession(id, listSessions({ home })[0]?.id);
 }
 
-/** Finds a session in a list, newest first, in the same way. `option` selects the host of the list in commands. */
+/** Like `findSession`, but searches a list, newest first. `option` selects the list's host in suggested commands. */
 export function sessionIn<Session extends { readonly id: SessionId }>(
   all: readonly Session[],
   id: string,
@@ -43,7 +43,7 @@ function noSession(id: string, newest: SessionId | undefined, option = ""): User
 }
 
 /**
- * Finds an agent of a session as `findAgentId` does. Throws a `UserError` that lists the candidates unless exactly one
+ * Finds a session's agent as `findAgentId` does. Throws a `UserError` that lists the candidates unless exactly one
  * matches. `kind` describes the agents that are searched.
  */
 export function agentIdOf(reference: string, agents: readonly ListedAgent[], kind?: string): AgentId {
@@ -92,7 +92,7 @@ export function parseSessionAgent(
 
 /**
  * Returns the options that a command needs to resume a session from the current directory: those of its host, and
- * `--cwd` if the session belongs to another directory of this machine.
+ * `--cwd` if the session belongs to another directory on this machine.
  */
 export function resumeOptions(cwd: string | undefined, option: string): string {
   if (option !== "" || cwd === undefined || cwd === realDirectory(".")) return option;

@@ -1,5 +1,5 @@
-// Usage: node load-bundle BUNDLE STATE [keep | keep-with-flag]. Loads a bundle as the program does, stores its compiled
-// code if asked to, and prints its code cache and its exports.
+// Usage: node load-bundle BUNDLE STATE [keep | keep-with-flag]. Loads a bundle as the program does, optionally stores
+// its compiled code, and prints its code cache and its exports.
 
 import { setFlagsFromString } from "node:v8";
 import { loadCompiled } from "./code-cache.ts";

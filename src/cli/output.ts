@@ -44,10 +44,10 @@ export function messageLines(messages: readonly string[]): string {
   return messages.map((message) => `retinue: ${stripControls(withFlags(message))}\n`).join("");
 }
 
-/** Rewrites a message for the command line. Other modules name the options of the library: "the option `maxTurns`". */
+/** Rewrites a message for the command line. Other modules name library options, such as "the `maxTurns` option". */
 export function withFlags(message: string): string {
   return message
-    .replace(/the option `([a-zA-Z]+)(?:: ([^`]+))?`/g, (_, name: string, value?: string) => {
+    .replace(/the `([a-zA-Z]+)(?:: ([^`]+))?` option/g, (_, name: string, value?: string) => {
       const flag = flagNames[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       return value === undefined ? `--${flag}` : `--${flag} ${value}`;
     })

@@ -58,7 +58,7 @@ describe("readOptions", () => {
 });
 
 describe("splitRules", () => {
-  it("splits rules at commas and blanks outside of parentheses", () => {
+  it("splits rules at commas and spaces outside of parentheses", () => {
     expect(splitRules(" Read,Edit  Bash(git log, git show) ,WebFetch(domain:a.b)")).toEqual([
       "Read",
       "Edit",

@@ -56,7 +56,7 @@ export function readOptions(
   };
 }
 
-/** Returned instead of a parsed command when its arguments ask for help. */
+/** Returned instead of a parsed command when the user asks for help. */
 export interface HelpRequest {
   readonly kind: "help";
   readonly topic: HelpTopic;
@@ -121,7 +121,7 @@ interface OptionToken {
   readonly name: string;
   readonly value: string | undefined;
   readonly inlineValue: boolean | undefined;
-  /** The option as it was written, such as `-m`. */
+  /** The option as the user wrote it, such as `-m`. */
   readonly rawName: string;
 }
 
@@ -141,7 +141,7 @@ function checkedValue({ name, value, inlineValue, rawName }: OptionToken, kind: 
   }
   if (value.trim() === "") throw usageError(`The value of ${rawName} is empty`, `Write ${rawName} ${kind.value}.`);
   if (kind.choices !== undefined && !kind.choices.includes(value)) {
-    // A loose guess could suggest a permission mode that allows more than was meant.
+    // A loose guess could suggest a permission mode that allows more than the user meant.
     const meant = misspelledName(value, kind.choices);
     const list = `It can be ${kind.choices.join(", ")}.`;
     throw usageError(`--${name} can't be "${value}"`, meant === undefined ? list : `Did you mean ${meant}? ${list}`);

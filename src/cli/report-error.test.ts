@@ -22,7 +22,7 @@ async function report(error: unknown): Promise<{ readonly code: number; readonly
   return { code: await reportError(error, { format, output, errors: output }), said };
 }
 
-it("shows users what they can act on, and calls anything else a bug", async () => {
+it("shows errors that users can act on, and reports any other error as a bug", async () => {
   const known = new UserError("No key", { code: "auth", cure: "Set it.", exitCode: 2 });
   expect(await report(known)).toEqual({ code: 2, said: "retinue: No key. Set it.\n" });
   expect(await report(new Error("x is not a function"))).toMatchObject({
@@ -32,10 +32,10 @@ it("shows users what they can act on, and calls anything else a bug", async () =
 });
 
 it.each([
-  ["Check the option `cwd`.", "Check --cwd."],
-  ["Raise the option `maxTurns`.", "Raise --max-turns."],
-  ["Pass the option `model: openai/gpt`.", "Pass --model openai/gpt."],
-  ["Or with the option `trusted`.", "Or with --trust."],
+  ["Check the `cwd` option.", "Check --cwd."],
+  ["Raise the `maxTurns` option.", "Raise --max-turns."],
+  ["Pass the `model: openai/gpt` option.", "Pass --model openai/gpt."],
+  ["Or with the `trusted` option.", "Or with --trust."],
   ["To raise it, set budget.usd in your settings.", "To raise it, set budget.usd in your settings or use --max-cost."],
 ])("names the command-line options: %s", async (cure, shown) => {
   const error = new UserError("No", { code: "x", cure, exitCode: 2 });
@@ -45,7 +45,7 @@ it.each([
 it.each([
   ["Ctrl+C", "\u0003"],
   ["Ctrl+D", "\u0004"],
-])("recognizes %s at a question", async (_, key) => {
+])("recognizes %s in answer to a question", async (_, key) => {
   const input = new PassThrough();
   const terminal = createInterface({ input, output: new PassThrough(), terminal: true });
   const asked = terminal.question("Name?");

@@ -56,7 +56,7 @@ describe("parseRoot", () => {
     expect(parseRoot(["version"])).toEqual({ kind: "version" });
   });
 
-  it.each(["help", "run", "-p", "--print", "retinue"])("shows the main page for help about %s", (topic) => {
+  it.each(["help", "run", "-p", "--print", "retinue"])("shows the main help page for %s", (topic) => {
     expect(parseRoot(["help", topic])).toEqual({ kind: "help", topic: "retinue" });
   });
 

@@ -64,7 +64,7 @@ async function dispatch(argv: readonly string[], codeCache: CodeCache): Promise<
   switch (request.kind) {
     case "print": {
       const code = await printRun(request.options);
-      // Only a complete run has used the functions that the next run needs.
+      // Only a complete run has compiled the functions that the next run needs.
       if (code === exitCodes.succeeded) codeCache.keep();
       return code;
     }
@@ -161,7 +161,7 @@ function asPrompt(prompt: string): string {
 const noLogin = () => "Set ANTHROPIC_API_KEY or OPENAI_API_KEY instead; `retinue doctor` shows which key is used.";
 const newVersion = () => "Install the new version the same way you installed this one.";
 
-/** Commands of other programs, with the alternative in Retinue. The argument is the word after the command. */
+/** Commands of other programs, each with Retinue's alternative. The argument is the word after the command. */
 const elsewhere: Readonly<Record<string, (argument: string | undefined) => string>> = {
   mcp: () => "Configure MCP servers in .mcp.json or in the settings (docs/mcp.md).",
   login: noLogin,
@@ -171,7 +171,7 @@ const elsewhere: Readonly<Record<string, (argument: string | undefined) => strin
   upgrade: newVersion,
   init: () => "Nothing needs to be set up. Instructions go into AGENTS.md, and `retinue agents new` creates an agent.",
   server: () => "Use `retinue serve`.",
-  status: () => "Use `retinue ps`, which lists the agents that run.",
+  status: () => "Use `retinue ps`, which lists running agents.",
   models: () => "docs/models.md lists providers and models; `retinue doctor` shows which model is used.",
   skills: () => "docs/skills.md describes where skills are found.",
   hooks: () => "Configure hooks in the settings (docs/hooks.md).",

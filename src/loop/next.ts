@@ -135,5 +135,5 @@ const unknownOutcome: ToolResult = {
 
 function turnLimit(maxTurns: number): Pick<Ending, "message" | "limit"> {
   const cause = `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit for this run.`;
-  return { message: `${cause} Resume the session to continue, or raise the option \`maxTurns\`.`, limit: { cause } };
+  return { message: `${cause} Resume the session to continue, or raise the \`maxTurns\` option.`, limit: { cause } };
 }

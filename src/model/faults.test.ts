@@ -134,7 +134,7 @@ describe.each(dialects)("permanent faults, %s", (dialect) => {
       "no tools",
       { kind: "status", status: 400, message: "registry.test/m does not support tools" },
       "unsupported",
-      /the option `model`/,
+      /the `model` option/,
     ],
     [
       "retry-after of hours",
@@ -156,7 +156,7 @@ describe.each(dialects)("permanent faults, %s", (dialect) => {
     const error = errorOf(await callerFor(server.url, dialect).call());
     expect(error).toMatchObject({
       code: "unknown_model",
-      message: expect.stringMatching(/"test-model".*the option `model`/),
+      message: expect.stringMatching(/"test-model".*the `model` option/),
     });
   });
 

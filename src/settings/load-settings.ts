@@ -30,7 +30,7 @@ export interface LoadSettingsOptions extends SettingsLocations {
  */
 export function loadSettings(options: LoadSettingsOptions): LoadedSettings {
   if (typeof options?.home !== "string")
-    throw new UserError("loadSettings needs the option home", {
+    throw new UserError("loadSettings needs the home option", {
       code: "options",
       cure: "Pass the path of the state directory, such as ~/.retinue.",
       exitCode: 2,

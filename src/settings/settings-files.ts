@@ -154,7 +154,7 @@ export function readSettingsFile({ path, named, inside }: SettingsFile): FileTex
     const isMissing = errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR";
     if (isMissing && !named) return undefined;
     if (isMissing)
-      return { problem: `There is no settings file ${path}. Check the path given with the option \`settingsFile\`.` };
+      return { problem: `There is no settings file ${path}. Check the path given with the \`settingsFile\` option.` };
     return { problem: `The settings file ${path} can't be read: ${describeError(error)}` };
   }
 }

@@ -112,7 +112,7 @@ function untrustedNotices(untrusted: readonly string[], { trustedRoot, root }: T
     return [`Only ${trustedRoot} is trusted, so Retinue ignores ${files}. Trust the whole project with ${all}.`];
   }
   const above = untrusted.some((name) => name.startsWith("../")) ? ` (for the whole project: ${all})` : "";
-  const cure = `Trust it with "retinue trust add"${above}, or for one run with the option \`trusted\`.`;
+  const cure = `Trust it with "retinue trust add"${above}, or for one run with the \`trusted\` option.`;
   return [`This directory is not trusted, so Retinue ignores ${files}. ${cure}`];
 }
 
@@ -207,7 +207,7 @@ function parseServers(text: string, file: string): ReadServers {
 
 function notApproved(file: string, { path, isNew }: { readonly path: string; readonly isNew: boolean }): string {
   const why = isNew ? "you have not approved it yet" : "it has changed since you trusted the directory";
-  return `The MCP servers in ${file} are off: ${why}. Review it, then trust it with "retinue trust add ${path}", or for one run with the option \`trusted\`.`;
+  return `The MCP servers in ${file} are off: ${why}. Review it, then trust it with "retinue trust add ${path}", or for one run with the \`trusted\` option.`;
 }
 
 const LOCAL_SETTINGS = ".retinue/settings.local.json";

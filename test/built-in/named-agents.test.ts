@@ -145,7 +145,7 @@ describe("a resumed session", () => {
     const resume = { resume: first.sessionId, at: first, say: "More.", steps: [] };
     await expect(performTask(resume)).rejects.toMatchObject({
       message: 'This session ran as the agent "poet", which no longer exists',
-      cure: expect.stringContaining("the option `agent: main`"),
+      cure: expect.stringContaining("the `agent: NAME` option"),
     });
     const again = await performTask({ ...resume, agents: poet, steps: hello });
     expect(again.started.agentType).toBe("poet");

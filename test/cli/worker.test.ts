@@ -43,7 +43,7 @@ describe("retinue worker", () => {
     expect([code, stdout, stderr]).toEqual([
       143,
       "",
-      `retinue: Connected to ${url} as worker "box" for ${place.cwd}.\nretinue: Stopping. The sessions of this worker continue when it is restarted.\n`,
+      `retinue: Connected to ${url} as worker "box" for ${place.cwd}.\nretinue: Stopping. This worker's sessions will continue when it is restarted.\n`,
     ]);
     expect(() => process.kill(pid, 0)).toThrow("ESRCH");
     server.hub.close();
@@ -106,7 +106,7 @@ describe("retinue worker", () => {
     writeFileSync(file, "secret\n");
     const worker = start(["--server", "http://127.0.0.1:9", "--token-file", file], place);
     const [said] = await once(worker.child.stderr, "data");
-    expect(String(said)).toContain(`Agents can read the token: ${file} is in the directory of the worker.`);
+    expect(String(said)).toContain(`Agents can read the token: ${file} is in the worker's directory.`);
     worker.child.kill("SIGTERM");
     expect((await worker.ended).code).toBe(143);
   });

@@ -66,7 +66,7 @@ it("a session that is resumed without a model reports that a different one is us
     await session.close();
     return session.notices.filter((notice) => notice.includes("This session has used the model"));
   };
-  const word = `the option \`model: ${provider}/${name}\`.`;
+  const word = `the \`model: ${provider}/${name}\` option.`;
   expect(await noticesOf({})).toEqual([expect.stringMatching(/now uses offline\/.*\. To keep using .*, pass /)]);
   expect((await noticesOf({}))[0]?.endsWith(word)).toBe(true);
   expect(await noticesOf({ model })).toEqual([]);

@@ -113,7 +113,7 @@ describe("the permission mode", () => {
 
   it.each([
     ["yolo", 'The permission mode can\'t be "yolo"'],
-    ["bypassPermissions", "The mode bypassPermissions is switched off"],
+    ["bypassPermissions", "The bypassPermissions mode is switched off"],
   ])("can't be %s", async (mode, message) => {
     const { session } = await open(
       { MAIN: [] },

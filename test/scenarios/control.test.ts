@@ -178,7 +178,7 @@ describe("prompts that arrive during a run", () => {
       expect(receipts[0]).toEqual({
         commandId: "p1",
         status: "done",
-        message: "The main agent reads the message before its next step.",
+        message: "The main agent will read the message before its next step.",
       });
       expect(receipts[1]).toEqual(receipts[0]);
     }
@@ -209,7 +209,7 @@ describe("a user's message to a subagent", () => {
     const agentId = await subagent(watched);
     const sent = session.subagents.message(`agent-${agentId}`, "Look in src only.");
     expect((await sent).message).toBe(
-      `general-purpose (a piece of work, ${agentId}) reads the message before its next step.`,
+      `general-purpose (a piece of work, ${agentId}) will read the message before its next step.`,
     );
     finish();
     expect((await run.result).outcome).toBe("succeeded");
@@ -300,7 +300,7 @@ describe("moving a subagent", () => {
       ({ agentId: id, event }) => id === "main" && event.type === "model.requested" && event.turn === 2,
     );
     expect((await session.subagents.foreground(agentId)).message).toBe(
-      `The main agent waits for general-purpose (a piece of work, ${agentId}) before its next step.`,
+      `The main agent will wait for general-purpose (a piece of work, ${agentId}) before its next step.`,
     );
     goOn();
     await watched.until(
@@ -339,7 +339,7 @@ describe("moving a subagent", () => {
     expect(watched.updates.some(isRequest(3))).toBe(false);
     expect(await session.subagents.background(agentId)).toMatchObject({
       status: "done",
-      message: `The main agent no longer waits for general-purpose (a piece of work, ${agentId}), which continues in the background.`,
+      message: `The main agent is no longer waiting for general-purpose (a piece of work, ${agentId}), which continues in the background.`,
     });
     await watched.until(isRequest(3));
     expect(await session.subagents.background(agentId)).toMatchObject({
@@ -516,8 +516,8 @@ describe("a command", () => {
   it.each([
     [undefined, "The type of a command must be one of prompt, withdraw"],
     [{ id: "c", type: "promt" }, "The type of a command must be one of prompt, withdraw"],
-    [{ type: "stop", what: "tree" }, 'The command "stop" needs the option'],
-    [{ id: "c", type: "stop" }, 'The command "stop" needs the option'],
+    [{ type: "stop", what: "tree" }, 'The command "stop" needs the '],
+    [{ id: "c", type: "stop" }, 'The command "stop" needs the '],
     [{ id: "c", type: "prompt", to: "main", content: 5, when: "next" }, "a list of text and image blocks"],
     [
       { id: "c", type: "prompt", to: "main", content: [{ type: "text" }], when: "now" },

@@ -113,7 +113,7 @@ describe("a tool that the program defines", () => {
     );
     expect(calls).toEqual([]);
     expect(resultsIn(server, "MAIN")[0]).toMatch(
-      /price_of was not run.*the rule `price_of` in the option `allowedTools`/s,
+      /price_of was not run.*the rule `price_of` in the `allowedTools` option/s,
     );
     expect(result.facts.denied).toMatchObject([{ tool: "price_of" }]);
   });
@@ -326,7 +326,7 @@ it.each([
     { tools: [odd], permissionMode: "bypassPermissions" },
   );
   expect(result.outcome).toBe("succeeded");
-  expect(resultsIn(server, "MAIN")[0]).toContain("odd: What the call accesses can't be determined");
+  expect(resultsIn(server, "MAIN")[0]).toContain("odd: The access of this call can't be determined");
 });
 
 it("accepts text, JSON and blocks as results", async () => {
@@ -383,7 +383,7 @@ it("validates the result of a tool with an output schema", async () => {
 describe("openSession", () => {
   const good = { name: "good", description: "Good.", input: { type: "object" }, run: () => "" } as const;
   it.each([
-    [[good, good], 'The option `tools` has two tools named "good"'],
+    [[good, good], 'The `tools` option has two tools named "good"'],
     [[{ ...good, name: "Read" }], "is the name of a built-in tool"],
     [[{ ...good, name: "shell" }], "is another name of the built-in tool Bash"],
     [[{ ...good, name: "mcp__x__y" }], "mcp__"],

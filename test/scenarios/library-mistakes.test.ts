@@ -73,8 +73,8 @@ it("says that a scripted model has no answer left", async () => {
 });
 
 it("refuses to read or delete a session without an id", async () => {
-  await expect(sessions.delete(undefined as never)).rejects.toThrow("The id of the session is missing");
-  await expect(sessions.read("", {})).rejects.toThrow("The id of the session is missing");
+  await expect(sessions.delete(undefined as never)).rejects.toThrow("The session's id is missing");
+  await expect(sessions.read("", {})).rejects.toThrow("The session's id is missing");
 });
 
 it.each([
@@ -127,7 +127,7 @@ it("says that a session is closed, whatever it is asked for", async () => {
     await expect(work()).rejects.toMatchObject({
       name: "UserError",
       message: "The session is closed",
-      cure: `Open it again with the option \`resume: "${session.id}"\`.`,
+      cure: `Open it again with the \`resume: "${session.id}"\` option.`,
     });
   const receipt = await session.send({ id: "c1", type: "stop", what: "tree" });
   expect(receipt).toMatchObject({ status: "refused", message: expect.stringMatching(/^The session is closed\. Open/) });
@@ -171,7 +171,7 @@ describe("a message", () => {
       "run has no option outputs. Did you mean output?",
     );
     expect(await opening(null)).toMatch("openSession must be an object with options");
-    expect(await failure(() => loadSettings({} as never))).toMatch("loadSettings needs the option home");
+    expect(await failure(() => loadSettings({} as never))).toMatch("loadSettings needs the home option");
     const tool = { name: "stock", description: "", input: {}, run: () => "" };
     expect(await opening({ tools: [tool] })).toMatch('The description option of the tool "stock" can\'t be ""');
     expect(await opening({ tools: [{ ...tool, more: 1 }] })).toMatch('The tool "stock" has no option more');

@@ -129,7 +129,7 @@ it("restores files when the user goes back twice, and those that were kept the f
     const report = await session.rewind(second?.id ?? "", { files });
     expect(report.restored).toEqual(files ? ["notes.txt", "made.txt"] : []);
     expect(report.kept.map(({ reason }) => reason)).toEqual(
-      files ? [] : ["the option `files` is false", "the option `files` is false"],
+      files ? [] : ["the `files` option is false", "the `files` option is false"],
     );
     expect(notes()).toBe(files ? "one\nbeta\n" : "two\nbeta\n");
     expect(await session.rewind(first?.id ?? "")).toMatchObject({

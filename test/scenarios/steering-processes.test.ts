@@ -28,7 +28,7 @@ describe("a session in another process", () => {
 
     expect(await run("message", `${id}/helper`, "Look", "in", "src.")).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("reads the message before its next step."),
+      stdout: expect.stringContaining("will read the message before its next step."),
     });
     const next = {
       code: 2,
@@ -66,13 +66,15 @@ describe("a session in another process", () => {
     await expect
       .poll(() => run("ps"), { timeout: 20_000 })
       .toMatchObject({
-        stdout: expect.stringMatching(/ main +waiting for agents [\s\S]* working \(background, main waits for it\) /),
+        stdout: expect.stringMatching(
+          / main +waiting for agents [\s\S]* working \(background, main is waiting for it\) /,
+        ),
       });
     expect(JSON.parse((await run("ps", "--json")).stdout)).toMatchObject([{}, { awaitedBy: "main" }]);
     expect(await run("background", `${id}/helper`)).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^The main agent no longer waits for helper \(.*, a\w+\), which continues in the background\.\n$/,
+        /^The main agent is no longer waiting for helper \(.*, a\w+\), which continues in the background\.\n$/,
       ),
     });
     expect((await run("ps")).stdout).toMatch(/ working \(background\) /);
@@ -110,7 +112,7 @@ describe("a session in another process", () => {
     expect(await run("resume", `${id}/nobody`)).toMatchObject(unknown);
     expect(await run("message", id, "And the tests?")).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("is delivered when it is resumed"),
+      stdout: expect.stringContaining("will be delivered when it is resumed"),
     });
     const resumed = await run("resume", id, "Go on.", "--json");
     expect(JSON.parse(resumed.stdout)).toMatchObject({ type: "result", result: "Again." });
@@ -149,11 +151,11 @@ describe("a session in whose terminal others steer", () => {
     await run("background", `${id}/helper`);
     await hasLines(place, "model.ended", 2);
     await run("foreground", `${id}/helper`);
-    await first.told(`retinue: Another terminal moved ${agent} to the foreground: the main agent waits for it.\n`);
+    await first.told(`retinue: Another terminal moved ${agent} to the foreground: the main agent will wait for it.\n`);
     await run("message", id, "Be brief.");
     await first.told("retinue: Message from another terminal to the main agent: Be brief.\n");
     await run("stop", `${id}/helper`);
-    await first.told(`retinue: Another terminal stops ${agent}.\n`);
+    await first.told(`retinue: Another terminal is stopping ${agent}.\n`);
     expect((await first.ended).code).toBe(0);
     const lines = first.stderr().split("\n");
     expect(lines.filter((line) => line.includes("to the background"))).toHaveLength(1);
@@ -169,7 +171,7 @@ describe("a session in whose terminal others steer", () => {
     expect(await start("stop", sessionIdOf(transcriptPath(place) ?? "")).ended).toMatchObject({ code: 0 });
     const { stderr } = await first.ended;
     expect(stderr).toMatch(
-      /^(retinue: Commands run without a sandbox: .*\n)?retinue: Another terminal stops all agents\.\n/,
+      /^(retinue: Commands run without a sandbox: .*\n)?retinue: Another terminal is stopping all agents\.\n/,
     );
   });
 });
@@ -195,7 +197,7 @@ describe("a command to a session that does not answer", () => {
       signal: null,
       stdout: "",
       stderr:
-        "retinue: Interrupted before the session answered. The message is recorded: the session reads it as soon as it answers, or when it is resumed.\n",
+        "retinue: Interrupted before the session answered. The message is recorded. The session will read it as soon as it responds, or when it is resumed.\n",
     });
     const stopping = await interrupted("background", `${id}/helper`, "--json");
     expect(stopping).toMatchObject({ code: 130, stderr: "" });
@@ -204,7 +206,7 @@ describe("a command to a session that does not answer", () => {
       isRunning: true,
       status: "recorded",
       message:
-        "Interrupted before the session answered. The command is recorded: the session carries it out as soon as it answers, but not if it ends before.",
+        "Interrupted before the session answered. The command is recorded. The session will carry it out as soon as it responds, unless it ends first.",
     });
     first.child.kill("SIGCONT");
     expect(await first.ended).toMatchObject({ code: 0, stdout: "Read it.\n" });

@@ -97,7 +97,7 @@ describe("an answer in the form of a schema", () => {
     expectTypeOf(results[0]!.output).toEqualTypeOf<{ total: number; paid: string } | undefined>();
     for (const { output } of results) expect(output).toEqual({ total: 12, paid: "yes" });
     expect(() => session.prompt("MAIN: x", { output: shape })).toThrow(
-      "The option output comes from a library that can't convert it to JSON Schema",
+      "The output option comes from a library that can't convert it to JSON Schema",
     );
     await session.close();
   });
@@ -108,11 +108,11 @@ describe("an answer in the form of a schema", () => {
     expect(() => session.prompt("MAIN: x", { ouput: {} } as never)).toThrow("has no option ouput");
     expect(() => session.prompt("MAIN: x", { output: z.object({ at: z.date() }) })).toThrow("JSON Schema");
     expect(() => session.prompt("MAIN: x", { output: { type: "strng" } })).toThrow(
-      'The option output has an unknown type "strng"',
+      'The output option has an unknown type "strng"',
     );
     expect(() => session.prompt("MAIN: x", { output: { a: z.string() } })).toThrow("object of schemas");
     await session.close();
-    await expect(run("x", { output: z as never })).rejects.toThrow("The option output is not a JSON Schema");
+    await expect(run("x", { output: z as never })).rejects.toThrow("The output option is not a JSON Schema");
     await expect(run("x", { output: { $ref: "https://a.example/b" } })).rejects.toThrow("outside the schema");
   });
 

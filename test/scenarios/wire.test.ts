@@ -243,7 +243,7 @@ describe("OpenAI's models that accept tools only without reasoning", () => {
     const { result } = await talk("openai", [{ content: "Never." }], { model: "gpt-6-astra" });
     expect(result.outcome).toBe("failed");
     expect(result.message).toMatch(
-      /gpt-6-astra does not support tools over Chat Completions.*the option `model`, such as gpt-6-sol/,
+      /gpt-6-astra does not support tools over Chat Completions.*the `model` option, such as gpt-6-sol/,
     );
   });
 });

@@ -226,7 +226,7 @@ it("a session whose worker is stopped during a call does not continue before the
   });
   worker.kill("SIGINT");
   await once(worker, "exit");
-  expect(said).toContain("retinue: Stopping. The sessions of this worker continue when it is restarted.\n");
+  expect(said).toContain("retinue: Stopping. This worker's sessions will continue when it is restarted.\n");
   await expect
     .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
     .toMatchObject({ state: "parked" });
@@ -259,10 +259,10 @@ it("a worker that is not connected is named, with what to do", async () => {
     ["sessions", "list", "--all"],
   ]) {
     const { stdout, stderr } = await retinue(words, here);
-    expect(stdout + stderr).toContain(`1 session of workers is not listed: add --server ${server.url}`);
+    expect(stdout + stderr).toContain(`1 worker session is not listed: add --server ${server.url}`);
   }
   expect((await retinue(["message", id, "x"], here)).stderr).toContain(
-    `It is a session of a worker: add --server ${server.url}`,
+    `It is a worker's session: add --server ${server.url}`,
   );
   const refused = await server.send("POST", "/session", { worker: "box" });
   expect(refused).toMatchObject({ status: 503, json: { code: "worker_lost" } });
@@ -301,7 +301,7 @@ it("a worker can't take the name of another directory, and a directory that is g
   };
   expect(await refusal(there, "work")).toEqual({
     code: 2,
-    text: 'retinue: The name "work" belongs to a directory of the server. Choose another name with --name.\n',
+    text: `retinue: The name "work" belongs to one of the server's directories. Choose another name with --name.\n`,
   });
   const worker = start(there, "box");
   await hasWorker(server, "connected");

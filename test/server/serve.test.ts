@@ -38,7 +38,7 @@ describe("retinue serve", () => {
     const starts: [readonly string[], RegExp, Record<string, string>?][] = [
       [["--port", port], /^retinue: Port \d+ is already in use.*--port 0/],
       [["--tls-cert", "none.pem", "--tls-key", "none.pem"], /^retinue: --tls-cert can't be read: none\.pem/],
-      [["--tls-cert", "none.pem"], /^retinue: --tls-cert and --tls-key belong together/],
+      [["--tls-cert", "none.pem"], /^retinue: --tls-cert and --tls-key must be used together/],
       [["--host", "0.0.0.0"], /^retinue: Without TLS.*--tls-cert/],
       [["--project", "nowhere"], /^retinue: The directory \/.*\/nowhere does not exist\. Check --project\.$/m],
       [["--port", "x"], /^retinue: --port can't be "x"/],
@@ -179,7 +179,7 @@ describe("the command line", () => {
     expect(added).toContain(`The server at ${server.url} runs it.`);
     const [, schedule = ""] = /schedule (\w+)/.exec(added) ?? [];
     expect(await run("schedule", "run", schedule)).toBe(
-      `The server at ${server.url} starts schedule ${schedule} (hourly) within 15 seconds.\n`,
+      `The server at ${server.url} will start schedule ${schedule} (hourly) within 15 seconds.\n`,
     );
     expect(await run("schedule", "add", "hourly", "-p", "x", "--cwd", place.home)).toContain(
       `The server at ${server.url} does not serve its directory. Start it again with --project ${place.home}.`,

@@ -25,7 +25,7 @@ export function chooseMode(
   const entitled = permissionMode === "bypassPermissions" ? bypassing : loosening;
   const isOpen = fallback === "default" || fallback === "acceptEdits";
   if (isOpen && entitled.has(source)) return { mode: permissionMode };
-  const notice = `Agent "${name}" (${source}) asked for mode ${permissionMode}, which its definition can't grant; mode ${fallback} is used. To use ${permissionMode}, pass the option \`permissionMode\`.`;
+  const notice = `Agent "${name}" (${source}) asked for mode ${permissionMode}, which its definition can't grant; mode ${fallback} is used. To use ${permissionMode}, pass the \`permissionMode\` option.`;
   return { mode: fallback, notice };
 }
 

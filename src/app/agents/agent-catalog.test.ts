@@ -60,7 +60,7 @@ describe("agents in settings", () => {
     expect(catalog.overrides.filter(({ rule }) => rule === "source")).toHaveLength(2);
   });
 
-  it("lose to a Markdown file in the same scope, with a report", async () => {
+  it("are overridden by a Markdown file in the same scope, with a report", async () => {
     const options = createProject({
       "user/.retinue/settings.json": { agents: { a: given("In settings.") } },
       "user/.agents/agents/a.md": agent("In a file."),
@@ -88,7 +88,7 @@ describe("agents in settings", () => {
     expect(await found(app, "b")).toBeUndefined();
   });
 
-  it("that can't be read are reported with their name and file", async () => {
+  it("are reported with their name and file if they can't be read", async () => {
     const options = createProject({ "user/.retinue/settings.json": { agents: { mute: { prompt: "Work." } } } });
     expect((await loadAgentCatalog(options)).diagnostics).toContainEqual(
       expect.objectContaining({
@@ -213,11 +213,11 @@ describe("if only a subdirectory of a repository is trusted", () => {
   });
 });
 
-describe("what managed settings decide", () => {
+describe("a value in managed settings", () => {
   const own = "model: mine\neffort: max\nmaxTurns: 90\npermissionMode: acceptEdits\n";
   const settings = { model: "theirs", effort: "low", maxTurns: 20, permissions: { defaultMode: "default" } };
 
-  it("can't be changed by any definition, even a built-in one, and each attempt is reported", async () => {
+  it("can't be overridden by any definition, even a built-in one, and each attempt is reported", async () => {
     const options = createProject({ "managed/settings.json": settings, "user/.agents/agents/a.md": agent("A.", own) });
     const { catalog, diagnostics } = await loadAgentCatalog(options);
     const { definition } = catalog.find("a")!.agent;
@@ -252,7 +252,7 @@ describe("what managed settings decide", () => {
 });
 
 describe("reports about agents that can't work as written", () => {
-  it("name the rule that denies an agent, which models never see", async () => {
+  it("name the rule that denies an agent and hides it from models", async () => {
     const options = createProject({
       "user/.retinue/settings.json": { permissions: { deny: ["Task(explore)"] } },
       "shop/.agents/agents/a.md": agent("A."),

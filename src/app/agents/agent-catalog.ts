@@ -35,7 +35,7 @@ export interface AgentCatalog {
   readonly rules: readonly Rule[];
 }
 
-/** Settings about agents that are already loaded. */
+/** Agent settings that are already loaded. */
 export type LoadedCatalogSettings = Pick<LoadedSettings, "agents" | "origins" | "settings"> & {
   readonly trust?: boolean | undefined;
 };
@@ -58,8 +58,8 @@ export interface CatalogOptions {
 }
 
 /**
- * Loads the agents of a workspace: built-in agents, and those from plugins, the user's files and the
- * trusted part of the project. `change` replaces what was read, to find out what a change of the files would do.
+ * Loads a workspace's agents: built-in agents, and those from plugins, the user's files and the trusted part of the
+ * project. `change` modifies the files that were read, to find out what such a change would do.
  */
 export async function loadAgentCatalog(
   options: CatalogOptions,
@@ -90,7 +90,7 @@ export interface AgentCatalogOptions {
   readonly facts: Pick<WorkerFacts, "docsDirectory" | "stateDirectory">;
 }
 
-/** Chooses between the agents of a snapshot and the built-in agents. */
+/** Combines a snapshot's agents with the built-in agents. */
 export function createAgentCatalog(snapshot: ProjectSnapshot, options: AgentCatalogOptions): AgentCatalog {
   const { settings = snapshot.settings ?? noSettings, builtIn, ownTools = [] } = options;
   const { problems = [], rules = [] } = snapshot.settings ?? {};

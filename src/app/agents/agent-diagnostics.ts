@@ -28,7 +28,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   const hasUnreadAgents =
     snapshot.trustedRoot === undefined && snapshot.off.some((path) => /(^|[/\\])agents$/.test(path));
   const untrusted = hasUnreadAgents
-    ? " The project's own agents were not read, because this directory is not trusted (the option `trusted`)."
+    ? " The project's own agents were not read, because this directory is not trusted. To trust it for one run, use the `trusted` option."
     : "";
   const meant = misspelledName(name, [MAIN_TYPE, ...catalog.agents.map(({ definition }) => definition.name)]);
   const guess = meant === undefined ? "" : `Did you mean "${meant}"? `;
@@ -39,14 +39,14 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
 }
 
-/** Like `unknownAgent`, for the agent of a session that is resumed. */
+/** Like `unknownAgent`, but for the agent of a resumed session. */
 export function missingSessionAgent(name: string, loaded: AgentCatalog): UserError {
-  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass the option \`agent: NAME\` or the option \`agent: ${MAIN_TYPE}\`.`;
+  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass the \`agent: NAME\` option. \`${MAIN_TYPE}\` is the main agent.`;
   const message = `This session ran as the agent "${name}", which no longer exists`;
   return new UserError(message, { code: "agent", cure, exitCode: 2 });
 }
 
-/** Reports skills that a definition names but that do not exist. */
+/** Reports missing skills that a definition names. */
 export function missingSkills(
   { name, file = name, skills = [] }: AgentDefinition,
   { snapshot }: AgentCatalog,
@@ -104,8 +104,8 @@ export function unloadedSummary(
 export const seeWhy = 'Run "retinue agents check" to see why.';
 
 /**
- * Returns messages about the project's agents that may not do what the user expects, because their hooks or MCP servers
- * are off or because they replace built-in agents.
+ * Returns messages about the project's agents that may behave unexpectedly, because their hooks or MCP servers are off
+ * or because they replace built-in agents.
  */
 export function projectNotices(loaded: AgentCatalog): readonly string[] {
   return [...unapprovedNotices(loaded), ...replacedNotices(loaded)];
@@ -154,6 +154,6 @@ export function isAbout({ file, agent }: Diagnostic, definition: AgentDefinition
 }
 
 export function formatDiagnostic({ file, line, message, fix }: Diagnostic): string {
-  const where = file === "--agents" ? "the option `agents`" : `${file}:${line}`;
+  const where = file === "--agents" ? "the `agents` option" : `${file}:${line}`;
   return `${where}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
 }

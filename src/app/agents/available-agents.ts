@@ -8,7 +8,7 @@ export interface LoadedAgents extends AvailableAgents {
   readonly snapshot?: Snapshot | undefined;
   /** Skills that agents can call; absent if there are none. */
   readonly skillCatalog?: Skills | undefined;
-  /** Messages about the project's agents that may not do what the user expects. */
+  /** Messages about the project's agents that may behave unexpectedly. */
   readonly warnings?: readonly string[] | undefined;
   /** Reads the files again. Running agents keep their definitions. */
   reload?(): Promise<void>;

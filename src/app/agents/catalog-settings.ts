@@ -86,6 +86,6 @@ function replacesNothing(name: string): Diagnostic {
     line: 1,
     code: "replaces_nothing",
     message: `agents.replaceBuiltIns names "${name}", which does not replace a built-in agent.`,
-    fix: 'Name an agent from an enabled plugin that is called like a built-in agent, such as "plugin:Explore".',
+    fix: 'Name an agent from an enabled plugin that has the same name as a built-in agent, such as "plugin:Explore".',
   };
 }

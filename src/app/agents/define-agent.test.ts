@@ -67,7 +67,7 @@ describe("an agent defined by a program", () => {
     ]);
   });
 
-  it("keeps its functions under its key, whatever name the object has", () => {
+  it("keeps its functions under its key, whatever its name property says", () => {
     const prompt = () => "You.";
     const split = splitAgents({ " poet ": { name: "somebody", description: "Rhymes.", prompt, callback } });
     const [definition] = read(split.data).definitions;
@@ -83,7 +83,7 @@ describe("an agent defined by a program", () => {
     expect(functionsFor({ ...managed, name: "toString", source: "flag" }, split)).toEqual({});
   });
 
-  it("loses only its two functions in JSON, and does not change without them", () => {
+  it("loses only its two functions in JSON", () => {
     const fields = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.oneof(fields, fc.jsonValue())), fc.boolean(), (agents, defined) => {
@@ -98,7 +98,7 @@ describe("an agent defined by a program", () => {
     );
   });
 
-  it("has a callback only if it is a function, so text from a file runs nothing", () => {
+  it("has a callback only if it is a function, so text from a file is never run", () => {
     const agents = { poet: { description: "Rhymes.", prompt: "You.", callback: "rm -rf /" } };
     const { data, functions } = splitAgents(agents);
     expect(functions.size).toBe(0);

@@ -10,12 +10,12 @@ export interface AgentEnvironment extends PromptEnvironment {
   readonly platform: string;
 }
 
-/** Writes the prompt of an agent for the environment in which it works. */
+/** Returns an agent's prompt for the environment in which it works. */
 export type AgentPrompt = (environment: AgentEnvironment) => string;
 /** Called after each run of an agent, with its result. */
 export type AgentCallback = (result: RunResult) => void | Promise<void>;
 
-/** A hook command in the definition of an agent. */
+/** A hook command in an agent's definition. */
 export interface HookOptions {
   /** Tools to match, such as `Bash` or `Edit|Write`; all tools if absent. */
   readonly matcher?: string;
@@ -43,13 +43,13 @@ type SameInFiles =
   | "initialPrompt"
   | "hidden";
 
-/**
- * The fields of an agent file, and two functions that files can't contain. The name of the agent is its key in
- * `agents`.
- */
+/** The fields of an agent file, and two functions that files can't contain. The agent's name is its key in `agents`. */
 export interface AgentOptions extends Pick<AgentDefinition, "description" | SameInFiles> {
   readonly prompt: string | AgentPrompt;
-  /** Tools that the agent has, perhaps limited, as in `Bash(git diff *)`. If absent, it has all tools of its parent. */
+  /**
+   * Tools that the agent has, optionally with a limit, as in `Bash(git diff *)`. If absent, it has all of its parent's
+   * tools.
+   */
   readonly tools?: readonly ToolText[] | undefined;
   /** Tools, or uses of tools, that the agent does not have. */
   readonly disallowedTools?: readonly ToolText[] | undefined;
@@ -122,8 +122,8 @@ function functionsOf(value: unknown): AgentFunctions {
 }
 
 /**
- * Returns the functions of a definition if the definition comes from the embedding program, not from another source
- * that defines the same name.
+ * Returns a definition's functions if the definition comes from the embedding program, not from another source with the
+ * same name.
  */
 export function functionsFor(definition: AgentDefinition | undefined, { functions }: SplitAgents): AgentFunctions {
   if (definition?.source !== "flag") return {};

@@ -42,11 +42,11 @@ export interface LoadedMainAgent {
   /** Directories outside the workspace that the agent may read. */
   readonly readableRoots: readonly string[];
   readonly notices: readonly string[];
-  /** The embedding program's function that is called after each run. */
+  /** The embedding program's function to call after each run. */
   readonly callback?: AgentCallback | undefined;
   /** Agents that the main agent can start. */
   readonly agents: LoadedAgents;
-  /** What was read from the workspace's machine when the session was opened. */
+  /** Project snapshot from when the session was opened. */
   readonly project: ProjectSnapshot;
 }
 
@@ -58,7 +58,7 @@ type LoadOptions = Pick<SessionOptions, "agent" | "tools" | "trusted" | "entryPo
 export interface LoadParts {
   /** Reads the files. */
   readonly worker: WorkerPort;
-  /** Type of the main agent of the session that is resumed. */
+  /** Main agent's type in the session that is resumed. */
   readonly before: string | undefined;
 }
 
@@ -72,7 +72,7 @@ export async function loadAgents(
   const data = { ...options, agents: options.agents && split.data };
   const functionsOf = bindFunctions(split, context);
   const first = await readSnapshot(data, context, parts);
-  // A snapshot that the session does not know yet is never unchanged.
+  // A new session has no snapshot to compare with.
   const main = await resolveDefinitions(data, context, { ...parts, snapshot: first!, isFirst: true });
   const { approvals } = main.project;
   const reload = async (known: string | undefined): Promise<LoadedAgents | undefined> => {
@@ -122,11 +122,11 @@ function withFunctions(agents: LoadedAgents, functionsOf: FunctionsOf): LoadedAg
 interface ReadParts extends LoadParts {
   /** Hash of the snapshot that the session has. */
   readonly known?: string | undefined;
-  /** Hooks and MCP servers of the workspace's agent files when the session began. */
+  /** Hooks and MCP servers in the workspace's agent files when the session began. */
   readonly approvals?: readonly Approval[] | undefined;
 }
 
-/** Reads the files of a session. Returns undefined if the session has the current snapshot. */
+/** Reads a session's files. Returns undefined if the session already has the current snapshot. */
 async function readSnapshot(
   { agent, agents, trusted, catalogSettings }: LoadOptions,
   { settings }: SessionContext,
@@ -152,7 +152,7 @@ function mainName(asked: string | undefined, before: string | undefined): string
 
 interface DefinitionParts extends LoadParts {
   readonly snapshot: ProjectSnapshot;
-  /** True while the session is opened. */
+  /** True while the session is being opened. */
   readonly isFirst: boolean;
 }
 
@@ -263,17 +263,17 @@ interface FoundMemory {
   readonly notice?: string | undefined;
 }
 
-/** Opens the memory of an agent, if it has one. */
+/** Opens an agent's memory, if it has one. */
 async function agentMemory(
   { memory: scope, name: agent }: AgentDefinition,
   { worker, trustedRoot }: { readonly worker: WorkerPort; readonly trustedRoot: string | undefined },
 ): Promise<FoundMemory> {
   if (scope === undefined) return {};
   if (scope !== "user" && trustedRoot === undefined) {
-    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust the project with "retinue trust add", or for one run with the option \`trusted\`.`;
+    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust the project with "retinue trust add", or for one run with the \`trusted\` option.`;
     return { notice };
   }
-  // The memory of a project stays within the trusted directory.
+  // A project's memory stays within the trusted directory.
   const opened = await worker.openMemory({ scope, agent, projectRoot: trustedRoot });
   if (opened.ok) {
     const { directory, exists, index, cut } = opened;

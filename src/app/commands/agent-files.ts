@@ -22,7 +22,10 @@ export interface AgentFileRefusal {
 
 type WriteResult = ({ readonly ok: true } & WrittenAgent) | AgentFileRefusal;
 
-/** Checks a new agent as if it were written: its file, its names among the other agents, its tools and its text. */
+/**
+ * Checks a new agent as if its file were already written: the file itself, its names among the other agents, its tools
+ * and its text.
+ */
 export async function checkNewAgent(draft: AgentDraft, options: CatalogOptions): Promise<AgentFileCheck> {
   const file = join(directoryFor(options.cwd), `${draft.name}.md`);
   const checked = await checkText({ file, text: agentFileText(draft) }, options);
@@ -43,14 +46,14 @@ export async function checkNewAgent(draft: AgentDraft, options: CatalogOptions):
   return { ...checked.check, diagnostics: [taken, ...checked.check.diagnostics] };
 }
 
-/** Checks another text for the file of an agent of the project. */
+/** Checks a new version of one of the project's agent files. */
 export async function checkAgentText(name: string, text: string, options: CatalogOptions): Promise<AgentFileCheck> {
   const { definition } = await findOwnAgent(name, options);
   const file = definition?.file ?? join(directoryFor(options.cwd), `${basename(name)}.md`);
   return (await checkText({ file, text }, options)).check;
 }
 
-/** Writes the file of a new agent into the directory with the agents of the project. Never replaces a file. */
+/** Writes a new agent's file to the project's agents directory. Never replaces a file. */
 export async function createAgentFile(draft: AgentDraft, options: CatalogOptions): Promise<WriteResult> {
   const invalid = nameProblem(draft.name);
   if (invalid !== undefined) return refused(`${invalid.message}. ${invalid.cure ?? ""}`);
@@ -71,7 +74,7 @@ export interface ChangedAgent {
   readonly hash: string;
 }
 
-/** Replaces the file of an agent of the project, if it still has the content that the client has read. */
+/** Replaces one of the project's agent files, if it still has the content that the client has read. */
 export async function changeAgentFile(changed: ChangedAgent, options: CatalogOptions): Promise<WriteResult> {
   const { name, text } = changed;
   const { definition, problem } = await findOwnAgent(name, options);
@@ -92,7 +95,7 @@ export async function changeAgentFile(changed: ChangedAgent, options: CatalogOpt
   return { ok: true, name: definition.name, file, hash: hashOf(text), loaded: true };
 }
 
-/** Reads the file of an agent that `changeAgentFile` can replace. Undefined for every other agent. */
+/** Reads an agent's file if `changeAgentFile` can replace it. Otherwise returns undefined. */
 export async function readAgentText(
   file: string | undefined,
   options: CatalogOptions,
@@ -103,12 +106,12 @@ export async function readAgentText(
   return { text: Buffer.from(read.bytes).toString(), hash: hashOf(read.bytes) };
 }
 
-/** No agent file may be longer. */
+/** Maximum size of an agent file. */
 const MAX_BYTES = 256 * 1024;
 
 interface CheckedText {
   readonly check: AgentFileCheck;
-  /** The agents that there would be. */
+  /** The agents that would exist after the change. */
   readonly loaded: AgentCatalog;
 }
 
@@ -151,11 +154,11 @@ async function findOwnAgent(name: string, options: CatalogOptions) {
   const problem =
     definition === undefined
       ? `There is no agent "${name}" in this directory.`
-      : `The agent "${definition.name}" is not defined in a file of this directory (${definition.source}), so it can't be changed here.`;
+      : `The agent "${definition.name}" is not defined in one of this directory's files (${definition.source}), so it can't be changed here.`;
   return { definition: undefined, problem };
 }
 
-/** Returns whether a file is in the directory with the agents of the workspace itself. */
+/** Returns whether a file is in the workspace's own agents directory. */
 function isOwnFile(file: string, { cwd }: Pick<CatalogOptions, "cwd">): boolean {
   return [".agents", ".claude"].some((folder) => {
     const directory = join(cwd, folder, "agents");
@@ -183,7 +186,7 @@ function refusalOf({ code }: FileFailure, file: string, options: CatalogOptions)
 }
 
 function changedMeanwhile(file: string, options: CatalogOptions): AgentFileRefusal {
-  const message = `${shown(file, options)} exists already, or was changed in the meantime. Read it again, then repeat your change.`;
+  const message = `${shown(file, options)} already exists, or has changed since you read it. Read it again, then repeat your change.`;
   return { ok: false, code: "conflict", message };
 }
 

@@ -33,11 +33,11 @@ export interface AgentRow {
   readonly description: string;
   /** Definitions with the same name that this one replaces. */
   readonly overrides: readonly AgentOverride[];
-  /** Number of tokens in the agent's line in the list that a model chooses from. */
+  /** Number of tokens that the agent's line takes up in the list of agents for models. */
   readonly tokens: number;
   /** True if the agent is left out of that list and can only be used by name. */
   readonly hidden: boolean;
-  /** Reason why a rule denies use of the agent; null if none does. */
+  /** Reason why a rule denies the agent; null if none does. */
   readonly denied: string | null;
 }
 
@@ -52,7 +52,7 @@ export interface AgentList {
   readonly off: readonly string[];
   /** Root of the project. If it is trusted, all files are read. */
   readonly root: string;
-  /** Number of tokens in the whole list that a model chooses from. */
+  /** Number of tokens in the list of agents for models. */
   readonly tokens: number;
 }
 
@@ -70,7 +70,7 @@ export interface SkillRow {
   readonly body: string;
 }
 
-/** Lists the skills of a workspace, by name. */
+/** Lists a workspace's skills by name. */
 export async function listSkills(options: CatalogOptions): Promise<readonly SkillRow[]> {
   const { snapshot } = await loadAgentCatalog(options);
   return snapshot.skills
@@ -133,8 +133,8 @@ function denialOf(name: string, rules: readonly Rule[]): string | null {
 }
 
 /**
- * Returns the tools without those in `disallowedTools`. An entry with a specifier only restricts a tool and does not
- * remove it.
+ * Returns the tools except those in `disallowedTools`. An entry with a specifier restricts a tool but does not remove
+ * it.
  */
 function resolvedNames({ tools, disallowedTools = [] }: AgentDefinition): readonly string[] | null {
   if (tools === undefined || tools.includes("*")) return null;
@@ -172,7 +172,7 @@ export function writeNewAgent(agent: NewAgent, base: string): string {
   }
 }
 
-/** Returns the reason why a new agent under `base` can't have this name. Undefined if it can. */
+/** Returns why a new agent under `base` can't have this name. Undefined if it can. */
 export function whyNotNew(name: string, base: string): string | undefined {
   const path = join(directoryFor(base), `${name}.md`);
   const problem = nameProblem(name) ?? (existsSync(path) ? alreadyExists(path) : undefined);

@@ -14,12 +14,12 @@ import { checkAnswerer } from "./check-answerer.ts";
 
 export type { ListedRequest };
 
-/** Lists requests that wait for an answer, oldest first. */
+/** Lists the requests that are waiting for an answer, oldest first. */
 export async function listApprovals(search: RequestSearch): Promise<readonly ListedRequest[]> {
   return waitingRequests(search);
 }
 
-/** Like `listApprovals`, for callers that can't wait. */
+/** Like `listApprovals`, but synchronous. */
 export function waitingRequests(search: RequestSearch): readonly ListedRequest[] {
   const all = listRequests(search);
   return all.filter(({ status }) => status === "waiting").sort((left, right) => left.askedAt - right.askedAt);
@@ -61,19 +61,19 @@ export async function answerApproval(answering: AnswerRequest): Promise<Answered
   return { request, answer };
 }
 
-/** Says who answered a request that no longer waits for an answer, or that it was withdrawn. Undefined if it is unknown. */
+/** Says who answered a request, or that it was withdrawn. Returns undefined if the request is unknown. */
 export function settledAnswer(search: RequestSearch, requestId: string): string | undefined {
   const request = listRequests(search).find(({ question }) => question.requestId === requestId);
   if (request === undefined) return undefined;
   const { question, answer } = request;
   return answer === undefined
     ? `The request ${requestId} is no longer open.`
-    : `${tooLate(question, answer).message}. Only the first answer counts.`;
+    : `${tooLate(question, answer).message}. Only the first answer is used.`;
 }
 
 /**
- * Gives an answer to a request. Throws a `UserError` if the request is not waiting for one. The caller must have made
- * sure that the answer comes from a person or from a program that may answer.
+ * Answers a request. Throws a `UserError` if the request is not waiting for an answer. The caller must make sure that
+ * the answer comes from a person or from a program that may answer.
  */
 export async function giveAnswer({ question, inboxPath }: ListedRequest, answer: ApprovalAnswer): Promise<void> {
   const counted = await openInbox({ path: inboxPath, clock: systemClock }).answer(question.requestId, answer);
@@ -92,7 +92,7 @@ export function matchRequest<Request extends Pick<ListedRequest, "question">>(
   const found = match.kind === "one" && all.find(({ question }) => shortId(question.requestId) === match.id);
   if (found) return found;
   if (cure === undefined) throw problem(`There is no request "${request}"`);
-  throw problem(`No request "${request}" waits for an answer`, cure);
+  throw problem(`No request "${request}" is waiting for an answer`, cure);
 }
 
 /** Finds a request by its id or a part of its id. */
@@ -110,7 +110,7 @@ function shortId(requestId: string): string {
   return requestId.replace(/^ask_/, "");
 }
 
-/** Returns the answer that a user's words mean for a request. Throws a `UserError` if they are not an answer to it. */
+/** Converts what the user wrote to an answer. Throws a `UserError` if it does not answer the request. */
 export function answerFor(question: ApprovalQuestion, answering: Omit<AnswerRequest, "home">): ApprovalAnswer {
   const { verb, by, message, inputJson, pattern, project, replies = [] } = answering;
   if (verb === "deny") return { answer: "deny", by, message };
@@ -138,8 +138,8 @@ function readReplies(questions: readonly UserQuestion[], replies: readonly strin
 }
 
 /**
- * Reads a reply: the number or label of an option, several of them separated by commas if the question allows more than
- * one, or free text. Throws a `UserError` if the reply is empty or consists of numbers that are no options.
+ * Parses a reply: the number or label of an option, several of them separated by commas if the question allows more
+ * than one, or free text. Throws a `UserError` if the reply is empty or consists of invalid option numbers.
  */
 export function readReply({ question, options, multiSelect }: UserQuestion, text: string): UserReply {
   if (text === "") throw problem(`The answer to "${question}" is empty`, "Choose an option, or write your own answer.");
@@ -159,7 +159,7 @@ export function readReply({ question, options, multiSelect }: UserQuestion, text
   const list = multiSelect ? ", separated by commas," : ",";
   throw problem(
     `"${text}" is not an option of the question "${question}"`,
-    `Use ${numbers} from 1 to ${options.length}${list} or answer in words.`,
+    `Use ${numbers} from 1 to ${options.length}${list} or answer in your own words.`,
   );
 }
 
@@ -181,7 +181,7 @@ function isRule(text: string): boolean {
   return /^[\w-]+\(.*\)$/s.test(text) || text.startsWith("mcp__");
 }
 
-/** Returns the name of the user, as recorded with an answer. */
+/** Returns the user's name for the record of an answer. */
 export function userName(): string {
   try {
     return userInfo().username;
@@ -193,7 +193,7 @@ export function userName(): string {
 function tooLate({ requestId }: ApprovalQuestion, { answer, by }: ApprovalAnswer): UserError {
   return new UserError(`${requestId} was already answered by ${by}: ${answer}`, {
     code: "approval_answered",
-    cure: "Only the first answer counts.",
+    cure: "Only the first answer is used.",
   });
 }
 

@@ -88,7 +88,7 @@ describe("markdownFiles", () => {
     mkdirSync(join(root, nested(9)), { recursive: true });
     mkdirSync(join(lower, nested(9)), { recursive: true });
     writeFileSync(join(root, "z.md"), "---\nname: z\ndescription: Does z.\n---\n");
-    // The whole path would be too long for the system, so one half is created elsewhere and moved below the other.
+    // The whole path would be too long for the system, so one half is created elsewhere and moved into the other.
     renameSync(lower, join(root, nested(9), "lower"));
     const checked = await check(root);
     renameSync(join(root, nested(9), "lower"), lower);

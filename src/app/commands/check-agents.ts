@@ -25,9 +25,7 @@ import type { Environment } from "../directories.ts";
 import { isSkill, type MarkdownFile, markdownFiles, readDefinition } from "./markdown-files.ts";
 
 export interface AgentCheck extends CheckedFile {
-  /**
-   * Path relative to the given directory. If several directories were given, it begins with the name of the directory.
-   */
+  /** Path relative to the given directory. If several directories were given, it begins with the directory's name. */
   readonly file: string;
   /** Absolute path. */
   readonly path: string;
@@ -97,8 +95,8 @@ function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar)
 }
 
 /**
- * Adds what only the whole workspace shows: hooks and MCP servers that the user has not approved, and files that no run
- * reads because another directory takes precedence.
+ * Adds problems that depend on the whole workspace: hooks and MCP servers that the user has not approved, and files
+ * that no run reads because another directory takes precedence.
  */
 export async function* withWorkspace(
   checks: AsyncGenerator<AgentCheck>,
@@ -118,8 +116,8 @@ export async function* withWorkspace(
 }
 
 /**
- * Checks the agents in the settings of a workspace, whether or not it is trusted. Only reads the files, without
- * applying them.
+ * Checks the agents in a workspace's settings, whether or not it is trusted. Only reads the files and does not apply
+ * them.
  */
 export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trust">): Generator<AgentCheck> {
   const { agents: settings, problems } = readProjectSettings({ ...options, trust: true });
@@ -241,7 +239,7 @@ function ownAgents({ catalog }: AgentCatalog): CatalogAgent[] {
   return catalog.agents.filter(({ definition }) => definition.source !== "built-in");
 }
 
-/** Returns everything that is found about a loaded agent: in its file, its names and its text. */
+/** Returns all findings about a loaded agent: in its file, its names and its text. */
 export function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCatalog): Diagnostic[] {
   const { catalog, diagnostics } = loaded;
   const fromFile = diagnostics.filter((each) => isAbout(each, definition));

@@ -31,7 +31,7 @@ export function isAgentCommand(): boolean {
   return hasAgentEnvironment() || processOrigin()?.isTagged === true;
 }
 
-/** Returns true if the environment of this process says that an agent started it. */
+/** Returns true if this process's environment says that an agent started it. */
 function hasAgentEnvironment(): boolean {
   const { env } = process;
   return env["RETINUE_CALL_ID"] !== undefined || env["RETINUE_TAG"] !== undefined;

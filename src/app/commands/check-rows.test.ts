@@ -98,7 +98,7 @@ it("reports calls that are not denied", async () => {
   expect(open?.decision).toBe("allow");
 });
 
-it("answers unusable rows, and continues", async () => {
+it("returns an error for unusable rows, and continues", async () => {
   const good = { id: "3", setup: {}, input: { tool: "Bash", command: "make" } };
   const found = await answers(["{", { id: "2", setup: { mode: "lax" }, input: { tool: "Bash" } }, good]);
   expect(found.map(({ decision }) => decision)).toEqual(["error", "error", "ask"]);

@@ -70,7 +70,7 @@ interface Row {
 
 /**
  * Decides on the calls in a list of attempted attacks. Each row is one line of JSON: a call (`input`) and its `setup`.
- * A row's files are created in `root`, which replaces `/w`, and removed afterwards. Only searches are run.
+ * A row's files are created in `root`, which replaces `/w`, and removed afterwards. Only searches are actually run.
  */
 export async function* checkRows(
   lines: AsyncIterable<string>,
@@ -252,7 +252,7 @@ async function stageFiles(files: Readonly<Record<string, string>>, { stage, home
   };
 }
 
-/** Creates a symlink and its target, unless the target is another file of the row or marked as missing. */
+/** Creates a symlink and its target, unless the target is another of the row's files or marked as missing. */
 function makeLink(
   path: string,
   what: string,

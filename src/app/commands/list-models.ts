@@ -11,7 +11,9 @@ export interface ModelsOptions {
   readonly provider: string;
 }
 
-/** Lists the models of a provider that the user can choose. Asks the provider if none is known here. Never rejects. */
+/**
+ * Lists the models that the user can choose from a provider. Asks the provider if none is known locally. Never rejects.
+ */
 export async function modelsOf({ settings, environment, provider }: ModelsOptions): Promise<readonly ListedModel[]> {
   const choice = resolveProvider({ settings, environment, flags: { provider, model: `${provider}/any` } });
   if (choice.kind !== "wire") return [];

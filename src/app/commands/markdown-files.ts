@@ -114,9 +114,7 @@ function statOf(path: string): Stats {
   }
 }
 
-/**
- * One byte larger than the maximum size of a definition, so that the reader can report a definition that is too large.
- */
+/** One byte larger than the maximum size of a definition, so that definitions that are too large can be detected. */
 const buffer = Buffer.allocUnsafe(256 * 1024 + 1);
 
 /** Reads a definition, or the beginning of a file that is too large to be one. */

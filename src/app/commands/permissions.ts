@@ -23,7 +23,7 @@ import { loadProjectSettings } from "../settings/project-settings.ts";
 import { mainPolicy, resolveDefinition } from "./resolve-definition.ts";
 
 export interface RuleList {
-  /** Deny rules, ask rules, the lines of permission files in their order, then allow rules. */
+  /** Deny rules, ask rules, the lines of permission files in order, then allow rules. */
   readonly rules: readonly ListedRule[];
   readonly mode: string;
   readonly problems: readonly string[];
@@ -92,7 +92,7 @@ export interface ExplainedCall {
   /** Permission mode of the agent. */
   readonly mode: PermissionMode;
   readonly decision: Decision;
-  /** Decision if no one can approve, as in `retinue -p`. */
+  /** Decision if no one can approve the call, as in `retinue -p`. */
   readonly unattended: Decision;
   readonly notices: readonly string[];
 }
@@ -162,7 +162,7 @@ function readJson(tool: string, text: string): CallText {
   }
 }
 
-/** Converts the text in the parentheses to the input of the tool. */
+/** Converts the text in parentheses to the tool's input. */
 const inputs: Readonly<Record<string, (text: string) => JsonObject>> = {
   Bash: (command) => ({ command }),
   Read: (file_path) => ({ file_path }),

@@ -65,7 +65,7 @@ export function removePlugin(home: string, name: string): Promise<void> {
   });
 }
 
-/** Approves the current content of a plugin. `hash` identifies the content that the user was shown. */
+/** Approves a plugin's current content. `hash` identifies the content that was shown to the user. */
 export function enablePlugin(home: string, { name, hash }: { name: string; hash: string }): Promise<void> {
   return withRecordsLock(home, async () => {
     const records = recordsWith(home, name);

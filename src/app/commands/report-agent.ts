@@ -12,8 +12,8 @@ import { lintLoaded } from "./check-agents.ts";
 import { resolveDefinition } from "./resolve-definition.ts";
 
 /**
- * Reports what an agent is, which tools it gets, what it costs and what is wrong with it. Throws a `UserError` with
- * similar names if there is no such agent.
+ * Reports an agent's definition, tools, cost and problems. Throws a `UserError` with similar names if there is no such
+ * agent.
  */
 export async function reportAgent(name: string, options: CatalogOptions): Promise<AgentReport> {
   const loaded = await loadAgentCatalog(options);
@@ -22,7 +22,7 @@ export async function reportAgent(name: string, options: CatalogOptions): Promis
   return reportOf(found.agent, loaded, options);
 }
 
-/** Reports on an agent of a catalog. */
+/** Reports on an agent in a catalog. */
 export function reportOf(agent: CatalogAgent, loaded: AgentCatalog, { cwd }: Pick<CatalogOptions, "cwd">): AgentReport {
   const { definition } = agent;
   const { mcpServers = [], hooks = [], name, source, file, plugin, description, model, effort } = definition;

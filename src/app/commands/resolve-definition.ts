@@ -16,7 +16,7 @@ export interface ResolvePlace extends Pick<ProjectSettings, "rules" | "settings"
   readonly mode?: PermissionMode | undefined;
   /** Whether the agent runs in the background; by default, what its definition says. */
   readonly background?: boolean | undefined;
-  /** Tool that is available besides the built-in ones. */
+  /** A tool that is available in addition to the built-in ones. */
   readonly tool?: string | undefined;
 }
 
@@ -37,9 +37,7 @@ export function mainPolicy(place: ResolvePlace): Policy {
 
 type CommonRequest = Omit<AgentRequest, "definition" | "prompt">;
 
-/**
- * Returns the part of a request that is the same for all agents. Fields that only matter for the prompt are left empty.
- */
+/** Returns the part of a request that all agents share. Fields that affect only the prompt are left empty. */
 function commonRequest({ mode, cwd, rules, settings, tool }: ResolvePlace): CommonRequest {
   const { permissions = {} } = settings;
   const names = tool === undefined || toolNames.includes(tool) ? toolNames : [...toolNames, tool];

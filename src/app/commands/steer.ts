@@ -24,22 +24,22 @@ export interface SteerRequest {
   readonly command: NewCommand;
   /** Id of the command. Sending it again with the same id has no effect. By default, a new id. */
   readonly id?: string | undefined;
-  /** Ends the wait for the receipt. The command stays recorded. */
+  /** Stops waiting for the receipt. The command stays recorded. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface SteerResult {
   /** Whether a process has the session open. If not, the command stays in the inbox until the session is resumed. */
   readonly isRunning: boolean;
-  /** Absent if the session is not running, or has not answered before the time was up or the signal fired. */
+  /** Absent if the session is not running, or did not answer in time or before the signal fired. */
   readonly receipt?: Receipt | undefined;
 }
 
-/** Time to wait for the receipt of a command. */
+/** Time to wait for a command's receipt. */
 const RECEIPT_MS = 10_000;
 
 /**
- * Sends a command to a session of another process. Throws a `UserError` if this process may be a command run by an
+ * Sends a command to a session in another process. Throws a `UserError` if this process may be a command run by an
  * agent.
  */
 export async function steerSession({
@@ -73,7 +73,7 @@ interface Waiting extends Pick<SteerRequest, "signal"> {
   readonly isRunning: () => boolean;
 }
 
-/** Waits for the receipt of a command, as long as the session's process is alive and the time limit allows. */
+/** Waits for a command's receipt until the session's process ends or the time limit is reached. */
 function receiptFor(id: string, { inbox, isRunning, signal }: Waiting): Promise<Receipt | undefined> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -88,7 +88,7 @@ function receiptFor(id: string, { inbox, isRunning, signal }: Waiting): Promise<
     const unwatch = inbox.watch(look);
     signal?.addEventListener("abort", end);
     if (signal?.aborted) end();
-    // The receipt may be there already.
+    // The receipt may already be there.
     look();
   });
 }
@@ -100,23 +100,23 @@ export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | 
   return readQueue(transcriptPath).length > 0;
 }
 
-/** Returns whether a session goes on with its work when it is resumed: agents that were working, or waiting work. */
+/** Returns whether a resumed session has work to continue: agents that were working, or queued work. */
 export function hasUnfinishedWork(session: Pick<SteerRequest, "home" | "sessionId">): boolean {
   return hasUnfinishedRun(findInbox(session).transcriptPath) || hasWaitingWork(session);
 }
 
-/** Reads the prompts of a session that wait for their turn, by the path of the main agent's transcript. */
+/** Reads a session's queued prompts. Takes the path of the main agent's transcript. */
 export function readQueue(transcriptPath: string): readonly QueuedPrompt[] {
   return readTranscript(transcriptPath).lines.reduce(fold, initialState).queue;
 }
 
-/** Returns the background runs that an agent waits for before its next step, from the lines of its transcript. */
+/** Returns the background runs that an agent is waiting for, from the lines of its transcript. */
 export function awaitedRuns(lines: readonly Line[]): readonly RunId[] {
   const isSteered = lines.some(({ type }) => type === "run.awaited");
   return isSteered ? lines.reduce(fold, initialState).awaited : [];
 }
 
-/** An agent of a session, as it is listed for a user. */
+/** A session's agent in a list for the user. */
 export interface ListedAgent {
   readonly agentId: AgentId;
   /** Name that the agent's parent gave it. */
@@ -127,8 +127,8 @@ export interface ListedAgent {
 const MAX_LISTED = 8;
 
 /**
- * Explains why a reference refers to none of the agents of a session, or to several. `kind` describes the agents that
- * were searched.
+ * Explains why a reference matches none of a session's agents, or several. `kind` describes the agents that were
+ * searched.
  */
 export function unmatchedAgent(
   reference: string,

@@ -16,11 +16,9 @@ export interface TrustOptions {
 }
 
 export interface AddedTrust {
-  /**
-   * Settings in the directory, and hooks and MCP servers in its agent files, that apply from now on until they change.
-   */
+  /** Settings in the directory, and hooks and MCP servers in its agent files, that apply until they change. */
   readonly counts: readonly SettingsOrigin[];
-  /** Names of agents, skills and other files in the directory that are active from now on, by kind. */
+  /** Names of agents, skills and other files in the directory that are now active, by kind. */
   readonly active: readonly { readonly kind: string; readonly names: readonly string[] }[];
   readonly notices: readonly string[];
 }
@@ -67,7 +65,7 @@ interface Defined {
   readonly definition: { readonly name: string; readonly source: string; readonly file?: string | undefined };
 }
 
-/** Returns the hooks and MCP servers in an agent file of the directory, in the format of settings. */
+/** Returns the hooks and MCP servers in one of the directory's agent files, in settings format. */
 function programsOf(definition: AgentDefinition, cwd: string): readonly SettingsOrigin[] {
   const { name, file, hooks = [], mcpServers = [] } = definition;
   if (!isOwnFile(definition, cwd)) return [];

@@ -7,7 +7,7 @@ import { systemClock } from "../system-clock.ts";
 import { VERSION } from "../version.ts";
 
 export interface DirectoryWorkerOptions {
-  /** Name under which the worker is known to servers. */
+  /** Name by which servers know the worker. */
   readonly name: string;
   /** Real path of the workspace. */
   readonly cwd: string;
@@ -20,13 +20,13 @@ export interface DirectoryWorker {
   readonly worker: WorkerPort;
   /** Directory in which the calls of the worker's sessions are recorded. */
   readonly ledgerDirectory: string;
-  /** Directory for the files of its sessions on this machine. */
+  /** Directory for its sessions' files on this machine. */
   readonly filesDirectory: string;
 }
 
 /**
- * Creates the worker of a directory on this machine, for sessions that run on a server. The server can do no more there
- * than the settings of this machine allow.
+ * Creates the worker for a directory on this machine, for sessions that run on a server. The server can do only what
+ * this machine's settings allow.
  */
 export function createDirectoryWorker({ name, cwd, environment, report }: DirectoryWorkerOptions): DirectoryWorker {
   const home = stateDirectory(environment);

@@ -8,8 +8,8 @@ export interface JsonSchemaProblem {
 }
 
 /**
- * Returns the first problem of a JSON Schema that a program supplies, so that an invalid schema is refused when it is
- * passed instead of letting every answer of the model fail, or pass.
+ * Returns the first problem in a program's JSON Schema, so that an invalid schema is refused when it is passed instead
+ * of rejecting, or accepting, every answer from the model.
  */
 export function findSchemaProblem(schema: Readonly<Record<string, unknown>>): JsonSchemaProblem | undefined {
   if (Object.values(schema).some(isOfLibrary))
@@ -38,7 +38,7 @@ export function findSchemaProblem(schema: Readonly<Record<string, unknown>>): Js
   return findProblem(schema, "", schema);
 }
 
-/** Draft of JSON Schema that a schema follows, by default the newest; undefined if it is unknown. */
+/** JSON Schema draft that a schema follows, by default the newest; undefined if it is unknown. */
 export function draftOf({ $schema = "2020-12" }: Readonly<Record<string, unknown>>): Draft | undefined {
   return typeof $schema === "string" ? drafts.find(([name]) => $schema.includes(name))?.[1] : undefined;
 }
@@ -166,7 +166,7 @@ function findIn({ kind, keyword, value, place, root }: Place): JsonSchemaProblem
         ? undefined
         : invalid("Use a number.");
     case "pattern":
-      return isPattern(value) ? undefined : invalid("Use a regular expression that is valid with the flag u.");
+      return isPattern(value) ? undefined : invalid("Use a regular expression that is valid with the u flag.");
     case "string":
       return typeof value === "string" ? undefined : invalid("Use a string.");
     case "reference":
@@ -249,7 +249,7 @@ const keywords = new Map<string, Kind>(
   Object.entries(keywordsByKind).flatMap(([kind, names]) => names.map((name) => [name, kind as Kind] as const)),
 );
 
-/** Keywords that describe a value and restrict nothing. */
+/** Keywords that only describe a value. */
 const annotations = new Set([
   ...["$schema", "$id", "id", "$anchor", "$comment", "$vocabulary", "$dynamicAnchor", "$recursiveAnchor"],
   ...["title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly", "nullable"],

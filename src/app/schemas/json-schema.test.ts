@@ -4,7 +4,7 @@ import { validateJson } from "./validate-json.ts";
 
 const object = (properties: object, more: object = {}) => ({ type: "object", properties, ...more });
 
-describe("a JSON Schema of a program", () => {
+describe("a program's JSON Schema", () => {
   const node = object({ n: { type: "number" } }, { required: ["n"] });
   it.each([
     [
@@ -113,7 +113,7 @@ describe("a JSON Schema of a program", () => {
     expect(problem?.cure).toContain(cure);
   });
 
-  it("may have annotations and keywords of its own, and is refused if it contains itself", () => {
+  it("may have annotations and custom keywords, and is refused if it contains itself", () => {
     expect(findSchemaProblem({ type: "object", "x-order": 1, title: "A", examples: [{}] })).toBeUndefined();
     const cycle: Record<string, unknown> = { type: "object" };
     cycle["properties"] = { a: cycle };

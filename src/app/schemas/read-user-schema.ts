@@ -6,11 +6,11 @@ import { isSchema, isStandard, type ReadSchema, readSchema, type Schema } from "
 
 export interface UserSchema {
   readonly schema: Schema;
-  /** JSON Schema that the program passes beside a schema from a library. */
+  /** JSON Schema that the program passes in addition to a library's schema. */
   readonly json?: JsonSchema | undefined;
   /** Begins messages about the schema, such as `The input of the tool "stock"`. */
   readonly what: string;
-  /** Option that accepts the JSON Schema of a schema from a library. */
+  /** Name of the option that accepts this JSON Schema. */
   readonly option: string;
 }
 
@@ -25,7 +25,7 @@ export function readUserSchema({ schema, json, what, option }: UserSchema): Read
   } catch (error) {
     throw optionError(
       `${what} can't be converted to JSON Schema: ${describeError(error)}`,
-      `Use types that JSON has, or pass the JSON Schema as ${option} too.`,
+      `Use only types that JSON has, or also pass the JSON Schema as ${option}.`,
     );
   }
   if (read === undefined)
@@ -40,7 +40,7 @@ function checkJson(what: string, schema: unknown): void {
 }
 
 function cureFor(option: string): string {
-  return `Use a schema of zod 4 or arktype, a valibot schema wrapped in toStandardJsonSchema of @valibot/to-json-schema, or a JSON Schema. With other libraries, pass the JSON Schema as ${option} too.`;
+  return `Use a zod 4 or arktype schema, a valibot schema wrapped in toStandardJsonSchema from @valibot/to-json-schema, or a JSON Schema. With other libraries, also pass the JSON Schema as ${option}.`;
 }
 
 function lowered(what: string): string {

@@ -24,7 +24,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A schema as `defineTool` and `session.prompt` accept it: from a library (Standard Schema), or a JSON Schema. */
+/** A schema for `defineTool` and `session.prompt`: from a library (Standard Schema), or a JSON Schema. */
 export type Schema = StandardSchema | { readonly [keyword: string]: unknown };
 
 /** Type of the values that a schema describes. The types of a JSON Schema are inferred from its most common keywords. */
@@ -64,14 +64,17 @@ type ObjectValue<Properties, Required> = {
 
 export type Validation =
   | { readonly ok: true; readonly value: unknown }
-  /** The problems, each with its path, in one line. */
+  /** The problems, each with its path, on one line. */
   | { readonly ok: false; readonly problems: string };
 
 export interface ReadSchema {
   readonly json: JsonSchema;
   /** Rejects only if the schema itself fails. */
   validate(value: unknown): Promise<Validation>;
-  /** Describes what the JSON Schema says about a value; undefined if it is valid, or if the schema can't be used. */
+  /**
+   * Returns the problems that the JSON Schema finds in a value; undefined if it is valid, or if the schema can't be
+   * used.
+   */
   problemsIn(value: unknown): Promise<string | undefined>;
 }
 
@@ -81,8 +84,8 @@ export function isSchema(value: unknown): value is Schema {
 }
 
 /**
- * Reads a schema: how values are validated, and the JSON Schema for the model. Returns undefined if its library can't
- * convert it, so that the program has to pass the JSON Schema too. Throws if the conversion fails.
+ * Reads a schema: its validation function, and the JSON Schema for the model. Returns undefined if its library can't
+ * convert it; the program must then pass the JSON Schema too. Throws if the conversion fails.
  */
 export function readSchema(schema: Schema, given?: JsonSchema): ReadSchema | undefined {
   const json = isStandard(schema) ? (given ?? converted(schema)) : (schema as JsonSchema);
@@ -96,12 +99,12 @@ export function readSchema(schema: Schema, given?: JsonSchema): ReadSchema | und
   return { json, validate, problemsIn };
 }
 
-// The schemas of arktype are functions.
+// Arktype schemas are functions.
 export function isStandard(value: unknown): value is StandardSchema {
   return ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
 }
 
-/** What libraries offer to convert a schema: Standard JSON Schema, or a method. */
+/** Ways in which libraries convert a schema: Standard JSON Schema, or a method. */
 interface Convertible {
   readonly "~standard": { readonly jsonSchema?: { input(options: { readonly target: string }): unknown } };
   readonly toJSONSchema?: () => unknown;
@@ -114,7 +117,7 @@ function converted(schema: unknown): JsonSchema | undefined {
   const json =
     jsonSchema?.input({ target: "draft-2020-12" }) ?? convertible.toJSONSchema?.() ?? convertible.toJsonSchema?.();
   if (!isRecord(json)) return undefined;
-  // Copied, because some libraries attach the schema itself. Providers don't need the version.
+  // The schema is copied because some libraries attach the schema object itself. Providers don't need the version.
   const { $schema: _, ...rest } = JSON.parse(JSON.stringify(json)) as Record<string, unknown>;
   return rest as JsonSchema;
 }

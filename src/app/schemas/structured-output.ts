@@ -4,14 +4,14 @@ import type { OutputCheck } from "../../runs/index.ts";
 import { readUserSchema } from "./read-user-schema.ts";
 import type { Schema } from "./schema.ts";
 
-/** Checks answers against a schema, and keeps the value of the last valid one. */
+/** Checks answers against a schema, and keeps the last valid value. */
 export interface StructuredOutput extends OutputCheck {
   readonly value: unknown;
 }
 
-/** Reads the schema of an answer. Throws a `UserError` if it can't be used. */
+/** Reads the schema for an answer. Throws a `UserError` if it can't be used. */
 export function createStructuredOutput(schema: Schema, json?: JsonSchema): StructuredOutput {
-  const read = readUserSchema({ schema, json, what: "The option output", option: "outputSchema" });
+  const read = readUserSchema({ schema, json, what: "The output option", option: "outputSchema" });
   let value: unknown;
   return {
     instruction: `Your last message must contain only JSON that matches this JSON Schema, without any other text: ${JSON.stringify(read.json)}`,
@@ -34,7 +34,9 @@ export function createStructuredOutput(schema: Schema, json?: JsonSchema): Struc
   };
 }
 
-/** Finds the JSON in an answer: all of it, its last code block, or what is between its first and last brackets. */
+/**
+ * Finds the JSON in an answer: the whole answer, its last code block, or the text between its first and last brackets.
+ */
 function parseAnswer(text: string): { readonly value: unknown } | undefined {
   const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)];
   const start = text.search(/[[{]/);

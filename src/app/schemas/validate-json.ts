@@ -5,8 +5,8 @@ import { decodeSegment, draftOf, member, resolveReference } from "./check-json-s
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Checks a value against a JSON Schema that a program supplies and that has been checked. Returns an empty list for a
- * valid value. Rejects if the schema can't be used.
+ * Checks a value against a program's JSON Schema, which must have been checked. Returns an empty list for a valid
+ * value. Rejects if the schema can't be used.
  */
 export async function validateJson(schema: JsonSchema, value: unknown): Promise<readonly SchemaProblem[]> {
   // Loaded only when a value is validated, because most programs use a schema library and never need it.
@@ -26,7 +26,7 @@ interface Validated {
   readonly value: unknown;
 }
 
-/** Describes errors in our own words. Each error is followed by those of the schemas inside its keyword. */
+/** Rephrases the library's errors. Each error is followed by those of the schemas inside its keyword. */
 function describeErrors(errors: readonly OutputUnit[], validated: Validated): readonly SchemaProblem[] {
   const problems: SchemaProblem[] = [];
   for (let index = 0; index < errors.length; index++) {
@@ -49,7 +49,9 @@ function describeErrors(errors: readonly OutputUnit[], validated: Validated): re
   return problems;
 }
 
-/** Keywords that contain schemas. The errors of those schemas follow separately, so these need no message. */
+/**
+ * Keywords that contain schemas. The errors from those schemas follow separately, so these keywords need no message.
+ */
 const containers = new Set([
   ...["$ref", "properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "dependentSchemas"],
   ...["items", "prefixItems", "additionalItems", "unevaluatedItems", "allOf", "if", "dependencies"],

@@ -33,7 +33,7 @@ import { attendedTools, checkChange, collectRules, modeAfterPlan } from "./sessi
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
 import { createSessionTools, type SessionTools } from "./session-tools.ts";
 
-/** The transcript of a session, the thread of its main agent, and the part of the session that runs on the worker. */
+/** A session's transcript, its main agent's thread, and the part of the session that runs on the worker. */
 export interface OpenedThread {
   readonly transcript: Transcript;
   readonly thread: Thread;
@@ -46,9 +46,7 @@ export interface OpenedSession extends OpenedThread {
   readonly chosen: ChosenModel;
 }
 
-/**
- * Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent.
- */
+/** Assembles a session: MCP servers, rules, approvals, hooks, tools, the dispatcher and the main agent. */
 export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
   const servers = createSessionServers(options, opened.context, opened);
   try {
@@ -187,7 +185,7 @@ async function assembleWithServers(
 interface DelegationParts {
   readonly rules: readonly Rule[];
   readonly servers: SessionServers;
-  /** MCP servers of the main agent. */
+  /** The main agent's MCP servers. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
   readonly shared: SharedServices;
@@ -197,7 +195,7 @@ interface DelegationParts {
 interface Delegation {
   readonly dispatcher: Dispatcher;
   readonly tools: SessionTools;
-  /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
+  /** Returns Task's declaration with the currently available agents; undefined if there are none. */
   taskTool(): ToolDeclaration | undefined;
 }
 
@@ -260,7 +258,7 @@ function createDelegation(
   return { dispatcher, tools, taskTool };
 }
 
-/** Throws if a tool of the program starts an agent that does not exist. */
+/** Throws if one of the program's tools starts an agent that does not exist. */
 function checkAgentTools({ tools = [] }: SessionOptions, agents: LoadedAgents): void {
   for (const tool of tools) {
     if (!("agent" in tool) || agents.definitions.some(({ name }) => isSameAgent(name, tool.agent))) continue;
@@ -281,7 +279,7 @@ function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Valu
   };
 }
 
-/** If any agent has hooks, notifies them about runs that an earlier process left open. */
+/** If any agent has hooks, runs them for runs that an earlier process left open. */
 async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.reportLostRuns(async (agentType) => {

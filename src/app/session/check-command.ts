@@ -16,7 +16,7 @@ const answer: OptionType = { accepts: isAnswer, description: 'an object such as 
 const id = aString;
 const type = aString;
 
-/** Fields of the commands, which programs without type checking may get wrong. */
+/** Fields of each command. They are checked because programs without type checking may pass invalid values. */
 const commandFields: { readonly [Type in Command["type"]]: OptionTypes<Extract<Command, { type: Type }>> } = {
   prompt: { id, type, to: aString, content, when: oneOf(["now", "next"]) },
   withdraw: { id, type, promptId: aString },

@@ -31,8 +31,8 @@ export function checkSessionOptions(options: SessionOptions): void {
   const { transcript, resume } = options;
   if (transcript !== undefined && resume !== undefined && resume !== transcript.sessionId) {
     throw optionError(
-      `The option resume is ${resume}, but the transcript is that of the session ${transcript.sessionId}`,
-      "Set resume to the sessionId of the transcript, or remove it to start a new session.",
+      `The resume option is ${resume}, but the transcript belongs to session ${transcript.sessionId}`,
+      "Set resume to the transcript's sessionId, or remove it to start a new session.",
     );
   }
   if (transcript === undefined && options.home === false && resume !== undefined) {
@@ -58,7 +58,7 @@ export function checkSessionOptions(options: SessionOptions): void {
 const COST_LIMIT = "To limit the cost, use `settings: { budget: { usd: 1 } }`.";
 const APPROVER = "Use `approvals: { ask }`, a function that answers requests for approval.";
 
-/** What to use instead of names that other libraries have for options. */
+/** Hints for option names from other libraries. */
 export const sessionOptionHints: Readonly<Record<string, string>> = {
   budget: COST_LIMIT,
   maxCost: COST_LIMIT,
@@ -86,7 +86,7 @@ function unknownKeyProblem({ path, meant }: UnknownKey): string {
   return `the key ${path.join(".")} is unknown${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
 }
 
-/** A model by its name, or an object that is one. */
+/** A model's name, or a model object. */
 export const modelOption = either(aString, anObjectWith("describe", "call"));
 
 export const sessionOptionTypes: OptionTypes<SessionOptions> = {
@@ -137,7 +137,7 @@ export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   onTrouble: optional(aFunction),
 };
 
-/** Throws a `UserError` if a model of the program does not describe itself. */
+/** Throws a `UserError` if the program's model does not describe itself. */
 export function checkModel(model: Model): void {
   const cure =
     'Return { provider, model, dialect: "anthropic" or "openai", window, maxOutputTokens } from describe, the last two in tokens.';
@@ -145,14 +145,14 @@ export function checkModel(model: Model): void {
   try {
     described = model.describe();
   } catch (error) {
-    throw optionError(`The describe method of the model failed: ${describeError(error)}`, cure);
+    throw optionError(`The model's describe method failed: ${describeError(error)}`, cure);
   }
   const { provider, model: name, dialect, window, maxOutputTokens } = isRecord(described) ? described : {};
   const isValid =
     [provider, name].every(aString.accepts) &&
     (dialect === "anthropic" || dialect === "openai") &&
     [window, maxOutputTokens].every(aCount.accepts);
-  if (!isValid) throw optionError("The describe method of the model does not describe a model", cure);
+  if (!isValid) throw optionError("The model's describe method does not describe a model", cure);
 }
 
 const serverFields = ["command", "args", "env", "cwd", "url", "type", "headers", "server", "timeout"];
@@ -174,7 +174,7 @@ function checkMcpServers(servers: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Throws a `UserError` for a rule that names a tool that does not exist and resembles one that does. */
+/** Throws a `UserError` for a rule that misspells a tool's name. */
 function checkToolNames({ allowedTools = [], disallowedTools = [], tools = [] }: SessionOptions): void {
   const known = [...toolNames, ...tools.map(({ name }) => name)];
   for (const [option, rules] of Object.entries({ allowedTools, disallowedTools })) {

@@ -20,7 +20,7 @@ export interface ContextUpdate {
   readonly notices: readonly string[];
 }
 
-/** Definitions, skills and instructions that the agent knows. */
+/** Definitions, skills and instructions that the agent has already seen. */
 interface Known {
   readonly definitions: readonly AgentDefinition[];
   readonly agents: readonly AgentDefinition[];
@@ -30,9 +30,9 @@ interface Known {
 }
 
 /**
- * Returns a function that reads the files again and describes the changes since the last call. The list of skills in
- * the head of requests is never changed, so that the head stays cached; the list of agents is rewritten, because
- * providers may enforce the enum of agent names.
+ * Returns a function that reads the files again and describes the changes since its last call. The head's list of
+ * skills never changes, so that the head stays cached. Its list of agents does, because providers may enforce the enum
+ * of agent names.
  */
 export function createContextUpdates(options: ContextUpdatesOptions): () => Promise<ContextUpdate> {
   const { main, pool, rules, contextFloor } = options;
@@ -90,7 +90,7 @@ function agentUpdate(before: Known, now: Known): string | undefined {
   return parts.length === 0 ? undefined : `[The agents that Task can start have changed.\n${parts.join("\n")}]`;
 }
 
-/** Returns the line of each agent in the list that a model chooses from. Hidden agents have none. */
+/** Returns each agent's line in the list of agents for models. Hidden agents have none. */
 function agentLines(definitions: readonly AgentDefinition[]): ReadonlyMap<string, string> {
   const shown = definitions.filter(({ hidden }) => hidden !== true);
   return new Map(shown.map((definition) => [definition.name, delegationList([definition]).text]));

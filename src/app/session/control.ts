@@ -18,22 +18,22 @@ import { problemOf } from "./check-command.ts";
 import type { MainRuns } from "./main-runs.ts";
 import type { RewindOptions, RewindReport } from "./rewind.ts";
 
-/** What a command can change about a session. */
+/** Settings that a command can change. */
 export type Configuration = Pick<Extract<Command, { type: "configure" }>, "permissionMode" | "model">;
 
 export interface ControlOptions {
   readonly runs: MainRuns;
   readonly dispatcher: Dispatcher;
   readonly approvals: SessionApprovals;
-  /** Commands of other processes, and the receipts of all commands. */
+  /** Commands from other processes, and the receipts for all commands. */
   readonly inbox: Inbox;
   /** Whether the session was resumed, so that an earlier process may have carried out a command. */
   readonly isResumed: boolean;
   readonly journal: Pick<Journal, "read">;
-  /** Thread of the main agent. */
+  /** The main agent's thread. */
   readonly thread: Thread;
   readonly mayBackground: boolean;
-  /** Whether the program closes the session when the main agent's run has ended. */
+  /** Whether the program closes the session when the main agent's run ends. */
   readonly endsWithRun: boolean;
   /** Receives messages for the user. */
   readonly onTrouble: (message: string) => void;
@@ -45,22 +45,22 @@ export interface ControlOptions {
   stopAgent(agentId: AgentId): Promise<StopReceipt>;
 }
 
-/** Carries out the commands of users and programs. */
+/** Carries out commands from users and programs. */
 export interface Control {
   /** Carries out a command. Never rejects: the receipt says why nothing happened. */
   send(command: Command): Promise<Receipt>;
   /** Carries out the commands that other processes send from now on. Returns a function that stops listening. */
   listen(): () => void;
-  /** Returns whether other processes sent commands while the session was closed that are still to be delivered. */
+  /** Returns whether commands that other processes sent while the session was closed are still undelivered. */
   hasEarlier(): boolean;
   /** Delivers the prompts that other processes sent while the session was closed. Never rejects. */
   deliverEarlier(): Promise<void>;
 }
 
-/** What became of a command: done or refused, with a message. */
+/** Outcome of a command: done or refused, with a message. */
 type Outcome = Omit<Receipt, "commandId">;
 
-/** Creates the control of a session. */
+/** Creates a session's control. */
 export function createControl(options: ControlOptions): Control {
   const { runs, dispatcher, approvals, inbox, journal, thread } = options;
   const { registry } = dispatcher;
@@ -141,13 +141,13 @@ export function createControl(options: ControlOptions): Control {
     { promptId, when }: { readonly promptId: PromptId; readonly when: "now" | "next" },
   ): Promise<Outcome> {
     if (when === "now" && (await runs.tell(content, promptId)))
-      return done("The main agent reads the message before its next step.");
+      return done("The main agent will read the message before its next step.");
     const accepted = await runs.accept(content, promptId);
     if (accepted === "started") return done("The main agent has started.");
     const later = options.endsWithRun
-      ? " The session ends with its current run; the prompt is sent when it is resumed."
+      ? " The session ends with its current run; the prompt will be sent when it is resumed."
       : "";
-    return done(`The prompt is in the queue of the main agent.${later}`);
+    return done(`The prompt is in the main agent's queue.${later}`);
   }
 
   async function promptSubagent(
@@ -159,7 +159,7 @@ export function createControl(options: ControlOptions): Control {
     do {
       await dispatcher.resumptionOf(agentId)?.catch(() => undefined);
       if (await registry.live.get(agentId)?.tell({ content, from: "person", promptId }))
-        return done(`${labelOf(subagent)} reads the message before its next step.`);
+        return done(`${labelOf(subagent)} will read the message before its next step.`);
     } while (dispatcher.resumptionOf(agentId) !== undefined);
     const problem = await dispatcher.wake(subagent, "person", { prompt: textOf(content), promptId });
     return problem === undefined
@@ -185,14 +185,14 @@ export function createControl(options: ControlOptions): Control {
     await options.configure({ permissionMode, model });
     const changes = [
       ...(permissionMode === undefined ? [] : [`The permission mode is now ${permissionMode}.`]),
-      ...(model === undefined ? [] : [`The main agent uses the model ${model} from its next prompt on.`]),
+      ...(model === undefined ? [] : [`The main agent will use the model ${model} from its next prompt on.`]),
     ];
     return done(changes.join(" "));
   }
 
   async function compact(instructions: string | undefined): Promise<Outcome> {
     await runs.acceptCompaction(instructions);
-    return done("The main agent summarizes its conversation.");
+    return done("The main agent is summarizing its conversation.");
   }
 
   async function rewind({ to, files }: Extract<Command, { type: "rewind" }>): Promise<Outcome> {
@@ -242,7 +242,9 @@ export function createControl(options: ControlOptions): Control {
     if (found.running === undefined) return refused(`${label} is not running.`);
     const parent = reportsTo(found);
     if (parent !== undefined && (await parent.endWait(found)))
-      return done(`${capitalized(nameOf(parent))} no longer waits for ${label}, which continues in the background.`);
+      return done(
+        `${capitalized(nameOf(parent))} is no longer waiting for ${label}, which continues in the background.`,
+      );
     if (!options.mayBackground) return refused("Agents can't work in the background in this session.");
     if (await registry.detach(found.agentId, "person")) return done(`${label} is now working in the background.`);
     return refused(`${label} is already working in the background.`);
@@ -264,7 +266,7 @@ export function createControl(options: ControlOptions): Control {
     if (parent.thread.state.awaited.includes(runId))
       return refused(`${capitalized(nameOf(parent))} is already waiting for ${label}.`);
     await parent.record([{ type: "run.awaited", agentId, runId }]);
-    return done(`${capitalized(nameOf(parent))} waits for ${label} before its next step.`);
+    return done(`${capitalized(nameOf(parent))} will wait for ${label} before its next step.`);
   }
 
   /** Returns the running agent that is notified when a background agent ends. */
@@ -280,25 +282,25 @@ export function createControl(options: ControlOptions): Control {
     return refused(`${message}. ${cure}`);
   }
 
-  /** Carries out a command of another process, and tells the user of this one. Never rejects. */
+  /** Carries out a command from another process, and tells this process's user. Never rejects. */
   async function obey(command: Command): Promise<void> {
-    // Whoever can write to the inbox could give agents more permissions.
+    // Otherwise, any process that can write to the inbox could give agents more permissions.
     if (command.type === "configure") {
-      const message = "Another process can't change the settings of a session. Change them where the session runs.";
+      const message = "Another process can't change a session's settings. Change them where the session runs.";
       return inbox.settle({ commandId: command.id, ...refused(message) }, command).catch(() => undefined);
     }
     const receipt = send(command);
     const about = await describeRemote(command);
     if (about === undefined) return;
-    // A stop is shown at once, because the receipt comes after the end of the run.
+    // A stop is shown immediately, because its receipt arrives only after the run has ended.
     if (command.type === "stop" || (await receipt).status === "done") options.onTrouble(about);
   }
 
-  /** Describes a command of another process in one line. Returns undefined if there is nothing to tell. */
+  /** Describes another process's command in one line. Returns undefined if there is nothing to report. */
   async function describeRemote(command: Command): Promise<string | undefined> {
     if (command.type === "withdraw") return "Another terminal removed a prompt from the queue.";
     if (command.type === "answer" || command.type === "configure") return undefined;
-    if (command.type === "compact") return "Another terminal compacts the conversation.";
+    if (command.type === "compact") return "Another terminal is compacting the conversation.";
     if (command.type === "rewind") return "Another terminal went back to an earlier prompt.";
     const reference = command.type === "prompt" ? command.to : command.type === "stop" ? command.what : command.agent;
     const isAll = command.type === "stop" && isWholeSession(reference);
@@ -310,20 +312,20 @@ export function createControl(options: ControlOptions): Control {
       case "prompt":
         return `Message from another terminal to ${agent}: ${shortened(textOf(command.content))}`;
       case "stop":
-        return `Another terminal stops ${isAll ? "all agents" : agent}.`;
+        return `Another terminal is stopping ${isAll ? "all agents" : agent}.`;
       case "resume":
         return `Another terminal resumed ${agent}.`;
       case "background":
         return `Another terminal moved ${agent} to the background.`;
       case "foreground": {
         const parent = found && reportsTo(found);
-        const waits = parent ? `: ${nameOf(parent)} waits for it` : "";
+        const waits = parent ? `: ${nameOf(parent)} will wait for it` : "";
         return `Another terminal moved ${agent} to the foreground${waits}.`;
       }
     }
   }
 
-  /** Returns whether stopping this stops all agents. The session may end with the run of its main agent. */
+  /** Returns whether stopping this target stops all agents. The session may end with its main agent's run. */
   function isWholeSession(what: string): boolean {
     return what === "tree" || ((what === "turn" || isMain(what)) && options.endsWithRun);
   }
@@ -349,7 +351,7 @@ export function createControl(options: ControlOptions): Control {
     await inbox.settle({ commandId: command.id, ...outcome }, command).catch(() => undefined);
   }
 
-  /** Leaves a prompt to the run of the main agent that is about to begin. */
+  /** Leaves a prompt to the main agent's run that is about to begin. */
   async function deliverToMain(command: Command): Promise<Outcome> {
     if (isMainResumption(command)) return done("The main agent continues.");
     if (command.type !== "prompt") return refused("The session ended before it could carry out this command.");
@@ -388,7 +390,7 @@ function isMainResumption(command: Command): boolean {
   return command.type === "resume" && isMain(command.agent);
 }
 
-/** Returns the outcome of a command that failed, with the reason. */
+/** Returns the outcome of a failed command, with the reason. */
 export function refusalOf(error: unknown): Outcome {
   return refused(error instanceof UserError ? withCure(error) : describeError(error));
 }
@@ -405,7 +407,9 @@ function nameOf({ agentId, agent }: LiveAgent): string {
   return labelOf({ agentId, agentType: agent.agentType });
 }
 
-/** Names an agent: its name or type, its task and its id, as in `Explore (call sites, a1b2c3d4e5f6g)`. */
+/**
+ * Returns an agent's label with its name or type, its task and its id, such as `Explore (call sites, a1b2c3d4e5f6g)`.
+ */
 function labelOf({ agentId, agentType, name, description = "" }: Labelled): string {
   if (isMain(agentId)) return "the main agent";
   return `${name ?? agentType} (${description === "" ? "" : `${shortened(description)}, `}${agentId})`;
@@ -416,7 +420,7 @@ interface Labelled extends Pick<Subagent, "agentId" | "agentType"> {
   readonly description?: string | undefined;
 }
 
-/** Number of agents that a receipt names. */
+/** Maximum number of agents that a receipt names. */
 const MAX_NAMED = 5;
 
 function listed(agents: readonly Labelled[]): string {
@@ -428,7 +432,7 @@ function capitalized(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-/** Number of characters of a message that are shown to the user of the session. */
+/** Maximum number of characters of a message that are shown to the session's user. */
 const MAX_SHOWN = 100;
 
 function shortened(text: string): string {

@@ -32,12 +32,12 @@ export interface MainAgentParts {
   readonly main: LoadedMainAgent;
   readonly chosen: ChosenModel;
   readonly tools: SessionTools;
-  /** Directories outside the workspace that all agents of the session may read. */
+  /** Directories outside the workspace that all of the session's agents may read. */
   readonly readableRoots: readonly string[];
   readonly rules: readonly Rule[];
-  /** MCP servers of the main agent. */
+  /** The main agent's MCP servers. */
   readonly connection: McpConnection;
-  /** Head of the conversation that is resumed. */
+  /** Head of the resumed conversation. */
   readonly previousHead: Head | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface MainAgent {
   readonly notices: readonly string[];
 }
 
-/** Resolves the main agent of a session. Throws a `UserError` if it can't run. */
+/** Resolves a session's main agent. Throws a `UserError` if it can't run. */
 export function createMainAgent(options: SessionOptions, parts: MainAgentParts): MainAgent {
   const { context, main, connection, previousHead } = parts;
   const resolution = resolveMain(options, parts);
@@ -79,7 +79,7 @@ function resolveMain(options: SessionOptions, parts: MainAgentParts) {
     requestedModel: chosen.requested,
     modelReason: chosen.reason,
     maxTokensField: chosen.provider?.maxTokensField,
-    // Changing the lifetime of a resumed conversation would lose its cached prefix.
+    // Changing a resumed conversation's cache lifetime would lose its cached prefix.
     cacheLifetime: settings.cache?.lifetime ?? previousHead?.cacheLifetime,
     tools: tools.executor.declarations(),
     absentTools: tools.absent,
@@ -100,15 +100,15 @@ function mainPrompt({ systemPrompt }: SessionOptions, { prompt = mainAgent.promp
 const delegationTools: ReadonlySet<string> = new Set(["Task", "TaskOutput", "TaskStop", "SendMessage"]);
 
 /**
- * Restricts an agent to the tools for delegation. Its subagents are limited by the policy that the agent would have
- * otherwise.
+ * Restricts an agent to the delegation tools. Its subagents are limited by the policy that the agent would otherwise
+ * have.
  */
 function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
   const { head, policy } = agent;
   const pool = policy.pool.filter((tool) => delegationTools.has(tool));
   if (!pool.includes("Task")) {
     const cure =
-      "Omit the option `coordinator`, or allow Task (check the permissions, the agent's tools and subagents.maxDepth).";
+      "Omit the `coordinator` option, or allow Task (check the permissions, the agent's tools and subagents.maxDepth).";
     throw new UserError("A coordinator can't delegate here", { code: "coordinator", cure, exitCode: 2 });
   }
   const tools = head.tools.filter(({ name }) => pool.includes(name));
@@ -129,11 +129,11 @@ function modelChangeNotices(before: Head | undefined, now: Head): readonly strin
   if (before.provider === now.provider && before.model === now.model) return [];
   const [old, other] = [`${before.provider}/${before.model}`, `${now.provider}/${now.model}`];
   return [
-    `This session has used the model ${old} so far and now uses ${other}. To keep using ${old}, pass the option \`model: ${old}\`.`,
+    `This session has used the model ${old} so far and now uses ${other}. To keep using ${old}, pass the \`model: ${old}\` option.`,
   ];
 }
 
-/** Reports agents that a resumed session could start before and that no longer exist. */
+/** Reports agents that a resumed session could start before but that no longer exist. */
 function goneAgents(before: Head | undefined, definitions: readonly AgentDefinition[]): readonly string[] {
   const known = new Set([FORK_TYPE, ...definitions.map(({ name }) => name)]);
   const gone = ((before && declaredTypes(before)) ?? []).filter((name) => !known.has(name));
@@ -147,11 +147,11 @@ interface AcceptanceOptions {
   readonly definition: AgentDefinition | undefined;
   /** Commands from the options. They need no approval, because the caller supplied them. */
   readonly given: readonly string[] | undefined;
-  /** Policy of the main agent. */
+  /** The main agent's policy. */
   readonly policy: Policy;
 }
 
-/** Returns the check that the work of the main agent must pass. The host runs it, so the agent needs no shell. */
+/** Returns the check that the main agent's work must pass. The host runs it, so the agent needs no shell. */
 export function mainAcceptance({ definition, given = [], policy }: AcceptanceOptions): Acceptance | undefined {
   const own = definition?.acceptance === undefined ? [] : [definition.acceptance];
   const commands = [...own, ...given];
@@ -165,16 +165,14 @@ interface Verification {
   readonly notices: readonly string[];
 }
 
-/**
- * Decides how the work of the main agent is verified, based on the `verify` setting and the agents that it can start.
- */
+/** Decides how the main agent's work is verified, based on the `verify` setting and the agents that it can start. */
 export function chooseVerification(
   { verify = "off" }: Settings,
   { policy, offered }: { readonly policy: Policy; readonly offered: readonly string[] },
 ): Verification {
   if (verify === "off") return { verify: undefined, notices: [] };
   if (!offered.includes(VERIFIER)) {
-    const notice = `The setting "verify" is "${verify}", but the agent ${VERIFIER} is switched off or denied here. Nothing is verified.`;
+    const notice = `The "verify" setting is "${verify}", but the ${VERIFIER} agent is switched off or denied here. Nothing is verified.`;
     return { verify: undefined, notices: [notice] };
   }
   // An agent that can't delegate can't follow a suggestion to start the verifier.
@@ -184,17 +182,17 @@ export function chooseVerification(
 
 export interface SessionBudgetOptions {
   readonly context: SessionContext;
-  /** Definition of the main agent. */
+  /** The main agent's definition. */
   readonly definition: AgentDefinition | undefined;
-  /** Returns what a resumed session has spent. Called only if that is needed, because it reads all transcripts. */
+  /** Returns what a resumed session has spent. Called only if needed, because it reads all transcripts. */
   readonly spentBefore?: (() => Promise<BudgetSpent>) | undefined;
   /** Whether earlier spending is needed even without limits, for `session.costUsd`. */
   readonly showsCost: boolean;
 }
 
 /**
- * Creates the budget for the whole life of a session, with the settings' limits or the main agent's limits, whichever
- * are lower.
+ * Creates the budget for a session's whole life. Each limit is the lower of those in the settings and in the main
+ * agent's definition.
  */
 export async function createSessionBudget(options: SessionBudgetOptions): Promise<Budget> {
   const { context, definition, spentBefore, showsCost } = options;

@@ -49,7 +49,7 @@ export interface MainRunsOptions {
   readonly live: () => LiveAgent | undefined;
   /** Options for every run. */
   readonly runOptions: Pick<RunRequest, "acceptance" | "verify"> & { readonly waits: boolean };
-  /** Mode that was requested when the session was opened. */
+  /** Mode requested when the session was opened. */
   readonly requestedMode?: PermissionMode | undefined;
   /** Called before each prompt except the first one, to apply changes since the last one. Never rejects. */
   readonly refresh: (agent: ResolvedAgent) => Promise<RefreshedAgent>;
@@ -60,7 +60,7 @@ export interface MainRunsOptions {
 
 type PromptParts = Pick<RunRequest, "promptId" | "output">;
 
-/** A prompt of this process that waits for its turn. */
+/** A queued prompt from this process. */
 interface WaitingPrompt extends QueuedPrompt {
   /** Resolves when the prompt is the first one in the queue and may run, or has been removed from the queue. */
   readonly turn: Deferred<void>;
@@ -74,7 +74,7 @@ export class MainRuns {
   private usedModel: Model;
   /** Takes effect with the next run. */
   private change: MainAgentChoice | undefined;
-  /** Mode in which the first run of this process begins. If undefined, it is the agent's. */
+  /** Mode in which this process's first run begins. If undefined, the agent's own mode is used. */
   private requestedMode: PermissionMode | undefined;
   private readonly options: MainRunsOptions;
   private current: Run | undefined;
@@ -96,7 +96,9 @@ export class MainRuns {
     return this.change?.model ?? this.usedModel;
   }
 
-  /** The mode in which the first run of this process will begin. Undefined if it is the agent's, or has begun. */
+  /**
+   * Mode in which this process's first run will begin. Undefined if it is the agent's own mode, or the run has begun.
+   */
   get openingMode(): PermissionMode | undefined {
     return this.isStarted && !this.options.thread.isNew ? undefined : this.requestedMode;
   }
@@ -129,7 +131,7 @@ export class MainRuns {
     return this.current;
   }
 
-  /** The prompts that wait for their turn, including those that are not in the transcript yet. */
+  /** The queued prompts, including those that are not in the transcript yet. */
   get queue(): readonly QueuedPrompt[] {
     const { queue } = this.options.thread.state;
     const unrecorded = this.waiting.filter(({ promptId }) => !queue.some((each) => each.promptId === promptId));
@@ -146,7 +148,7 @@ export class MainRuns {
     return this.held !== undefined;
   }
 
-  /** Does work during which no run may start. Prompts that arrive in the meantime are queued. */
+  /** Does work during which no run may start. Prompts that arrive during the work are queued. */
   async hold<Result>(work: () => Promise<Result>): Promise<Result> {
     const held = work();
     this.held = held;
@@ -190,7 +192,7 @@ export class MainRuns {
     await this.options.live()?.begun;
   }
 
-  /** Like `compact`, for a run that no one reads. Resolves when it has begun. */
+  /** Like `compact`, but for a run whose updates no one reads. Resolves when the run has begun. */
   async acceptCompaction(instructions?: string): Promise<void> {
     void drain(this.compact(instructions));
     await this.options.live()?.begun;
@@ -226,7 +228,7 @@ export class MainRuns {
     const isQueued = ({ queue }: { readonly queue: readonly QueuedPrompt[] }): boolean =>
       queue.some((queued) => queued.promptId === promptId);
     const [waiting] = index === -1 ? [] : this.waiting.splice(index, 1);
-    // It may have been the turn of this prompt, which is now that of the next one.
+    // If it was this prompt's turn, it is now the next one's.
     this.startNext();
     await waiting?.recorded.catch(() => undefined);
     const recorded = await this.options.thread.recordIf(isQueued, [{ type: "prompt.withdrawn", promptId }]);
@@ -312,7 +314,7 @@ export class MainRuns {
     if (this.current === undefined && this.held === undefined) this.waiting[0]?.turn.resolve();
   }
 
-  /** Returns the queued prompts that no run of this process will receive. */
+  /** Returns the queued prompts that no run in this process will receive. */
   private leftOver(taken?: PromptId): readonly QueuedPrompt[] {
     const own = new Set([taken, ...this.waiting.map(({ promptId }) => promptId)]);
     return this.options.thread.state.queue.filter(({ promptId }) => !own.has(promptId));
@@ -343,7 +345,7 @@ export class MainRuns {
       await recorded.catch(() => undefined);
       await waiting.turn.promise;
       outlet.signal.removeEventListener("abort", onAbort);
-      // The prompt may have been withdrawn, or the session closed, after the run before this one had ended.
+      // The prompt may have been withdrawn, or the session closed, after the previous run ended.
       if (this.waiting[0] !== waiting) return this.notRun(runId, this.closedBy ?? "stopped");
       this.waiting.shift();
       return forward(this.start({ content, promptId, output, runId }), outlet);
@@ -369,15 +371,15 @@ export class MainRuns {
   }
 }
 
-/** Number of messages from which on a conversation can be compacted: a prompt and an answer are kept as they are. */
+/** Minimum number of messages in a conversation that can be compacted. A prompt and an answer are kept as they are. */
 const FEWEST_MESSAGES = 4;
 
-/** Reads a run that no one else reads, so that its updates do not pile up. Its lines are in the feed. */
+/** Reads a run that has no other reader, so that its updates do not pile up. Its lines are in the feed. */
 async function drain(run: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of run);
 }
 
-/** Passes the updates of a run on to the readers of the queued run that it belongs to. */
+/** Forwards a run's updates to the readers of the queued run that it belongs to. */
 async function forward(run: Run, { signal, cause, emit }: RunOutlet): Promise<RunResult> {
   const onAbort = (): void => run.stop(cause());
   signal.addEventListener("abort", onAbort);
@@ -392,7 +394,7 @@ export function closedSession(sessionId: SessionId, { path }: Pick<Transcript, "
     code: "session_closed",
     cure:
       path === undefined
-        ? "Open a new session. To resume sessions, keep them on disk with the option `home`."
-        : `Open it again with the option \`resume: "${sessionId}"\`.`,
+        ? "Open a new session. To resume sessions, keep them on disk with the `home` option."
+        : `Open it again with the \`resume: "${sessionId}"\` option.`,
   });
 }

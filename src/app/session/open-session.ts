@@ -54,7 +54,7 @@ export async function openSessionOn(
     opened = options.resume === undefined ? undefined : await openThread(options, context, worker);
     const main = await loadAgents(options, context, { worker, before: opened?.thread.agentType });
     const chosen = chooseSessionModel(options, context, main.definition);
-    // The files of a new session are opened last, so that a session that can't start leaves no files.
+    // A new session's files are opened last, so that a session that can't start leaves no files behind.
     opened ??= await openThread(options, context, worker);
     const permissionMode = beginningMode(options, context, opened.thread.state.mode);
     return await assembleSession({ ...options, permissionMode }, { context, main, chosen, ...opened });
@@ -73,7 +73,7 @@ function workerOptions({ cwd: root = process.cwd(), onTrouble }: SessionOptions,
   return { root, home, state: stateDirectory(environment), environment, clock, version: VERSION, report };
 }
 
-/** Opens the transcript of a session and its worker, and restores the thread of its main agent. */
+/** Opens a session's transcript and its worker, and restores its main agent's thread. */
 async function openThread(options: SessionOptions, context: SessionContext, port: WorkerPort): Promise<OpenedThread> {
   const transcript = await openFiles(options, context);
   let worker: WorkerSession | undefined;

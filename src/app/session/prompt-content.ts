@@ -1,7 +1,7 @@
 import { isRecord } from "../../lib/index.ts";
 import type { UserBlock } from "../../protocol/index.ts";
 
-/** Returns a text as the content of a prompt: empty for an empty text. */
+/** Returns text as a prompt's content, which is empty for an empty text. */
 export function textBlocks(text: string): readonly UserBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }

@@ -4,16 +4,19 @@ import { oneOf, optionError } from "../check-options.ts";
 import type { Schema, SchemaValue } from "../schemas/schema.ts";
 import type { StructuredOutput } from "../schemas/structured-output.ts";
 
-/** Options of one prompt. */
+/** Options for one prompt. */
 export interface PromptOptions<Output extends Schema | undefined = undefined> {
   /** Stops the run, which then has the outcome `stopped`. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Schema of the answer. The agent is asked for JSON, which is validated; it may correct an invalid answer twice. The
-   * value is `output` of the result.
+   * Schema for the answer. The agent is asked for JSON, which is validated; it may correct an invalid answer twice. The
+   * value is the result's `output`.
    */
   readonly output?: Output | undefined;
-  /** JSON Schema of the answer. Needed only if the library of `output` can't convert its schemas to JSON Schema. */
+  /**
+   * JSON Schema for the answer. Needed only if `output` comes from a library that can't convert its schemas to JSON
+   * Schema.
+   */
   readonly outputSchema?: JsonSchema | undefined;
 }
 
@@ -32,7 +35,7 @@ export interface Run<Output = undefined> extends AsyncIterable<RunUpdate> {
   readonly promptId: PromptId | undefined;
   /** Never rejects. */
   readonly result: Promise<PromptResult<Output>>;
-  /** The text of the main agent's messages as it is written. Messages are separated by a blank line. */
+  /** Text of the main agent's messages as it is being written. Messages are separated by a blank line. */
   readonly textStream: AsyncIterable<string>;
   /**
    * Ends the run as soon as possible. The work done so far is kept. The cause becomes the `reason` of the result:
@@ -41,7 +44,7 @@ export interface Run<Output = undefined> extends AsyncIterable<RunUpdate> {
   stop(cause: "interrupted" | "stopped"): void;
 }
 
-/** Type of `output` in the result of a prompt. */
+/** Type of `output` in a prompt's result. */
 export type OutputValue<Output> = Output extends Schema ? SchemaValue<Output> : undefined;
 
 interface RunParts {
@@ -50,7 +53,7 @@ interface RunParts {
   readonly output?: StructuredOutput | undefined;
 }
 
-/** Adds what `session.prompt` offers to a run. */
+/** Adds the properties that `session.prompt` offers to a run. */
 export function createPromptRun<Output>(run: PlainRun, { promptId, signal, output }: RunParts): Run<Output> {
   const onAbort = (): void => run.stop("interrupted");
   signal?.addEventListener("abort", onAbort, { once: true });
@@ -71,7 +74,8 @@ export function createPromptRun<Output>(run: PlainRun, { promptId, signal, outpu
   return {
     runId: run.runId,
     promptId,
-    // Without an output, the same promise: if a program closes the session when it resolves, no queued run has started.
+    // Without an output schema, this is the run's own promise: if a program closes the session when it resolves, no
+    // queued run has started yet.
     result: output === undefined ? run.result : run.result.then(withOutput),
     stop: (cause) => {
       if (!causes.accepts(cause))

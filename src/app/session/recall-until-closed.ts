@@ -3,8 +3,8 @@ import type { ToolExecutor } from "../../ports/index.ts";
 import type { SessionContext } from "./session-context.ts";
 
 /**
- * Returns a function that asks what became of a call, and waits for a call that is still running. It rejects when the
- * session is closed, so that the call stays open for the next process. Undefined if all such calls are lost.
+ * Returns a function that looks up the result of a call, and waits for a call that is still running. It rejects when
+ * the session is closed, so that the call stays open for the next process. Undefined if all such calls are lost.
  */
 export function recallUntilClosed(
   { recall }: Pick<ToolExecutor, "recall">,

@@ -8,17 +8,17 @@ import type { Thread } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import { aBoolean, type OptionTypes, optional } from "../check-options.ts";
 
-/** Options of `session.rewind`. */
+/** Options for `session.rewind`. */
 export interface RewindOptions {
-  /** Whether files that the tools Edit, Write and NotebookEdit changed get their earlier contents back. Default: true. */
+  /** Whether to restore files that the Edit, Write and NotebookEdit tools changed. Default: true. */
   readonly files?: boolean | undefined;
 }
 
-/** What happened when the user went back to a prompt. */
+/** Result of going back to a prompt. */
 export interface RewindReport {
   /** Text of the prompt that the user went back to. It is no longer part of the conversation. */
   readonly prompt: string;
-  /** Files that have their earlier contents again. Paths are relative to the workspace. */
+  /** Files that were restored. Paths are relative to the workspace. */
   readonly restored: readonly string[];
   /** Changed files that were not restored, each with the reason. */
   readonly kept: readonly { readonly path: string; readonly reason: string }[];
@@ -28,14 +28,14 @@ export interface RewindReport {
 
 export interface RewindParts {
   readonly transcript: Transcript;
-  /** Thread of the main agent. */
+  /** The main agent's thread. */
   readonly thread: Thread;
   readonly worker: Pick<WorkerSession, "restoreFile">;
   /** The workspace. */
   readonly cwd: string;
 }
 
-/** Returns the prompts that are part of the conversation of the main agent, oldest first. */
+/** Returns the prompts in the main agent's conversation, oldest first. */
 export function promptsIn(lines: readonly Line[]): readonly PastPrompt[] {
   const prompts: PastPrompt[] = [];
   let start: Line | undefined;
@@ -47,7 +47,7 @@ export function promptsIn(lines: readonly Line[]): readonly PastPrompt[] {
     }
     if (line.type !== "prompt.received" || start === undefined) continue;
     prompts.push({ id: start.id, text: textOf(line.content), at: line.at });
-    // Further prompts of the same run were sent to steer it.
+    // Further prompts in the same run were sent to steer it.
     start = undefined;
   }
   return prompts;
@@ -137,7 +137,7 @@ interface Outcome {
 }
 
 function asKept({ path }: Change): Outcome {
-  return { path, reason: "the option `files` is false" };
+  return { path, reason: "the `files` option is false" };
 }
 
 async function restoreAll(

@@ -4,7 +4,7 @@ import { openInbox, type Transcript, type Trouble } from "../../transcript/index
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** Opens the inbox of a session, with the requests, answers and commands of other processes. */
+/** Opens a session's inbox, with requests, answers and commands from other processes. */
 export function openSessionInbox(
   { onTrouble }: SessionOptions,
   context: SessionContext,
@@ -18,7 +18,7 @@ export function openSessionInbox(
   });
 }
 
-/** Creates the approval queue of a session. A resumed session keeps the requests and answers of earlier processes. */
+/** Creates a session's approval queue. A resumed session keeps the requests and answers from earlier processes. */
 export async function openApprovals(
   { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
   context: SessionContext,

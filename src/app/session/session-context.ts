@@ -10,14 +10,14 @@ export interface SessionContext {
   readonly cwd: string;
   /** Directory with the session's files. Settings, trust and plugins are in `facts.stateDirectory`. */
   readonly home: string;
-  /** Facts about the machine of the workspace. */
+  /** Facts about the workspace's machine. */
   readonly facts: WorkerFacts;
   readonly settings: Settings;
   /** Environment variables of the process, overridden by those in the settings. */
   readonly environment: Environment;
   readonly clock: Clock;
   /**
-   * Aborted when the session is closing or opening it was abandoned, so that nothing waits for space on a full disk.
+   * Aborted when the session is closing or is no longer being opened, so that nothing waits for space on a full disk.
    */
   readonly stopWaiting: AbortController;
 }

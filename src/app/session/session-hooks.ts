@@ -17,7 +17,7 @@ import type { SessionContext } from "./session-context.ts";
 import type { SessionHookOptions, SessionOptions } from "./session-options.ts";
 
 export interface SessionHooks {
-  /** Hooks of the main agent; undefined if there are none. */
+  /** The main agent's hooks; undefined if there are none. */
   readonly main?: Hooks | undefined;
   /** Hooks of all subagents; undefined if there are none. */
   readonly shared?: Hooks | undefined;
@@ -27,12 +27,12 @@ export interface SessionHooks {
 }
 
 interface HookOwner {
-  /** Definition of the main agent. */
+  /** The main agent's definition. */
   readonly definition: AgentDefinition | undefined;
   readonly transcript: { readonly sessionId: SessionId; readonly path: string | undefined };
-  /** What the enabled plugins add. */
+  /** Contributions from enabled plugins. */
   readonly plugins: PluginParts;
-  /** Runs the commands of hooks. */
+  /** Runs hook commands. */
   readonly worker: WorkerSession;
 }
 
@@ -101,7 +101,7 @@ function settingsHooks(
       const scopes = scopesOf({ entry, path }, origins);
       if (disableAllHooks && (allAreOff || scopes.length === 0 || scopes.some((scope) => scope !== "managed")))
         return [];
-      // A hook that is merged from several files belongs to the least trusted one.
+      // A hook that is merged from several files belongs to the least trusted of them.
       const isProject = scopes.some((scope) => scope === "project" || scope === "local");
       const source: HookSource = isProject ? "project" : "user";
       const { hooks, problems } = readHookEntries({ [event]: [entry] });
@@ -114,8 +114,8 @@ function settingsHooks(
 }
 
 /**
- * Returns the scopes of the files that contain an entry. An entry of a list is found by its value, too, because the
- * program may have changed the list. An entry that is not in a list has one origin for each of its parts.
+ * Returns the scopes of the files that contain an entry. A list entry is also found by its value, because the program
+ * may have changed the list. An entry that is not in a list has one origin for each of its parts.
  */
 function scopesOf(
   { entry, path }: { readonly entry: unknown; readonly path: string },
@@ -141,9 +141,7 @@ function functionHooks(functions: SessionHookOptions = {}): readonly Hook[] {
   );
 }
 
-/**
- * Returns the hooks of a definition. Hooks in a project's file are treated as the project's, all others as the user's.
- */
+/** Returns a definition's hooks. Hooks in a project's file are treated as the project's, all others as the user's. */
 function definitionHooks(
   { hooks = [], source }: Partial<AgentDefinition> = {},
   { disableAllHooks }: Settings,

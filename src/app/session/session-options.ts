@@ -34,7 +34,7 @@ export interface FunctionHookOptions<Event extends HookEvent> {
   readonly run: HookFunction<Event>;
 }
 
-/** An MCP server: a program to start, a URL, or a server object of your program. */
+/** An MCP server: a program to start, a URL, or a server object in your program. */
 export type McpServerOptions = { readonly timeout?: number } & (
   | {
       readonly command: string;
@@ -43,15 +43,15 @@ export type McpServerOptions = { readonly timeout?: number } & (
       readonly cwd?: string;
     }
   | { readonly url: string; readonly type?: "http" | "sse"; readonly headers?: Readonly<Record<string, string>> }
-  /** For example an `McpServer` of `@modelcontextprotocol/server`. It can be used by one session at a time. */
+  /** For example, an `McpServer` from `@modelcontextprotocol/server`. Only one session at a time can use it. */
   | { readonly server: OwnMcpServer }
 );
 
-/** Options of `openSession`. All are optional. */
+/** Options for `openSession`. All are optional. */
 export interface SessionOptions {
   /** The workspace; defaults to the current directory. */
   readonly cwd?: string;
-  /** Worker that owns the workspace, perhaps on another machine. If absent, `cwd` is a directory of this machine. */
+  /** Worker that owns the workspace, perhaps on another machine. If absent, `cwd` is a directory on this machine. */
   readonly worker?: WorkerPort | undefined;
   /** State directory; defaults to `RETINUE_HOME` or `~/.retinue`. With `false`, nothing is stored on disk. */
   readonly home?: string | false;
@@ -59,7 +59,7 @@ export interface SessionOptions {
   readonly environment?: Environment;
   /**
    * Settings, as in the settings file, which the library does not read by itself (`loadProjectSettings` does). For
-   * example `{ budget: { usd: 1 } }` limits the cost.
+   * example, `{ budget: { usd: 1 } }` limits the cost.
    */
   readonly settings?: Settings;
   /** Path of the settings file, for messages about its rules. */
@@ -68,17 +68,17 @@ export interface SessionOptions {
   readonly settingsOrigins?: readonly SettingsOrigin[];
   /** Rules with their scopes from `loadProjectSettings`. They replace the lists in the settings. */
   readonly rules?: readonly Rule[];
-  /** Settings about agents from `loadProjectSettings`; read from the settings files if absent. */
+  /** Agent settings from `loadProjectSettings`; read from the settings files if absent. */
   readonly catalogSettings?: LoadedCatalogSettings | undefined;
-  /** Main agent of the session; defaults to that of the resumed session, or to `main`. */
+  /** The session's main agent; defaults to the resumed session's, or to `main`. */
   readonly agent?: string | undefined;
   /**
-   * Gives the main agent only the tools for delegation. Its subagents have the tools that the main agent would
-   * otherwise have.
+   * Gives the main agent only the delegation tools. Its subagents have the tools that the main agent would otherwise
+   * have.
    */
   readonly coordinator?: boolean;
   /**
-   * Replaces the prompt of the main agent, or adds to it. Retinue's rules for all agents, the agent's skills and the
+   * Replaces the main agent's prompt, or adds to it. Retinue's rules for all agents, the agent's skills and the
    * project's instructions follow it in any case.
    */
   readonly systemPrompt?: string | { readonly append: string } | undefined;
@@ -94,9 +94,11 @@ export interface SessionOptions {
   readonly trusted?: boolean;
   /** How the program was started; defaults to `sdk`. Some agents are only useful to people at a command line. */
   readonly entryPoint?: string;
-  /** Provider of the model, such as `anthropic`, `openai`, `ollama` or `offline`; defaults to settings and environment. */
+  /**
+   * The model's provider, such as `anthropic`, `openai`, `ollama` or `offline`; defaults to settings and environment.
+   */
   readonly provider?: string | undefined;
-  /** Name of the model, perhaps with its provider (`anthropic/claude-…`), or a model of your program. */
+  /** A model's name, optionally with its provider (`anthropic/claude-…`), or a model object from your program. */
   readonly model?: string | Model | undefined;
   /** How much the model thinks before it answers, if it supports levels of effort. */
   readonly effort?: Effort | undefined;
@@ -106,13 +108,13 @@ export interface SessionOptions {
    */
   readonly permissionMode?: PermissionMode | undefined;
   /**
-   * Whether `permissionMode` is only the mode that the session began with. A resumed session then stays in plan mode,
-   * and in the mode that it was changed to.
+   * Whether `permissionMode` applies only when the session begins. If true, a resumed session keeps plan mode, or the
+   * mode that it was changed to.
    */
   readonly keepsMode?: boolean | undefined;
   /** Tools that run in the program (`defineTool`), and agents that are called like tools (`agentTool`). */
   readonly tools?: readonly (CustomTool | AgentTool)[] | undefined;
-  /** MCP servers by name, in addition to those of the settings. */
+  /** MCP servers by name, in addition to those in the settings. */
   readonly mcpServers?: Readonly<Record<string, McpServerOptions>> | undefined;
   /** Rules for calls that need no approval, such as `Edit` or `Bash(npm test)`. */
   readonly allowedTools?: readonly ToolText[];
@@ -154,8 +156,8 @@ export interface SessionOptions {
   /** Aborts opening the session. MCP servers that are starting are stopped. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Receives messages for the user about a full disk, an MCP server that starts slowly, commands without a sandbox, or
-   * what another terminal tells the session to do.
+   * Receives messages for the user: about a full disk, an MCP server that starts slowly, commands without a sandbox, or
+   * commands from another terminal.
    */
   readonly onTrouble?: (message: string) => void;
 }

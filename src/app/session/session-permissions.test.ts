@@ -12,7 +12,7 @@ it("asks about git if its configuration names programs or can't be checked", () 
   expect(askAboutGit(policy, { file, checked: false }).notices[0]).toContain(`${file} can't be checked`);
 });
 
-it("does not ask about git if there is no such configuration, or if nothing is asked", () => {
+it("does not ask about git if there is no such configuration, or if the mode never asks", () => {
   expect(askAboutGit(policy, undefined)).toEqual({ policy, notices: [] });
   const bypass: Policy = { ...policy, mode: "bypassPermissions" };
   expect(askAboutGit(bypass, { file, checked: true })).toEqual({ policy: bypass, notices: [] });

@@ -24,14 +24,14 @@ import type { SessionOptions } from "./session-options.ts";
 export function checkMode({ permissions = {} }: Settings, requested: PermissionMode | undefined): void {
   const mode = requested ?? permissions.defaultMode;
   if (mode !== "bypassPermissions" || permissions.disableBypassPermissionsMode !== "disable") return;
-  throw new UserError("The mode bypassPermissions is switched off by permissions.disableBypassPermissionsMode", {
+  throw new UserError("The bypassPermissions mode is switched off by permissions.disableBypassPermissionsMode", {
     code: "settings",
     cure: 'Choose another mode. "retinue config show --origin" shows where it is set.',
     exitCode: 2,
   });
 }
 
-/** Throws if an open session can't be changed to this mode or model, because the settings of an administrator fix it. */
+/** Throws if an open session can't be changed to this mode or model, because an administrator's settings fix it. */
 export function checkChange(
   { permissionMode, model }: Pick<SessionOptions, "permissionMode" | "model">,
   { settings = {}, settingsOrigins = [] }: Pick<SessionOptions, "settings" | "settingsOrigins">,
@@ -108,8 +108,7 @@ function rulesOf(texts: readonly string[] = [], { effect, scope, file }: RuleOri
 
 /**
  * Returns the tools that need a person: those for plan mode if someone can approve a plan, and the one for questions if
- * someone can answer. A resumed conversation keeps the latter, because a question may have been answered in the
- * meantime.
+ * someone can answer. A resumed conversation keeps the latter, because a question may have been answered since.
  */
 export function attendedTools(
   { interactive, approvals, onAsk, permissionMode }: SessionOptions,
@@ -145,9 +144,9 @@ export function beginningMode(
 }
 
 interface OpeningModes {
-  /** Mode that was requested when the session was opened. */
+  /** Mode requested when the session was opened. */
   readonly requested: PermissionMode | undefined;
-  /** Mode of the main agent according to its definition, the settings and the options. */
+  /** The main agent's mode according to its definition, the settings and the options. */
   readonly mode: PermissionMode;
   /** Last plan mode change in the transcript. */
   readonly before: "entered" | "left" | undefined;
@@ -179,6 +178,6 @@ export function askAboutGit(policy: Policy, found: GitPrograms | undefined): Cau
   const why = checked
     ? "names programs that git would run"
     : "can't be checked, because it is not an ordinary file or is too large";
-  const notice = `${file} ${why}, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the option \`trusted\`.`;
+  const notice = `${file} ${why}, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the \`trusted\` option.`;
   return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
 }

@@ -15,9 +15,9 @@ import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /**
- * The MCP servers of a session. A server starts when an agent first connects to it. Those that the workspace or its user
- * configures are connected by the worker, with the environment of its machine. Those that the program gives are
- * connected from here, unless they run as processes.
+ * A session's MCP servers. A server starts when an agent first connects to it. The worker connects the servers that the
+ * workspace or its user configures, with its machine's environment. The session itself connects the servers that the
+ * program passes, unless they run as processes.
  */
 export interface SessionServers {
   /** Connects the main agent to all configured servers and to those in its definition. */
@@ -105,8 +105,8 @@ export function createSessionServers(
 }
 
 /**
- * Divides servers into those that the worker connects, with their configurations, and those that are connected from
- * here. The latter include unknown ones, which are reported.
+ * Divides servers into those that the worker connects, with their configurations, and those that the session connects.
+ * The latter include unknown ones, which are reported.
  */
 function divide(
   uses: readonly McpServerUse[],
@@ -115,7 +115,7 @@ function divide(
 ) {
   const configOf = ({ name, config }: McpServerUse) =>
     config ?? (Object.hasOwn(configured, name) ? configured[name] : undefined);
-  // A server that is listed twice is connected as its first entry says.
+  // For a server that is listed twice, the first entry is used.
   const first = new Map(uses.toReversed().map((use) => [use.name, configOf(use)]));
   const isHere = ({ name }: McpServerUse): boolean => {
     const config = first.get(name);

@@ -2,7 +2,7 @@ import { MAIN_AGENT } from "../../protocol/index.ts";
 import { type Budget, spendingIn, sumSpending } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 
-/** What a session and all its agents have spent, and what its budget leaves. */
+/** What a session and all its agents have spent, and what is left in its budget. */
 export interface SessionSpending {
   /** Cost of all requests whose price is known. */
   readonly costUsd: number;
@@ -14,13 +14,13 @@ export interface SessionSpending {
   readonly turns: number;
   /** Number of agents that were started. */
   readonly agents: number;
-  /** What is left of the limits in the `budget` setting. Absent for a limit that is not set. */
+  /** What is left of each limit in the `budget` setting. Absent for a limit that is not set. */
   readonly left: Readonly<Partial<Record<"usd" | "tokens" | "turns" | "seconds" | "spawns", number | undefined>>>;
 }
 
 /**
- * Adds up what all agents of a session have spent, in this process and in earlier ones. A request without an answer is
- * counted at its maximum cost.
+ * Adds up what all of a session's agents have spent, in this process and in earlier ones. A request without an answer
+ * costs its maximum.
  */
 export async function readSpending(transcript: Transcript, budget: Budget): Promise<SessionSpending> {
   const agents = [MAIN_AGENT, ...(await transcript.agents())];

@@ -6,7 +6,7 @@ import { outputAddress, parseAddress, resultAddress } from "../../protocol/index
 import { type Dispatcher, renderOutput } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 
-/** Creates the texts of a session that its agents know by address: saved results and the output of subagents. */
+/** Creates the session's texts that agents know by address: saved results and subagents' output. */
 export function createSessionTexts(transcript: Transcript, { registry }: Dispatcher): AddressedTexts {
   return {
     async read(address) {
@@ -23,8 +23,8 @@ async function* linesAsText(transcript: Transcript, agentId: string): AsyncItera
 }
 
 /**
- * Returns a function that finds the address of a file with results or output of a session. Models in sessions of earlier
- * versions know these texts by their paths. `transcriptPath` is that of the session.
+ * Returns a function that finds the address of a file with a session's results or output. Models in sessions from
+ * earlier versions know these texts by their paths. `transcriptPath` is the session's transcript.
  */
 export function addressesOfFiles(transcriptPath: string | undefined): (path: string) => string | undefined {
   if (transcriptPath === undefined) return () => undefined;

@@ -25,19 +25,19 @@ export interface SessionToolsOptions {
   readonly chosen: ChosenModel;
   /** Skills that the model can load; absent if there are none. */
   readonly skills?: Skills | undefined;
-  /** Tools for delegation, for planning and for asking the user. */
+  /** Tools for delegation, planning and asking the user. */
   readonly delegation: readonly ToolSpec[];
   readonly dispatcher: Dispatcher;
   /** Tools that the program defines. */
   readonly custom: readonly (CustomTool | AgentTool)[];
-  /** MCP servers of the main agent. Their tools are declared after all other tools. */
+  /** The main agent's MCP servers. Their tools are declared after all other tools. */
   readonly connection: McpConnection;
   readonly worker: WorkerSession;
 }
 
 export interface SessionTools {
   readonly executor: ToolExecutor;
-  /** Creates an executor of the same tools for another directory. */
+  /** Creates an executor for the same tools in another directory. */
   executorAt(root: string): ToolExecutor;
   /** Built-in tools that this session does not have, with the reasons. */
   readonly absent: readonly { readonly name: string; readonly reason: string }[];
@@ -45,7 +45,7 @@ export interface SessionTools {
   readonly notices: readonly string[];
 }
 
-/** Creates the tools of a session: those that need no workspace run here, all others on the worker. */
+/** Creates a session's tools. Those that need no workspace run here, all others on the worker. */
 export function createSessionTools(options: SessionToolsOptions): SessionTools {
   const { context, transcript, chosen, skills, connection, worker, dispatcher } = options;
   const { settings, environment } = context;
@@ -82,8 +82,8 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
 }
 
 /**
- * Creates the executor of Read and Grep for addresses. It runs with the session, which stores the texts. Its workspace
- * only starts ripgrep.
+ * Creates the executor that lets Read and Grep open addresses. It runs in the session's process, which stores the
+ * texts. Its workspace only starts ripgrep.
  */
 function createTextExecutor({ context, transcript, dispatcher }: SessionToolsOptions): ToolExecutor {
   const workspace = createLocalWorkspace({ root: "/", environment: context.environment });
@@ -92,8 +92,8 @@ function createTextExecutor({ context, transcript, dispatcher }: SessionToolsOpt
 }
 
 /**
- * Creates the executor of the tools that the program defines. They run in this process, and the paths that they access
- * are paths of this machine.
+ * Creates the executor for the tools that the program defines. They run in this process, and the paths that they access
+ * are on this machine.
  */
 function createCustomExecutor({ context, transcript, custom }: SessionToolsOptions, root: string): ToolExecutor[] {
   const tools = custom.flatMap((tool) => ("agent" in tool ? [] : [createCustomTool(tool, root)]));

@@ -76,7 +76,7 @@ import { createSubagents, type Subagents } from "./subagents.ts";
 export interface Session {
   readonly id: SessionId;
   readonly cwd: string;
-  /** Model of the next run. */
+  /** The model that the next run will use. */
   readonly model: ModelDescription;
   /** Type of the main agent: `main`, or the name of a definition. */
   readonly agentType: string;
@@ -93,8 +93,8 @@ export interface Session {
   /** Current mode. It changes when the agent enters or leaves plan mode. */
   readonly permissionMode: PermissionMode;
   /**
-   * `running`: at least one agent is working. `waiting`: all agents that could work await approval. `idle`: no
-   * agent has anything to do.
+   * `running`: at least one agent is working. `waiting`: every agent with work to do is waiting for approval. `idle`:
+   * no agent has anything to do.
    */
   readonly state: "running" | "waiting" | "idle";
   /** Messages for the user, for example about the offline model, an invalid rule or a repaired transcript. */
@@ -102,8 +102,9 @@ export interface Session {
   /** Path of the transcript; undefined if the session stores nothing on disk. */
   readonly transcriptPath: string | undefined;
   /**
-   * Starts a run. An empty prompt continues the conversation; if there is none, a `UserError` is thrown. If a run is in progress, the prompt is queued, and its run
-   * starts when those before it have ended. Stopping a run that has not started withdraws its prompt.
+   * Starts a run. An empty prompt continues the conversation; if there is none, a `UserError` is thrown. If a run is in
+   * progress, the prompt is queued, and its run starts when those ahead of it have ended. Stopping a run that has not
+   * started withdraws its prompt.
    */
   prompt<const Output extends Schema | undefined = undefined>(
     prompt: string | readonly UserBlock[],
@@ -114,7 +115,7 @@ export interface Session {
    * even if it gets no prompt. Wait for it before you send a prompt.
    */
   save(): Promise<void>;
-  /** Returns the prompts that wait for their turn, oldest first. */
+  /** Returns the queued prompts, oldest first. */
   queue(): readonly QueuedPrompt[];
   /**
    * Carries out a command: sends a prompt to any agent, withdraws a queued prompt, answers a request for approval, stops
@@ -123,13 +124,13 @@ export interface Session {
    */
   send(command: Command): Promise<Receipt>;
   /**
-   * Changes the permission mode at once, even during a run. Agents below the main agent keep their modes if these are
-   * stricter. Throws a `UserError` if the settings forbid the mode.
+   * Changes the permission mode immediately, even during a run. Agents below the main agent keep their modes if those
+   * are stricter. Throws a `UserError` if the settings forbid the mode.
    */
   setPermissionMode(mode: PermissionMode): Promise<void>;
   /**
-   * Uses another model from the next run on. Throws a `UserError` if the provider is unknown or has no key. The provider
-   * checks the name of the model when it gets the first request.
+   * Uses another model from the next run on. Throws a `UserError` if the provider is unknown or has no key. The
+   * provider checks the model's name when it gets the first request.
    */
   setModel(model: string | Model): Promise<void>;
   /**
@@ -140,24 +141,27 @@ export interface Session {
   /** Returns the prompts of the conversation that `rewind` can go back to, oldest first. */
   prompts(): Promise<readonly PastPrompt[]>;
   /**
-   * Goes back to the conversation before a prompt. Files that the tools for editing have changed since get their earlier
-   * contents back, unless someone else has changed them too; the effects of commands stay. Prompts that arrive in
-   * the meantime are queued. Throws a `UserError` while agents work.
+   * Goes back to the conversation before a prompt. Restores files that editing tools have changed since, unless someone
+   * else has changed them too. The effects of commands stay. Prompts that arrive while this is in progress are queued.
+   * Throws a `UserError` while agents are working.
    */
   rewind(promptId: LineId, options?: RewindOptions): Promise<RewindReport>;
   /**
-   * Reports what fills the context window of an agent, given by its name or id; by default, of the main agent. Resolves
-   * to undefined if there is no such agent, or if it has not made a request.
+   * Reports what fills the context window of an agent, given by its name or id; defaults to the main agent. Resolves to
+   * undefined if there is no such agent, or if it has made no request.
    */
   context(agent?: string): Promise<ContextReport | undefined>;
-  /** Returns what all agents of the session have spent, including in earlier processes, and what its budget leaves. */
+  /**
+   * Returns what all of the session's agents have spent, including in earlier processes, and what is left in its
+   * budget.
+   */
   spent(): Promise<SessionSpending>;
   /**
    * Known cost of all agents so far, in US dollars. Undefined if no price is known. In a resumed session without a
-   * budget, it leaves out earlier processes, which `spent()` reads from the transcripts.
+   * budget, it excludes earlier processes; `spent()` includes them.
    */
   readonly costUsd: number | undefined;
-  /** The agents that this session has started, including those of earlier processes. */
+  /** The agents that this session has started, including in earlier processes. */
   readonly subagents: Subagents;
   /**
    * Returns everything that happens in the session, for all agents, even between runs: the recorded lines after a
@@ -171,13 +175,14 @@ export interface Session {
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
   /**
-   * Lets all agents continue that were working when the last process of the session ended, even if it was killed. Then
-   * each prompt in the queue gets its own run. Returns messages about agents that can't continue.
+   * Continues all agents that were working when the session's last process ended, even if it was killed. Then runs each
+   * queued prompt in turn. Returns messages about agents that can't continue.
    */
   continueWork(): Promise<readonly string[]>;
   /**
    * Closes the session so that it continues where it stopped when it is resumed: requests for approval stay open and
-   * can be answered in the meantime, and background agents continue with the next run. A reason is recorded as a notice.
+   * can be answered while it is closed, and background agents continue with the next run. A reason is recorded as a
+   * notice.
    */
   park(reason?: string): Promise<void>;
   /** Stops everything and closes the session. If the disk is full, does not wait for free space. */
@@ -198,11 +203,11 @@ export interface SessionParts
   readonly inbox: Inbox;
   readonly info: Pick<Session, "absentTools" | "mcpServers" | "notices" | "toolReport">;
   readonly mayBackground: boolean;
-  /** Whether the program closes the session when the main agent's run has ended. */
+  /** Whether the program closes the session when the main agent's run ends. */
   readonly endsWithRun: boolean;
   /** Describes changes to agents, skills and instructions since the last prompt, for the agent and the user. */
   readonly contextUpdates: () => Promise<ContextUpdate>;
-  /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
+  /** Returns Task's declaration with the currently available agents; undefined if there are none. */
   readonly taskTool: () => ToolDeclaration | undefined;
   readonly stopWaiting: AbortController;
   /** Resolves the main agent for another model. Throws a `UserError` if there is no such model. */
@@ -215,7 +220,7 @@ export interface SessionParts
   readonly release: (options: ClosingOptions) => Promise<void>;
 }
 
-/** A session, and the main agent as it can start other agents while it has no run in progress. */
+/** A session, and its main agent in the form that can start other agents while it has no run in progress. */
 export interface CreatedSession {
   readonly session: Session;
   readonly idleMain: () => LiveAgent;
@@ -255,7 +260,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     await continueUnfinished();
   }
 
-  /** Continues agents that were parked, or that waited for approval when their process ended. Never rejects. */
+  /** Continues agents that were parked, or that were waiting for approval when their process ended. Never rejects. */
   async function continueUnfinished(): Promise<void> {
     if (closing !== undefined) return;
     const problems = await dispatcher.continueUnfinished(inbox.askedCalls).catch((error) => [describeError(error)]);
@@ -309,7 +314,7 @@ export function createSession(parts: SessionParts): CreatedSession {
       throw new UserError("The session is already going back to a prompt", { code: "rewind", cure: "Wait for it." });
     if (runs.isBusy || registry.working().length > 0)
       throw new UserError("Agents are working", { code: "rewind", cure: "Wait for them, or stop them first." });
-    // A prompt that is queued can't be the first line of a transcript.
+    // A queued prompt can't be the first line of a transcript.
     if (thread.isEmpty) throw unknownPrompt(promptId);
     return runs.hold(() => rewindTo(promptId, options, { ...parts, cwd: services.cwd }));
   }
@@ -330,7 +335,8 @@ export function createSession(parts: SessionParts): CreatedSession {
   async function begin(): Promise<void> {
     checkOpen();
     const run = live();
-    // Without a run, nothing may happen between the check and the record, because the first prompt could arrive.
+    // Without a run, the check and the write must not be interrupted, because the first prompt could arrive between
+    // them.
     if (run !== undefined) await run.begun;
     if (thread.isEmpty) created = thread.record([sessionCreated(services)]);
     await created;
@@ -432,8 +438,8 @@ export function createSession(parts: SessionParts): CreatedSession {
       reason === undefined || thread.isEmpty
         ? undefined
         : thread.record([{ type: "notice.raised", code: cause, message: reason }]).catch(() => undefined);
-    // All are stopped at once, so that the main agent does not mistake the end of a parked subagent, or of a call on a
-    // worker that is lost, for its result.
+    // All agents are stopped together, so that the main agent does not mistake the end of a parked subagent, or of a
+    // call on a lost worker, for its result.
     if (cause === "parked") await Promise.all([dispatcher.park(), runs.close(cause)]);
     await runs.close(cause);
     await noted;
@@ -453,7 +459,7 @@ export const promptOptionTypes: OptionTypes<PromptOptions<Schema>> = {
   outputSchema: optional(anObject),
 };
 
-/** Returns the agents that can't go on before a question is answered: the one that asks and those that wait for it. */
+/** Returns the agents that can't continue until a question is answered: the one that asked and those waiting for it. */
 function blockedBy({ agentId, path, background }: ApprovalQuestion): readonly AgentId[] {
   return [agentId, ...path, ...(background ? [] : [MAIN_AGENT])];
 }
@@ -461,9 +467,10 @@ function blockedBy({ agentId, path, background }: ApprovalQuestion): readonly Ag
 function checkPosition(position: FeedPosition = {}): FeedPosition {
   const { after = 0, signal, ...unknown } = position;
   const [name] = Object.keys(unknown);
-  if (name !== undefined) throw optionError(`session.events has no option "${name}"`, "It takes `after` and `signal`.");
+  if (name !== undefined)
+    throw optionError(`session.events has no option "${name}"`, "Its options are `after` and `signal`.");
   if (!Number.isSafeInteger(after) || after < 0)
-    throw optionError("The option `after` of session.events must be a whole number", "Pass the `seq` of an update.");
+    throw optionError("The `after` option of session.events must be a whole number", "Pass the `seq` of an update.");
   return { after, signal };
 }
 

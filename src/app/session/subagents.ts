@@ -42,14 +42,14 @@ export interface SubagentInfo {
   readonly end?: RunEnd | undefined;
 }
 
-/** Options of `session.subagents.start`. */
+/** Options for `session.subagents.start`. */
 export interface SubagentOptions<Output extends Schema | undefined = undefined>
   extends Pick<PromptOptions<Output>, "output" | "outputSchema"> {
   /** The task in a few words, for people. Defaults to the beginning of the prompt. */
   readonly description?: string | undefined;
   /** Whether the agent works like a background agent: it can use fewer tools, and settings can deny its requests. */
   readonly background?: boolean | undefined;
-  /** Model of the agent; defaults to that of its definition, or of the main agent. */
+  /** The agent's model; defaults to its definition's, or to the main agent's. */
   readonly model?: string | undefined;
   readonly maxTurns?: number | undefined;
   /** Stops the agent, which then has the outcome `stopped`. */
@@ -67,12 +67,12 @@ export interface StartedSubagent<Output = undefined> {
 }
 
 /**
- * Starts, lists and steers the subagents of a session. A reference is an agent's name, its id, or the start or end of its id.
+ * Starts, lists and steers a session's subagents. A reference is an agent's name, its id, or the start or end of its
+ * id.
  */
 export interface Subagents {
   /**
-   * Starts an agent as a subagent of the main agent, within the budget and the permissions of the session. The main
-   * agent is not told about it. Resolves when the agent has started; rejects with a `UserError` if it can't be started.
+   * Starts an agent as a subagent of the main agent, within the session's budget and permissions. The main agent is not notified. Resolves when the agent has started; rejects with a `UserError` if it can't be started.
    *
    * ```ts
    * const review = await session.subagents.start("reviewer", "Review src/cart.js", { output: findings });
@@ -181,7 +181,7 @@ function checkStart({ agentType, prompt, options }: StartArguments, offered: rea
   const name = "session.subagents.start";
   checkOptions(name, options, startOptionTypes);
   if (typeof prompt !== "string" || prompt.trim() === "")
-    throw optionError(`${name} needs a prompt`, "Pass the task of the agent as the second argument.");
+    throw optionError(`${name} needs a prompt`, "Pass the agent's task as the second argument.");
   if (typeof agentType === "string" && offered.some((known) => isSameAgent(known, agentType))) return;
   const meant = typeof agentType === "string" ? misspelledName(agentType, offered) : undefined;
   const cure = meant === undefined ? `Use one of ${offered.join(", ")}.` : `Did you mean "${meant}"?`;

@@ -34,7 +34,7 @@ async function all(run: Run): Promise<readonly RunUpdate[]> {
 }
 
 describe("a run with a callback", () => {
-  it("calls it at the end and waits for it before the result", async () => {
+  it("calls it at the end, and waits for it before returning the result", async () => {
     const seen: string[] = [];
     const options = journal();
     const run = withCallback(
@@ -62,14 +62,14 @@ describe("a run with a callback", () => {
   ])("keeps its result if the callback fails %s, and reports that", async (_, callback) => {
     const options = journal();
     const run = withCallback(someRun(), callback, options);
-    const message = 'The callback of agent "poet" failed: Out of ink. The result of the run is not affected.';
+    const message = 'The callback of agent "poet" failed: Out of ink. The run\'s result is not affected.';
     const notice = { type: "notice.raised", code: "callback_failed", message };
     expect(await all(run)).toEqual([before, { v: 1, id: "9", parentId: "8", at: 7, ...notice }]);
     expect(await run.result).toBe(result);
     expect(options.kept).toEqual([notice]);
   });
 
-  it("does not wait forever for the callback", async () => {
+  it("stops waiting for a callback that takes too long", async () => {
     const options = journal();
     const run = withCallback(someRun(), () => new Promise(() => undefined), { ...options, limitMs: 1 });
     expect(await run.result).toBe(result);
@@ -78,7 +78,7 @@ describe("a run with a callback", () => {
     ]);
   });
 
-  it("reports a failure even if nothing more can be recorded", async () => {
+  it("reports a failure even if it can't be recorded", async () => {
     const options = { ...journal(), record: () => Promise.reject(new Error("closed")) };
     const updates = await all(withCallback(someRun(), () => Promise.reject(new Error("Out of ink")), options));
     expect(updates).toEqual([before, expect.objectContaining({ type: "notice.raised", id: "unrecorded" })]);

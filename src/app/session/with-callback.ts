@@ -13,7 +13,7 @@ export interface CallbackOptions {
 }
 
 /**
- * Calls a function after a run. The result of the returned run waits for the function. If the function fails, the run's
+ * Calls a function after a run. The returned run's result waits for the function. If the function fails, the run's
  * events end with a notice, and the result does not change.
  */
 export function withCallback(run: Run, callback: AgentCallback, options: CallbackOptions): Run {
@@ -37,7 +37,7 @@ export async function runCallback(
 ): Promise<readonly EventOf<"notice.raised">[]> {
   const problem = await problemOf(async () => callback(result), limitMs);
   if (problem === undefined) return [];
-  const message = `The callback of agent "${agentType}" ${problem} The result of the run is not affected.`;
+  const message = `The callback of agent "${agentType}" ${problem} The run's result is not affected.`;
   return [{ type: "notice.raised", code: "callback_failed", message }];
 }
 

@@ -30,7 +30,7 @@ function choose({ model, file, flag, settings = {}, environment = key }: Wish): 
 }
 
 describe("the model of an agent", () => {
-  it("is the one in its definition, by tier or alias, with the reason", () => {
+  it("comes from its definition, by tier or alias, with the reason", () => {
     for (const model of ["small", "haiku"]) {
       const chosen = choose({ model, settings: { model: "large" } });
       expect(chosen.model.describe().model).toContain("haiku");
@@ -38,10 +38,10 @@ describe("the model of an agent", () => {
     }
   });
 
-  it("is the one from a flag, before the definition", () => {
+  it("comes from a flag if there is one, otherwise from the definition", () => {
     const chosen = choose({ model: "small", flag: "large" });
     expect(chosen.model.describe().model).toContain("opus");
-    expect(chosen.reason).toContain("the option `model`");
+    expect(chosen.reason).toContain("the `model` option");
   });
 
   it("is the session's model if the definition says inherit or nothing", () => {
@@ -55,11 +55,11 @@ describe("the model of an agent", () => {
     const chosen = choose({ model: "gpt-9", environment: {} });
     expect(chosen.reason).toBe("offline");
     expect(chosen.notice).toContain(
-      'Agent "finder" can\'t use its model: No provider is configured for the model "gpt-9". Set OPENAI_API_KEY, or choose another provider with the option `provider`. It uses the offline model instead.',
+      'Agent "finder" can\'t use its model: No provider is configured for the model "gpt-9". Set OPENAI_API_KEY, or choose another provider with the `provider` option. It uses the offline model instead.',
     );
   });
 
-  it("is named in that notice, with the file and line of the model that it replaces", () => {
+  it("is named in the notice, with the file and line of the model that it replaces", () => {
     const directory = mkdtempSync(join(tmpdir(), "retinue-model-"));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     const file = join(directory, "finder.md");

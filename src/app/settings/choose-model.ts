@@ -63,7 +63,7 @@ interface GivenModel {
   readonly provider?: string | undefined;
 }
 
-/** Chooses the model of a main agent: the one that the program supplies, or one by its name. */
+/** Chooses a main agent's model: the one that the program supplies, or one by its name. */
 export function chooseSessionModel(
   { model, provider }: GivenModel,
   { settings, environment, clock }: Pick<ModelOptions, "settings" | "environment" | "clock">,
@@ -75,14 +75,14 @@ export function chooseSessionModel(
 }
 
 /**
- * Returns a model of the program with the prices in the settings, if it has none of its own. A call that rejects or
- * returns something other than an outcome becomes a failure that says so.
+ * Returns the program's model with the prices from the settings, if it has none of its own. A call that rejects or does
+ * not return an outcome becomes a failure that says so.
  */
 function ownModel(model: Model, { providers }: Settings): Model {
   const { provider, model: name, prices } = model.describe();
   const known = prices ?? providers?.[provider]?.prices?.[name];
   const invalid = (problem: string): ModelOutcome => {
-    const message = `The model ${name} of the program ${problem}`;
+    const message = `The program's model ${name} ${problem}`;
     return { ok: false, error: { code: "protocol", message }, partial: [] };
   };
   return {
@@ -109,7 +109,7 @@ function isOutcome(value: unknown): value is ModelOutcome {
   );
 }
 
-/** Returns the file and line that name the model of an agent, for the beginning of a message. */
+/** Returns the file and line that set an agent's model, for the beginning of a message. */
 function placeOfModel({ file }: AgentDefinition): string {
   if (file === undefined) return "";
   if (!file.endsWith(".md") || !existsSync(file)) return `${file}: `;
@@ -132,7 +132,7 @@ function createChosen({ settings, environment, flags, clock }: ModelOptions): Ch
 
 const limiters = new Map<string, Limiter>();
 
-/** Returns the limiter of a provider. The whole process shares one limiter per provider. */
+/** Returns a provider's limiter. The whole process shares one limiter per provider. */
 function limiterOf({ name, baseUrl }: ResolvedProvider, clock: Clock): Limiter {
   const key = `${name} ${baseUrl}`;
   const known = limiters.get(key);

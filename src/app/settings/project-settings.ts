@@ -3,8 +3,7 @@ import { loadProjectSettings as loadUnchecked, type ProjectSettingsOptions } fro
 import { aBoolean, anObject, aString, checkOptions, type OptionTypes, optional } from "../check-options.ts";
 
 /**
- * Loads all settings files for a workspace, including those of its project that are trusted. The notices name files
- * that are ignored. Throws a `UserError` for invalid files and options.
+ * Loads all settings files for a workspace, including its project's trusted files. The notices name files that are ignored. Throws a `UserError` for invalid files and options.
  *
  * ```ts
  * const { settings, rules } = loadProjectSettings({ home, cwd, environment: process.env, trust: false });

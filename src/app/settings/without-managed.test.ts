@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { withoutManaged } from "./without-managed.ts";
 
-it("leaves out the options that managed settings override, and says which file does", () => {
+it("leaves out options that managed settings override, and names the file", () => {
   const given = { model: "m", maxTurns: 3, permissionMode: "default" } as const;
   const file = "/etc/retinue/managed-settings.json";
   expect(

@@ -1,7 +1,7 @@
 import type { SettingsOrigin } from "../../protocol/index.ts";
 import type { SessionOptions } from "../session/session-options.ts";
 
-/** Options of a session for which there are settings, which an administrator can fix. */
+/** Session options that correspond to settings, which an administrator can fix. */
 export type ManageableOptions = Pick<SessionOptions, "model" | "provider" | "effort" | "maxTurns" | "permissionMode">;
 
 const settingsOf: Readonly<Record<keyof ManageableOptions, string>> = {

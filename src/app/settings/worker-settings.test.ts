@@ -67,7 +67,7 @@ it("uses the worker's settings as they are if it is on the same machine", async 
   expect(settings).toMatchObject({ model: "small", budget: { usd: 1 } });
 });
 
-it("refuses invalid settings of the worker, because they may contain rules", async () => {
+it("refuses invalid settings on the worker, because they may contain rules", async () => {
   const { worker, root } = createMachine('{"permissions": {"deny": ["Bash"');
   await expect(loadWorkerSettings({ worker })).rejects.toThrow(`The settings for ${root} can't be used: `);
 });

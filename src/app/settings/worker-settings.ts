@@ -5,15 +5,15 @@ import { readValidSettings } from "../../worker/index.ts";
 export interface WorkerSettingsOptions {
   readonly worker: Pick<WorkerPort, "settings" | "describe">;
   /**
-   * Settings of the machine on which the session runs, if the worker is on another one. Its user pays for the models,
-   * so they choose them; the files and programs of the session are the worker's, so its user decides about those.
+   * Settings of the machine on which the session runs, if the worker is on another one. The session's user pays for the
+   * models and so chooses them. The worker's user decides about files and programs, which are on the worker's machine.
    */
   readonly own?: ProjectSettings | undefined;
   /** Settings for this session, such as its budget. */
   readonly flags?: Settings | undefined;
 }
 
-/** Loads the settings of a session on a worker. Throws a `UserError` if a file of the worker is invalid. */
+/** Loads the settings for a session on a worker. Throws a `UserError` if one of the worker's files is invalid. */
 export async function loadWorkerSettings({ worker, own, flags }: WorkerSettingsOptions): Promise<ProjectSettings> {
   const theirs = await readValidSettings(worker, flags);
   return own === undefined ? theirs : combine(theirs, own);
@@ -42,7 +42,7 @@ function combine(theirs: ProjectSettings, own: ProjectSettings): ProjectSettings
     ...theirs,
     settings,
     origins: [...theirs.origins.filter(({ path }) => !isOwn(path)), ...own.origins.filter(({ path }) => isOwn(path))],
-    // Restrictions of both machines apply. Permissions are given only where the files are.
+    // Restrictions from both machines apply. Only the worker's machine, where the files are, grants permissions.
     rules: [...theirs.rules, ...own.rules.filter(({ effect }) => effect !== "allow")],
   };
 }
@@ -51,7 +51,7 @@ function pick(settings: Settings): Settings {
   return Object.fromEntries(ownKeys.filter((key) => settings[key] !== undefined).map((key) => [key, settings[key]]));
 }
 
-/** Returns the lower limit of two budgets for each kind of spending. */
+/** Returns the lower of two budgets' limits for each kind of spending. */
 function lowerBudget(one: AgentBudget | undefined, other: AgentBudget | undefined): AgentBudget | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const lower = Object.entries(other).map(([key, limit]) => {

@@ -16,7 +16,7 @@ export interface DelegationOptions {
   readonly interactive: boolean;
 }
 
-/** Declares the tools for delegation; none if there are neither agents to start nor forks. */
+/** Declares the delegation tools; none if there are neither agents to start nor forks. */
 export function offerDelegation(options: DelegationOptions): readonly ToolSpec[] {
   const { context, rules, mayFork, interactive } = options;
   const { subagents = {} } = context.settings;
@@ -33,8 +33,8 @@ export function offerDelegation(options: DelegationOptions): readonly ToolSpec[]
 }
 
 /**
- * Returns the agents that Task offers. If no person is present, there is no status line, so the agent that sets it up
- * can only be used by name.
+ * Returns the agents that Task offers. Without a person, there is no status line, so the agent that sets it up can only
+ * be used by name.
  */
 export function taskAgents({
   agents,
@@ -59,7 +59,7 @@ export function mayBackground({ settings, environment }: SessionContext): boolea
 interface ForkOptions {
   /** True if a person is present. */
   readonly interactive: boolean;
-  /** True if the main agent only delegates, so that it knows only what its subagents report. */
+  /** True if the main agent only delegates, so it knows only what its subagents report. */
   readonly coordinator: boolean;
 }
 

@@ -14,7 +14,7 @@ export interface SubagentParts {
   readonly context: SessionContext;
   readonly agents: LoadedAgents;
   readonly servers: SessionServers;
-  /** MCP servers of the main agent. */
+  /** The main agent's MCP servers. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
   readonly tools: SessionTools;
@@ -23,7 +23,7 @@ export interface SubagentParts {
   readonly modelIsGiven: boolean;
   /** True if a person is present. */
   readonly interactive: boolean;
-  /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
+  /** Returns Task's declaration with the currently available agents; undefined if there are none. */
   taskTool(): ToolDeclaration | undefined;
 }
 

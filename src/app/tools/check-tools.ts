@@ -27,7 +27,7 @@ export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
       );
     checkTool(tool);
     if (names.has(tool.name))
-      throw optionError(`The option \`tools\` has two tools named "${tool.name}"`, "Rename one of them.");
+      throw optionError(`The \`tools\` option has two tools named "${tool.name}"`, "Rename one of them.");
     names.add(tool.name);
   }
 }
@@ -41,7 +41,7 @@ export function checkTool(tool: CustomTool | AgentTool): void {
   if (!("agent" in tool)) checkSchemas(tool);
 }
 
-/** Names that other libraries use for the options of a tool. */
+/** Names that other libraries use for tool options. */
 const otherNames = {
   execute: "Use run.",
   handler: "Use run.",
@@ -50,7 +50,7 @@ const otherNames = {
   schema: "Use input.",
   inputs: "Use input.",
   outputSchema: "Use output.",
-  needsApproval: "Leave out access, so that calls need approval.",
+  needsApproval: "Leave out access; calls then need approval.",
 };
 
 function nameOf(tool: unknown): string {
@@ -66,7 +66,7 @@ const anAccess: OptionType = {
 
 const someText: OptionType = {
   accepts: (value) => typeof value === "string" && value.trim() !== "",
-  description: "text that tells the model what the tool does and when to use it",
+  description: "a text that tells the model what the tool does and when to use it",
 };
 
 const types: OptionTypes<CustomTool> = {

@@ -32,7 +32,7 @@ describe("the result of a tool", () => {
   });
 });
 
-it("gives the input to the schema library before anything else", async () => {
+it("passes the input to the schema library first", async () => {
   const tags = z.preprocess((value) => (typeof value === "string" ? value.split(",") : value), z.array(z.string()));
   const tool = defineTool({ ...common, input: z.object({ tags }), run: ({ tags: list }) => list.length });
   const { content } = await createCustomTool(tool, "/").run({ tags: "a,b" }, context as unknown as ToolContext);
@@ -52,7 +52,7 @@ it.each([
   [() => defineTool(undefined as never), "must be an object with options"],
   [() => defineTool({ ...common, input: { a: z.string() }, run: () => "" }), "object of schemas"],
   [() => defineTool({ ...common, input: z.string(), run: () => "" }), "must describe an object"],
-  [() => agentTool({ name: "a", description: "A." } as never), "needs the option"],
+  [() => agentTool({ name: "a", description: "A." } as never), "needs the input option"],
 ])("refuses an invalid tool where it is defined (%#)", (define, message) => {
   expect(define).toThrow(message);
 });

@@ -7,7 +7,7 @@ import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.
 import { isPromptContent, wrongBlock } from "../session/prompt-content.ts";
 import { type CustomTool, isToolAccess, type ToolAccess } from "./tool-types.ts";
 
-/** Creates a tool that a program defines, for agents that work in a directory. `checkTools` has checked the tool. */
+/** Creates a program's tool for agents that work in a directory. `checkTools` must have checked the tool. */
 export function createCustomTool(tool: CustomTool, cwd: string): Tool {
   const { name, description, access, timeoutSeconds, parallel = access === "none" } = tool;
   const input = readSchema(tool.input, tool.inputSchema) as ReadSchema;
@@ -26,7 +26,7 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
         if (access === undefined) return { ok: true, accesses: [] };
         return { ok: true, accesses: listed(typeof access === "function" ? access(valid.value as never) : access) };
       } catch (error) {
-        return { ok: false, message: `${name}: What the call accesses can't be determined: ${describeError(error)}` };
+        return { ok: false, message: `${name}: The access of this call can't be determined: ${describeError(error)}` };
       }
     },
     async run(given, { signal, agentId, callId, progress }) {
@@ -81,7 +81,7 @@ function listed(access: ToolAccess): readonly Access[] {
   ];
 }
 
-/** Returns the absolute paths of the files that a call declares to write. */
+/** Returns the absolute paths of the files that a call says it will write. */
 function writtenFiles(access: ToolAccess | undefined, cwd: string): readonly string[] {
   if (access === undefined || access === "none") return [];
   return [access.write ?? []].flat().map((path) => resolve(cwd, path));
@@ -93,7 +93,7 @@ function stateOf(path: string): string {
   return stats === undefined ? "missing" : `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
 }
 
-/** Names a file as the built-in tools do: relative to the directory of the agent if it is in there. */
+/** Formats a path as the built-in tools do: relative to the agent's directory if the file is inside it. */
 function nameIn(cwd: string, path: string): string {
   return isWithin(path, cwd) ? relative(cwd, path) : path;
 }
@@ -111,7 +111,7 @@ function contentOf(result: unknown): ToolOutput["content"] {
   }
 }
 
-/** Returns what is wrong with a result that would reach the model without its contents, or that no model accepts. */
+/** Returns what is wrong with a result whose contents would be lost in JSON, or that no model accepts. */
 function problemOf(result: unknown): string | undefined {
   if (typeof result === "function" || typeof result === "symbol") return `it can't be a ${typeof result}`;
   if (result instanceof Map || result instanceof Set)

@@ -5,7 +5,7 @@ import { defineTool } from "./define-tool.ts";
 const common = { name: "tool", description: "Does it." } as const;
 
 describe("the types of a tool", () => {
-  it("come from a schema of a library", () => {
+  it("come from a library's schema", () => {
     defineTool({
       ...common,
       input: z.object({ path: z.string(), day: z.string().transform((text) => new Date(text)) }),

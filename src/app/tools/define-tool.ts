@@ -24,7 +24,7 @@ export function defineTool<const Input extends Schema, Output extends Schema | u
 }
 
 /**
- * Lets the model start an agent by calling a tool with a name of its own. Rules, limits and budgets are those of Task.
+ * Lets the model start an agent by calling a separate tool. The rules, limits and budgets for Task apply.
  *
  * ```ts
  * const review = agentTool({ name: "review", description: "Reviews a change.", agent: "reviewer" });

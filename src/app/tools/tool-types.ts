@@ -2,7 +2,7 @@ import { isRecord } from "../../lib/index.ts";
 import type { AgentId, CallId, JsonSchema, UserBlock } from "../../protocol/index.ts";
 import type { Schema, SchemaValue } from "../schemas/schema.ts";
 
-/** What a call to a tool touches. `none`: nothing outside the program. Paths are relative to the agent's directory. */
+/** What a tool call accesses. `none`: nothing outside the program. Paths are relative to the agent's directory. */
 export type ToolAccess =
   | "none"
   | {
@@ -28,7 +28,7 @@ export function isToolAccess(value: unknown): value is ToolAccess {
 export interface ToolCallContext {
   /** Fires when the run is stopped or the call's time is up. The result of the call is then no longer used. */
   readonly signal: AbortSignal;
-  /** Directory of the agent that makes the call: the workspace, or the agent's own worktree. */
+  /** The calling agent's directory: the workspace, or the agent's own worktree. */
   readonly cwd: string;
   readonly agentId: AgentId;
   readonly callId: CallId;
@@ -36,7 +36,7 @@ export interface ToolCallContext {
   progress(text: string): void;
 }
 
-/** A tool as `openSession` accepts it. Use `defineTool` to create one, so that the compiler checks its types. */
+/** A tool for `openSession`. Use `defineTool` to create one, so that the compiler checks its types. */
 export interface CustomTool {
   readonly name: string;
   readonly description: string;
@@ -55,18 +55,18 @@ export interface ToolOptions<Input extends Schema, Output extends Schema | undef
   readonly name: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
-  /** Describes an object: a schema of zod, valibot, arktype or another Standard Schema library, or a JSON Schema. */
+  /** Describes an object: a schema from zod, valibot, arktype or another Standard Schema library, or a JSON Schema. */
   readonly input: Input;
-  /** JSON Schema of the input. Needed only if the library of `input` can't convert it. */
+  /** JSON Schema of the input. Needed only if `input` comes from a library that can't convert it. */
   readonly inputSchema?: JsonSchema | undefined;
   /** Describes the result, which is validated. If absent, the result can be anything. */
   readonly output?: Output;
   /**
-   * What a call touches, so that modes and rules for files and domains apply to it as to built-in tools. If absent, each
-   * call needs approval unless a rule such as `allowedTools: ["my_tool"]` allows it.
+   * What a call accesses. Modes and rules for files and domains apply to it as they do to built-in tools. If absent,
+   * each call needs approval unless a rule such as `allowedTools: ["my_tool"]` allows it.
    */
   readonly access?: ToolAccess | ((input: SchemaValue<Input>) => ToolAccess) | undefined;
-  /** Whether calls can run at the same time as others. Defaults to true if `access` is `none`. */
+  /** Whether calls can run in parallel with others. Defaults to true if `access` is `none`. */
   readonly parallel?: boolean | undefined;
   /** Time limit for a call; defaults to 120. */
   readonly timeoutSeconds?: number | undefined;

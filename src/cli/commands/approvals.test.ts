@@ -19,7 +19,7 @@ describe("the arguments of retinue approvals", () => {
     [["anwser"], "answer"],
     [["list", "ask_1"], "--session"],
     [["answer"], "REQUEST allow|deny|always"],
-    [["reply", "ask_1"], "an answer to each of its questions"],
+    [["reply", "ask_1"], "an answer to each question"],
     [["answer", "ask_1", "yes"], "allow, deny, always"],
     [["answer", "ask_1", "allow", "--message", "no"], '--message can only be used with "deny"'],
     [["answer", "ask_1", "allow", "--project"], '--project can only be used with "always"'],

@@ -112,7 +112,7 @@ function parseReply(options: ReadOptions): AnswerCommand {
   const [request, ...replies] = options.positionals;
   if (request === undefined || replies.length === 0)
     throw usageError(
-      '"approvals reply" needs a request and an answer to each of its questions',
+      '"approvals reply" needs a request and an answer to each question',
       'Write: retinue approvals reply REQUEST ANSWER. An answer is the number of an option, or text: "Use pnpm".',
     );
   const given = { request, verb: "reply", replies, project: false } as const;
@@ -145,7 +145,7 @@ function asJson({ question, askedAt, isRunning }: WaitingRequest) {
 
 interface Rendering {
   readonly now: number;
-  /** Option that the command for answering repeats. */
+  /** Option to repeat in the command that answers. */
   readonly option: string;
 }
 
@@ -168,7 +168,7 @@ function render({ question, askedAt, isRunning }: WaitingRequest, { now, option 
   return lines.map((line) => `${breakLines(line)}\n`).join("");
 }
 
-/** Puts text on one line. */
+/** Converts text to one line. */
 function flat(text: string): string {
   return stripControls(text.replace(/[\n\r\u2028\u2029]+/g, " "));
 }

@@ -20,7 +20,7 @@ describe("the arguments of commands", () => {
     const resume = { kind: "resume", options: { resume: "01ab", prompt: "And now?", verbose: true } };
     expect(parseSessions(["resume", "01ab", "And now?", "--verbose"])).toMatchObject(resume);
     expect(parseSessions(["resume", "--verbose", "01ab", "And", "now?"])).toMatchObject(resume);
-    expect(() => parseSessions(["resume"])).toThrow("needs the id of a session");
+    expect(() => parseSessions(["resume"])).toThrow("needs a session id");
     expect(() => parseSessions(["resume", "01ab", "-c"])).toThrow("There is no option -c");
     expect(parseSessions(["resume", "--help"])).toEqual({ kind: "help", topic: "sessions" });
   });

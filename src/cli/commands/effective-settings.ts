@@ -4,7 +4,7 @@ import type { SettingsOrigin } from "../../protocol/index.ts";
 import { directoryOption, helpOption, type OptionKinds, type ReadOptions } from "../read-options.ts";
 import { chosenDirectory } from "../real-directory.ts";
 
-/** Options of commands that show the effective settings of a directory. */
+/** Options of commands that show a directory's effective settings. */
 export const settingsOptions: OptionKinds = {
   json: {},
   origin: {},

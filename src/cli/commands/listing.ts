@@ -1,7 +1,7 @@
 import { oneLine } from "../../client/index.ts";
 import { displayWidth, fitLine } from "../fit-line.ts";
 
-/** Renders rows as a table whose first row is the header. Lines are cut to `columns` unless that is 0. */
+/** Renders rows as a table. The first row is the header. Lines are cut to `columns` unless that is 0. */
 export function renderTable(rows: readonly (readonly string[])[], columns: number): string {
   const cells = rows.map((row) => row.map(oneLine));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ""))));

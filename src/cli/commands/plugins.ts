@@ -91,7 +91,7 @@ function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
   return { kind: verb as "remove" | "enable" | "disable", name: argument, yes };
 }
 
-/** Shows the contents of a plugin before it is approved. Without a terminal to ask on, the plugin stays disabled. */
+/** Shows a plugin's contents before it is approved. Without a terminal, the plugin stays disabled. */
 async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolean }): Promise<string> {
   const brings = `${stripControls(plugin.name)} contains:\n${contentsOf(plugin)
     .map((line) => `  ${showExactly(line)}\n`)

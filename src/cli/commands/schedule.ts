@@ -107,21 +107,21 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
   return added;
 }
 
-/** Throws a `UserError` if every session would end at once, because its limit in dollars can't be enforced. */
+/** Throws a `UserError` if every session would end immediately, because its limit in dollars can't be enforced. */
 function refuseUnpriced(cwd: string, model: string | undefined): void {
   const unpriced = unpricedModel({ cwd, model, home: stateDirectory(process.env), environment: process.env });
   if (unpriced === undefined) return;
   throw usageError(
-    `The price of the model ${unpriced} is unknown, so that --max-cost can't be enforced`,
-    'Use --max-tokens instead, choose another model, or add its price to "prices" of the provider in your settings.',
+    `The price of the model ${unpriced} is unknown, so --max-cost can't be enforced`,
+    `Use --max-tokens instead, choose another model, or add its price to the provider's "prices" in your settings.`,
   );
 }
 
-/** Only the user can trust a directory for its schedules, because servers have no option for it. */
+/** Replaces the hint about the `trusted` option, because servers have no such option. */
 function withoutTrustOption(error: unknown): never {
   if (!(error instanceof UserError)) throw error;
   const { message, code, cure, exitCode } = error;
-  const text = (given: string): string => given.replace("the option `trusted`", "trust it with `retinue trust add`");
+  const text = (given: string): string => given.replace("the `trusted` option", "trust it with `retinue trust add`");
   throw new UserError(text(message), { code, exitCode, cure: cure && text(cure) });
 }
 
@@ -158,8 +158,9 @@ function describe(verb: string, changed: Schedule, server: FoundServer | undefin
   const name = `${id} (${stripControls(text)})`;
   if (verb === "remove") return `Removed schedule ${name}.`;
   if (verb === "pause") return `Paused schedule ${name}. To continue: retinue schedule resume ${id}`;
-  if (verb === "run" && server?.serves) return `The server at ${server.url} starts schedule ${name} within 15 seconds.`;
-  if (verb === "run") return `Schedule ${name} waits for a server. ${servedBy(changed, server)}`;
+  if (verb === "run" && server?.serves)
+    return `The server at ${server.url} will start schedule ${name} within 15 seconds.`;
+  if (verb === "run") return `Schedule ${name} is waiting for a server. ${servedBy(changed, server)}`;
   const next = nextTime(changed);
   const when = next === undefined ? "" : ` It is due next on ${formatTime(next, changed)}.`;
   const budget = changed.session.maxCost ?? changed.session.maxTokens;
@@ -168,7 +169,7 @@ function describe(verb: string, changed: Schedule, server: FoundServer | undefin
   return `${said}\n${servedBy(changed, server)}`;
 }
 
-/** Says which server starts the sessions of a schedule, or what to do so that one does. */
+/** Says which server starts a schedule's sessions, or how to start one. */
 function servedBy({ cwd }: Schedule, server: FoundServer | undefined): string {
   if (server?.serves) return `The server at ${server.url} runs it.`;
   const directory = stripControls(cwd);
@@ -214,7 +215,7 @@ function lastOf(schedule: Schedule, home: string): string {
   return `${text}, ${formatAge(now - at)} ago${sessionId === undefined ? "" : ` (${sessionId.slice(-6)})`}${skipped}`;
 }
 
-/** Returns what the files of a session say about it, because a later server may have continued it. */
+/** Returns a session's state from its files, because a later server may have continued it. */
 function stateOf({ cwd }: Schedule, sessionId: SessionId, home: string): string {
   const session = listSessions({ home, cwd }).find(({ id }) => id === sessionId);
   if (session === undefined) return "deleted";

@@ -12,7 +12,7 @@ import { chosenDirectory } from "../real-directory.ts";
 
 const DEFAULT_PORT = 7333;
 
-/** Runs `retinue serve`, which serves the sessions of directories over HTTP until it is stopped. */
+/** Runs `retinue serve`, which serves directories' sessions over HTTP until it is stopped. */
 export async function serve(argv: readonly string[]): Promise<number> {
   const command = parseServe(argv);
   if (command.kind === "help") return printHelp(command.topic);
@@ -35,7 +35,7 @@ export async function serve(argv: readonly string[]): Promise<number> {
   const stopped = nextSignal();
   await createOutput(process.stdout).write(json ? `${JSON.stringify(described(server))}\n` : startText(server));
   await stopped;
-  report("Stopping. Sessions continue when the server is restarted.");
+  report("Stopping. Sessions will continue when the server is restarted.");
   await server.close();
   return exitCodes.succeeded;
 }
@@ -69,7 +69,7 @@ export function parseServe(argv: readonly string[]): ServeCommand | HelpRequest 
   refusePositionals(options, "serve", `To serve a directory, use --project DIRECTORY. See "${help}".`);
   const [tlsCert, tlsKey] = [options.value("tls-cert"), options.value("tls-key")];
   if ((tlsCert === undefined) !== (tlsKey === undefined))
-    throw usageError("--tls-cert and --tls-key belong together", "Give both, or neither.");
+    throw usageError("--tls-cert and --tls-key must be used together", "Pass both, or neither.");
   return {
     kind: "serve",
     port: readPort(options.value("port")),
@@ -92,13 +92,15 @@ function readPort(text: string | undefined): number {
   throw usageError(`--port can't be "${text}"`, "Use a number from 1 to 65535, or 0 for any free port.");
 }
 
-/** Checks that a name can be that of a host. There are no wildcards, because a name protects against DNS rebinding. */
+/**
+ * Checks that a name can be a host name. Wildcards are not allowed, because the name protects against DNS rebinding.
+ */
 function checkedHost(text: string): string {
   if (/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(text)) return text;
   throw usageError(`--allow-host can't be "${text}"`, "Write one name or address, like build.example.com.");
 }
 
-/** Checks that an origin is written as browsers send it. */
+/** Checks that an origin has the form that browsers send. */
 function checkedOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.origin === text) return text;
@@ -109,7 +111,7 @@ function readPem(path: string, option: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw usageError(`--${option} can't be read: ${path} (${errorCode(error)})`, "Give a file in PEM format.");
+    throw usageError(`--${option} can't be read: ${path} (${errorCode(error)})`, "Pass a file in PEM format.");
   }
 }
 
@@ -122,7 +124,7 @@ function startText({ url, link, file, projects }: RunningServer): string {
   return `Serving on ${url}\n${list}\nOpen this link. It works once, and contains a token that may do everything:\n  ${link}\n\nThe token for other programs is in ${file}. It can't approve calls.\n`;
 }
 
-/** Resolves at the first signal that asks the process to end. A second one ends it at once. */
+/** Resolves at the first signal that asks the process to end. A second signal ends it immediately. */
 function nextSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of stopSignals) {

@@ -55,7 +55,7 @@ interface Steered {
   readonly text: string;
 }
 
-/** Returns the options with which a session is continued without a prompt. `--json` is short for a format. */
+/** Returns the options for continuing a session without a prompt. `--json` is short for an output format. */
 function openingOptions({ id }: HostSession, options: ReadOptions): PrintOptions {
   if (options.has("json") && options.has("output-format"))
     throw usageError("--json and --output-format both name a format", "Use one of them.");
@@ -78,7 +78,7 @@ function kindsOf(verb: SteeringVerb): OptionKinds {
   return { ...kinds, json: {}, server: serverOption };
 }
 
-/** Throws a `UserError` if an option is given that only applies to a session that is opened here. */
+/** Throws a `UserError` for an option that applies only to sessions opened by this process. */
 function refuseRunOptions(options: ReadOptions): void {
   const { resume: _resume, continue: _continue, "output-format": _format, ...kinds } = printOptionKinds;
   const [given] = Object.keys(kinds).filter((name) => options.has(name));
@@ -86,7 +86,7 @@ function refuseRunOptions(options: ReadOptions): void {
     throw usageError(`--${given} can't be used with --server`, "The server opens the session with its own options.");
 }
 
-/** Returns the reason nothing can be done for an agent whose session is not running; undefined if there is none. */
+/** Returns why nothing can be done for an agent whose session is not running; undefined if something can. */
 async function whyImpossible({ host, session, verb, agent, text }: Steered): Promise<Outcome | undefined> {
   if (session.inUse || agent === MAIN_AGENT) return undefined;
   const agents = await host.agents(session);
@@ -122,7 +122,7 @@ function commandFor(verb: Exclude<SteeringVerb, "resume">, { agent, text, target
     if (options.has("next") && agent !== MAIN_AGENT)
       throw usageError(
         "--next is only for the main agent",
-        "Leave it out: a running subagent reads the message before its next step, and one that has ended is resumed with it.",
+        "Leave it out: a running subagent reads the message before its next step, and a subagent that has ended is resumed with it.",
       );
     return promptFor(agent, text, options.has("next") ? "next" : "now");
   }
@@ -163,13 +163,13 @@ function unanswered({ option }: SessionHost, verb: SteeringVerb, interrupted: nu
     interrupted === undefined ? `The ${who} has not answered yet.` : `Interrupted before the ${who} answered.`;
   const recorded =
     who === "server"
-      ? "The command was sent: the server carries it out as soon as it can."
+      ? "The command was sent. The server will carry it out as soon as it can."
       : verb === "message"
-        ? "The message is recorded: the session reads it as soon as it answers, or when it is resumed."
+        ? "The message is recorded. The session will read it as soon as it responds, or when it is resumed."
         : verb === "resume"
-          ? "The command is recorded: the session carries it out as soon as it answers, or when it is resumed."
-          : "The command is recorded: the session carries it out as soon as it answers, but not if it ends before.";
-  // A recorded message can't be lost, but the effect of other commands is something that a script may rely on.
+          ? "The command is recorded. The session will carry it out as soon as it responds, or when it is resumed."
+          : "The command is recorded. The session will carry it out as soon as it responds, unless it ends first.";
+  // A recorded message can't be lost. Other commands have not taken effect yet, and a script may rely on their effect.
   const code = interrupted ?? (verb === "message" ? exitCodes.succeeded : exitCodes.incomplete);
   return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };
 }
@@ -179,7 +179,7 @@ function notRunning(verb: SteeringVerb, { id, cwd }: HostSession): Outcome {
   const isRunning = false;
   const code = exitCodes.succeeded;
   if (verb === "message") {
-    const message = `The session is not running. The message is delivered when it is resumed: ${resume}`;
+    const message = `The session is not running. The message will be delivered when it is resumed: ${resume}`;
     return { isRunning, status: "recorded", message, code };
   }
   if (verb === "stop")

@@ -10,10 +10,10 @@ import { createOutput, messageLines } from "../output.ts";
 import { type HelpRequest, helpOption, readOptions, refusePositionals, usageError } from "../read-options.ts";
 import { chosenDirectory, realDirectory } from "../real-directory.ts";
 
-/** Interval in which the worker checks that its directory still exists. */
+/** Interval at which the worker checks that its directory still exists. */
 const LOOK_MS = 2_000;
 
-/** Runs `retinue worker`, which offers a directory to the sessions of a server until it is stopped. */
+/** Runs `retinue worker`, which offers a directory to a server's sessions until it is stopped. */
 export async function worker(argv: readonly string[]): Promise<number> {
   const command = parseWorker(argv);
   if (command.kind === "help") return printHelp(command.topic);
@@ -25,11 +25,11 @@ export async function worker(argv: readonly string[]): Promise<number> {
   const report = (message: string): void => void errors.write(messageLines([message]));
   const stop = new AbortController();
   const stopped = onStopSignal(() => {
-    report("Stopping. The sessions of this worker continue when it is restarted.");
+    report("Stopping. This worker's sessions will continue when it is restarted.");
     stop.abort();
   });
   if (command.tokenFile !== undefined && isWithin(realDirectory(command.tokenFile), cwd))
-    report(`Agents can read the token: ${command.tokenFile} is in the directory of the worker. Move it elsewhere.`);
+    report(`Agents can read the token: ${command.tokenFile} is in the worker's directory. Move it elsewhere.`);
   const looking = setInterval(() => existsSync(cwd) || stop.abort(), LOOK_MS);
   try {
     const { filesDirectory, ...own } = createDirectoryWorker({ name, cwd, environment: process.env, report });
@@ -133,8 +133,8 @@ function readText(path: string, option: string): string {
 }
 
 /**
- * Calls `stop` on the first signal that ends the process. A second one ends it at once. Returns a function that returns
- * the exit code; undefined if there was no signal.
+ * Calls `stop` on the first signal that asks the process to end. A second signal ends it immediately. Returns a
+ * function that returns the exit code; undefined if there was no signal.
  */
 function onStopSignal(stop: () => void): () => number | undefined {
   let first: StopSignal | undefined;

@@ -37,8 +37,8 @@ export function createJsonFormat(agents: AgentViews): Format {
 interface ResultCollector {
   observe(update: RunUpdate): void;
   /**
-   * Returns the last line of a stream, which is also the whole output of `json`: compatible fields first, then
-   * Retinue's own.
+   * Returns the last line of a stream, which is also the only line that the `json` format prints: compatible fields
+   * first, then Retinue's own.
    */
   resultObject(result: RunResult, cache: CacheReport | undefined): object;
 }

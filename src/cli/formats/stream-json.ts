@@ -68,7 +68,7 @@ interface TaskOptions {
   readonly transcriptPath: () => string | undefined;
 }
 
-/** Converts the updates of subagents to messages: their steps, and their start, progress and end. */
+/** Converts subagents' updates to messages: their steps, and their start, progress and end. */
 function createTasks({ agents, partialMessages, text, transcriptPath }: TaskOptions) {
   const steps = new Map<string, ReturnType<typeof createSteps>>();
   const startedAt = new Map<string, number>();

@@ -3,14 +3,14 @@ import { wireContent, wireStopReason, wireToolResult, wireUsage } from "./wire-b
 
 interface StepOptions {
   readonly partialMessages: boolean;
-  /** False to include only the tool calls in a response, not its text. */
+  /** If false, only the tool calls in a response are included, not its text. */
   readonly text: boolean;
   /** Call that a subagent works on; null for the main agent. */
   readonly parent: () => string | null;
   readonly agentId?: string;
 }
 
-/** Converts the updates of one agent to messages in the format of the Messages API. */
+/** Converts an agent's updates to messages in the Messages API format. */
 export function createSteps({ partialMessages, text, parent, agentId }: StepOptions): (update: RunUpdate) => object[] {
   const decisions = new Map<string, RecordedDecision>();
   let model = "";
@@ -105,10 +105,7 @@ function deniedMessage(
 
 type BlockKind = "text" | "thinking" | `call ${number}`;
 
-/**
- * Converts deltas to the events of the Messages API: a message of numbered blocks, each with a start, deltas and a
- * stop.
- */
+/** Converts deltas to Messages API events: a message of numbered blocks, each with a start, deltas and a stop. */
 export function createStreamEvents(model: () => string): (update: RunUpdate) => unknown[] {
   let open: { readonly index: number; readonly kind: BlockKind } | undefined;
   let blocks = 0;

@@ -1,6 +1,6 @@
 import type { AssistantBlock, ResultBlock, StopReason, ToolResult, Usage } from "../../protocol/index.ts";
 
-/** Converts the blocks of a response to the format of the Messages API, which readers of stream-json expect. */
+/** Converts a response's blocks to the Messages API format, which readers of stream-json expect. */
 export function wireContent(blocks: readonly AssistantBlock[]): unknown[] {
   return blocks.map((block) => {
     if (block.type === "text") return { type: "text", text: block.text };

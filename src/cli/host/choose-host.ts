@@ -3,7 +3,7 @@ import { chosenDirectory } from "../real-directory.ts";
 import { createFileHost } from "./file-host.ts";
 import type { SessionHost } from "./session-host.ts";
 
-/** Returns the host that `--server` names; without it, the files of this machine. */
+/** Returns the server that `--server` names, or else the files on this machine. */
 export async function chooseHost(server: string | undefined): Promise<SessionHost> {
   const home = stateDirectory(process.env);
   if (server === undefined) return createFileHost(home);
@@ -18,8 +18,8 @@ interface ListOptions {
 }
 
 /**
- * Returns the directory whose sessions are listed; undefined for all. The sessions of a server belong to directories of
- * its workers, so that they are all listed unless a directory is given.
+ * Returns the directory whose sessions are listed; undefined for all. A server's sessions can belong to directories on
+ * other machines, so all of them are listed unless a directory is given.
  */
 export function listedDirectory({ all, cwd, server }: ListOptions): string | undefined {
   if (all) return undefined;

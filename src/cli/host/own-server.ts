@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord } from "../../lib/index.ts";
 
-/** A server of this user on this machine. */
+/** This user's server on this machine. */
 export interface OwnServer {
   readonly url: string;
   /** Token that can't approve calls. */
   readonly token: string;
 }
 
-/** Returns the server that uses a state directory. It may have been killed in the meantime. */
+/** Returns the server that uses a state directory. It may no longer be running. */
 export function readOwnServer(home: string): OwnServer | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(home, "server.json"), "utf8"));
@@ -20,7 +20,7 @@ export function readOwnServer(home: string): OwnServer | undefined {
   }
 }
 
-/** A server that is running, and whether it serves a directory. */
+/** A running server, and whether it serves a directory. */
 export interface FoundServer {
   readonly url: string;
   readonly serves: boolean;

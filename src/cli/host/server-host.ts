@@ -9,21 +9,21 @@ import type { Following, HostSession, HostTranscript, SessionHost, WaitingReques
 
 interface ServerHostOptions {
   readonly url: string;
-  /** State directory, where a server of the same user keeps a token. */
+  /** State directory, where the same user's server keeps a token. */
   readonly home: string;
 }
 
 interface ServerConnection {
   readonly client: Client;
-  /** Whether the token may have the scope `approve`. The one in `server.json` has not. */
+  /** Whether the token may have the `approve` scope. The token in `server.json` does not. */
   readonly mayApprove: boolean;
-  /** Waits for a response of the server. Converts its errors to errors for the user. */
+  /** Waits for the server's response. Converts its errors to errors for the user. */
   asked<Value>(promise: Promise<Value>): Promise<Value>;
-  /** Converts an error of the server to an error for the user. */
+  /** Converts an error from the server to an error for the user. */
   explain(error: unknown): unknown;
 }
 
-/** Finds the token for a server. Sends nothing. */
+/** Finds the token for a server, without sending a request. */
 export function connectTo({ url, home }: ServerHostOptions): ServerConnection {
   const address = addressOf(url);
   const { token, origin } = tokenFor(address, home);
@@ -43,7 +43,7 @@ export function connectTo({ url, home }: ServerHostOptions): ServerConnection {
   };
 }
 
-/** Reads and steers the sessions of a server. */
+/** Reads and steers a server's sessions. */
 export function createServerHost({ url, home }: ServerHostOptions): SessionHost {
   const { client, asked, explain } = connectTo({ url, home });
   const opened = ({ id }: HostSession): ClientSession => client.sessions.open(id);
@@ -114,7 +114,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
   };
 }
 
-/** Time to wait for the receipt of a command. */
+/** Time to wait for a command's receipt. */
 const RECEIPT_MS = 10_000;
 
 /** Returns a receipt; undefined if the signal fires or time runs out first. The command is not withdrawn. */
@@ -167,7 +167,7 @@ async function* followOn(
   session: ClientSession,
   { signal, onCaughtUp, report }: Following,
 ): AsyncGenerator<SessionUpdate> {
-  // The main agent's last line is the last one that was recorded, or other agents have recorded a few since.
+  // The main agent's last line is the last recorded line, or only a few lines from other agents follow it.
   let last = 0;
   for await (const { seq = 0 } of session.lines()) last = seq;
   let isCaughtUp = false;
@@ -205,7 +205,7 @@ function addressOf(url: string): URL {
 
 interface FoundToken {
   readonly token: string | (() => string);
-  /** `own`: it is that of a server of this user on this machine, and can't approve calls. */
+  /** `own`: the token belongs to this user's server on this machine and can't approve calls. */
   readonly origin: "given" | "own" | "none";
 }
 
@@ -217,13 +217,13 @@ function tokenFor(address: URL, home: string): FoundToken {
   // A server has a new token each time it is started.
   if (own !== undefined && isSameServer(address, own.url))
     return { token: () => readOwnServer(home)?.token ?? own.token, origin: "own" };
-  // There may be no server at all, which the first request tells.
+  // There may be no server at all; the first request will tell.
   return { token: "none", origin: "none" };
 }
 
 const SET_TOKEN = "Set RETINUE_TOKEN to the token in the link that `retinue serve` printed.";
 
-/** Returns whether two addresses are those of the same server. `localhost` is this machine, as is 127.0.0.1. */
+/** Returns whether two addresses belong to the same server. `localhost` and 127.0.0.1 are the same machine. */
 function isSameServer(address: URL, other: string): boolean {
   const { protocol, port, hostname } = new URL(other);
   const isHere = (name: string): boolean => name === "localhost" || isLoopback(name.replace(/^\[|\]$/g, ""));

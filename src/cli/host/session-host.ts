@@ -9,9 +9,9 @@ import type {
 import type { AgentId, ApprovalAnswer, Line, SessionId, SessionUpdate } from "../../protocol/index.ts";
 import type { OptionKind } from "../read-options.ts";
 
-/** Where the sessions are that a command lists, follows and steers: in the files of this machine, or on a server. */
+/** Gives commands access to sessions, either in files on this machine or on a server. */
 export interface SessionHost {
-  /** The option that selects the host, for commands that are shown to the user: empty, or ` --server URL`. */
+  /** The option that selects the host in commands shown to the user: empty, or ` --server URL`. */
   readonly option: string;
   /** Lists sessions, newest first. */
   list(search?: { readonly cwd?: string | undefined }): Promise<readonly HostSession[]>;
@@ -24,16 +24,16 @@ export interface SessionHost {
   transcript(session: HostSession, agentId: AgentId): Promise<HostTranscript>;
   /** Returns the transcripts of the subagents, oldest first. With `unfinished`, those that succeeded may be left out. */
   transcripts(session: HostSession, which: "all" | "unfinished"): Promise<readonly HostTranscript[]>;
-  /** Yields the lines of all agents, then new ones as they are written, until the session ends. */
+  /** Yields all agents' lines, then new ones as they are written, until the session ends. */
   follow(session: HostSession, following: Following): AsyncIterable<SessionUpdate>;
   /** Sends a command and waits for its receipt, until the signal fires. */
   steer(session: HostSession, command: NewCommand, signal: AbortSignal): Promise<SteerResult>;
-  /** Lists requests for approval that wait for an answer, oldest first. */
+  /** Lists the requests for approval that are waiting for an answer, oldest first. */
   approvals(search: {
     readonly cwd?: string | undefined;
     readonly sessionId?: SessionId | undefined;
   }): Promise<readonly WaitingRequest[]>;
-  /** Answers a request. Throws a `UserError` if it does not wait for an answer, or if this user may not answer. */
+  /** Answers a request. Throws a `UserError` if it is not waiting for an answer, or if this user may not answer. */
   answer(answering: Omit<AnswerRequest, "home" | "by">): Promise<GivenAnswer>;
 }
 
@@ -43,9 +43,12 @@ export interface HostSession
     Partial<Pick<SessionSummary, "project" | "path">> {
   /** Whether a process has the session open, but no agent has anything to do. */
   readonly isIdle: boolean;
-  /** Name of the worker that a parked session of a server waits for. The session then continues automatically. */
+  /**
+   * Name of the worker that a server's parked session is waiting for. The session continues automatically when the
+   * worker returns.
+   */
   readonly waitsFor?: string | undefined;
-  /** Whether a parked session of a server was stopped, so that it does not continue automatically. */
+  /** Whether a server's parked session was stopped, so that it does not continue automatically. */
   readonly wasStopped?: boolean | undefined;
 }
 
@@ -58,7 +61,7 @@ export interface Following {
   readonly signal: AbortSignal;
   /** Called once, when everything that had been recorded before has been returned. */
   readonly onCaughtUp: () => void;
-  /** Called with a message for the user when the connection is lost or back. */
+  /** Called with a message for the user when the connection is lost or restored. */
   readonly report: (message: string) => void;
 }
 

@@ -6,7 +6,7 @@ import { openSession, waitingRequests } from "../../app/index.ts";
 import { createScriptedModel } from "../../testing/index.ts";
 import { createFileHost } from "./file-host.ts";
 
-it("a request of a worker's session can be answered only through the server", async () => {
+it("a request from a worker's session can be answered only through the server", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "worker-sessions-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const [home, cwd] = [join(root, "home"), join(root, "project")];
@@ -21,12 +21,12 @@ it("a request of a worker's session can be answered only through the server", as
 
   const host = createFileHost(home);
   expect(host.unlisted("requests")).toBe(
-    "1 request waits in sessions of workers: start `retinue serve`, then add --server URL.",
+    "1 request is waiting in workers' sessions: start `retinue serve`, then add --server URL.",
   );
   const answer = (id: string) => host.answer({ request: id, verb: "allow", project: false });
   await expect(answer(request.slice(0, 12))).rejects.toMatchObject({
     message: expect.stringContaining("can't be answered here"),
-    cure: "It is a request of a worker's session: start `retinue serve`, then add --server URL.",
+    cure: "It is a request from a worker's session: start `retinue serve`, then add --server URL.",
   });
   await expect(answer("ask_other")).rejects.toThrow('There is no request "ask_other"');
 });

@@ -5,7 +5,7 @@ import { plural } from "../../lib/index.ts";
 import { readOwnServer } from "./own-server.ts";
 
 /**
- * Says how many sessions of workers, or requests of such sessions, a server in the same state directory has. Only the
+ * Says how many workers' sessions, or requests in such sessions, a server in the same state directory has. Only the
  * server can use them. Undefined if there are none.
  */
 export function unlistedText(home: string, what: "sessions" | "requests"): string | undefined {
@@ -14,25 +14,25 @@ export function unlistedText(home: string, what: "sessions" | "requests"): strin
     (isRequests ? waitingRequests(place) : listSessions(place)).length;
   const count = workerHomes(home).reduce((sum, each) => sum + countIn({ home: each }), 0);
   if (count === 0) return undefined;
-  const wait = count === 1 ? "waits" : "wait";
+  const are = count === 1 ? "is" : "are";
   const said = isRequests
-    ? `${plural(count, "request")} ${wait} in sessions of workers`
-    : `${plural(count, "session")} of workers ${count === 1 ? "is" : "are"} not listed`;
+    ? `${plural(count, "request")} ${are} waiting in workers' sessions`
+    : `${plural(count, "worker session")} ${are} not listed`;
   return `${said}: ${useServer(home)}`;
 }
 
-/** Says how to use a session of a worker. Undefined if no worker has a session with this id. */
+/** Says how to use a worker's session. Undefined if no worker has a session with this id. */
 export function sessionOfWorker(home: string, id: string): string | undefined {
   const isThere = workerHomes(home).some((each) => findSession({ home: each, id }).kind !== "none");
-  return isThere ? `It is a session of a worker: ${useServer(home)}` : undefined;
+  return isThere ? `It is a worker's session: ${useServer(home)}` : undefined;
 }
 
-/** Says how to answer a request of a worker's session. Undefined if no such request waits for an answer. */
+/** Says how to answer a request from a worker's session. Undefined if no such request is waiting for an answer. */
 export function requestOfWorker(home: string, request: string): string | undefined {
   const isThere = workerHomes(home).some(
     (each) => findRequest(waitingRequests({ home: each }), request).kind !== "none",
   );
-  return isThere ? `It is a request of a worker's session: ${useServer(home)}` : undefined;
+  return isThere ? `It is a request from a worker's session: ${useServer(home)}` : undefined;
 }
 
 function useServer(home: string): string {

@@ -38,7 +38,7 @@ export async function openEmbeddedHost(
   const isResumed = options.resume !== undefined || options.continueLatest;
   const resumedAt = isResumed && session.transcriptPath ? lastEventNumber(session.transcriptPath) : undefined;
   const isOffline = session.model.provider === "offline";
-  // The terminal itself says what to do without a provider.
+  // The terminal has its own message about a missing provider.
   const notices = opened.notices.filter((notice) => !isOffline || !notice.includes("using the offline model"));
   const facts: SessionFacts = {
     sessionId: session.id,
@@ -101,7 +101,7 @@ function modelWords(tiers: ListedModel["tiers"], prices: ListedModel["prices"]):
   return [tiers.join(", "), price ?? ""].filter((part) => part !== "").join(" · ");
 }
 
-/** Lets the agents continue that were working when the session was closed. */
+/** Continues the agents that were working when the session was closed. */
 async function continueWork(session: Session, report: (message: string) => void): Promise<void> {
   try {
     for (const problem of await session.continueWork()) report(problem);
@@ -110,7 +110,7 @@ async function continueWork(session: Session, report: (message: string) => void)
   }
 }
 
-/** Receives the requests for approval of a session. They are answered with commands. */
+/** Receives a session's requests for approval. They are answered with commands. */
 function collectQuestions(): Approvals & { find(requestId: string): Promise<ApprovalQuestion | undefined> } {
   const open = new Map<string, Deferred<ApprovalQuestion | undefined>>();
   const ended = new Set<string>();

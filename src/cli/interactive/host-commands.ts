@@ -18,7 +18,7 @@ import { renderDiagnostics } from "../commands/diagnostics.ts";
 import type { PrintOptions } from "../print/print-options.ts";
 import { usageError } from "../read-options.ts";
 
-/** Returns the commands of a session in this process: those that show its state, and one for each skill. */
+/** Returns the commands for a session in this process: those that show its state, and one for each skill. */
 export function createHostCommands(session: Session, options: PrintOptions): () => readonly HostCommand[] {
   const { cwd } = session;
   const place: CatalogOptions = {
@@ -32,7 +32,7 @@ export function createHostCommands(session: Session, options: PrintOptions): () 
     (found) => {
       skills = found.map(skillCommand);
     },
-    // The session reports problems with its files itself.
+    // The session itself reports problems with its files.
     () => undefined,
   );
   const commands: readonly HostCommand[] = [
@@ -41,7 +41,7 @@ export function createHostCommands(session: Session, options: PrintOptions): () 
       name: "cache",
       about: "what the prompt cache has saved",
       run: async (_, { columns }) => {
-        if (session.transcriptPath === undefined) return "This session stores nothing, so there is no report.";
+        if (session.transcriptPath === undefined) return "This session stores nothing on disk, so there is no report.";
         return renderReport(await reportCache(session.transcriptPath), columns);
       },
     },
@@ -77,13 +77,13 @@ function agentsCommand(place: CatalogOptions): HostCommand {
         if (problem !== undefined) return problem;
         const path = writeNewAgent({ name, description: rest.join(" ") }, base);
         await edit(path);
-        return `Wrote ${path}. It is used from the next prompt on, if this directory is trusted.`;
+        return `Wrote ${path}. It takes effect with the next prompt, if this directory is trusted.`;
       }
       if (verb === "edit") {
         const { file } = await showAgent(name, place);
         if (file === null) return `${name} is built in. Create an agent with the same name to replace it.`;
         await edit(file);
-        return `${file.replace(homedir(), "~")} is read again with the next prompt.`;
+        return `${file.replace(homedir(), "~")} will be read again with the next prompt.`;
       }
       return renderAgent(await showAgent(verb, place));
     },
@@ -107,7 +107,7 @@ function skillCommand({
     run: async (argument, { prompt }) => {
       const text = body.includes("$ARGUMENTS") ? body.replaceAll("$ARGUMENTS", argument) : `${body}\n\n${argument}`;
       const about = argument === "" ? "" : ` for ${JSON.stringify(argument)}`;
-      // The terminal recognizes this form, and shows what the user has typed.
+      // The terminal recognizes this form and shows what the user typed instead.
       prompt(`Follow the skill "${name}"${about}:\n\n${text.trim()}`);
       return "";
     },

@@ -5,7 +5,7 @@ import type { TerminalProgram } from "../../terminal/index.ts";
 
 const MAX_PROMPTS = 1_000;
 
-/** Keeps the prompts of a directory in a file in the state directory, which only the user can read. */
+/** Keeps a directory's prompts in a file in the state directory that only the user can read. */
 export function createPromptHistory(home: string, cwd: string): TerminalProgram["history"] {
   const file = join(home, "prompts.jsonl");
   return {
@@ -13,7 +13,7 @@ export function createPromptHistory(home: string, cwd: string): TerminalProgram[
       try {
         const lines = readFileSync(file, "utf8").trimEnd().split("\n");
         const kept = lines.slice(-MAX_PROMPTS);
-        // A file that is too long is shortened in the background. If that fails, the next start tries again.
+        // A file that is too long is shortened in the background. If that fails, Retinue tries again at the next start.
         if (lines.length > 2 * MAX_PROMPTS) void writeAtomically(file, `${kept.join("\n")}\n`).catch(() => undefined);
         return kept.flatMap((line) => promptIn(line, cwd));
       } catch {

@@ -7,7 +7,7 @@ import { readImage } from "./read-image.ts";
 
 const png = Buffer.from("\u0089PNG\r\n\u001a\n____________", "latin1");
 
-it("reads images, by their content, and nothing else", async () => {
+it("recognizes images by their content, and reads nothing else", async () => {
   const cwd = mkdtempSync(join(tmpdir(), "images-"));
   onTestFinished(() => rmSync(cwd, { recursive: true }));
   const put = (name: string, content: Buffer | string): void => writeFileSync(join(cwd, name), content);

@@ -8,7 +8,7 @@ import { connectTo } from "../host/server-host.ts";
 import type { PrintOptions } from "../print/print-options.ts";
 import { usageError } from "../read-options.ts";
 
-/** Uses the sessions of a server in the terminal. They continue when the terminal is closed. */
+/** Gives the terminal access to a server's sessions. They continue when the terminal is closed. */
 export function createRemoteProgram(url: string, options: PrintOptions): Pick<TerminalProgram, "open" | "sessions"> {
   const { client, asked, mayApprove } = connectTo({ url, home: stateDirectory(process.env) });
 
@@ -67,12 +67,15 @@ export function createRemoteProgram(url: string, options: PrintOptions): Pick<Te
   };
 }
 
-/** Says how to answer a request of a session on the user's own server, whose token in `server.json` can't approve. */
+/**
+ * Says how to answer a request from a session on the user's own server, whose token in `server.json` can't approve
+ * calls.
+ */
 function howToAnswer(requestId: string): string {
   return `This terminal can't answer: it uses the token in server.json, which can't approve calls. Answer with the link that \`retinue serve\` printed, or in another terminal: retinue approvals answer ${requestId} allow. To answer here, set RETINUE_TOKEN to the token in the link and start again.`;
 }
 
-/** Sends a command. An answer has a route of its own, which needs the scope `approve`. */
+/** Sends a command. Answers have their own route, which needs the `approve` scope. */
 async function sent(session: ClientSession, command: Parameters<ClientSession["send"]>[0]): Promise<Receipt> {
   const id = command.id ?? createId("command_");
   try {

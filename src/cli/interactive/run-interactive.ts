@@ -21,7 +21,7 @@ import { openEmbeddedHost } from "./embedded-host.ts";
 import { createPromptHistory } from "./prompt-history.ts";
 
 export interface InteractiveOptions extends PrintOptions {
-  /** URL of the server on which the session is. */
+  /** URL of the server that has the session. */
   readonly server?: string | undefined;
   readonly plain: boolean;
 }
@@ -33,7 +33,7 @@ export function hasWholeTerminal({ plain }: Pick<InteractiveOptions, "plain">): 
 
 /** Runs the terminal interface. Returns the exit code. */
 export async function runInteractive(options: InteractiveOptions): Promise<number> {
-  // An agent that types into a terminal could approve its own calls.
+  // Otherwise, an agent could type into a terminal and approve its own calls.
   refuseAgentCommand("use the terminal interface");
   const { runTerminal } = loadTerminal();
   const leaving = leaveOnSignal();
@@ -55,7 +55,7 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   }
 }
 
-/** Loads the terminal interface, which is a bundle of its own, because only this command needs it. */
+/** Loads the terminal interface, which is a separate bundle because only this command needs it. */
 function loadTerminal(): typeof import("../../terminal/index.ts") {
   return createRequire(import.meta.filename)("./terminal.cjs") as typeof import("../../terminal/index.ts");
 }
@@ -94,7 +94,7 @@ async function programFor(options: InteractiveOptions): Promise<TerminalProgram>
   };
 }
 
-/** Converts errors to plain ones, because the terminal is a bundle of its own and does not know our classes. */
+/** Converts errors to plain ones, because the terminal is a separate bundle and does not have our classes. */
 async function explained<Value>(promise: Promise<Value>): Promise<Value> {
   try {
     return await promise;

@@ -5,14 +5,14 @@ import { runShell } from "./run-shell.ts";
 const cwd = tmpdir();
 const never = new AbortController().signal;
 
-describe("a shell command of the user", () => {
+describe("a user's shell command", () => {
   it("returns its output, and its exit code if it failed", async () => {
     expect(await runShell("echo out; echo err >&2", { cwd, signal: never })).toBe("out\nerr");
     expect(await runShell("echo no; exit 3", { cwd, signal: never })).toBe("no\n(exit code 3)");
     expect(await runShell("true", { cwd: "/nowhere", signal: never })).toContain("ENOENT");
   });
 
-  it("ends although a process that it left behind keeps its output open", async () => {
+  it("ends even if a process that it left behind keeps its output open", async () => {
     expect(await runShell("setsid sleep 20 & echo started", { cwd, signal: never })).toBe("started");
   });
 
@@ -23,7 +23,7 @@ describe("a shell command of the user", () => {
     expect(await running).toBe("begun\n(stopped)");
   });
 
-  it("can be stopped when its group has ended already", async () => {
+  it("can be stopped when its group has already ended", async () => {
     const stopping = new AbortController();
     const running = runShell("setsid sleep 20 &", { cwd, signal: stopping.signal });
     setTimeout(() => stopping.abort(), 100);

@@ -6,9 +6,9 @@ export interface ShellOptions {
   readonly signal: AbortSignal;
 }
 
-/** Maximum number of characters of the output that are kept. */
+/** Maximum length of the output in characters. */
 const MAX_OUTPUT = 30_000;
-/** Time that a command has to end when the user stops it. */
+/** Time within which a command must end after the user stops it. */
 const GRACE_MS = 2_000;
 /** Time for the rest of the output after a command has ended. A process that it left behind may keep the output open. */
 const OUTPUT_MS = 200;
@@ -56,6 +56,6 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // All processes of the group have ended.
+    // All processes in the group have ended.
   }
 }

@@ -6,7 +6,7 @@ import type { StatusFacts, StatusOutput } from "../../terminal/index.ts";
 const TIME_LIMIT_MS = 5_000;
 const MAX_CHARACTERS = 1_000;
 
-/** Runs the command of the setting `statusLine` with sh, and returns the first line that it prints. Never rejects. */
+/** Runs the `statusLine` setting's command with sh, and returns the first line that it prints. Never rejects. */
 export function createStatusLine(
   { command, padding = 0 }: NonNullable<Settings["statusLine"]>,
   cwd: string,

@@ -24,7 +24,7 @@ const changes: readonly string[] = ["run.started", "run.backgrounded", "run.ende
 const CTRL_B = 0x02;
 
 /**
- * Handles Ctrl+B while the main agent waits for subagents: they are moved to the background, and the main agent
+ * Handles Ctrl+B while the main agent is waiting for subagents: they are moved to the background, and the main agent
  * continues.
  */
 export function createBackgroundKey({ session, agents, progress, keys }: BackgroundKeyOptions): BackgroundKey {

@@ -89,7 +89,7 @@ async function askOnTerminal(question: ApprovalQuestion, asking: Asking): Promis
   return askAboutCall(question, { prompt, signal, by });
 }
 
-/** Names the agent that asks, with the agents above it: `main › general-purpose (a1b2c3d4e5f6)`. */
+/** Returns the name of the agent that asks, with the agents above it: `main › general-purpose (a1b2c3d4e5f6)`. */
 function askerText({ path, agentId, agentType }: ApprovalQuestion, agents: Asking["agents"]): string {
   const nameOf = (id: AgentId): string => {
     const type = id === agentId ? agentType : agents.get(id)?.agentType;
@@ -99,7 +99,7 @@ function askerText({ path, agentId, agentType }: ApprovalQuestion, agents: Askin
   return names.map(showExactly).join(" › ");
 }
 
-/** Returns the whole call, as it will run, and why it needs approval. */
+/** Returns the whole call as it will run, and why it needs approval. */
 function requestText(question: ApprovalQuestion): string {
   const { call, details } = describeRequest(question);
   const { rule, scope, reason } = question.decision;
@@ -142,7 +142,7 @@ async function askAboutCall(question: ApprovalQuestion, answering: Answering): P
       if (line !== undefined && line !== "") {
         const value = readExactly(line);
         inputJson = withField(inputJson, editable.field, value);
-        // Text that looks different when it is shown exactly has to be confirmed.
+        // Text that looks different in its exact form must be confirmed.
         if (showExactly(value) === line) return { answer: "allow", by, ...edited() };
         await prompt.show(requestText({ ...question, call: { ...question.call, inputJson } }));
       }
@@ -196,7 +196,7 @@ async function askQuestions(
   return replies.every((reply) => reply.length === 0) ? { answer: "deny", by } : { answer: "allow", by, replies };
 }
 
-/** Asks a question until the reply is valid. Returns undefined if it no longer needs one. */
+/** Asks a question until the reply is valid. Returns undefined if the question no longer needs a reply. */
 async function askOne(
   question: UserQuestion,
   choices: readonly string[],

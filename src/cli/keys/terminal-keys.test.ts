@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { TerminalInput } from "../../terminal/index.ts";
 import { createTerminalKeys } from "./terminal-keys.ts";
 
-/** A terminal that logs every call of its methods. */
+/** A terminal that logs every method call. */
 function terminal() {
   const log: string[] = [];
   const events = new EventEmitter();

@@ -25,7 +25,10 @@ interface KeyOptions {
   readonly onSignal: (name: NodeJS.Signals) => void;
   /** Returns whether this process may use the terminal now. The system stops background processes that use it. */
   readonly isForeground: () => boolean;
-  /** Registers a listener for when this process continues after it was stopped. Returns a function that removes it. */
+  /**
+   * Registers a listener that is called when this process continues after it was stopped. Returns a function that
+   * removes it.
+   */
   readonly onContinued: (listener: () => void) => () => void;
 }
 
@@ -86,7 +89,7 @@ export function createTerminalKeys(options: KeyOptions): TerminalKeys {
       options.input.pause();
     }
     if (!isUsable) return;
-    // A shell may have changed the terminal's mode in the meantime.
+    // A shell may have changed the terminal's mode since.
     turn(false);
     turn(true);
     readers.at(-1)?.onContinued?.();
@@ -125,7 +128,8 @@ export function isForeground(): boolean {
 }
 
 /**
- * Returns the fields after the program's name: state, parent, group, session, terminal, the terminal's group. The name may contain spaces and parentheses.
+ * Returns the fields after the program's name: state, parent, group, session, terminal and the terminal's group. The
+ * name may contain spaces and parentheses.
  */
 function fieldsOf(stat: string): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -46,7 +46,7 @@ const choices = { y: "once", n: "no" };
 const never = new AbortController().signal;
 
 describe("a key", () => {
-  it("counts only after a pause in typing, and only on its own", async () => {
+  it("is accepted only after a pause in typing, and only on its own", async () => {
     const { prompt, press, shown } = terminal();
     const answer = prompt.key(choices, never);
     // These keys were typed before the question was shown, or at the same moment.
@@ -58,7 +58,7 @@ describe("a key", () => {
     expect(await answer).toBe("n");
   });
 
-  it("is too early if it is typed while the process is busy, however long that takes", async () => {
+  it("is ignored if it is typed while the process is busy, however long that takes", async () => {
     const { prompt, press, shown } = terminal();
     const typed = join(mkdtempSync(join(tmpdir(), "retinue-keys-")), "typed");
     const source = spawn("sh", ["-c", `sleep 0.1; printf y; touch '${typed}'`]);
@@ -86,7 +86,7 @@ describe("a key", () => {
     expect(await answer).toBeUndefined();
   });
 
-  it("is requested again when more requests wait, and after another program used the terminal", async () => {
+  it("is requested again when more requests arrive, and after another program used the terminal", async () => {
     const { prompt, press, shown, state, resume } = terminal();
     await prompt.show("The question\n");
     const answer = prompt.key(choices, never);

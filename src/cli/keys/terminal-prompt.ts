@@ -5,12 +5,12 @@ import { monotonic } from "../../lib/index.ts";
 import { fitLine } from "../fit-line.ts";
 import { isForeground, type TerminalKeys } from "./terminal-keys.ts";
 
-/** Returns whether this process has a terminal to ask its user on. A command run by an agent must not ask itself. */
+/** Returns whether this process has a terminal on which it can ask its user. A command run by an agent must not ask. */
 export function hasTerminal(): boolean {
   return process.platform !== "win32" && isatty(0) && process.stderr.isTTY === true && !isAgentCommand();
 }
 
-/** Returns whether someone is likely to be looking at the terminal of this process. */
+/** Returns whether someone is likely to be looking at this process's terminal. */
 export function isWatched(): boolean {
   return hasTerminal() && isForeground() && !process.env["CI"];
 }
@@ -35,7 +35,7 @@ export interface TerminalPrompt {
   line(wanted: WantedLine, signal: AbortSignal): Promise<string | undefined>;
   /** Shows the keys again, after `more` has changed. */
   redraw(): void;
-  /** Prints a line in the place of the keys. */
+  /** Prints a line in place of the keys. */
   say(line: string): void;
   close(): void;
 }
@@ -46,8 +46,8 @@ interface WantedLine {
 }
 
 /**
- * How long the user must not have typed before an answer is accepted. What was typed before the question could be read
- * must not answer it.
+ * How long the user must have paused before a key is accepted as an answer. Keys typed before the question could be
+ * read must not answer it.
  */
 const QUIET_MS = 300;
 
@@ -63,7 +63,7 @@ export function openPrompt({ keys, output, more }: PromptOptions): TerminalPromp
     onKeys: (bytes) => {
       if (monotonic() >= quietUntil) onKeys(Buffer.from(bytes));
     },
-    // Another program has used the terminal in the meantime, and the keys may have been meant for that program.
+    // Another program has used the terminal, and the keys may have been meant for that program.
     onContinued: () => {
       quietUntil = monotonic() + QUIET_MS;
       output.write(shown);
@@ -71,7 +71,7 @@ export function openPrompt({ keys, output, more }: PromptOptions): TerminalPromp
     },
   });
 
-  /** Drops what is typed until the user has typed nothing for a while. */
+  /** Discards input until the user has typed nothing for a while. */
   const untilQuiet = (signal: AbortSignal): Promise<unknown> =>
     orAborted<undefined>(signal, (resolve) => {
       let timer: NodeJS.Timeout | undefined;

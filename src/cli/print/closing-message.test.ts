@@ -16,7 +16,7 @@ function endedAgents(count: number, end: Partial<RunEnd>, above: readonly string
 const cut = { outcome: "incomplete", reason: "max_turns" } as const;
 
 describe("agents that did not finish", () => {
-  it("are named with the reason and what to change", () => {
+  it("are listed with the reason and what to change", () => {
     expect(incompleteLines(endedAgents(1, cut), 1)).toEqual([
       "Explore find the router (a0) was cut short after 1 turn: it reached its turn limit. To raise it, set maxTurns in the definition of Explore.",
     ]);
@@ -59,7 +59,7 @@ function someAgents(count: number, end?: Parameters<typeof runEnded>[0]) {
 }
 
 describe("the message after Ctrl+C", () => {
-  it("names the agents that are interrupted, and those that continue until the program ends", () => {
+  it("counts the agents that are interrupted, and those that continue until the program ends", () => {
     expect(interruptMessage([])).toBe("Interrupting the main agent. Press Ctrl+C again to quit immediately.");
     expect(interruptMessage(someAgents(2))).toContain(
       "and 1 agent that it is waiting for; 1 agent in the background ends with",

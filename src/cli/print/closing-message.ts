@@ -6,12 +6,12 @@ import { nameOf } from "../progress/agent-lines.ts";
 
 export interface ClosingContext {
   readonly sessionId: SessionId;
-  /** Options of the run that the command for resuming it repeats. */
+  /** The run's options that the resume command repeats. */
   readonly repeated: string;
   readonly agents: readonly AgentView[];
   /** Returns whether a sentence was already printed on standard error. */
   readonly wasReported: (sentence: string) => boolean;
-  /** Whether the reader of standard output closed it, which stops a run. */
+  /** Whether the reader of standard output closed it, which stops the run. */
   readonly isAbandoned?: boolean | undefined;
   /** Number of prompts that are still in the queue. */
   readonly queued?: number | undefined;
@@ -46,12 +46,14 @@ function endMessage(result: RunResult, context: ClosingContext): string {
     isAbandoned && outcome === "stopped"
       ? "The reader of standard output closed it, so the run was stopped. Its work is kept."
       : (result.message ?? `The run ended: ${result.reason}.`);
-  // If the model gives up, its text says why, and that is on standard output already.
+  // If the model gives up, its text says why, and that is already on standard output.
   const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
   return messageLines([...ofAgents, ...reason, `To continue: ${resume}${cutOff.has(result.reason) ? "" : ' "…"'}`]);
 }
 
-/** Leaves the value of a limit open if the run reached it, because with the same limit the next run would end at once. */
+/**
+ * Leaves out the value of a limit that the run reached, because with the same limit the next run would end immediately.
+ */
 function withoutReachedLimit(repeated: string, { reason, message = "" }: RunResult): string {
   if (reason !== "budget") return repeated;
   return repeated.replace(/(--max-[a-z]+) \S+/g, (given, option) =>
@@ -72,7 +74,7 @@ const cutOff: ReadonlySet<EndReason> = new Set([
   "model_error",
 ]);
 
-/** Returns a message that explains what the first Ctrl+C does. It is shown at once. */
+/** Returns a message that explains what the first Ctrl+C does. It is shown immediately. */
 export function interruptMessage(agents: readonly AgentView[]): string {
   const running = agents.filter(({ end }) => end === undefined);
   const foreground = running.filter(({ background }) => !background).length;

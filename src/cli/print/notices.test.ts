@@ -29,7 +29,7 @@ describe("notices before the answer", () => {
     expect(openingNotices([trust, rule], { verbose: false })).toEqual([trust, rule]);
   });
 
-  it("are shown in full if there is only one, or if everything is to be shown", () => {
+  it("are shown in full if there is only one, or with --verbose", () => {
     expect(openingNotices([], { verbose: false })).toEqual([]);
     expect(openingNotices([trust], { verbose: false })).toEqual([trust]);
     expect(openingNotices([trust, offline], { verbose: true })).toEqual([trust, offline]);

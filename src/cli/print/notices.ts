@@ -10,8 +10,8 @@ export interface Notices {
 }
 
 /**
- * Reports notices from a run and its agents, and calls that wait for approval or were denied because no one could
- * approve them. Reports each sentence once. `option` is added to the commands that answer.
+ * Reports notices from a run and its agents, and calls that are waiting for approval or were denied because no one
+ * could approve them. Reports each sentence once. `option` is added to the commands that answer.
  */
 export function createNotices(onAsk: AskingWay, report: (sentence: string) => void, option = ""): Notices {
   const requests = new Map<string, EventOf<"approval.requested">>();
@@ -81,7 +81,7 @@ function waitingMessage(request: EventOf<"approval.requested">, { agentType, opt
   const answers = ["allow", "deny", ...(always.length > 0 ? ["always"] : [])].join("|");
   const { call, inputs } = approvalText(request);
   const cut = cutForMessage(call);
-  // The message leaves out the id so that no one answers a call without having seen all of it.
+  // The message leaves out the id, so that no one answers a call without having seen all of it.
   if (cut !== undefined)
     return `${cut}${agent} is waiting for your answer. ${showExactly(reason)} See the whole call in another terminal: ${list}`;
   const isWhole = inputs.length === 0 || canonicalToolName(request.name) === "Bash";

@@ -37,11 +37,11 @@ export interface RunSessionOptions {
   readonly approvals?: Approvals | undefined;
   /** Cancels opening the session. */
   readonly signal: AbortSignal;
-  /** Whether a person is present who can give further prompts. */
+  /** Whether a person is present who can send more prompts. */
   readonly interactive?: boolean | undefined;
 }
 
-/** Opens the session of a run, new or resumed, with the directory's settings and the command-line options. */
+/** Opens a run's session, new or resumed, with the directory's settings and the command-line options. */
 export async function openRunSession(options: PrintOptions, run: RunSessionOptions): Promise<RunSession> {
   return open(options, run).catch(explainHome);
 }
@@ -106,7 +106,7 @@ async function openIn(
     entryPoint: "cli",
     trusted: loaded.trusted,
     agent,
-    // openSession checks them.
+    // `openSession` checks the values.
     agents: agents as SessionOptions["agents"],
     onAsk: onAsk === "ask" ? undefined : onAsk,
     approvals,
@@ -180,8 +180,8 @@ function overriddenNotice({ name, path, file }: OverriddenOption): string {
 }
 
 /**
- * Reports a broken state directory instead of the error it caused, because it is the usual reason why opening a session
- * fails.
+ * Reports a broken state directory instead of the error that it caused, because that is the usual reason why a session
+ * can't be opened.
  */
 function explainHome(error: unknown): never {
   const isConfiguration = error instanceof UserError && error.exitCode === exitCodes.usage;

@@ -64,7 +64,7 @@ const lifetimes: readonly CacheLifetime[] = ["5m", "1h"];
 const askingWays: readonly AskingWay[] = ["ask", "deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
-/** All options of a run. */
+/** All options for a run. */
 export const printOptionKinds = {
   "output-format": { value: "FORMAT", choices: formats },
   "include-partial-messages": {},
@@ -96,7 +96,7 @@ export const printOptionKinds = {
 } satisfies OptionKinds;
 
 /**
- * Parses the options of a run. Throws a `UserError` with exit code 2 for invalid values and for options that exclude
+ * Parses the options for a run. Throws a `UserError` with exit code 2 for invalid values and for options that exclude
  * each other.
  */
 export function parsePrintOptions(options: ReadOptions): PrintOptions {
@@ -111,7 +111,7 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
     throw usageError("--forward-subagent-text needs a stream", "Add --output-format stream-json.");
   }
   if (options.has("quiet") && options.has("verbose")) {
-    throw usageError("--quiet and --verbose contradict each other", "Use one of them.");
+    throw usageError("--quiet and --verbose can't be combined", "Use one of them.");
   }
   return {
     prompt: options.positionals.join(" "),
@@ -146,7 +146,7 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
   };
 }
 
-/** The session keeps its agent, and the other options left out here only change what is shown. */
+/** The session keeps its agent. The other options left out here affect only what is shown. */
 const notRepeated: ReadonlySet<string> = new Set([
   "agent",
   "resume",

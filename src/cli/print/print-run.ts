@@ -53,7 +53,7 @@ export async function printRun(options: PrintOptions): Promise<number> {
       return;
     }
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
-    // A request for approval can still be answered after the terminal was closed.
+    // A request for approval can still be answered after the terminal has been closed.
     if (signal !== "SIGINT" && options.onAsk === "wait") return void session?.park().catch(() => undefined);
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
     // Without this, a run on a full disk would wait for free space to record its end.
@@ -88,14 +88,14 @@ export async function printRun(options: PrintOptions): Promise<number> {
 }
 
 /**
- * Time within which two interrupt signals count as one press of Ctrl+C, because some launchers forward a signal that
- * the terminal has already sent.
+ * Time within which two interrupt signals are treated as one press of Ctrl+C, because some launchers forward a signal
+ * that the terminal has already sent.
  */
 const SAME_PRESS_MS = 200;
 
 /**
- * Calls `stop` for the first signal; the next one calls `onExit` and ends the process at once. The returned function
- * returns the exit code for the signal that was received, if any.
+ * Calls `stop` for the first signal. The next one calls `onExit` and ends the process immediately. The returned
+ * function returns the exit code for the signal that was received, if any.
  */
 function onStopSignal(stop: (signal: StopSignal) => void, onExit: () => void): () => number | undefined {
   let first: { readonly signal: StopSignal; readonly at: number } | undefined;
@@ -128,7 +128,7 @@ interface RunContext extends Outputs {
   readonly signal: AbortSignal;
   /** Whether the reader of standard output has closed it. */
   readonly isAbandoned: () => boolean;
-  /** Called before the session opens. From then on, the session must be closed before the process ends. */
+  /** Called before the session opens. After that, the session must be closed before the process ends. */
   readonly onOpening: () => void;
   readonly onStart: (run: Run, session: Session) => void;
 }
@@ -171,7 +171,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
       await show(update);
     }
     const result = await run.result;
-    // The session is closed before the result is written, because the reader of the result may open it again at once.
+    // The session is closed before the result is written, because the reader of the result may reopen it immediately.
     await session.close().catch((error: unknown) => report(describeError(error)));
     for (const end of missedEnds(session, agents)) await show(end);
     progress.end();
@@ -197,7 +197,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
   }
 }
 
-/** Returns how calls that need approval are handled. Throws if the user wants to be asked and there is no terminal. */
+/** Returns how to handle calls that need approval. Throws if the user wants to be asked and there is no terminal. */
 function askingWay({ onAsk }: PrintOptions): AskingWay {
   if (onAsk === undefined) return isWatched() ? "ask" : "deny";
   if (onAsk !== "ask" || hasTerminal()) return onAsk;

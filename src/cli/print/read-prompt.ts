@@ -35,7 +35,7 @@ function hasPipedInput(): boolean {
 const HINT_AFTER_MS = 2_000;
 
 async function readInput(report: (notice: string) => void): Promise<string> {
-  // Waits for a slow writer. A pipe that a program forgot to close looks the same, so a hint is shown.
+  // Waits for a slow writer. A pipe that a program forgot to close looks the same, so a hint is printed.
   const hint = "Still waiting for standard input. If there is none, add: < /dev/null";
   const timer = setTimeout(() => report(hint), HINT_AFTER_MS);
   const chunks: Buffer[] = [];

@@ -18,7 +18,7 @@ function agentViews(count: number, { ended = 0, text = "" } = {}) {
   return views.inOrder();
 }
 
-describe("the lines of agents", () => {
+describe("agent lines", () => {
   it("show each agent's task, current activity and usage", () => {
     const views = createAgentViews();
     const call = [{ name: "Grep", input: { pattern: "router" } }];
@@ -37,7 +37,7 @@ describe("the lines of agents", () => {
     ]);
   });
 
-  it("say what runs after an approver has changed a call", () => {
+  it("show a call as the approver changed it", () => {
     const views = createAgentViews();
     const answer = { requestId: "ask_1", callId: "c0", answer: "allow", by: "ana" } as const;
     for (const event of [

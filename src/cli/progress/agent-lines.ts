@@ -53,7 +53,7 @@ export function agentLine(
 
 interface LineParts {
   readonly name: string;
-  /** Text that is shown whole, or not at all if the line is too short. */
+  /** Text that is left out if it does not fit completely. */
   readonly suffix: string;
   readonly state: string;
 }
@@ -77,7 +77,9 @@ function suffixOf({ background }: AgentView): string {
   return background ? " (background)" : "";
 }
 
-/** Returns whether an agent is running and performs no calls, so that its own words say best what it does. */
+/**
+ * Returns whether an agent is running without performing calls, so that its own words describe best what it is doing.
+ */
 function isWriting(agent: AgentView): boolean {
   return stateOf(agent) === "running" && agent.calls.every(({ requestedAt }) => requestedAt === undefined);
 }

@@ -50,7 +50,7 @@ export function missedRunEnds(transcriptPath: string, agents: AgentViews): reado
   });
 }
 
-/** Path of the file with the output of a background agent. */
+/** Path of a background agent's output file. */
 export function outputFileOf(transcriptPath: string, agentId: AgentId): string {
   return join(directoryOf(transcriptPath), `agent-${agentId}.output`);
 }

@@ -14,7 +14,7 @@ export interface AgentViews {
 }
 
 export function createAgentViews(): AgentViews {
-  // The command line prints what was said and done at once, so that the view need not keep it.
+  // The command line prints messages and calls immediately, so the view need not keep them.
   let view = newSessionView({ keep: 0 });
   return {
     observe: (update) => {

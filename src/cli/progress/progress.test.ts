@@ -63,7 +63,7 @@ function watch(options: { live: boolean; color?: boolean; columns?: number; now?
 }
 
 describe("progress", () => {
-  it("shows which tool works on which file, the elapsed time and the tokens", () => {
+  it("shows the current tool and file, the elapsed time and the tokens", () => {
     let time = 0;
     const { progress, screen } = watch({ live: true, now: () => time });
     progress.observe(answer('{"file_path":"src/a.ts"}'));
@@ -73,7 +73,7 @@ describe("progress", () => {
     expect(screen()).toEqual(["⠙ reading src/a.ts · 3s · 1,234 tokens"]);
   });
 
-  it("says what runs after an approver or a hook has changed the input of a call", () => {
+  it("shows a call as an approver or a hook changed it", () => {
     const change = { callId: "c", inputJson: '{"file_path":"src/b.ts"}' };
     for (const update of [
       line({ type: "approval.answered", requestId: "ask_1", answer: "allow", by: "ana", ...change }),
@@ -166,7 +166,7 @@ describe("progress", () => {
     expect(screen()).toEqual([cut, done, "⠙ starting · 0s"]);
   });
 
-  it("shows which agents the main agent waits for when it has nothing else to do", () => {
+  it("shows that the main agent is waiting for agents when it has nothing else to do", () => {
     const { progress, screen } = watch({ live: true });
     for (const event of [created(["b"]), started({ background: true })]) progress.observe(fromAgent(["b"], event));
     progress.observe(answer());

@@ -29,9 +29,9 @@ export interface Progress {
   observe(update: RunUpdate): void;
   /** Prints a message that stays visible. */
   report(notice: string): void;
-  /** Prints text that stays visible. Control characters must be removed from it before. */
+  /** Prints text that stays visible. It must not contain control characters. */
   print(text: string): void;
-  /** Sets the hint about keys at the end of the status line; an empty string removes it. */
+  /** Sets the key hint at the end of the status line; an empty string removes it. */
   hint(text: string): void;
   /** Redraws the live lines with the elapsed time. */
   tick(): void;
@@ -194,7 +194,7 @@ interface ShownOptions {
   readonly agents: ProgressOptions["agents"];
 }
 
-/** How the progress of a run in another process is shown. */
+/** Options for showing a run in another process. */
 interface OtherRun {
   /** Stream behind the output, if that is not standard error. */
   readonly stream?: NodeJS.WriteStream;

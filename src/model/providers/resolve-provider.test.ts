@@ -129,7 +129,7 @@ describe("an error about the provider says what to do", () => {
     ["a provider is mistyped", { flags: { provider: "antropic" } }, /no provider "antropic".*Did you mean "anthropic"/],
     ["a provider has no address", { settings: { provider: "x", providers: { x: {} } } }, /providers\.x\.baseUrl/],
     ["an address is invalid", { settings: { provider: "x", providers: { x: { baseUrl: "lab:8000" } } } }, /http:\/\//],
-    ["a model is needed", { flags: { provider: "ollama" } }, /the option `model`.*ollama list/],
+    ["a model is needed", { flags: { provider: "ollama" } }, /the `model` option.*ollama list/],
     ["a model has no provider", { flags: { model: "gpt-6-sol" } }, /OPENAI_API_KEY/],
     [
       "a key has a line break inside",

@@ -60,7 +60,7 @@ interface Asked {
 
 /** Returns the requested model. The model from the settings does not apply if a flag names another provider. */
 function askedModel({ settings, flags }: ProviderRequest): Asked | undefined {
-  if (flags.model) return { name: flags.model, by: "the option `model`", isFlag: true };
+  if (flags.model) return { name: flags.model, by: "the `model` option", isFlag: true };
   if (!settings.model) return undefined;
   const asked: Asked = { name: settings.model, by: "settings.model", isFlag: false };
   if (flags.provider === undefined || flags.provider === settings.provider) return asked;
@@ -69,7 +69,7 @@ function askedModel({ settings, flags }: ProviderRequest): Asked | undefined {
 
 function askedProvider(request: ProviderRequest, model: Asked | undefined): Asked | undefined {
   const { settings, environment, flags } = request;
-  if (flags.provider) return { name: flags.provider, by: "the option `provider`", isFlag: true };
+  if (flags.provider) return { name: flags.provider, by: "the `provider` option", isFlag: true };
   const prefix = model?.isFlag || settings.provider === undefined ? prefixOf(model, request) : undefined;
   if (prefix !== undefined && model) return { name: prefix, by: model.by, isFlag: model.isFlag };
   if (settings.provider) return { name: settings.provider, by: "settings.provider", isFlag: false };
@@ -178,7 +178,7 @@ function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | und
 function noModel(provider: string, asked: string | undefined): string {
   const what = asked ? `has no model for "${asked}"` : "has no default model";
   const where = provider === "ollama" ? ` ("ollama list" shows the installed models)` : "";
-  return `The provider "${provider}" ${what}. Choose one with the option \`model\`${where}, or set providers.${provider}.models in your settings.`;
+  return `The provider "${provider}" ${what}. Choose one with the \`model\` option${where}, or set providers.${provider}.models in your settings.`;
 }
 
 function withoutProvider(model: Asked): ProviderChoice {
@@ -187,8 +187,8 @@ function withoutProvider(model: Asked): ProviderChoice {
   const variable =
     maker === undefined ? undefined : { anthropic: "ANTHROPIC_API_KEY", openai: "OPENAI_API_KEY" }[maker];
   const cure = variable
-    ? `Set ${variable}, or choose another provider with the option \`provider\``
-    : "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose a provider with the option `provider`";
+    ? `Set ${variable}, or choose another provider with the \`provider\` option`
+    : "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose a provider with the `provider` option";
   return {
     kind: "problem",
     message: `No provider is configured for the model "${model.name}" (from ${model.by}). ${cure}.`,
@@ -205,6 +205,6 @@ const offlineIs = "Using the offline model, which is not a language model.";
 
 function offlineByDefault(): ProviderChoice {
   const notice = "No provider is configured: using the offline model, which is not a language model.";
-  const cure = "To use one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with the option `provider`.";
+  const cure = "To use one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with the `provider` option.";
   return { kind: "offline", notice: `${notice} ${cure}` };
 }

@@ -96,11 +96,11 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
   if (status === 400 && /does not support tools|tool (use|calling) is not supported/i.test(text)) {
     return make(
       "unsupported",
-      `${model} does not support tools${said}. Choose another model with the option \`model\`.`,
+      `${model} does not support tools${said}. Choose another model with the \`model\` option.`,
     );
   }
   if (status === 400 && /function tools with reasoning_effort are not supported/i.test(text)) {
-    const cure = "Leave out the effort, or choose another model with the option `model`, such as gpt-6-sol";
+    const cure = "Leave out the effort, or choose another model with the `model` option, such as gpt-6-sol";
     return make(
       "unsupported",
       `${model} does not support tools over Chat Completions, at least at this effort${said}. ${cure}.`,
@@ -135,7 +135,7 @@ const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
 function unknownModelMessage({ provider, model }: ProviderInfo, said: string): string {
-  return `${provider} does not know the model "${model}"${said}. Choose another one with the option \`model\`; "retinue doctor --provider ${provider} --model ${model}" lists the models that ${provider} offers.`;
+  return `${provider} does not know the model "${model}"${said}. Choose another one with the \`model\` option; "retinue doctor --provider ${provider} --model ${model}" lists the models that ${provider} offers.`;
 }
 
 function keyCure({ keyVariable, provider }: ProviderInfo): string {

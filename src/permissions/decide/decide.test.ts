@@ -457,7 +457,7 @@ describe("explainDenial", () => {
 
   it("names the rule that would allow it", () => {
     expect(explain("Bash", { command: "npm test" })).toContain(
-      "the rule `Bash(npm test)` in the option `allowedTools`",
+      "the rule `Bash(npm test)` in the `allowedTools` option",
     );
     expect(explain("Write", { file_path: "a.ts", content: "" })).toContain("the permission mode acceptEdits");
     expect(explain("Read", { file_path: "/etc/hosts" })).toContain("the rule `Read(//etc/hosts)`");

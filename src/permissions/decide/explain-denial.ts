@@ -57,7 +57,7 @@ function adviceFor(tool: string, call: ToolCall, decision: Decision): string {
   if (rule === undefined)
     return "Run one simple command at a time, without operators, variables or wildcards: a rule can allow such a command.";
   const mode = decision.rule === WRITE_IN_WORKSPACE ? "the permission mode acceptEdits, or with " : "";
-  return `The user can allow it with ${mode}the rule \`${rule}\` in the option \`allowedTools\` or in \`permissions.allow\` in settings.`;
+  return `The user can allow it with ${mode}the rule \`${rule}\` in the \`allowedTools\` option or in \`permissions.allow\` in settings.`;
 }
 
 function ruleFor(tool: string, access: Access): string | undefined {

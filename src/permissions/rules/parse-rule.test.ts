@@ -80,8 +80,8 @@ describe("checkRules", () => {
       { effect: "deny", text: "Baash", scope: "flag" },
     ]).map(({ message }) => message);
     expect(inFile).toMatch(/^\/w\/settings\.json:4: deny rule/);
-    expect(allowed).toMatch(/^the option `allowedTools`: allow rule/);
-    expect(denied).toMatch(/^the option `disallowedTools`: deny rule/);
+    expect(allowed).toMatch(/^the `allowedTools` option: allow rule/);
+    expect(denied).toMatch(/^the `disallowedTools` option: deny rule/);
   });
 
   it("names the file, the rule and the consequence", () => {

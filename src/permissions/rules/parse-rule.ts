@@ -82,7 +82,7 @@ export function checkRules(
 function placeOf({ file, line, scope, effect }: Rule): string {
   if (file !== undefined) return line === undefined ? file : `${file}:${line}`;
   if (scope !== "flag" || effect === "ask") return `A rule in ${scope} scope`;
-  return `the option \`${effect === "allow" ? "allowedTools" : "disallowedTools"}\``;
+  return `the \`${effect === "allow" ? "allowedTools" : "disallowedTools"}\` option`;
 }
 
 function problemOf(rule: Rule, own: readonly string[]): string | undefined {

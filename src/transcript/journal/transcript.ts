@@ -230,7 +230,7 @@ function removeIfUnused(paths: SessionPaths): void {
 function alreadyThere(sessionId: SessionId): UserError {
   return new UserError(`The session ${sessionId} already exists`, {
     code: "session_exists",
-    cure: `Resume it with the option \`resume: ${sessionId}\`.`,
+    cure: `Resume it with the \`resume: ${sessionId}\` option.`,
   });
 }
 

@@ -191,7 +191,7 @@ function checkedLine({ failed: _, hidden: _hidden, path: _path, diagnostics, ...
   return { ...checked, diagnostics: diagnostics.map(({ file: _file, agent: _agent, ...diagnostic }) => diagnostic) };
 }
 
-/** Shows only warnings about a file that is stored among the definitions but need not be one. */
+/** Shows only warnings about a file that is among the definitions but may not be one. */
 function renderChecked({ path, loaded, failed, diagnostics }: AgentCheck, shown: (path: string) => string): string {
   const isShown = ({ severity }: Diagnostic) => loaded || failed || severity !== "notice";
   return renderDiagnostics(diagnostics.filter(isShown).map((each) => ({ ...each, file: shown(path) })));

@@ -10,7 +10,7 @@ function dialogWith(answers: readonly string[]) {
     ask: async (question: string) => {
       said.push(question.replace(/[,:?].*$/, ""));
       const answer = left.shift();
-      if (answer === undefined) throw new Error("asked more than there are answers");
+      if (answer === undefined) throw new Error("more questions were asked than the test answers");
       return answer;
     },
     report: (sentence: string) => void said.push(`! ${sentence}`),
@@ -19,7 +19,7 @@ function dialogWith(answers: readonly string[]) {
 }
 
 describe("asking for an agent", () => {
-  it("rejects an invalid name before anything else, and asks again", async () => {
+  it("rejects an invalid name immediately, and asks again", async () => {
     const dialog = dialogWith(["a/b", "../c", "good", "", "Does it.", "Read, Grep", ""]);
     expect(await askForAgent({}, dialog)).toEqual({ name: "good", description: "Does it.", tools: ["Read", "Grep"] });
     expect(dialog.left).toEqual([]);

@@ -5,7 +5,7 @@ import { recordedAgents, renderAgentTree } from "./agent-tree.ts";
 
 const usage: Usage = { inputTokens: 400, cacheReadTokens: 500, cacheWriteTokens: 50, outputTokens: 50 };
 
-/** Lines of a run that has not ended, with a search and a compaction that cost `usage` each. */
+/** Lines of an unfinished run, with a search and a compaction that each cost `usage`. */
 const events: readonly DurableEvent[] = [
   { type: "conversation.compacted", summary: "So far.", kept: 0, trigger: "auto", usage, costUsd: 0.01 },
   {
@@ -40,7 +40,7 @@ describe("the usage of a session's agents", () => {
     ]);
   });
 
-  it("is shown once if all agents have the same type", () => {
+  it("is shown only once if all agents have the same type", () => {
     expect(shown("Explore", "Explore").match(/──/g)).toHaveLength(1);
   });
 });

@@ -16,7 +16,9 @@ export interface RecordedAgent {
   readonly lines: readonly Line[];
 }
 
-/** Returns agents of a session as recorded in their transcripts. A parent must come before the agents that it started. */
+/**
+ * Returns a session's agents as recorded in their transcripts. A parent must come before the agents that it started.
+ */
 export function recordedAgents(transcripts: readonly RecordedAgent[]): readonly AgentView[] {
   let view = newSessionView({ keep: 0 });
   for (const { agentId, lines } of transcripts) for (const event of lines) view = foldSession(view, { agentId, event });

@@ -15,7 +15,7 @@ import { leaveOnSignal } from "../../stop-signals.ts";
 import { waitingFor } from "./ps.ts";
 import { renderLine } from "./transcript.ts";
 
-/** Runs `retinue attach`, which shows what an agent does, even if it runs in another process, until it has ended. */
+/** Runs `retinue attach`, which shows what an agent is doing until it has ended, even if it runs in another process. */
 export async function attach(argv: readonly string[]): Promise<number> {
   const command = parseAttach(argv);
   if (command.kind === "help") return printHelp(command.topic);
@@ -33,11 +33,11 @@ export async function attach(argv: readonly string[]): Promise<number> {
   return code() ?? exitCodes.succeeded;
 }
 
-/** Returns the only session that is running. Throws a `UserError` that lists the sessions unless there is one. */
+/** Returns the only running session. If there is none or several, throws a `UserError` that lists the sessions. */
 async function onlyRunning(host: SessionHost): Promise<HostSession> {
   const open = (await host.list()).filter(({ inUse }) => inUse);
   const busy = open.filter(({ isIdle }) => !isIdle);
-  // A session that has nothing to do now may get a prompt.
+  // An idle session may still get a prompt.
   const running = busy.length > 0 ? busy : open;
   const [first, second] = running;
   if (first === undefined)
@@ -53,7 +53,7 @@ async function onlyRunning(host: SessionHost): Promise<HostSession> {
 
 interface AttachCommand {
   readonly kind: "attach";
-  /** By default, the only session that is running. */
+  /** Defaults to the only running session. */
   readonly id: string | undefined;
   readonly agent: string | undefined;
   readonly server: string | undefined;
@@ -90,7 +90,7 @@ interface View {
   close(): Promise<void>;
 }
 
-/** Follows an agent until it ends or the user leaves, and reports which. */
+/** Follows an agent until it ends or the user stops following it, and reports which of the two happened. */
 async function follow(followed: FollowedAgent, hasLeft: () => boolean): Promise<void> {
   const { host, session, agentId, leaving, json } = followed;
   const createView = json ? createJsonView : createTextView;
@@ -128,7 +128,7 @@ async function leavingText(followed: FollowedAgent): Promise<string> {
   return `No longer following ${nameOf(session, agentId)}.${more}`;
 }
 
-/** `run` is the last line at which a run of the agent started or ended. */
+/** `run` is the last line in which one of the agent's runs started or ended. */
 async function endingText(followed: FollowedAgent, run: Line | undefined): Promise<string> {
   const { host, session, agentId } = followed;
   const target = `${session.id}${host.option}`;
@@ -187,7 +187,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
   const { host, session, agentId, output, fromStart } = followed;
   const asRunUpdate = createFamily(agentId);
   const agents = createAgentViews();
-  /** Agents that had ended before the first update that is shown. */
+  /** Agents that ended before the first update that is shown. */
   const past = new Set<AgentId>();
   const started = history.findLast((update) => update.agentId === agentId && update.event.type === "run.started");
   const progress = showProgress(
@@ -226,7 +226,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     progress.observe(shown);
   }
 
-  /** Reports requests that wait for an answer. Runs without an approver also record their requests. */
+  /** Reports requests that are waiting for an answer. Runs without an approver also record their requests. */
   async function reportRequests(): Promise<void> {
     if (requests.size === 0) return;
     const waiting = await host.approvals({ sessionId: session.id });
@@ -281,7 +281,7 @@ function timeOf({ event }: SessionUpdate): number {
 }
 
 /**
- * Returns a function that turns updates of a session into those of one agent's run: its own, and those of the agents
+ * Returns a function that filters a session's updates for one agent's run: its own updates, and those of the agents
  * below it. The function must be called for all updates. It returns undefined for other agents.
  */
 function createFamily(top: AgentId): (update: SessionUpdate) => RunUpdate | undefined {

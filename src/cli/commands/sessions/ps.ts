@@ -71,16 +71,16 @@ interface ListedAgent {
   readonly agentId: AgentId;
   readonly agentType: string;
   readonly name?: string | undefined;
-  /** Task of the agent: for the main agent, the start of the session's first prompt. */
+  /** The agent's task. For the main agent, this is the start of the session's first prompt. */
   readonly description: string;
   readonly state: AgentState;
   /** How the last run ended, if it has ended. */
   readonly outcome?: Outcome | undefined;
   readonly reason?: EndReason | undefined;
-  /** Name of the worker that the parked session waits for. */
+  /** Name of the worker that the parked session is waiting for. */
   readonly waitsFor?: string | undefined;
   readonly background: boolean;
-  /** Agent that waits for this background agent, if one does. */
+  /** Agent that is waiting for this background agent, if any. */
   readonly awaitedBy?: AgentId | undefined;
   /** Start of the last run, and time of the last recorded event, in milliseconds since 1970. */
   readonly startedAt: number;
@@ -95,7 +95,9 @@ interface ListedAgent {
 /** Maximum number of ended sessions whose transcripts are read. */
 const MAX_ENDED = 20;
 
-/** Reads the agents of the sessions, which must be sorted, newest first. Running sessions come first. */
+/**
+ * Reads the agents of the given sessions, which must be sorted newest first. Returns those of running sessions first.
+ */
 async function readAgents(
   host: SessionHost,
   sessions: readonly HostSession[],
@@ -108,7 +110,8 @@ async function readAgents(
     try {
       agents.push(...(await agentsOf(host, session)));
     } catch (error) {
-      // Damaged files of one session must not hide the others, but a server that fails does not know the others either.
+      // One session's damaged files must not hide the other sessions. If a server fails, though, none of them can be
+      // listed.
       if (error instanceof UserError) throw error;
       unreadable.push(session.id);
     }
@@ -165,7 +168,7 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
   });
 }
 
-/** Returns the state of an agent. An agent that waits for background agents makes no request. */
+/** Returns an agent's state. An agent that is waiting for background agents makes no requests. */
 function stateWhile(view: AgentView, { isAwaiting }: { readonly isAwaiting: boolean }): AgentState {
   const state = stateOf(view);
   const isBusy = view.step.kind === "asking" || view.calls.length > 0;
@@ -179,7 +182,7 @@ function requestedCall({ name, target, requestedAt }: CallItem): readonly string
 interface ListOptions {
   /** Ids of all sessions. */
   readonly ids: readonly SessionId[];
-  /** Whether the sessions belong to different directories, so that each row names its directory. */
+  /** Whether each row names its directory, because the sessions belong to different directories. */
   readonly all: boolean;
 }
 
@@ -204,7 +207,7 @@ function renderAgents(agents: readonly ListedAgent[], { ids, all }: ListOptions)
   return renderTable([[...head, ...(all ? ["DIRECTORY"] : []), "WORK"], ...rows], process.stdout.columns || 0);
 }
 
-/** Returns the shortest end of a session's id that finds only this session. */
+/** Returns the shortest end of a session's id that matches only this session. */
 function shortId(ids: readonly SessionId[], id: SessionId): string {
   for (let length = SHORTEST_ID; length < id.length; length += 1) {
     const match = matchId(ids, id.slice(-length));
@@ -222,12 +225,12 @@ function stateText({ state, outcome, reason = "process_lost", waitsFor }: Listed
   return state === "ended" ? (end ?? "") : stateNames[state];
 }
 
-/** Describes what a parked session of a worker waits for. */
+/** Describes what a worker's parked session is waiting for. */
 export function waitingFor(worker: string): string {
   return `worker ${worker} is not connected; continues automatically when it returns`;
 }
 
 function backgroundText({ background, awaitedBy }: ListedAgent): string {
   if (!background) return "";
-  return awaitedBy === undefined ? " (background)" : ` (background, ${awaitedBy} waits for it)`;
+  return awaitedBy === undefined ? " (background)" : ` (background, ${awaitedBy} is waiting for it)`;
 }

@@ -106,7 +106,7 @@ function parseResume(argv: readonly string[]): SessionsCommand | HelpRequest {
 }
 
 function needsSession(verb: string): UserError {
-  return usageError(`"sessions ${verb}" needs the id of a session`, '"retinue sessions list" shows them.');
+  return usageError(`"sessions ${verb}" needs a session id`, '"retinue sessions list" shows them.');
 }
 
 async function list({ all, json, cwd, server }: Extract<SessionsCommand, { kind: "list" }>): Promise<string> {
@@ -117,10 +117,10 @@ async function list({ all, json, cwd, server }: Extract<SessionsCommand, { kind:
   if (found.length > 0) return renderList(found, directory === undefined);
   if (directory === undefined) return "There are no sessions anywhere yet.\n";
   const everywhere = `To look everywhere, run "retinue sessions list --all${host.option}".`;
-  return `There are no sessions of ${directory} yet. ${everywhere}\n`;
+  return `There are no sessions in ${directory} yet. ${everywhere}\n`;
 }
 
-/** Says that sessions of workers are not listed, if the sessions of all directories are. */
+/** If all directories are listed, says that workers' sessions are not included. */
 async function writeUnlisted({ all, server }: Extract<SessionsCommand, { kind: "list" }>): Promise<void> {
   const unlisted = all ? (await chooseHost(server)).unlisted("sessions") : undefined;
   if (unlisted !== undefined) await createOutput(process.stderr).write(messageLines([unlisted]));

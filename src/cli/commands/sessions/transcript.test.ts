@@ -4,7 +4,7 @@ import { type Line, noUsage } from "../../../protocol/index.ts";
 import { renderTranscript } from "./transcript.ts";
 
 describe("renderTranscript", () => {
-  it("shows as much as possible of a damaged transcript, without control characters", () => {
+  it("shows what is readable in a damaged transcript, without control characters", () => {
     const envelope = { v: 1, parentId: null, at: 0 } as const;
     const lines = [
       {
@@ -49,7 +49,7 @@ describe("renderTranscript", () => {
     expect(shown("The model refused.")).toContain("\n   The model refused.");
   });
 
-  it("shows what ran after an approver changed a call", () => {
+  it("shows the call as the approver changed it", () => {
     const envelope = { v: 1, parentId: null, at: 0 } as const;
     const call = { type: "tool_call", callId: "c", name: "Bash", inputJson: '{"command":"rm -r x"}' } as const;
     const lines = [

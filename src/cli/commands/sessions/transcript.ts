@@ -54,11 +54,11 @@ function renderContent(line: Line, target: string): string {
     case "agent.resumed":
       return `  → ${oneLine(line.agentId)} continues`;
     case "run.backgrounded":
-      return "  (from here on in the background)";
+      return "  (in the background from here on)";
     case "run.awaited":
-      return `  (waits for ${oneLine(line.agentId)})`;
+      return `  (waiting for ${oneLine(line.agentId)})`;
     case "wait.ended":
-      return `  (no longer waits for ${oneLine(line.agentId)})`;
+      return `  (no longer waiting for ${oneLine(line.agentId)})`;
     case "prompt.queued":
       return `  (queued: ${oneLine(textOf(line.content))})`;
     case "prompt.withdrawn":
@@ -80,7 +80,7 @@ function renderContent(line: Line, target: string): string {
     case "model.retried":
       return `  … tried again after ${oneLine(line.retry.error)}`;
     case "model.failed":
-      // The end of the run says that a request was stopped.
+      // If a request was stopped, the end of the run says so.
       return line.error.code === "aborted" ? "" : `  ✗ The model failed: ${oneLine(line.error.message)}`;
     case "model.ended": {
       const text = textOf(line.message.content);
