@@ -22,14 +22,15 @@ export const workFlags = [
 ] as const;
 
 /**
- * Returns a model that chooses its next step by the number of its answers in the request, so that a process continues
- * where a killed one left off. Its calls are of all kinds: effects, parallel reads, edits, denied calls, long outputs.
+ * Returns a model that chooses its next step by the number of its answers with calls in the request, so that a process
+ * continues where a killed one left off, and an answer that was cut off before its calls is repeated. Its calls are of
+ * all kinds: effects, parallel reads, edits, denied calls, long outputs.
  */
 export function planWork(place: Place, { random, steps }: { random: Random; steps: number }): ReplyFunction {
   for (const name of ["a", "b", "c"]) writeFileSync(join(place.cwd, `${name}.txt`), `${name}\n`.repeat(200));
   const plan = Array.from({ length: steps }, (_, index) => makeStep(place, index, random));
   return (request) => {
-    const done = messagesOf(request).filter((message) => message.role === "assistant").length;
+    const done = messagesOf(request).filter(({ toolCalls }) => toolCalls.length > 0).length;
     const step = plan[done];
     const reply: Reply = step ? { content: [`Step ${done + 1}.`, ...step] } : { content: "All done." };
     return { ...reply, pacing: { chunkCharacters: 40, chunkMs: random() < 0.2 ? 2 : 0 } };
