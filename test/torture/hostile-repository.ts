@@ -30,7 +30,7 @@ export function createHostileRepository(root: string, evil: string): void {
   git(["stash", "-q"]);
   writeFileSync(join(root, "g.txt"), "b 2\nd 5\n");
   const directory = join(root, ".git");
-  for (const [name, value] of settings(evil)) git(["config", "--add", name, value]);
+  appendFileSync(join(directory, "config"), settings(evil).map(asLines).join(""));
   mkdirSync(join(directory, "hooks"), { recursive: true });
   for (const hook of hooks) writeFileSync(join(directory, "hooks", hook), `#!/bin/sh\n${evil}\n`, { mode: 0o755 });
   mkdirSync(join(directory, "info"), { recursive: true });
@@ -63,6 +63,13 @@ function settings(evil: string): readonly (readonly [string, string])[] {
     ["pretty.evil", "format:%G? %GS"],
     ["format.pretty", "format:%h %G? %s"],
   ];
+}
+
+/** Renders a setting as `git config --add` would, which would need a process for each. */
+function asLines([name, value]: readonly [string, string]): string {
+  const [, section, subsection, key] = /^(\w+)(?:\.(.+))?\.(\w+)$/.exec(name) ?? [];
+  const header = subsection === undefined ? section : `${section} "${subsection}"`;
+  return `[${header}]\n\t${key} = ${JSON.stringify(value)}\n`;
 }
 
 const hooks = [

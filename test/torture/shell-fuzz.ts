@@ -64,7 +64,8 @@ async function fuzz({ seed, count, until }: CampaignOptions, createPlace: Create
       stage.remove();
     }
   };
-  await Promise.all(Array.from({ length: workers }, worker));
+  const batches = Math.ceil(count / batchSize);
+  await Promise.all(Array.from({ length: Math.min(workers, batches) }, worker));
   return {
     passed: work.lines - failures.length,
     run: work.lines,
