@@ -3,21 +3,26 @@ import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Test files to start first, because they start thousands of processes, and each start copies the process of the tests,
- * which grows. The slowest come first: if a slow file starts last, one worker is busy while the others are idle. Vitest
- * orders files by their last duration, and in a fresh clone by size.
+ * Test files to start first. The first five start thousands of processes, and each start copies the process of the tests,
+ * which grows with every file: late in the run, it takes three times as long. Of the others, the slowest come first: if a
+ * slow file starts last, one worker is busy while the others are idle. Vitest orders files by their last duration, and in
+ * a fresh clone by size.
  */
 const first = [
+  "src/workspace/worktrees/",
+  "src/workspace/sandbox/",
+  "src/workspace/",
+  "src/offline/map/",
+  "test/reliability/shell-fuzz.test.ts",
   "test/docs/",
   "test/server/",
+  "test/terminal/",
+  "test/cli/",
+  "test/scenarios/steering-processes.test.ts",
   "test/house/",
   "test/reliability/",
-  "test/terminal/",
   "test/web/",
-  "test/scenarios/steering-processes.test.ts",
-  "test/cli/",
   "test/examples/",
-  "src/workspace/",
   "src/cli/",
 ];
 
@@ -58,9 +63,14 @@ const remoteWorkers: Plugin = {
   },
 };
 
+const isRemote = process.env["RETINUE_TEST_WORKER"] === "remote";
+
 export default defineConfig({
-  plugins: process.env["RETINUE_TEST_WORKER"] === "remote" ? [remoteWorkers] : [],
+  plugins: isRemote ? [remoteWorkers] : [],
   test: {
+    // Compiles only files that changed since the last run. Compiled files contain the paths of their imports, which
+    // `remoteWorkers` changes.
+    experimental: { fsModuleCache: !isRemote, fsModuleCachePath: ".cache/vitest" },
     pool: "forks",
     // Many tests wait for processes, so that two cores can serve three workers.
     maxWorkers: 3,

@@ -81,7 +81,7 @@ describe("the package", () => {
 });
 
 async function sourceFiles(): Promise<string[]> {
-  const made = /^(node_modules|dist|\.dist-.*|\.git|coverage)$/;
+  const made = /^(node_modules|dist|\.dist-.*|\.git|\.cache|coverage)$/;
   const top = (await readdir(root, { withFileTypes: true })).filter((entry) => !made.test(entry.name));
   const files = top.filter((entry) => entry.isFile()).map((entry) => entry.name);
   for (const folder of top.filter((entry) => entry.isDirectory())) {
