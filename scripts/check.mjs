@@ -12,7 +12,7 @@ const keptIn = (name) => ["--tsBuildInfoFile", join(root, ".cache", name)];
 const checks = [
   // The compiler keeps what it learned, and the next run checks only files that changed and files that depend on them.
   { name: "types", args: [bin("typescript-native/bin/tsc"), "--pretty", "--incremental", ...keptIn("types.json")] },
-  // The web view runs in browsers, so it is checked with their types instead of those of Node.
+  // The web view runs in browsers, so it is checked with browser types instead of Node's.
   { name: "web types", args: [bin("typescript-native/bin/tsc"), "--pretty", "-p", "tsconfig.web.json"] },
   { name: "unused", args: [bin("knip/bin/knip.js"), "--no-progress", "--no-config-hints"] },
   { name: "layers", args: [bin("dependency-cruiser/bin/dependency-cruise.mjs"), "src"] },

@@ -59,7 +59,7 @@ export function startCommandLine({ place, url, args, environment, under = [] }: 
   }
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on("error", reject);
-    // If standard output was destroyed, it never closes, so the exit of the process has to be enough.
+    // If standard output was destroyed, it never closes, so do not wait for more than the exit of the process.
     child.on("exit", (code, signal) => {
       const settle = (): void => resolve({ code, signal, ...text });
       if (child.stdout.destroyed) settle();

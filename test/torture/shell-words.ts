@@ -43,7 +43,7 @@ export function operandWord(random: Random): string {
 
 const split = (text: string): readonly string[] => text.split(" ");
 
-/** Files that may be read, and others that may not: links that leave the workspace, and what rules deny. */
+/** Files that may be read, and files that may not: links out of the workspace, and files that rules deny. */
 const files: readonly string[] = [
   ...split("f.txt g.txt sub/h.txt . sub f.txt g.txt list.txt README.md package.json opts inside - zero.txt sums.txt"),
   ...split(

@@ -42,7 +42,7 @@ interface CommandContext {
 }
 
 /**
- * Returns the strictest finding among those for all commands on the line. Files that redirections open are separate
+ * Returns the strictest finding on any command in the line. Files that redirections open are separate
  * accesses.
  */
 export function judgeCommand(toolName: string, command: string, context: CommandContext): Finding {

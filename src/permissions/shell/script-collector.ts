@@ -199,7 +199,7 @@ export class ScriptCollector {
     if (node.type === "Function") this.caution ??= "it defines a function";
     else if (node.type === "Select" || node.type === "Coproc") this.caution ??= "it uses select or coproc";
     else if (node.type === "ArithmeticFor" || node.type === "ArithmeticCommand")
-      this.obscure("arithmetic evaluates the contents of variables");
+      this.obscure("bash evaluates the contents of variables in arithmetic");
     else if (node.type === "TestCommand") {
       const problem = testProblem(node.expression);
       if (problem !== undefined) this.obscure(problem);
@@ -300,7 +300,7 @@ export class ScriptCollector {
 
   private assignment(node: Assignment): ShellWord | undefined {
     if (node.index !== undefined) {
-      if (!/^\d+$/.test(node.index.text)) this.obscure("a subscript evaluates the contents of variables");
+      if (!/^\d+$/.test(node.index.text)) this.obscure("bash evaluates the contents of variables in a subscript");
       this.word(node.index);
     }
     const { value } = node;
@@ -313,7 +313,8 @@ export class ScriptCollector {
     }
     for (const element of value.elements) {
       // A subscript, as in `[subscript]=value`.
-      if (/^\[(?!\d+\]\+?=)/.test(element.text)) this.obscure("a subscript evaluates the contents of variables");
+      if (/^\[(?!\d+\]\+?=)/.test(element.text))
+        this.obscure("bash evaluates the contents of variables in a subscript");
       this.word(element);
     }
     return undefined;

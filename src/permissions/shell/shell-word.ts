@@ -221,7 +221,8 @@ class Reading {
         return;
       case "ArithmeticExpansion":
         this.atom({ text: part.text, quoted, splits: false });
-        if (!NUMBERS_ONLY.test(part.text)) this.findings.obscure("arithmetic evaluates the contents of variables");
+        if (!NUMBERS_ONLY.test(part.text))
+          this.findings.obscure("bash evaluates the contents of variables in arithmetic");
         this.inside(part);
         return;
       case "CommandExpansion":
@@ -281,7 +282,7 @@ class Reading {
     const { findings } = this;
     if (part.prefix === "!") findings.obscure("the contents of a variable are used as a name");
     if (part.index !== undefined && !/^(\d+|[@*])$/.test(part.index.text))
-      findings.obscure("a subscript evaluates the contents of variables");
+      findings.obscure("bash evaluates the contents of variables in a subscript");
     const { operation } = part;
     if (operation?.type === "Unknown" || operation?.type === "Names")
       findings.obscure("a variable is used in an unknown way");
@@ -290,7 +291,7 @@ class Reading {
     if (operation?.type === "Slice") {
       const offsets = [operation.offset, operation.length].filter((word) => word !== undefined);
       if (offsets.some((word) => !/^\s*(-?\d+|\(-\d+\))\s*$/.test(word.text)))
-        findings.obscure("an offset evaluates the contents of variables");
+        findings.obscure("bash evaluates the contents of variables in an offset");
     }
     if (operation?.type === "Default" && operation.operator.endsWith("=")) {
       findings.assigned(part.parameter);
