@@ -287,7 +287,7 @@ describe("a worktree that can't be created", () => {
         gitIn(root, "clone", "-q", "--bare", "shop", "bare");
         return { repository: join(root, "bare") };
       },
-      /is a bare git repository. Work in a checkout/,
+      /is a bare git repository. Work in one of its checkouts/,
     ],
     ["git's own files", ({ repository }) => ({ repository: join(repository, ".git") }), /is inside a \.git directory/],
     ["no git", ({ environment }) => ({ environment: { ...environment, PATH: "/nowhere" } }), /git: no such program/],
