@@ -3,16 +3,21 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { Script } from "node:vm";
 
-const bundle = process.argv[2];
-const directory = dirname(bundle);
+const directory = process.argv[2];
 const compiled = readdirSync(directory).find((name) => /^run-.*\.cache$/.test(name));
 const cachedData = compiled && readFileSync(join(directory, compiled)).subarray(0, -4);
-const script = new Script(readFileSync(bundle, "latin1"), { filename: "retinue/dist/run.cjs", cachedData });
 const codeCache = { file: compiled && join(directory, compiled), keep: () => {} };
+const bundles = {
+  run: { source: (text) => text, cachedData, start: ({ runCommand }, words) => runCommand(words, codeCache) },
+  serve: {
+    source: (text) => `(function (exports, require, module, __filename, __dirname) {${text}})`,
+    start: ({ serveCommand }, [name, ...words]) => serveCommand(name, words),
+  },
+};
 
 const end = process.exit.bind(process);
 let text = { stdout: "", stderr: "" };
@@ -34,9 +39,8 @@ async function run({ words, cwd, environment, input }) {
   replace("stdin", Readable.from(input === "" ? [] : [Buffer.from(input)]));
   const code = await new Promise((exit) => {
     process.exit = exit;
-    const module = { exports: {} };
-    script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, directory);
-    module.exports.runCommand(words, codeCache);
+    const name = ["serve", "worker"].includes(words[0]) ? "serve" : "run";
+    bundles[name].start(load(name), words);
   });
   for (const [event, listener] of listenersOfProcess()) {
     if (listeners.some(([, old]) => old === listener)) continue;
@@ -44,6 +48,19 @@ async function run({ words, cwd, environment, input }) {
     process.off(event, listener);
   }
   return { code: code ?? 0, signal: null, ...text };
+}
+
+/** Loads a bundle again. V8 compiles it only once. */
+function load(name) {
+  const bundle = bundles[name];
+  const file = join(directory, `${name}.cjs`);
+  bundle.script ??= new Script(bundle.source(readFileSync(file, "latin1")), {
+    filename: `retinue/dist/${name}.cjs`,
+    cachedData: bundle.cachedData,
+  });
+  const module = { exports: {} };
+  bundle.script.runInThisContext()(module.exports, createRequire(file), module, file, directory);
+  return module.exports;
 }
 
 function listenersOfProcess() {

@@ -77,18 +77,31 @@ export async function retinueProcess(words: readonly string[], options: StartOpt
   return ended(child);
 }
 
-const idleHosts: ChildProcess[] = [];
-
 /** Runs a command in a process that has run others before (command-host.mjs), unless the options need a new process. */
 export async function retinue(words: readonly string[], options: StartOptions): Promise<Ended> {
   if (options.program ?? options.through ?? options.uid) return retinueProcess(words, options);
+  const { cwd, input } = options;
+  return runInHost({ words, cwd, environment: environmentFor(options), input });
+}
+
+const idleHosts: ChildProcess[] = [];
+
+export interface HostedCommand {
+  readonly words: readonly string[];
+  readonly cwd: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Content of standard input; empty by default. */
+  readonly input?: string | undefined;
+}
+
+/** Runs a command in a process that has run others before (command-host.mjs). */
+export async function runInHost({ words, cwd, environment, input = "" }: HostedCommand): Promise<Ended> {
   const host = idleHosts.pop() ?? startHost();
-  const { cwd, input = "" } = options;
   const run = new Promise<Ended>((settle, reject) => {
     host.once("message", settle);
     host.once("exit", () => reject(new Error(`The process that ran ${JSON.stringify(words)} has ended.`)));
   });
-  host.send({ words, cwd, environment: environmentFor(options), input });
+  host.send({ words, cwd, environment, input });
   let isDone = false;
   onTestFinished(() => {
     if (!isDone) host.kill("SIGKILL");
@@ -101,7 +114,7 @@ export async function retinue(words: readonly string[], options: StartOptions): 
 }
 
 function startHost(): ChildProcess {
-  const host = fork(join(import.meta.dirname, "command-host.mjs"), [join(dist, "run.cjs")], { execArgv: [] });
+  const host = fork(join(import.meta.dirname, "command-host.mjs"), [dist], { execArgv: [] });
   host.unref();
   host.channel?.unref();
   return host;

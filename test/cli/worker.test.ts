@@ -8,7 +8,15 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/app/index.ts";
 import { createWorkerHub, type RemoteWorker } from "../../src/link/index.ts";
 import { everything, openOn, startServer, toolCall } from "../../src/link/link.test-support.ts";
-import { createPlace, ended, type Place, retinueProcess, type StartOptions, startRetinue } from "./command-line.ts";
+import {
+  createPlace,
+  ended,
+  type Place,
+  retinue,
+  retinueProcess,
+  type StartOptions,
+  startRetinue,
+} from "./command-line.ts";
 
 const token = { RETINUE_TOKEN: "secret" };
 
@@ -64,7 +72,7 @@ describe("retinue worker", () => {
       "--token-file can't be read: gone (ENOENT). Check the path.",
     ],
   ])("explains what is wrong with %j", async (words, environment, message) => {
-    const { code, stderr, stdout } = await retinueProcess(["worker", ...words], { ...createPlace(), environment });
+    const { code, stderr, stdout } = await retinue(["worker", ...words], { ...createPlace(), environment });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
     expect(stderr.trim().split("\n")).toHaveLength(1);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { listSessions } from "../../src/app/index.ts";
 import { startFromFile } from "../../src/testing/index.ts";
+import { runInHost } from "../cli/command-line.ts";
 import type { Directive } from "./blocks.ts";
 import { repository } from "./repository.ts";
 
@@ -12,6 +13,8 @@ export interface PagePlace {
   readonly settingsFile: string;
   /** Runs a program as a reader of the page would. */
   run(program: readonly string[], directive: Directive): Promise<Printed>;
+  /** Runs the lines of a shell block. Only starts a shell if a line is more than a command of Retinue. */
+  runLines(lines: string, directive: Directive): Promise<Printed>;
   /** Returns the text with the directive's session id replaced by the newest session's id. */
   fill(text: string, directive: Directive): string;
   remove(): void;
@@ -41,14 +44,16 @@ export function createPagePlace(): PagePlace {
     TERM: "dumb",
   };
 
-  async function run(program: readonly string[], directive: Directive): Promise<Printed> {
-    if (directive.api === undefined) return start(program, { cwd, environment });
+  type Start = (place: Surroundings) => Promise<Printed>;
+
+  async function withProvider(directive: Directive, start: Start): Promise<Printed> {
+    if (directive.api === undefined) return start({ cwd, environment });
     const server = await startFromFile(join(import.meta.dirname, "answers", `${directive.api}.json`));
     const settings = directive.address === undefined ? undefined : readFileSync(settingsFile, "utf8");
     try {
       if (settings !== undefined) writeFileSync(settingsFile, settings.replaceAll(directive.address!, server.url));
       const provider = variablesFor(directive.wire, server.url);
-      const printed = await start(program, { cwd, environment: { ...environment, ...provider } });
+      const printed = await start({ cwd, environment: { ...environment, ...provider } });
       server.assertDone();
       return printed;
     } finally {
@@ -59,7 +64,13 @@ export function createPagePlace(): PagePlace {
 
   return {
     settingsFile,
-    run,
+    run: (program, directive) => withProvider(directive, (place) => startProgram(program, place)),
+    runLines: (lines, directive) =>
+      withProvider(directive, (place) => {
+        const commands = commandsIn(lines);
+        if (commands !== undefined) return runCommands(commands, place);
+        return startProgram(["bash", "-euo", "pipefail", "-c", lines], place);
+      }),
     fill: (text, { session }) => {
       if (session === undefined) return text;
       const newest = listSessions({ home })[0];
@@ -75,9 +86,36 @@ function variablesFor(wire: Directive["wire"], url: string): Record<string, stri
   return wire === "none" ? {} : { ANTHROPIC_API_KEY: "key-of-the-test", ANTHROPIC_BASE_URL: url };
 }
 
-function start(
+interface Surroundings {
+  readonly cwd: string;
+  readonly environment: Record<string, string>;
+}
+
+/** Words that mean the same to every shell: without special characters, or in quotes. */
+const WORD = /[\w./:=,@+-]+|"[^"$`\\!]*"|'[^']*'/g;
+const COMMAND = new RegExp(`^retinue(?: (?:${WORD.source}))*$`);
+
+/** Returns the words of each line, without `retinue`; undefined if a line is more than one command of Retinue. */
+function commandsIn(lines: string): readonly (readonly string[])[] | undefined {
+  const commands = lines.split("\n");
+  if (!commands.every((line) => COMMAND.test(line))) return undefined;
+  return commands.map((line) => (line.match(WORD) ?? []).slice(1).map((word) => word.replace(/^(["'])(.*)\1$/, "$2")));
+}
+
+/** Runs commands one after another, until one of them fails, in a process that has run others before. */
+async function runCommands(commands: readonly (readonly string[])[], place: Surroundings): Promise<Printed> {
+  let all: Printed = { code: 0, stdout: "", stderr: "" };
+  for (const words of commands) {
+    const { code, stdout, stderr } = await runInHost({ words, ...place });
+    all = { code, stdout: all.stdout + stdout, stderr: all.stderr + stderr };
+    if (code !== 0) break;
+  }
+  return all;
+}
+
+function startProgram(
   [program = "", ...words]: readonly string[],
-  { cwd, environment }: { readonly cwd: string; readonly environment: Record<string, string> },
+  { cwd, environment }: Surroundings,
 ): Promise<Printed> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, words, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: 15_000 });

@@ -71,7 +71,7 @@ export function checkPages(pages: readonly Page[]): void {
           for (const [, script = ""] of words.matchAll(/npm (?:run )?(?!ci\b|install\b)([\w-]+)/g))
             expect(scripts).toContain(script);
         } else if (language === "sh") {
-          last = await place.run(["bash", "-euo", "pipefail", "-c", words], directive);
+          last = await place.runLines(words, directive);
           expect(last, last.stderr).toMatchObject({ code: directive.exit });
         } else if (language === "ts") {
           const program = programName(name, block);

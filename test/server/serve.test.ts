@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parseServe } from "../../src/cli/commands/serve.ts";
 import type { SessionInfo } from "../../src/protocol/index.ts";
 import { said, sendTo, updateOf } from "../../src/server/server.test-support.ts";
-import { createPlace, retinueProcess, serve, startRetinue } from "../cli/command-line.ts";
+import { createPlace, retinue, retinueProcess, serve, startRetinue } from "../cli/command-line.ts";
 import { serveProcess } from "./serve-process.ts";
 
 describe("retinue serve", () => {
@@ -48,8 +48,10 @@ describe("retinue serve", () => {
       [[], /^retinue: The state directory .*not a directory/, { RETINUE_HOME: join(file, "home") }],
       [[], /^retinue: A command run by an agent can't start a server/, { RETINUE_CALL_ID: "c1" }],
     ];
-    for (const [words, message, environment = {}] of starts) {
-      const { code, stderr } = await retinueProcess(["serve", ...words], { ...place, environment });
+    for (const [index, [words, message, environment = {}]] of starts.entries()) {
+      // The first one shows that the process ends, too.
+      const start = index === 0 ? retinueProcess : retinue;
+      const { code, stderr } = await start(["serve", ...words], { ...place, environment });
       expect(stderr).toMatch(message);
       expect(stderr.trim().split("\n")).toHaveLength(1);
       expect(code, stderr).toBe(environment["RETINUE_CALL_ID"] === undefined ? 2 : 1);
