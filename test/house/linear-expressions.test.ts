@@ -35,16 +35,22 @@ interface Expression {
   readonly place?: string;
 }
 
+/** A line of code that may contain such an expression. Most files have none, and parsing them takes seconds. */
+const CANDIDATE = /^(?!\s*(?:\*|\/\*|\/\/)).*\/.*(?:[*+]|,\}).*\//m;
+
 /** Returns the regular expressions of a file that repeat something without a limit. */
 function expressionsIn(file: string): Expression[] {
-  const tree = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
+  const text = readFileSync(file, "utf8");
+  if (!CANDIDATE.test(text)) return [];
+  const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
   const found: Expression[] = [];
   const visit = (node: ts.Node): void => {
-    const [, source = "", flags = ""] =
-      (ts.isRegularExpressionLiteral(node) && /^\/(.*)\/([a-z]*)$/s.exec(node.text)) || [];
-    const line = tree.getLineAndCharacterOfPosition(node.getStart()).line + 1;
-    if (/[*+]|,\}/.test(source)) found.push({ source, flags: flags.replace("g", ""), place: `${file}:${line}` });
     ts.forEachChild(node, visit);
+    if (!ts.isRegularExpressionLiteral(node)) return;
+    const [, source = "", flags = ""] = /^\/(.*)\/([a-z]*)$/s.exec(node.text) ?? [];
+    if (!/[*+]|,\}/.test(source)) return;
+    const line = tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1;
+    found.push({ source, flags: flags.replace("g", ""), place: `${file}:${line}` });
   };
   visit(tree);
   return found;
