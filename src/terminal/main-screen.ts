@@ -60,7 +60,7 @@ function drawPlain(parts: MainScreenParts, top: Layer | undefined): Drawing {
   const { columns, rows } = screen.size;
   const layer = top?.draw({ columns, rows: rows - 3 });
   if (layer !== undefined) {
-    const keys = wrap([span(top?.keys.join(", ") ?? "")], { columns: columns - 1 });
+    const keys = wrap([span(top === undefined ? "" : layerKeys(parts, top).join(", "))], { columns: columns - 1 });
     return { rows: [...layer.rows, ...keys], cursor: layer.cursor };
   }
   const above = [...queueRows(parts, columns), ...requests.rows(columns)];
@@ -115,10 +115,11 @@ function placeholder({ feed, submit, isBusy }: MainScreenParts): string {
   return isBusy() ? "Enter queues a prompt · Ctrl+S steers now" : "What shall we do?";
 }
 
-function keysHint({ feed, completion, flash, isBusy }: MainScreenParts, layer: Layer | undefined): readonly string[] {
+function keysHint(parts: MainScreenParts, layer: Layer | undefined): readonly string[] {
+  const { feed, completion, flash, isBusy } = parts;
   const flashed = flash();
   if (flashed !== undefined) return [flashed];
-  if (layer !== undefined) return layer.keys;
+  if (layer !== undefined) return layerKeys(parts, layer);
   if (completion.isOpen) return ["Tab completes", "↑↓ choose", "Esc hides"];
   const hasAwaited = busyAgents(feed.view).some(({ background }) => !background);
   return [
@@ -130,6 +131,11 @@ function keysHint({ feed, completion, flash, isBusy }: MainScreenParts, layer: L
     "! shell",
     "Alt+Enter new line",
   ];
+}
+
+/** A request shows its keys when they have an effect. Esc always has one. */
+function layerKeys({ requests }: MainScreenParts, layer: Layer): readonly string[] {
+  return requests.isEarly(layer) ? ["Esc write a prompt first"] : layer.keys;
 }
 
 /** Names the permission mode, unless it is the default one. */

@@ -9,9 +9,6 @@ import { hasTmux } from "./tmux.ts";
 const bash = (command: string) => ({ tool: "Bash", input: { command } });
 const buttons = "y allow once";
 
-/** A key that comes too early is not an answer. */
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 500));
-
 /** Returns the results that the model has received, oldest first. */
 function results(server: ApiServer): readonly string[] {
   const body = server.requests.at(-1)?.body as { readonly messages: readonly { readonly content: unknown }[] };
@@ -26,7 +23,6 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     const terminal = await openTerminal(server, { columns: 100, rows: 30 });
     const answer = async (shown: string, ...keys: readonly string[]): Promise<void> => {
       await terminal.waitFor((screen) => screen.includes(shown) && screen.includes(buttons));
-      await pause();
       for (const key of keys) await terminal.press(key);
     };
     await say(terminal, "Go");
@@ -95,8 +91,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     expect(transcript).toMatch(/\? wants to run: touch made {2}waiting for you/);
     expect(transcript).toMatch(/wants to run: touch made {2}Tab answers\n {2}Esc back · .*whole calls\s*$/);
     await terminal.press("Tab");
-    await terminal.waitFor("main › general-purpose (look at it) asks for approval");
-    await pause();
+    await terminal.waitFor((screen) => screen.includes("(look at it) asks for approval") && screen.includes(buttons));
     await terminal.press("y");
     await terminal.waitFor("Made.");
     await terminal.press("Escape");
@@ -109,16 +104,15 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     const server = await serve([{ content: [bash(`${long}\ntouch made`)] }, { content: "The end." }]);
     const terminal = await openTerminal(server);
     await say(terminal, "Go");
-    const first = await terminal.waitFor(/↓ \d+ more rows/);
+    const first = await terminal.waitFor("y or Space reads on");
+    expect(first).toMatch(/↓ \d+ more rows/);
     expect(first).toContain("│ Bash echo number 1.");
-    expect(first).toMatch(/y allow once {3}a always: Bash\(echo number .*… … {3}e edit {3}n deny…/);
-    expect(first).toContain("y or Space reads on");
+    expect(first).toContain("  y read on   e edit   n deny…");
     const seen = new Set<string>();
     const look = (screen: string): void => {
       for (const [number] of screen.matchAll(/number \d+\./g)) seen.add(number);
     };
     look(first);
-    await pause();
     for (let key = 0; seen.size < 60 || !(await terminal.screen()).includes("│ touch made"); key += 1) {
       const before = seen.size;
       await terminal.press(["y", "Space", "PageDown"][key % 3] ?? "y");
@@ -129,8 +123,8 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
       expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
       expect(key).toBeLessThan(20);
     }
-    await terminal.waitFor("y a e n answer");
-    await pause();
+    const last = await terminal.waitFor("y a e n answer");
+    expect(last).toMatch(/y allow once {3}a always: Bash\(echo number .*… … {3}e edit {3}n deny…/);
     await terminal.press("a");
     expect(await terminal.waitFor("Always allow")).toMatch(/│ Bash\(echo number 1\.↵echo number 2\./);
     await terminal.press("Escape");
@@ -154,12 +148,10 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     const terminal = await openTerminal(server, { rows: 7 });
     await say(terminal, "Go");
     await terminal.waitFor("Make the window larger");
-    await pause();
     for (let count = 0; count < 4; count += 1) await terminal.press("y");
     await terminal.resize(80, 24);
     await terminal.waitFor("y a e n answer");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
-    await new Promise((resolve) => setTimeout(resolve, 900));
     await terminal.press("y");
     await terminal.waitFor("The end.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
@@ -183,7 +175,6 @@ describe.skipIf(!hasTmux)("a change of a file that needs approval", () => {
       /│ Edit a\.ts\n {2}│ 1 {3}const one = 1;\n {2}│ 2 − const two = 2;\n {2}│ 2 \+ const two = 22;/,
     );
     expect(screen).not.toContain("old_string");
-    await pause();
     await terminal.press("e");
     await terminal.waitFor(/^ {2}› two = 22$/m);
     await terminal.type("3");
@@ -207,8 +198,7 @@ describe.skipIf(!hasTmux)("a question of an agent", () => {
     ]);
     const terminal = await openTerminal(server);
     await say(terminal, "Ask me");
-    await terminal.waitFor("Color (1 of 3): Which color?");
-    await pause();
+    expect(await terminal.waitFor("Enter answers")).toContain("Color (1 of 3): Which color?");
     await terminal.press("2");
     await terminal.waitFor("Several (2 of 3)");
     await terminal.press("Space", "Down", "Space", "Enter");

@@ -18,6 +18,8 @@ export interface RequestLayerOptions {
   readonly by: string;
   /** How the request can be answered, if not here. */
   readonly elsewhere?: string | undefined;
+  /** Returns whether the request has just appeared, so that no key answers it yet. */
+  readonly isEarly: () => boolean;
   /** Returns the number of requests that wait, including this one. */
   readonly waiting: () => number;
   readonly onAnswer: (answer: ApprovalAnswer) => void;
@@ -25,7 +27,10 @@ export interface RequestLayerOptions {
   readonly onAside: () => void;
 }
 
-/** Time that the end of a call has to be on the screen before it can be allowed, so that no held key allows it. */
+/**
+ * Time that the end of a call has to be on the screen before it can be allowed. It begins again with each key that comes
+ * too early, so that a key that is held does not allow the call.
+ */
 const READ_MS = 300;
 /** If there is room for fewer rows of the call, only the call is shown. */
 const FEWEST_ROWS = 3;
@@ -37,7 +42,7 @@ const MAX_INPUT_ROWS = 10;
  * the screen.
  */
 export function createApprovalLayer(app: App, options: RequestLayerOptions): Layer {
-  const { by, elsewhere, waiting, onAnswer, onAside } = options;
+  const { by, elsewhere, isEarly, waiting, onAnswer, onAside } = options;
   let { question, diff } = options;
   let input: { readonly purpose: "deny" | "edit"; readonly line: LineInput } | undefined;
   let offset = 0;
@@ -61,12 +66,19 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   };
   const rules = (): readonly string[] => (isEdited() ? [] : question.always);
   const isRead = (): boolean => read >= all;
+  /** Whether the keys that allow the call have an effect. */
+  const isReady = (): boolean => isRead() && app.now() - readAt >= READ_MS;
+  const waitToAllow = (): void => {
+    readAt = app.now();
+    setTimeout(app.redraw, READ_MS).unref();
+  };
 
   /** Prints the whole request for a screen reader, instead of drawing it. */
   function speak(): void {
     app.print(spokenRequest(question, app.view, { columns: app.columns, diff, waiting: waiting() }));
     if (elsewhere !== undefined) app.say(elsewhere, "warn");
-    [read, all, readAt] = [0, 0, app.now()];
+    [read, all] = [0, 0];
+    waitToAllow();
   }
 
   function choose(key: string): void {
@@ -77,7 +89,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     else if (key === "e" && main !== undefined)
       input = { purpose: "edit", line: createLineInput("› ", inLines(main.value)) };
     else if (!isRead()) offset = read;
-    else if (app.now() - readAt < READ_MS) return;
+    else if (!isReady() || key.length > 1) waitToAllow();
     else if (key === "y") onAnswer({ answer: "allow", by, ...edited() });
     else if (key === "a" && rules().length > 0) chooseRule();
   }
@@ -145,9 +157,13 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const isLong = body.length > room;
     page = isLong ? Math.max(0, room - 1) : room;
     all = body.length;
-    offset = Math.max(0, Math.min(offset, all - page));
+    const now = `${columns} ${question.call.inputJson} ${diff ?? ""}`;
+    if (drawn !== now) read = 0;
+    drawn = now;
+    // No row is skipped, however quickly keys are pressed.
+    offset = Math.max(0, Math.min(offset, read, all - page));
     const shown = body.slice(offset, offset + page);
-    notice(shown.length, { columns, isCut });
+    if (!isCut) notice(offset + shown.length);
     const more = isLong && room > 0 ? [[span(moreText(), "warn")]] : [];
     const above = [...head, ...shown, ...more, ...blank];
     return {
@@ -156,15 +172,11 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     };
   }
 
-  /** Notes which rows are on the screen. Rows that may be cut do not count. */
-  function notice(shown: number, { columns, isCut }: { readonly columns: number; readonly isCut: boolean }): void {
-    const now = `${columns} ${question.call.inputJson} ${diff ?? ""}`;
-    if (drawn !== now) read = 0;
-    drawn = now;
-    const end = offset + shown;
-    if (isCut || offset > read || end <= read) return;
+  /** Notes up to which row the call has been on the screen. */
+  function notice(end: number): void {
+    if (end <= read) return;
     read = end;
-    readAt = app.now();
+    if (isRead()) waitToAllow();
   }
 
   function moreText(): string {
@@ -178,21 +190,25 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     return wrap([span(cleanLine(elsewhere), "warn")], { columns: columns - 1, first: [span("  ")] });
   }
 
-  /** Returns the keys that answer the request, with what they do. The rule that "always" would add is cut. */
+  /** Returns the keys that have an effect now, with what they do. The rule that "always" would add is cut. */
   function buttonRow(columns: number): Row {
     const [rule, ...others] = rules();
     const room =
       columns - 1 - widthOf("  y allow once   a always:    e edit   n deny…   ") - (others.length > 0 ? 2 : 0);
     const named = rule === undefined || room < FEWEST_RULE ? "" : `: ${cut(showExactly(rule), room)}`;
-    return keysOf().flatMap((key) => {
-      const label = key === "a" ? `always${named}${named === "" || others.length > 0 ? " …" : ""}` : labels[key];
-      return [span(key === "y" ? "  " : "   "), span(key, "accent"), span(` ${label}`)];
+    return keysOf().flatMap((key, index) => {
+      const always = `always${named}${named === "" || others.length > 0 ? " …" : ""}`;
+      const label = key === "a" ? always : key === "y" && !isRead() ? "read on" : labels[key];
+      return [span(index === 0 ? "  " : "   "), span(key, "accent"), span(` ${label}`)];
     });
   }
 
   function keysOf(): readonly ("y" | "a" | "e" | "n")[] {
-    if (elsewhere !== undefined) return [];
-    return ["y", ...(rules().length > 0 ? ["a" as const] : []), ...(editable() ? ["e" as const] : []), "n"];
+    if (elsewhere !== undefined || isEarly()) return [];
+    const others = [...(editable() ? ["e" as const] : []), "n" as const];
+    if (isRead() && !isReady()) return [];
+    if (isRead()) return ["y", ...(rules().length > 0 ? ["a" as const] : []), ...others];
+    return page > 0 && page < all ? ["y", ...others] : others;
   }
 
   function key(pressed: Key, isAlone: boolean): boolean {
@@ -202,8 +218,9 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
       else if (result === "back") input = undefined;
       return true;
     }
-    if (pressed.kind === "text" && isAlone && "yaen".includes(pressed.text)) choose(pressed.text);
-    else if (pressed.kind === "text" && isAlone && pressed.text === " ") offset += page;
+    // Several presses can arrive at once.
+    if (pressed.kind === "text" && /^ +$/.test(pressed.text)) offset += page;
+    else if (pressed.kind === "text" && isAlone && /^(?:y+|a|e|n)$/.test(pressed.text)) choose(pressed.text);
     else if (pressed.kind !== "key") return pressed.text.length === 1 && isAlone;
     else if (pressed.name === "down" || pressed.name === "enter") offset += 1;
     else if (pressed.name === "up") offset -= 1;
@@ -228,7 +245,8 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
       if (elsewhere !== undefined) return ["Esc back", "↑↓ scroll"];
       if (app.isPlain) return [...keysOf().map((each) => `${each} ${spokenLabel(each)}`), "Esc write a prompt first"];
       const others = ["n deny", "Esc write a prompt first"];
-      if (isRead()) return [`${keysOf().join(" ")} answer`, "Esc write a prompt first", "↑↓ scroll"];
+      const keys = isReady() ? [`${keysOf().join(" ")} answer`] : [];
+      if (isRead()) return [...keys, "Esc write a prompt first", "↑↓ scroll"];
       return page > 0 ? ["y or Space reads on", ...others] : ["Make the window larger to read it", ...others];
     },
   };

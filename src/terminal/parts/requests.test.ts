@@ -25,10 +25,94 @@ const edit: ApprovalQuestion = {
   },
 };
 
+/** Lets the test decide what time it is. */
+function stopClock(): { readonly pass: (milliseconds: number) => void } {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  return { pass: (milliseconds) => void vi.setSystemTime(Date.now() + milliseconds) };
+}
+
+describe("the keys of a request", () => {
+  it("are shown as soon as they have an effect, in a row that was free until then", async () => {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    terminal.ask(question);
+    await terminal.waitFor("main asks for approval");
+    const before = terminal.frame();
+    expect(before).not.toMatch(/allow once|answer/);
+    clock.pass(400);
+    const after = terminal.frame();
+    expect(after).toContain("y allow once   a always: Bash(npm publish)   e edit   n deny…");
+    expect(after.split("\n")).toHaveLength(before.split("\n").length);
+    terminal.type("y");
+    await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { answer: "allow" } }]);
+  });
+
+  it("of a question are shown as soon as they have an effect", async () => {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    const options = [{ label: "A" }, { label: "B" }];
+    terminal.ask({ ...question, kind: "question", questions: [{ header: "Way", question: "Which?", options }] });
+    await terminal.waitFor("main asks you");
+    expect(terminal.frame()).not.toContain("Enter answers");
+    clock.pass(400);
+    expect(terminal.frame()).toContain("Enter answers");
+  });
+});
+
+describe("a request that is longer than the screen", () => {
+  const command = Array.from({ length: 60 }, (_, index) => `echo number ${index + 1}.`).join("\n");
+  const long: ApprovalQuestion = { ...question, call: { ...question.call, inputJson: JSON.stringify({ command }) } };
+
+  async function openLong() {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    terminal.ask(long);
+    await terminal.waitFor("main asks for approval");
+    clock.pass(400);
+    return { terminal, clock };
+  }
+
+  const numbers = (frame: string): readonly number[] =>
+    Array.from(frame.matchAll(/number (\d+)\./g), ([, number]) => Number(number));
+
+  it("scrolls with Space, however quickly it is pressed, and skips nothing", async () => {
+    const { terminal } = await openLong();
+    const shown = numbers(terminal.frame());
+    terminal.type("   ");
+    const next = numbers(terminal.frame());
+    expect(next[0]).toBe((shown.at(-1) ?? 0) + 1);
+    terminal.type("  ");
+    expect(numbers(terminal.frame())[0]).toBe((next.at(-1) ?? 0) + 1);
+    expect(terminal.frame()).toContain("main asks for approval");
+  });
+
+  it("names what y does, and is not allowed by a key that is held", async () => {
+    const { terminal, clock } = await openLong();
+    expect(terminal.frame()).toContain("  y read on   e edit   n deny…");
+    for (let count = 0; !terminal.frame().includes("this is the end"); count += 1) {
+      terminal.type("y");
+      expect(count).toBeLessThan(20);
+    }
+    for (let count = 0; count < 50; count += 1) {
+      clock.pass(30);
+      terminal.type(count % 7 === 0 ? "yy" : "y");
+      expect(terminal.frame()).not.toContain("allow once");
+    }
+    expect(terminal.sent).toEqual([]);
+    clock.pass(300);
+    expect(terminal.frame()).toContain("y allow once");
+    terminal.type("y");
+    await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { answer: "allow" } }]);
+  });
+});
+
 describe("a request that this terminal can't answer", () => {
   it("takes no keys, says who can answer it, and offers no answer", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
-    onTestFinished(() => void vi.useRealTimers());
+    const clock = stopClock();
     const howToAnswer = (requestId: string): string => `Answer in another terminal: ${requestId}`;
     const terminal = await openTestTerminal({ facts: { isRemote: true }, host: { howToAnswer } });
     terminal.happen(started());
@@ -37,7 +121,7 @@ describe("a request that this terminal can't answer", () => {
     terminal.press("tab");
     expect(terminal.frame()).toContain("Answer in another terminal: request_1");
     expect(terminal.frame()).not.toContain("allow once");
-    vi.setSystemTime(Date.now() + 1_000);
+    clock.pass(1_000);
     terminal.type("y");
     terminal.press("esc");
     expect(terminal.sent).toEqual([]);
@@ -59,10 +143,12 @@ describe("calls that wait for approval", () => {
 
 describe("a request for approval for a screen reader", () => {
   it("is printed once, in sentences, and only the keys are drawn", async () => {
+    const clock = stopClock();
     const terminal = await openTestTerminal({ isPlain: true });
     terminal.happen(started());
     terminal.ask(question);
     await terminal.waitFor("asks for approval");
+    clock.pass(400);
     expect(terminal.printed).toMatch(/^main asks for approval\.\nBash npm publish\nNo rule allows this command\.$/m);
     expect(terminal.frame()).toBe(
       "y allow once, a always allow Bash(npm publish), e edit, n deny…, Esc write a\nprompt first",

@@ -26,7 +26,7 @@ export interface Requests {
   isEarly(layer: Layer): boolean;
 }
 
-/** Time that a request has to be on the screen before a key answers it. */
+/** Time that a request has to be on the screen before a key answers it. Its keys are shown when it is over. */
 const QUIET_MS = 400;
 
 /** Time after which a request that could not be read is read again. */
@@ -45,6 +45,7 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
     if (layer !== undefined) app.close(layer);
     layer = undefined;
   };
+  const isEarly = (): boolean => Date.now() - shownAt < QUIET_MS;
   const howToAnswer = ({ requestId }: ApprovalQuestion): string | undefined => app.host?.howToAnswer?.(requestId);
   const open = (question: ApprovalQuestion): void => {
     const elsewhere = howToAnswer(question);
@@ -53,6 +54,7 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
       diff,
       by,
       elsewhere,
+      isEarly,
       waiting: () => app.view.approvals.length,
       onAnswer: (answer: ApprovalAnswer) => {
         close();
@@ -67,6 +69,7 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
     const isAsked = question.kind === "question" && elsewhere === undefined;
     layer = isAsked ? createQuestionLayer(app, options) : createApprovalLayer(app, options);
     shownAt = Date.now();
+    setTimeout(app.redraw, QUIET_MS).unref();
     app.open(layer);
   };
   const load = async (requestId: string): Promise<void> => {
@@ -106,6 +109,6 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
       const hint = howToAnswer(current) === undefined ? "  Tab answers" : "  Tab shows who can answer";
       return [cutBefore(row, [span(hint, "dim")], columns - 1)];
     },
-    isEarly: (of) => of === layer && Date.now() - shownAt < QUIET_MS,
+    isEarly: (of) => of === layer && isEarly(),
   };
 }
