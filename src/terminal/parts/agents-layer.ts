@@ -1,4 +1,5 @@
 import { type AgentView, agentOf, stateOf } from "../../client/index.ts";
+import type { AgentId } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import type { Key } from "../screen/keys.ts";
 import { span } from "../screen/row.ts";
@@ -35,6 +36,16 @@ export function openAgentsLayer(app: App): void {
     selected = all[Math.max(0, Math.min(all.length - 1, at + by))]?.agentId;
   }
 
+  /** Opens a transcript. The agent whose transcript is closed last is selected then. */
+  function open(agentId: AgentId): void {
+    openTranscript(app, agentId, {
+      agents: listed,
+      onClose: (closed) => {
+        selected = closed;
+      },
+    });
+  }
+
   function finishInput({ purpose, line }: NonNullable<typeof input>): void {
     input = undefined;
     const text = line.text.trim();
@@ -46,12 +57,13 @@ export function openAgentsLayer(app: App): void {
 
   function draw({ columns, rows }: Space): Drawing {
     const line = input?.line.draw(columns);
-    const room = rows - (line?.rows.length ?? 0) - (filter === "" ? 0 : 1);
-    const now = app.now();
-    const panel = panelRows(app.view, { columns: columns - 1, rows: room, now, selected, listed: listed() });
-    const isFiltered = filter !== "" && input?.purpose !== "search";
-    const note = isFiltered ? [[span(`  only those that match “${filter}” · Esc shows all`, "warn")]] : [];
-    const shown = [...note, ...(panel.length > 0 ? panel : [[span(`  No agent matches “${filter}”.`, "dim")]])];
+    const all = listed();
+    const left = rows - (line?.rows.length ?? 0);
+    const isNoted = filter !== "" && input?.purpose !== "search" && left > 1;
+    const note = isNoted ? [[span(`  only those that match “${filter}” · Esc shows all`, "warn")]] : [];
+    const room = left - note.length;
+    const panel = panelRows(app.view, { columns: columns - 1, rows: room, now: app.now(), selected, listed: all });
+    const shown = all.length > 0 ? [...note, ...panel] : [[span(`  No agent matches “${filter}”.`, "dim")]];
     return {
       rows: [...shown, ...(line?.rows ?? [])],
       cursor: line?.cursor && { row: shown.length + line.cursor.row, column: line.cursor.column },
@@ -96,7 +108,7 @@ export function openAgentsLayer(app: App): void {
     else if (name === "pagedown") move(10);
     else if (name === "home") move(Number.NEGATIVE_INFINITY);
     else if (name === "end") move(Number.POSITIVE_INFINITY);
-    else if (name === "enter" && current !== undefined) openTranscript(app, current.agentId);
+    else if (name === "enter" && current !== undefined) open(current.agentId);
     else if (name === "m" && current !== undefined)
       input = { purpose: "message", line: createLineInput(`to ${nameOf(current)}: `) };
     else if (name === "/") input = { purpose: "search", line: createLineInput("search: ", filter) };

@@ -44,18 +44,22 @@ const MAX_COLUMNS = 130;
 /** A narrower panel shows what agents do instead of their figures. */
 const NARROW = 60;
 
-/** Returns the tree of subagents: a line with totals, then one line for each agent, as many as there is room for. */
+/**
+ * Returns the tree of subagents: a line with totals, then one line for each agent, as many as there is room for. If there
+ * is room for only one line, it is that of the selected agent.
+ */
 export function panelRows(view: SessionView, given: PanelOptions): readonly Row[] {
   const options = { ...given, columns: Math.min(given.columns, MAX_COLUMNS) };
   const isOpen = options.selected !== undefined;
   const listed = options.listed ?? busyAgents(view);
-  if (options.rows < 2 || listed.length === 0) return [];
-  const room = options.rows - 1;
+  if (options.rows < (isOpen ? 1 : 2) || listed.length === 0) return [];
+  const room = Math.max(1, options.rows - 1);
   const shown = isOpen ? around(listed, options.selected, room) : mostUrgent(listed, room);
   const isNarrow = options.columns < NARROW;
   const width = Math.min(isNarrow ? 10 : 24, Math.max(...shown.agents.map((agent) => nameWidth(agent))));
   const hasCost = shown.agents.some(({ costUsd = 0 }) => costUsd > 0);
   const rows = shown.agents.map((agent) => agentRow(agent, { ...options, width, hasCost, isNarrow }));
+  if (options.rows === 1) return rows;
   return [headRow(view, { shown: shown.agents.length, listed: listed.length, columns: options.columns }), ...rows];
 }
 

@@ -24,10 +24,15 @@ import { createLineInput, type LineInput } from "./line-input.ts";
 export interface TranscriptOptions {
   /** Shows the whole input and output of each call from the beginning. */
   readonly isWhole?: boolean | undefined;
+  /** Returns the agents that ← and → go to; all subagents by default. */
+  readonly agents?: (() => readonly AgentView[]) | undefined;
+  /** Called when the transcript is closed, with the agent that it showed last. */
+  readonly onClose?: ((agentId: AgentId) => void) | undefined;
 }
 
 /** Shows the conversation of an agent on the whole screen, as it grows. */
 export function openTranscript(app: App, first: AgentId, options: TranscriptOptions = {}): void {
+  const { agents = () => allAgents(app.view), onClose } = options;
   let agentId = first;
   let { isWhole = false } = options;
   let input: LineInput | undefined;
@@ -47,7 +52,7 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
   }
 
   function neighbor(by: -1 | 1): void {
-    const all = allAgents(app.view);
+    const all = agents();
     const at = all.findIndex((each) => each.agentId === agentId);
     const next = all[at + by];
     if (next !== undefined) show(next.agentId);
@@ -62,6 +67,7 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
   function close(): void {
     app.unwatch(agentId);
     app.close(layer);
+    onClose?.(agentId);
   }
 
   const nameOfAgent = (id: AgentId): string => labelIn(app.view, id);
@@ -116,9 +122,9 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
 
   function keysRow(agent: AgentView, columns: number): Row {
     const acts = agent.agentId === MAIN_AGENT ? [] : agentKeys(agent);
-    const others = allAgents(app.view).length > 0 ? ["←→ other agents"] : [];
+    const others = agents().some((each) => each.agentId !== agentId) ? ["←→ agents"] : [];
     const calls = isWhole ? "Ctrl+O short calls" : "Ctrl+O whole calls";
-    const keys = ["Esc back", "↑↓ scroll", ...acts, calls, ...others];
+    const keys = ["Esc back", ...others, ...acts, calls, "↑↓ scroll"];
     const mode = below > 0 ? span(`${below} rows below`, "warn") : undefined;
     return hintRow({ keys, mode, facts: [] }, columns);
   }
