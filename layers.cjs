@@ -60,7 +60,7 @@ const modules = {
     builtins: true,
   },
   reports: { modules: [...shared, "conversation", "loop", "runs", "transcript"], packages: [], builtins: true },
-  link: { modules: shared, packages: ["ws", "vscode-jsonrpc"], builtins: true },
+  link: { modules: shared, packages: ["ws"], builtins: true },
   app: { modules: underApp, packages: ["@cfworker/json-schema"], builtins: true },
   client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false, browser: true },
   terminal: {

@@ -42,7 +42,7 @@ const lazy = [
 const forTerminal = ["highlight.js", "marked", "string-width"];
 
 // Only the `serve` entry may contain these packages.
-const forServing = ["@hono/node-server", "hono", "vscode-jsonrpc", "ws", "zod"];
+const forServing = ["@hono/node-server", "hono", "ws", "zod"];
 
 export async function bundle({ root, directory }) {
   const sources = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));

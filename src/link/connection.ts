@@ -1,18 +1,22 @@
-import {
-  AbstractMessageReader,
-  AbstractMessageWriter,
-  CancellationTokenSource,
-  createMessageConnection,
-  type DataCallback,
-  type Disposable,
-  Message,
-  type MessageReader,
-  type MessageWriter,
-  ResponseError,
-} from "vscode-jsonrpc/node";
 import type { WebSocket } from "ws";
-import { createDeferred, describeError, formatBytes, isRecord, stripControls, UserError } from "../lib/index.ts";
+import {
+  createDeferred,
+  type Deferred,
+  describeError,
+  formatBytes,
+  isRecord,
+  stripControls,
+  UserError,
+} from "../lib/index.ts";
 import type { Clock } from "../ports/index.ts";
+import {
+  cancellationOf,
+  type IncomingRequest,
+  type RequestId,
+  type RpcError,
+  readMessage,
+  writeMessage,
+} from "./message.ts";
 import { closeCodes, heartbeat, MESSAGE_BYTES } from "./protocol.ts";
 
 /** One WebSocket connection. It ends when the network fails; a `Link` outlives it. */
@@ -55,46 +59,85 @@ const SLOW_BYTES = 4 * 1_024 * 1_024;
 export function openConnection(socket: WebSocket, options: ConnectionOptions): Connection {
   const { handlers } = options;
   const closed = createDeferred<number>();
-  const rpc = createMessageConnection(new SocketReader(socket), new SocketWriter(socket));
+  /** Requests that wait for an answer of the peer. */
+  const asked = new Map<RequestId, Deferred<unknown>>();
+  /** Requests of the peer that are being handled. */
+  const handled = new Map<RequestId, AbortController>();
+  let count = 0;
   const isOpen = (): boolean => socket.readyState === socket.OPEN;
-  rpc.onRequest((method, parameters, token) => {
-    const abort = new AbortController();
-    if (token.isCancellationRequested) abort.abort();
-    token.onCancellationRequested(() => abort.abort());
-    return answer(() => handlers.request(method, parameters, abort.signal));
+  const stopPings = keepAlive(socket, options);
+  socket.on("message", (data: Buffer, isBinary) => {
+    if (isBinary || !receive(data)) socket.close(closeCodes.refused);
   });
-  rpc.onNotification((method, parameters) => {
+  socket.on("error", () => {});
+  socket.once("close", (code) => {
+    stopPings();
+    for (const { reject } of asked.values()) reject(new ConnectionLost());
+    asked.clear();
+    closed.resolve(code);
+  });
+
+  /** Returns false if the message is invalid. */
+  function receive(data: Buffer): boolean {
+    const message = readMessage(data);
+    switch (message?.kind) {
+      case "request":
+        void handle(message);
+        return true;
+      case "cancellation":
+        handled.get(message.id)?.abort();
+        return true;
+      case "notification":
+        notice(message.method, message.params);
+        return true;
+      case "result":
+        asked.get(message.id)?.resolve(message.result);
+        return true;
+      case "error":
+        asked.get(message.id)?.reject(errorOf(message.error));
+        return true;
+      case undefined:
+        return false;
+    }
+  }
+
+  async function handle({ id, method, params }: IncomingRequest): Promise<void> {
+    const abort = new AbortController();
+    handled.set(id, abort);
+    const text = await answer(id, () => handlers.request(method, params, abort.signal));
+    handled.delete(id);
+    // The peer asks again for the result of a request whose connection has ended.
+    if (isOpen()) socket.send(text);
+  }
+
+  function notice(method: string, parameters: unknown): void {
     try {
       handlers.notification(method, parameters);
     } catch {
       // A notification has no answer, and the peer can't do anything about it.
     }
-  });
-  rpc.onError(() => {});
-  const stopPings = keepAlive(socket, options);
-  socket.on("error", () => {});
-  socket.once("close", (code) => {
-    stopPings();
-    rpc.dispose();
-    closed.resolve(code);
-  });
-  rpc.listen();
+  }
 
   async function request(method: string, parameters: object, signal?: AbortSignal): Promise<unknown> {
     if (!isOpen()) throw new ConnectionLost();
-    const cancellation = new CancellationTokenSource();
-    const onAbort = (): void => cancellation.cancel();
+    count += 1;
+    const id = count;
+    const text = writeMessage({ id, method, params: parameters });
+    const problem = tooLarge(text);
+    if (problem !== undefined) throw new Error(problem);
+    const answered = createDeferred<unknown>();
+    asked.set(id, answered);
+    socket.send(text);
+    const onAbort = (): void => {
+      if (isOpen()) socket.send(cancellationOf(id));
+    };
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort);
     try {
-      const result = rpc.sendRequest(method, parameters, cancellation.token);
-      if (signal?.aborted) onAbort();
-      else signal?.addEventListener("abort", onAbort);
       // JSON has no undefined.
-      return (await result) ?? undefined;
-    } catch (error) {
-      if (!(error instanceof ResponseError)) throw isOpen() ? error : new ConnectionLost();
-      if (error.code === USER_ERROR) throw userErrorOf(error);
-      throw isOpen() ? new Error(plainText(error.message)) : new ConnectionLost();
+      return (await answered.promise) ?? undefined;
     } finally {
+      asked.delete(id);
       signal?.removeEventListener("abort", onAbort);
     }
   }
@@ -106,8 +149,9 @@ export function openConnection(socket: WebSocket, options: ConnectionOptions): C
     closed: closed.promise,
     request,
     notify: (method, parameters) => {
-      if (isOpen() && socket.bufferedAmount < SLOW_BYTES)
-        rpc.sendNotification(method, parameters).catch(() => undefined);
+      if (!isOpen() || socket.bufferedAmount >= SLOW_BYTES) return;
+      const text = writeMessage({ method, params: parameters });
+      if (tooLarge(text) === undefined) socket.send(text);
     },
     close: (code) => {
       socket.close(code);
@@ -123,14 +167,9 @@ const CLOSE_MS = 1_000;
 const USER_ERROR = 1;
 const OTHER_ERROR = 2;
 
-interface ErrorData {
-  readonly code: string;
-  readonly cure?: string | undefined;
-  readonly exitCode?: number | undefined;
-}
-
 /** Returns a peer's error. Its texts are shown to users, so they are shortened and stripped of control characters. */
-function userErrorOf({ message, data }: ResponseError<unknown>): UserError {
+function errorOf({ code: kind, message, data }: RpcError): Error {
+  if (kind !== USER_ERROR) return new Error(plainText(message));
   const { code, cure, exitCode } = isRecord(data) ? data : {};
   return new UserError(plainText(message), {
     code: typeof code === "string" && /^\w{1,64}$/.test(code) ? code : "peer_error",
@@ -146,14 +185,29 @@ export function plainText(text: unknown): string {
 
 const MAX_TEXT = 2_000;
 
-async function answer(work: () => Promise<unknown>): Promise<unknown> {
+/** Performs a request of a peer and returns the message with its result or its error. */
+async function answer(id: RequestId, work: () => Promise<unknown>): Promise<string> {
   try {
-    return await work();
+    const text = writeMessage({ id, result: (await work()) ?? null });
+    const problem = tooLarge(text);
+    if (problem === undefined) return text;
+    throw new Error(problem);
   } catch (error) {
-    if (!(error instanceof UserError)) return new ResponseError(OTHER_ERROR, describeError(error));
-    const { message, code, cure, exitCode } = error;
-    return new ResponseError<ErrorData>(USER_ERROR, message, { code, cure, exitCode });
+    return writeMessage({ id, error: describe(error) });
   }
+}
+
+function describe(error: unknown): RpcError {
+  if (!(error instanceof UserError)) return { code: OTHER_ERROR, message: describeError(error) };
+  const { message, code, cure, exitCode } = error;
+  return { code: USER_ERROR, message, data: { code, cure, exitCode } };
+}
+
+/** Returns the problem with a message that is too large; undefined if it can be sent. */
+function tooLarge(text: string): string | undefined {
+  const bytes = text.length * 3 > MESSAGE_BYTES ? Buffer.byteLength(text) : 0;
+  if (bytes <= MESSAGE_BYTES) return undefined;
+  return `The message is too large (${formatBytes(bytes)}): at most ${formatBytes(MESSAGE_BYTES)} can be sent.`;
 }
 
 /** Sends pings, and ends the connection if nothing is heard from the peer. Returns a function that stops the pings. */
@@ -175,60 +229,4 @@ function keepAlive(socket: WebSocket, options: ConnectionOptions): () => void {
   }, pingMs);
   timer.unref();
   return () => clearInterval(timer);
-}
-
-class SocketReader extends AbstractMessageReader implements MessageReader {
-  private readonly socket: WebSocket;
-
-  constructor(socket: WebSocket) {
-    super();
-    this.socket = socket;
-  }
-
-  listen(callback: DataCallback): Disposable {
-    const onMessage = (data: Buffer, isBinary: boolean): void => {
-      const message = isBinary ? undefined : parse(data);
-      if (message === undefined) this.socket.close(closeCodes.refused);
-      else callback(message);
-    };
-    this.socket.on("message", onMessage);
-    return { dispose: () => void this.socket.off("message", onMessage) };
-  }
-}
-
-function parse(data: Buffer): Message | undefined {
-  try {
-    const message = JSON.parse(data.toString("utf8"));
-    return isRecord(message) && isSound(message) ? (message as unknown as Message) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Returns whether the library can handle a message. It trusts the parameters of its own methods, such as cancellation. */
-function isSound({ method, params }: Readonly<Record<string, unknown>>): boolean {
-  if (typeof method !== "string" || !method.startsWith("$/")) return true;
-  return method === "$/cancelRequest" && isRecord(params);
-}
-
-class SocketWriter extends AbstractMessageWriter implements MessageWriter {
-  private readonly socket: WebSocket;
-
-  constructor(socket: WebSocket) {
-    super();
-    this.socket = socket;
-  }
-
-  async write(message: Message): Promise<void> {
-    // The result of a request whose connection has ended is requested again.
-    if (this.socket.readyState !== this.socket.OPEN) return;
-    const text = JSON.stringify(message);
-    const bytes = text.length * 3 > MESSAGE_BYTES ? Buffer.byteLength(text) : 0;
-    if (bytes <= MESSAGE_BYTES) return this.socket.send(text);
-    const problem = `The message is too large (${formatBytes(bytes)}): at most ${formatBytes(MESSAGE_BYTES)} can be sent.`;
-    if (!Message.isResponse(message)) throw new Error(problem);
-    this.socket.send(JSON.stringify({ ...message, result: undefined, error: { code: OTHER_ERROR, message: problem } }));
-  }
-
-  end(): void {}
 }
