@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { describeError, isWithin } from "../lib/index.ts";
 import { nameServers } from "../mcp/index.ts";
 import type {
+  ExecuteRequest,
   McpOffer,
   SnapshotRequest,
   ToolExecutor,
@@ -8,7 +10,7 @@ import type {
   WorkerSession,
   WorkerSessionOptions,
 } from "../ports/index.ts";
-import type { McpServerUse, Policy, ProjectSettings, Settings, ToolCall } from "../protocol/index.ts";
+import type { CallId, McpServerUse, Policy, ProjectSettings, Settings, ToolCall } from "../protocol/index.ts";
 import { existingPaths } from "./directories.ts";
 import {
   isOwnHook,
@@ -75,8 +77,6 @@ interface Places {
 
 async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, places: Places): Promise<WorkerSession> {
   let rights = await readOwnRights(worker);
-  /** Call for which the settings were last read, and when. */
-  let read = { callId: "", at: 0 };
   const { root, docsDirectory } = worker.describe();
   const session = await worker.open(limitOptions(asked, rights));
   for (const each of rights.snapshot.skillRoots) places.skills.add(each);
@@ -93,16 +93,10 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
 
   const isUsable = (path: string): boolean => within([path], rootsNow()).length > 0;
 
-  /**
-   * Reads the settings again before a call, unless they were just read for the decision about it. Returns a reason if
-   * they forbid the call; undefined if the policy decides.
-   */
-  async function whyForbidden({ name, callId }: ToolCall, connectionId?: string): Promise<string | undefined> {
+  /** Reads the settings again before a call. Returns a reason if they forbid the call; undefined if the policy decides. */
+  async function whyForbidden({ name }: ToolCall, connectionId?: string): Promise<string | undefined> {
     try {
-      if (read.callId !== callId || performance.now() - read.at > FRESH_MS) {
-        rights = await refreshRights(rights, worker);
-        read = { callId, at: performance.now() };
-      }
+      rights = await refreshRights(rights, worker);
     } catch (error) {
       return `The settings on the worker's machine are invalid, so no call is allowed. ${describeError(error)}`;
     }
@@ -185,9 +179,6 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
   };
 }
 
-/** Maximum age of settings that were read for the decision on a call and are reused for the call itself. */
-const FRESH_MS = 20;
-
 /** Policy for restoring files, before the worker's limits are applied. */
 const editing: Policy = {
   mode: "acceptEdits",
@@ -202,14 +193,54 @@ interface Limits {
   readonly whyForbidden: (call: ToolCall) => Promise<string | undefined>;
 }
 
+/** A call that was just allowed. */
+interface AllowedCall {
+  readonly call: ToolCall;
+  /** Policy that the server sent. */
+  readonly policy: Policy;
+  readonly limited: Policy;
+  readonly at: number;
+}
+
+/** Age in milliseconds up to which the decision about a call, and the settings that were read for it, apply. */
+const FRESH_MS = 20;
+
 function limitExecutor(executor: ToolExecutor, { limitPolicy, whyForbidden }: Limits): ToolExecutor {
+  const allowed = new Map<CallId, AllowedCall>();
+
+  /** Remembers a call that was allowed, and forgets those that are too old to matter. */
+  function remember(given: AllowedCall): void {
+    for (const [callId, { at }] of allowed) {
+      if (given.at - at <= FRESH_MS) break;
+      allowed.delete(callId);
+    }
+    allowed.set(given.call.callId, given);
+  }
+
+  /** Returns the same call under the same policy if it was just allowed. */
+  function takeAllowed({ call, policy }: ExecuteRequest): AllowedCall | undefined {
+    const known = allowed.get(call.callId);
+    allowed.delete(call.callId);
+    const isFresh = known !== undefined && performance.now() - known.at <= FRESH_MS;
+    return isFresh && isDeepStrictEqual([known.call, known.policy], [call, policy]) ? known : undefined;
+  }
+
   return {
     ...executor,
     judge: async (call, policy) => {
       const message = await whyForbidden(call);
-      return message === undefined ? executor.judge(call, limitPolicy(policy)) : { kind: "invalid", message };
+      if (message !== undefined) return { kind: "invalid", message };
+      const at = performance.now();
+      const limited = limitPolicy(policy);
+      const judgement = await executor.judge(call, limited);
+      if (judgement.kind === "decided" && judgement.decision.effect === "allow")
+        remember({ call, policy, limited, at });
+      return judgement;
     },
     execute: async (request, emit, signal) => {
+      // The executor recognizes the call and the policy that it has decided about, and does not decide again.
+      const known = takeAllowed(request);
+      if (known) return executor.execute({ ...request, call: known.call, policy: known.limited }, emit, signal);
       const text = await whyForbidden(request.call);
       if (text !== undefined) return { outcome: "denied", content: [{ type: "text", text }] };
       return executor.execute({ ...request, policy: limitPolicy(request.policy) }, emit, signal);
