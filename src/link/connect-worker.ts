@@ -27,12 +27,13 @@ export interface ConnectWorkerOptions
   readonly report: (message: string) => void;
   /** The server's certificate authority, in PEM format, if it is not a public one. */
   readonly ca?: string | undefined;
+  /** Time for the server to accept a connection and to answer the greeting, in milliseconds. */
+  readonly handshakeMs?: number | undefined;
 }
 
 /** Delays between attempts to connect. They double from `firstMs` up to `lastMs`. */
 const backoff = { firstMs: 100, lastMs: 3_000 };
 
-/** Time for the server to accept a connection. */
 const HANDSHAKE_MS = 10_000;
 
 /** Interval at which files of sessions that were not used for a long time are deleted. */
@@ -112,19 +113,20 @@ class Dialer {
 
   /** Opens a connection and introduces the worker. Returns undefined if the server can't be reached. */
   private async connect(): Promise<Connection | undefined> {
-    const { clock, pingMs, silenceMs } = this.options;
+    const { clock, pingMs, silenceMs, signal, handshakeMs = HANDSHAKE_MS } = this.options;
     const { host } = this.parts;
     try {
       const socket = await this.dial();
       const connection = openConnection(socket, { clock, handlers: host, pingMs, silenceMs });
       this.connection = connection;
       try {
-        const welcome = await this.beforeStop(connection.request("hello", this.hello()), HANDSHAKE_MS);
+        const welcome = await this.beforeStop(connection.request("hello", this.hello()), handshakeMs);
         if (welcome === undefined) throw new Error("The server did not answer.");
         host.closeAll((welcome as Welcome).closed);
         return connection;
       } catch (error) {
-        connection.close(closeCodes.leaving);
+        // A busy server may read the greeting later. It must not believe then that the worker was stopped.
+        connection.close(signal.aborted ? closeCodes.leaving : closeCodes.unanswered);
         throw error;
       }
     } catch (error) {
@@ -179,7 +181,7 @@ class Dialer {
   }
 
   private async dial(): Promise<WebSocket> {
-    const { token, signal, ca } = this.options;
+    const { token, signal, ca, handshakeMs = HANDSHAKE_MS } = this.options;
     const { address } = this.parts;
     const opened = createDeferred<WebSocket>();
     const socket = new WebSocket(address, {
@@ -187,7 +189,7 @@ class Dialer {
       ca,
       maxPayload: MESSAGE_BYTES,
       perMessageDeflate: false,
-      handshakeTimeout: HANDSHAKE_MS,
+      handshakeTimeout: handshakeMs,
     });
     const onAbort = (): void => socket.terminate();
     socket.once("open", () => opened.resolve(socket));

@@ -1,8 +1,9 @@
 import { once, setMaxListeners } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, watch, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { WebSocket } from "ws";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
 import { systemClock } from "../app/index.ts";
 import type { WorkerPort, WorkerSession } from "../ports/index.ts";
 import { type ToolResult, textOf } from "../protocol/index.ts";
@@ -402,6 +403,27 @@ describe("a server", () => {
     const good = await hello({ oldest: 1, newest: 3 });
     expect(await good.answer).toEqual({ protocol: 1, closed: [] });
     await expect(good.connection.request("hello", {})).rejects.toThrow("Unknown request hello");
+  });
+
+  it("that reads a greeting too late does not take the worker for one that was stopped", async () => {
+    const silent = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+    onTestFinished(() => silent.close());
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const worker = startWorker({ at: newPlace(), url: `http://127.0.0.1:${port}`, handshakeMs: 1_000 });
+    const [first] = (await once(silent, "connection")) as [WebSocket];
+    const [[greeting], [code]] = await Promise.all([once(first, "message"), once(first, "close")]);
+    // The worker tries again.
+    await once(silent, "connection");
+    await worker.stop();
+
+    const server = await startServer();
+    const late = new WebSocket(`ws://127.0.0.1:${server.port}`, { headers: { authorization: "Bearer secret" } });
+    await once(late, "open");
+    const changed = Promise.race([server.next("lost"), server.next("reconnecting")]);
+    late.send(String(greeting));
+    late.close(code);
+    expect((await changed).state).toBe("reconnecting");
   });
 
   it("closes the connection to a silent worker, and the worker connects again", async () => {

@@ -197,4 +197,6 @@ export const closeCodes = {
   replaced: 4000,
   /** Another process of the same worker has connected. */
   superseded: 4001,
+  /** The server did not answer the worker's greeting in time. The worker connects again. */
+  unanswered: 4002,
 } as const;
